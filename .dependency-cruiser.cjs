@@ -1,0 +1,186 @@
+// The import law, as a table: one row a folder, saying what it may import. What a row does not name is an
+// error, type-only imports included. A folder without a row is an error too: give it one.
+
+/** Paths as dependency-cruiser resolves them, from the root of the repository. */
+const protocol = "^protocol/";
+const actors = "^actors/";
+const ports = "^services/ports\\.ts$";
+/** Files directly under services/ are shared by all of it (ports, config, logger); its index is not. */
+const shared = "^services/(?!index\\.ts$)[^/]+\\.ts$";
+const service = (/** @type {string[]} */ ...names) => `^services/(${names.join("|")})/`;
+const packages = (/** @type {string[]} */ ...names) => `^node_modules/(${names.join("|")})/`;
+
+/**
+ * `node: true` allows node's own modules; `except` leaves out the files for which a row of their own speaks.
+ */
+const law = [
+  {
+    name: "protocol",
+    from: protocol,
+    except: "^protocol/digest\\.ts$",
+    may: [protocol, packages("zod", "msgpackr")],
+  },
+  { name: "protocol-digest", from: "^protocol/digest\\.ts$", may: [protocol, "^(node:)?crypto$"] },
+  { name: "actors", from: actors, may: [protocol, actors, packages("zod", "xstate")] },
+
+  {
+    name: "services-shared",
+    from: shared,
+    node: true,
+    may: [protocol, actors, shared, packages("zod", "pino")],
+  },
+  {
+    name: "services-host",
+    from: service("host"),
+    node: true,
+    may: [protocol, actors, shared, service("host", "perform"), packages("zod", "pino")],
+  },
+  {
+    name: "services-worker",
+    from: service("worker"),
+    node: true,
+    may: [protocol, actors, shared, service("worker", "perform"), packages("zod", "pino")],
+  },
+  // How one intent is performed: host and worker both do it, and never import each other.
+  {
+    name: "services-perform",
+    from: service("perform"),
+    node: true,
+    may: [protocol, actors, shared, service("perform"), packages("zod", "pino")],
+  },
+  {
+    name: "services-client",
+    from: service("client"),
+    node: true,
+    may: [protocol, actors, shared, service("client"), packages("zod", "pino")],
+  },
+  {
+    name: "services-nats",
+    from: service("nats"),
+    node: true,
+    may: [protocol, shared, service("nats"), packages("@nats-io", "zod", "pino")],
+  },
+  // The memory mesh is the model of the ports: it has nothing but them, not even node.
+  { name: "services-memory", from: service("memory"), may: [protocol, ports, service("memory")] },
+  {
+    name: "services-models",
+    from: service("models"),
+    node: true,
+    may: [protocol, shared, service("models"), packages("@anthropic-ai/sdk", "zod", "pino")],
+  },
+
+  // From here on: the places that wire things together.
+  {
+    name: "services-runtime",
+    from: service("runtime"),
+    node: true,
+    may: [protocol, actors, "^services/", packages("zod", "pino")],
+  },
+  {
+    name: "services-cli",
+    from: service("cli"),
+    node: true,
+    may: [protocol, actors, shared, service("cli", "runtime", "client", "demo"), packages("zod", "pino")],
+  },
+  {
+    name: "services-testing",
+    from: service("testing"),
+    node: true,
+    may: [
+      protocol,
+      actors,
+      shared,
+      service("testing", "runtime", "client", "host", "worker", "perform", "memory", "models"),
+      packages("zod"),
+    ],
+  },
+  {
+    name: "services-demo",
+    from: service("demo"),
+    node: true,
+    may: [
+      protocol,
+      actors,
+      "^services/(testing/)?index\\.ts$",
+      shared,
+      service("demo", "runtime", "client", "models"),
+      packages("zod", "xstate"),
+    ],
+  },
+  {
+    name: "services-index",
+    from: "^services/index\\.ts$",
+    node: true,
+    may: [protocol, actors, shared, service("runtime", "client", "models")],
+  },
+];
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...law.map(({ name, from, except, node, may }) => ({
+      name,
+      severity: "error",
+      comment: `See the row "${name}" of the import law.`,
+      from: { path: from, ...(except && { pathNot: except }) },
+      to: { pathNot: may, ...(node && { dependencyTypesNot: ["core"] }) },
+    })),
+    {
+      name: "folder-without-a-row",
+      severity: "error",
+      comment: "Every folder has a row in the import law: add one.",
+      from: { path: "^(protocol|actors|services)/", pathNot: law.map(({ from }) => from) },
+      to: {},
+    },
+    {
+      name: "nats-only-in-services-nats",
+      severity: "error",
+      comment: "Everybody else speaks to a port.",
+      from: { pathNot: ["^services/nats/", "^test/"] },
+      to: { path: packages("@nats-io") },
+    },
+    {
+      name: "model-vendor-only-in-services-models",
+      severity: "error",
+      comment: "Everybody else speaks to a model port.",
+      from: { pathNot: ["^services/models/", "^test/"] },
+      to: { path: packages("@anthropic-ai") },
+    },
+    {
+      name: "nobody-imports-test",
+      severity: "error",
+      from: { pathNot: "^test/" },
+      to: { path: "^test/" },
+    },
+    {
+      name: "no-cycle",
+      severity: "error",
+      comment: "A cycle of types counts: what needs each other belongs together.",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "no-unresolvable",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "declared-in-package-json",
+      severity: "error",
+      comment: "The package must bring what its code imports when it is installed elsewhere.",
+      from: { path: "^(protocol|actors|services)/" },
+      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
+    },
+  ],
+  options: {
+    tsConfig: { fileName: "tsconfig.json" },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: "^(node_modules|dist)/" },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["sagamesh-source", "types", "import", "node", "default"],
+      extensions: [".ts", ".js", ".cjs", ".mjs", ".json", ".d.ts"],
+    },
+  },
+};

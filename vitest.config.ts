@@ -1,0 +1,22 @@
+import { defineConfig } from "vitest/config";
+import { createClosingLine } from "./test/support/closing-line.ts";
+
+/** Inside the repository `sagamesh` means its sources: `import "sagamesh"` is services/index.ts, unbuilt. */
+const source = "sagamesh-source";
+
+export default defineConfig({
+  resolve: { conditions: [source, "module", "node"] },
+  ssr: {
+    resolve: { conditions: [source, "module", "node"], externalConditions: [source, "node", "module-sync"] },
+  },
+  test: {
+    globalSetup: "test/support/server-binary-first.ts",
+    include: ["test/**/*.test.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 120_000, // the first run may have to fetch a nats-server
+    pool: "forks",
+    maxWorkers: 2, // each file may run servers and processes of its own
+    execArgv: [`--conditions=${source}`], // for what node itself resolves, here and in forked processes
+    reporters: ["default", createClosingLine()],
+  },
+});
