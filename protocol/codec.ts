@@ -1,0 +1,158 @@
+/**
+ * Codec: values to bytes and back, by content type.
+ *
+ * C1 What a person reads is JSON; what only machines read is MessagePack. `Content-Type` decides on reading,
+ *    both are accepted everywhere, and without the header JSON is tried first, then plain text.
+ * C2 Hostile bytes end in a coded error: over-long, truncated, too deep, or holding what JSON cannot say.
+ * C3 A large value travels as `{ "$blob": sha256, bytes }`. Who writes the turn offloads, who reads it
+ *    inflates; nothing between them sees a reference.
+ */
+import { Packr } from "msgpackr";
+import { Unpackr } from "msgpackr/unpack-no-eval";
+import { sha256 } from "./digest.ts";
+import { describeError, MeshError } from "./errors.ts";
+import type { Json } from "./json.ts";
+import { limits } from "./limits.ts";
+
+export const contentTypes = {
+  json: "application/json",
+  msgpack: "application/msgpack",
+  text: "text/plain",
+} as const;
+
+/** Options under which other languages read the bytes: no private record extension, nil for undefined. */
+const options = { useRecords: false, variableMapSize: true, encodeUndefinedAsNil: true } as const;
+const packr = new Packr(options);
+const unpackr = new Unpackr(options);
+const text = new TextDecoder("utf-8", { fatal: true });
+
+export const encodeJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** MessagePack that msgpack libraries of other languages read. The bytes are the caller's to keep. */
+export const encodeMsgpack = (value: unknown): Uint8Array => Uint8Array.from(packr.pack(value));
+
+/**
+ * Bytes to a JSON value. Throws TOO_LARGE over `messageBytesMax` (unless `bytesMax` says otherwise),
+ * BAD_MESSAGE for bytes that do not decode, nest too deeply or hold what is not JSON.
+ */
+export function decode(
+  bytes: Uint8Array,
+  contentType?: string,
+  bytesMax: number = limits.messageBytesMax,
+): Json {
+  if (bytes.length > bytesMax)
+    throw new MeshError("TOO_LARGE", `a message of ${bytes.length} bytes is over the limit of ${bytesMax}`);
+  const value = decodeBytes(bytes, contentType?.split(";")[0]?.trim().toLowerCase());
+  assertPlain(value, 0);
+  return value as Json;
+}
+
+function decodeBytes(bytes: Uint8Array, contentType: string | undefined): unknown {
+  try {
+    if (contentType === contentTypes.msgpack) return unpackr.unpack(bytes);
+    const string = text.decode(bytes);
+    if (contentType === contentTypes.text) return string;
+    if (contentType === contentTypes.json) return JSON.parse(string);
+    return parseOrText(string);
+  } catch (error) {
+    throw new MeshError(
+      "BAD_MESSAGE",
+      `${bytes.length} bytes do not decode as ${contentType ?? "text"}: ${describeError(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** `nats pub` sends no content type: JSON if it parses, else the text itself, and null for nothing. */
+function parseOrText(string: string): unknown {
+  if (string.trim() === "") return null;
+  try {
+    return JSON.parse(string);
+  } catch {
+    return string; // Plain text is a legal body; the schema of the door decides whether it fits.
+  }
+}
+
+/** Throws BAD_MESSAGE unless the value is plain JSON of bounded depth. MessagePack can hold much else. */
+function assertPlain(value: unknown, depth: number): void {
+  if (depth > limits.nestingMax)
+    throw new MeshError("BAD_MESSAGE", `a value nests deeper than ${limits.nestingMax}`);
+  if (value === null || typeof value === "string" || typeof value === "boolean") return;
+  if (typeof value === "number" && Number.isFinite(value)) return;
+  if (Array.isArray(value)) {
+    for (const item of value) assertPlain(item, depth + 1);
+    return;
+  }
+  const prototype: unknown = typeof value === "object" ? Object.getPrototypeOf(value) : undefined;
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new MeshError("BAD_MESSAGE", "a message holds a value that JSON cannot say");
+  assertOwnKeys(value as object);
+  for (const member of Object.values(value as object)) assertPlain(member, depth + 1);
+}
+
+/** A member of this name does not survive MessagePack, so it would read otherwise after a snapshot. */
+function assertOwnKeys(value: object): void {
+  if (Object.hasOwn(value, "__proto__"))
+    throw new MeshError("BAD_MESSAGE", 'a value has a member "__proto__"');
+}
+
+/** Whether a part of a value is such a reference. */
+export const isBlobRef = (value: Json): value is { $blob: string; bytes: number } =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && typeof value["$blob"] === "string";
+
+/** A blob as it is stored: named by the SHA-256 of its bytes. */
+export interface Blob {
+  readonly digest: string;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Replaces the largest parts of a value by references until its JSON fits in `inlineBytesMax`. Returns the
+ * value itself where nothing is large. Pure: storing the blobs is the caller's, before the reference is
+ * written anywhere. Throws BAD_MESSAGE for a value that already looks like a reference: it could otherwise
+ * name bytes that are not its own.
+ */
+export function offload(
+  value: Json,
+  inlineBytesMax: number = limits.inlineBytesMax,
+): { value: Json; blobs: Blob[] } {
+  const blobs: Blob[] = [];
+  const visit = (part: Json): Json => {
+    if (isBlobRef(part)) throw new MeshError("BAD_MESSAGE", 'a value holds the reserved key "$blob"');
+    if (part === null || typeof part === "boolean" || typeof part === "number") return part;
+    if (typeof part === "string") return part.length * 4 <= inlineBytesMax ? part : store(part);
+    const size = JSON.stringify(part).length;
+    if (size * 3 <= inlineBytesMax) return visitReserved(part);
+    const smaller = Array.isArray(part)
+      ? part.map(visit)
+      : Object.fromEntries(Object.entries(part).map(([key, member]) => [key, visit(member)]));
+    return store(smaller);
+  };
+  const visitReserved = (part: Json): Json => {
+    if (JSON.stringify(part).includes('"$blob"')) assertNoReference(part);
+    return part;
+  };
+  const store = (part: Json): Json => {
+    const encoded = encodeJson(part);
+    if (encoded.length <= inlineBytesMax) return part;
+    const bytes = encodeMsgpack(part);
+    const digest = sha256(bytes);
+    blobs.push({ digest, bytes });
+    return { $blob: digest, bytes: bytes.length };
+  };
+  return { value: visit(value), blobs };
+}
+
+/** Throws BAD_MESSAGE if any part of the value looks like a reference, or has a key that does not survive. */
+export function assertNoReference(part: Json): void {
+  if (isBlobRef(part)) throw new MeshError("BAD_MESSAGE", 'a value holds the reserved key "$blob"');
+  if (typeof part !== "object" || part === null) return;
+  assertOwnKeys(part);
+  for (const member of Object.values(part)) assertNoReference(member);
+}
+
+/** Whether bytes hold a reference at all: inflating costs a walk that nearly no message needs. */
+export const mayHoldBlob = (bytes: Uint8Array): boolean =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes('"$blob"');

@@ -1,0 +1,297 @@
+/**
+ * The one error class and the closed table of codes.
+ *
+ * Owns: every code sagamesh can show a person, what it means, whether the same call may succeed
+ * later, and the remedy. Does not own: how an error is printed (services/cli) or recorded (result.ts).
+ *
+ * E1 A code is never renamed or reused; ledgers keep codes for ever.
+ * E2 A message has the form `[CODE] what happened`, and `remedy` says what to do next.
+ */
+
+interface Row {
+  readonly meaning: string;
+  readonly retriable: boolean;
+  readonly remedy: string;
+}
+
+const table = {
+  // Doors: what came in from outside
+  USAGE: { meaning: "the command line is wrong", retriable: false, remedy: "See the command's --help." },
+  BAD_JSON: {
+    meaning: "the text is not JSON",
+    retriable: false,
+    remedy: 'Quote the JSON for the shell, for example \'{"role":"dev"}\'.',
+  },
+  BAD_MESSAGE: {
+    meaning: "a message does not follow the protocol",
+    retriable: false,
+    remedy: "Compare it with the schemas in protocol/; `sagamesh decode` prints what a message holds.",
+  },
+  BAD_ID: {
+    meaning: "an id is not of its form",
+    retriable: false,
+    remedy: "A saga id is 1 to 64 of a-z, 0-9, - and _; an intent id is <turn>-<k>.",
+  },
+  INPUT_INVALID: {
+    meaning: "the input does not fit its schema",
+    retriable: false,
+    remedy: "Correct the fields named in the message.",
+  },
+  TOO_LARGE: {
+    meaning: "a value is over its limit",
+    retriable: false,
+    remedy: "Send a reference to the data, or less of it.",
+  },
+  SIGNAL_UNKNOWN: {
+    meaning: "the saga's definition declares no such signal",
+    retriable: false,
+    remedy: "Declare it in `signals`, or use one that `sagamesh inspect` lists.",
+  },
+  SIGNAL_EXPIRED: {
+    meaning: "the signal is older than the horizon in which repeats are recognised",
+    retriable: false,
+    remedy: "Send it again with a new id if it still applies.",
+  },
+  SAGA_UNKNOWN: {
+    meaning: "no saga has this id",
+    retriable: false,
+    remedy: "`sagamesh ls` lists the sagas.",
+  },
+  SAGA_ID_TAKEN: {
+    meaning: "a saga with this id exists and was started with another input",
+    retriable: false,
+    remedy: "Use another id, or read the existing saga.",
+  },
+  SAGA_ENDED: { meaning: "the saga has ended", retriable: false, remedy: "Start a new saga." },
+  TASK_UNKNOWN: {
+    meaning: "no task with this name is open",
+    retriable: false,
+    remedy: "`sagamesh tasks` lists the open ones.",
+  },
+  INTENT_UNKNOWN: {
+    meaning: "the saga has no such intent",
+    retriable: false,
+    remedy: "`sagamesh inspect SAGA` lists them.",
+  },
+  AGENT_UNKNOWN: {
+    meaning: "no host serves a saga definition of this name",
+    retriable: false,
+    remedy: "Start a host whose application file defines it; `sagamesh doctor` lists what is served.",
+  },
+  MODEL_UNKNOWN: {
+    meaning: "no model port of this name is configured",
+    retriable: false,
+    remedy: "Add it under `models` in the application file.",
+  },
+  // Application file
+  APP_INVALID: {
+    meaning: "the application file has faults",
+    retriable: false,
+    remedy: "Correct every fault in the list; nothing was started.",
+  },
+  // Folding
+  FOLD_DIVERGED: {
+    meaning: "today's code decides otherwise than the ledger recorded",
+    retriable: false,
+    remedy: "Serve the version the saga was started with beside the new one.",
+  },
+  VERSION_UNSERVED: {
+    meaning: "no host here serves the saga's definition",
+    retriable: true,
+    remedy: "Start a host with the version the saga was started with.",
+  },
+  LEDGER_BROKEN: {
+    meaning: "the ledger's chain of hashes or numbers is broken",
+    retriable: false,
+    remedy: "Restore the stream from a backup; `sagamesh verify SAGA` names the turn.",
+  },
+  MACHINE_THREW: {
+    meaning: "the machine threw while it took an event",
+    retriable: false,
+    remedy: "Correct the guard or assign named in the message and start a new version.",
+  },
+  // Deciding
+  TOOL_UNKNOWN: {
+    meaning: "the model named a tool that the agent does not have",
+    retriable: false,
+    remedy: "Call one of the tools listed in the request.",
+  },
+  CALL_INVALID: {
+    meaning: "a call's input does not fit the tool's schema",
+    retriable: false,
+    remedy: "Call again with an input that fits.",
+  },
+  CALL_IN_DOUBT: {
+    meaning: "an equal call is in doubt: nobody knows whether it happened",
+    retriable: false,
+    remedy: "Find out whether it happened, with a tool that reads, or `sagamesh settle`.",
+  },
+  POLICY_DENIED: {
+    meaning: "a policy of the agent denies the call",
+    retriable: false,
+    remedy: "Do without the call, or change the policy.",
+  },
+  APPROVAL_DENIED: {
+    meaning: "a human denied the call",
+    retriable: false,
+    remedy: "Read the reason and propose otherwise.",
+  },
+  MODEL_REPLY_INVALID: {
+    meaning: "the model's reply cannot be taken",
+    retriable: false,
+    remedy: "The model is told and asked again, three times at most in a row.",
+  },
+  MODEL_REFUSED: {
+    meaning: "the model refused to answer",
+    retriable: false,
+    remedy: "Change the instructions or the model.",
+  },
+  MODEL_CONTEXT_FULL: {
+    meaning: "the conversation is longer than the model's window",
+    retriable: false,
+    remedy: "Use a model with a larger window, or shorter tool outputs.",
+  },
+  MODEL_FAILED: {
+    meaning: "the model's provider failed",
+    retriable: true,
+    remedy: "See the cause; retries are recorded in the ledger.",
+  },
+  BUDGET_EXCEEDED: {
+    meaning: "the saga's budget is spent",
+    retriable: false,
+    remedy: "Raise `budget` in a new version, or start again with a smaller task.",
+  },
+  // Performing
+  NOT_PERFORMED: {
+    meaning: "the tool says that nothing happened outside",
+    retriable: true,
+    remedy: "See the message.",
+  },
+  TOOL_FAILED: { meaning: "the tool threw", retriable: true, remedy: "See the cause." },
+  TOOL_TIMEOUT: {
+    meaning: "the tool did not end within its timeout",
+    retriable: true,
+    remedy: "Raise timeoutMs or make the tool faster.",
+  },
+  TOOL_UNSERVED: {
+    meaning: "this process has no implementation of the tool",
+    retriable: true,
+    remedy: "Add the implementation to `implementations` in the application file.",
+  },
+  BAD_RESULT: {
+    meaning: "the tool's result does not fit its output schema",
+    retriable: false,
+    remedy: "Correct the tool or its output schema.",
+  },
+  DEFERRED_TOO_LATE: {
+    meaning: "the answer from outside did not come in time",
+    retriable: false,
+    remedy: "Raise withinMs, or ask again.",
+  },
+  IN_DOUBT: {
+    meaning: "an effect was started and nobody recorded how it ended",
+    retriable: false,
+    remedy: "Look at the outside system, then `sagamesh settle SAGA INTENT JSON`.",
+  },
+  ATTEMPTS_EXHAUSTED: {
+    meaning: "the intent was delivered more often than its limit",
+    retriable: false,
+    remedy: "Read the dead letter and the worker's log.",
+  },
+  CANCELLED: {
+    meaning: "the saga was cancelled",
+    retriable: false,
+    remedy: "None; this is what was asked for.",
+  },
+  // The server
+  UNAVAILABLE: {
+    meaning: "the NATS server did not answer",
+    retriable: true,
+    remedy: "Check that it runs and that NATS_URL names it.",
+  },
+  WRONG_SEQUENCE: {
+    meaning: "the ledger has moved since it was read",
+    retriable: false,
+    remedy: "None; the host reloads and decides again.",
+  },
+  WRITE_IN_FLIGHT: {
+    meaning: "another write to this subject is in flight",
+    retriable: true,
+    remedy: "None; the append is sent again.",
+  },
+  DUPLICATE_IN_FLIGHT: {
+    meaning: "a message with this id is being stored",
+    retriable: true,
+    remedy: "None; the message is sent again.",
+  },
+  STORAGE_FULL: {
+    meaning: "the server refuses to store more",
+    retriable: true,
+    remedy: "Free space or raise the account's JetStream limits.",
+  },
+  SERVER_TOO_OLD: {
+    meaning: "the NATS server is older than 2.14.5",
+    retriable: false,
+    remedy: "Unset NATS_URL to let sagamesh run its own, or upgrade the server.",
+  },
+  SERVER_MISCONFIGURED: {
+    meaning: "the server did not take the stream configuration",
+    retriable: false,
+    remedy: "Enable JetStream, or remove the foreign stream named in the message.",
+  },
+  SERVER_MISSING: {
+    meaning: "no nats-server could be found or got",
+    retriable: false,
+    remedy: "Install nats-server 2.14.5 or newer on the PATH, or set NATS_URL.",
+  },
+  SERVER_REFUSED: {
+    meaning: "the server refused the request",
+    retriable: false,
+    remedy: "See the server's words in the message.",
+  },
+  INTERNAL: {
+    meaning: "sagamesh broke one of its own rules",
+    retriable: false,
+    remedy: "Please report it with the message and the saga's ledger.",
+  },
+} as const satisfies Record<string, Row>;
+
+/** Every code sagamesh can show. Closed: a new one is a row in the table above. */
+export type ErrorCode = keyof typeof table;
+
+/**
+ * The only error sagamesh throws on purpose. `code` is for programs, `message` is
+ * `[CODE] what happened`, `remedy` says what to do. `retriable` and `remedy` come from the table.
+ */
+export class MeshError extends Error {
+  override readonly name = "MeshError";
+  readonly code: ErrorCode;
+  readonly retriable: boolean;
+  readonly remedy: string;
+
+  constructor(code: ErrorCode, detail: string, options?: { cause?: unknown; remedy?: string }) {
+    super(`[${code}] ${detail}`, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retriable = table[code].retriable;
+    this.remedy = options?.remedy ?? table[code].remedy;
+  }
+}
+
+/** True for a MeshError, with the given code if one is named. Works across copies of the package. */
+export const isMeshError = (error: unknown, code?: ErrorCode): error is MeshError =>
+  error instanceof Error &&
+  error.name === "MeshError" &&
+  (code === undefined || (error as MeshError).code === code);
+
+/** Text of anything that was thrown, for a message or a recorded reason. */
+export const describeError = (error: unknown): string =>
+  error instanceof Error
+    ? error.message || error.name
+    : typeof error === "string"
+      ? error
+      : (JSON.stringify(error) ?? String(error));
+
+/** Throws INTERNAL unless the condition holds: for rules of our own, never for input from outside. */
+export function assert(condition: unknown, rule: string): asserts condition {
+  if (!condition) throw new MeshError("INTERNAL", rule);
+}

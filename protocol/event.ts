@@ -1,0 +1,65 @@
+/**
+ * Event: what a saga took in. Everything a ledger knows of the outside is one of these.
+ */
+import { z } from "zod";
+import { IntentId, SagaId } from "./ids.ts";
+import { Payload } from "./json.ts";
+import { Result } from "./result.ts";
+
+/** The definition a saga was started with, for ever. `hash` covers prompt, tools, schemas, configuration. */
+export const DefinitionRef = z.object({ name: z.string(), version: z.int(), hash: z.string() });
+export type DefinitionRef = z.infer<typeof DefinitionRef>;
+
+export const ParentRef = z.object({ saga: SagaId, intent: IntentId });
+export type ParentRef = z.infer<typeof ParentRef>;
+
+/** Body of a message on `saga.<id>.start`. Without a version the highest that a host serves is taken. */
+export const StartMessage = z.object({
+  name: z.string(),
+  version: z.int().optional(),
+  input: Payload,
+  parent: ParentRef.optional(),
+});
+export type StartMessage = z.infer<typeof StartMessage>;
+
+/** What a human says of a task. `by` is recorded as given; who may speak is the server's permissions. */
+export const Vote = z.object({
+  vote: z.enum(["approve", "deny", "answer"]),
+  by: z.string().max(200).default("somebody"),
+  answer: Payload.optional(),
+  reason: z.string().optional(),
+});
+export type Vote = z.infer<typeof Vote>;
+
+export const Event = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("start"),
+    definition: DefinitionRef,
+    input: Payload,
+    parent: ParentRef.optional(),
+  }),
+  /** `sentAt` is the server's time of the message, `id` what repeats are recognised by. */
+  z.object({
+    type: z.literal("signal"),
+    name: z.string(),
+    data: Payload,
+    id: z.string(),
+    from: z.string(),
+    sentAt: z.number(),
+  }),
+  /** Stored without `attempt` where it is 1, and without `by` where that is the turn's host: see turn.ts. */
+  z.object({
+    type: z.literal("result"),
+    intent: IntentId,
+    attempt: z.int().default(1),
+    by: z.string().default(""),
+    result: Result,
+  }),
+  z.object({ type: z.literal("deferred"), intent: IntentId, attempt: z.int(), dueAt: z.number() }),
+  z.object({ type: z.literal("timer"), intent: IntentId }),
+  z.object({ type: z.literal("task"), intent: IntentId, id: z.string(), vote: Vote }),
+  /** A host proves that it owns the saga before it acts on a load that has nothing else to append. */
+  z.object({ type: z.literal("adopted") }),
+]);
+export type Event = z.infer<typeof Event>;
+export type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;

@@ -1,0 +1,36 @@
+/**
+ * JSON as a value: its type, its schema, its canonical text.
+ *
+ * J1 `canonicalJson` is equal for equal values whatever their key order; hashes are taken of it, never of
+ *    MessagePack bytes.
+ */
+import { z } from "zod";
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** A payload whose shape somebody else owns: the tool's or the definition's schema parses it. */
+export const Payload = z.custom<Json>((value) => value !== undefined, "a value is missing");
+
+/** Canonical JSON: keys sorted by code unit, no white space, undefined members left out. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+    return `{${members.join(",")}}`;
+  }
+  return JSON.stringify(value) ?? "null";
+}
+
+/**
+ * The value as it will read after a trip through the ledger: Dates as text, undefined members gone. What is
+ * folded live must equal what is folded from the ledger, so every value from outside passes here first.
+ * Throws a TypeError for a cycle or a BigInt.
+ */
+export function toJson(value: unknown): Json {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (value === undefined) return null;
+  return JSON.parse(JSON.stringify(value) ?? "null") as Json;
+}

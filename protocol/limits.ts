@@ -1,0 +1,73 @@
+/**
+ * Every bound with its unit and its reason. Relations between bounds are asserted when this file loads.
+ */
+import { assert } from "./errors.ts";
+
+export const limits = {
+  /** Values over this go to the content-addressed store and a reference takes their place. */
+  inlineBytesMax: 64 * 1024,
+  /** A message under the server's default max_payload of 1 MiB, with room for headers. */
+  messageBytesMax: 1024 * 1024 - 16 * 1024,
+  /** Nesting of a value from outside; deeper ones could overflow the stack of a recursive walk. */
+  nestingMax: 100,
+  /** Steps in one turn: bounds the size of a message when thousands of signals wait at once. */
+  stepsPerTurnMax: 64,
+  /** A machine's microsteps per event: an `always` loop ends here with an error instead of hanging. */
+  microstepsMax: 1_000,
+  /** Events the machine takes on one input: a state that asks again at once for what is refused ends here. */
+  movesPerEventMax: 2_000,
+  /** The farthest a timer or a deadline may lie ahead: 100 years, which every server can write as a date. */
+  timerMaxMs: 100 * 365 * 86_400_000,
+  /** How long an un-acked inbox message waits before another host gets it: the lease of a running saga. */
+  inboxAckWaitMs: 3_000,
+  /** Three heartbeats fit into the lease, so one may be lost. */
+  inboxHeartbeatMs: 900,
+  /** A host that wrote no heartbeat for this long is dead: its partitions go to others. */
+  hostTtlMs: 2_000,
+  hostBeatMs: 600,
+  /** Inputs of one partition that a host holds un-acked; the rest waits in the stream. */
+  inFlightPerPartitionMax: 512,
+  workAckWaitMs: 5_000,
+  workHeartbeatMs: 1_500,
+  /** The server's window for Msg-Ids. It only spares the transport; the ledger is what deduplicates. */
+  duplicateWindowMs: 120_000,
+  /** A signal's id is remembered for this long after it was taken, and an older signal is refused. */
+  signalHorizonMs: 7 * 86_400_000,
+  /** By how much the clocks of hosts and server may differ before a repeat could be forgotten too early. */
+  clockSkewMs: 3_600_000,
+  /** An input for a saga that has no ledger yet is offered again for this long: its start may be on the way. */
+  earlyInputMs: 3_600_000,
+  earlyInputDelayMs: 2_000,
+  /** A message for a definition that this host does not serve is offered to another host after this. */
+  unservedDelayMs: 1_000,
+  /** A claim's loser waits the tool's timeout and this before it reports a doubt. */
+  claimGraceMs: 2_000,
+  toolTimeoutMs: 60_000,
+  modelTimeoutMs: 600_000,
+  retryAttemptsMax: 5,
+  retryBackoffMs: 500,
+  retryBackoffMaxMs: 30_000,
+  /** Deliveries of one attempt to workers before it is given up with a recorded result. */
+  workDeliveriesMax: 10,
+  /** A model may be told this often in a row that its reply cannot be taken. */
+  repairsMax: 3,
+  /** After a signal, the next model call waits for further signals: a hundred at once cost one call. */
+  signalSettleMs: 50,
+  /** How long an idle actor stays in memory, so that a result that comes soon needs no reload. */
+  lingerMs: 2_000,
+  /** Requests to the server are sent again for this long before an error surfaces: an election takes 4 to 6 s. */
+  serverPatienceMs: 30_000,
+  /** A human's task that names no deadline. */
+  taskWithinMs: 7 * 86_400_000,
+  /** Turns between two snapshots of a saga that keeps running, and of one that falls asleep. */
+  snapshotTurns: 100,
+  snapshotAsleepTurns: 10,
+  /** A saga that cannot be folded here is offered again after this: another host may have the right code. */
+  parkedDelayMs: 30_000,
+} as const;
+
+assert(limits.inboxHeartbeatMs * 3 < limits.inboxAckWaitMs, "three inbox heartbeats fit into one lease");
+assert(limits.hostBeatMs * 3 < limits.hostTtlMs, "three host heartbeats fit into its time to live");
+assert(limits.workHeartbeatMs * 3 < limits.workAckWaitMs, "three work heartbeats fit into one lease");
+assert(limits.inlineBytesMax < limits.messageBytesMax, "an inline value fits into a message");
+assert(limits.signalHorizonMs > limits.duplicateWindowMs, "the ledger remembers longer than the server");

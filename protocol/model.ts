@@ -1,0 +1,131 @@
+/**
+ * The model port's data: what a model is sent and what it says. A model is a pure function of the first.
+ *
+ * M1 A message stands once in the ledger. `messages` is rebuilt from it, byte for byte, and its digest was
+ *    recorded before the call.
+ * M2 Everything a model needs of time, signals and tools is in the request; it has no clock and no hands.
+ */
+import { z } from "zod";
+import { Payload } from "./json.ts";
+import { Usage } from "./result.ts";
+
+/** A call as the model named it; `id` is ours, made from the decision's number and the call's position. */
+export const Call = z.object({ id: z.string(), tool: z.string(), input: Payload });
+export type Call = z.infer<typeof Call>;
+
+export const Part = z.discriminatedUnion("type", [
+  /** What the saga was started with, or another text for the model. */
+  z.object({ type: z.literal("text"), text: z.string() }),
+  z.object({
+    type: z.literal("result"),
+    call: z.string(),
+    tool: z.string(),
+    outcome: z.enum(["succeeded", "failed", "denied", "in_doubt", "cancelled", "pending"]),
+    output: Payload.optional(),
+    code: z.string().optional(),
+    reason: z.string().optional(),
+  }),
+  z.object({ type: z.literal("signal"), name: z.string(), data: Payload, at: z.number(), from: z.string() }),
+]);
+export type Part = z.infer<typeof Part>;
+
+/**
+ * A provider's content block, verbatim and opaque, or our stand-in for one that is kept elsewhere in the
+ * reply. Only the adapter that made it reads it.
+ */
+export const Block = z.record(z.string(), Payload);
+export type Block = z.infer<typeof Block>;
+
+export const Message = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("user"), at: z.number(), parts: z.array(Part) }),
+  z.object({
+    role: z.literal("assistant"),
+    model: z.string(),
+    text: z.string().optional(),
+    calls: z.array(Call),
+    blocks: z.array(Block).optional(),
+  }),
+]);
+export type Message = z.infer<typeof Message>;
+
+/** A tool as the model sees it. `schema` is JSON Schema of its input. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: { readonly [key: string]: unknown };
+}
+
+export interface ModelRequest {
+  readonly saga: string;
+  /** The decision's number, from 1. A superseded decision keeps its number; the next one has another. */
+  readonly step: number;
+  /** Milliseconds since the epoch when the decision was asked for. */
+  readonly now: number;
+  readonly model: string;
+  readonly instructions: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ModelTool[];
+  /** The signals the model may wait for. */
+  readonly signals: readonly string[];
+}
+
+/** Why the model stopped; each is an outcome of its own. */
+export const Stop = z.enum(["end", "calls", "length", "pause", "refusal", "context_full"]);
+export type Stop = z.infer<typeof Stop>;
+
+/**
+ * What a model said. `calls` run in parallel. `blocks` hold what a provider wants back verbatim (thinking,
+ * for example); the adapter keeps text and calls out of them so that each byte stands once in the ledger.
+ */
+export const ModelReply = z.object({
+  text: z.string().optional(),
+  calls: z.array(z.object({ tool: z.string(), input: Payload })).default([]),
+  blocks: z.array(Block).optional(),
+  stop: Stop.optional(),
+  /** The provider's words about the stop, such as what a refusal is about. For people; nothing branches on it. */
+  reason: z.string().optional(),
+  usage: Usage.default({ inputTokens: 0, outputTokens: 0 }),
+  model: z.string(),
+});
+export type ModelReply = z.infer<typeof ModelReply>;
+
+/** What a port may return: a reply with its defaults left out. */
+export type ModelAnswer = z.input<typeof ModelReply>;
+
+export interface ModelContext {
+  /** Aborted when the decision is superseded or the call's time is over. */
+  readonly abort: AbortSignal;
+  /** Tokens as they come; best effort, never recorded. */
+  readonly live: (token: { readonly text?: string; readonly thinking?: string }) => void;
+  /**
+   * The port calls this as soon as it knows what the call has cost so far, so that an aborted call's cost
+   * reaches the ledger.
+   */
+  readonly spent: (usage: Usage) => void;
+}
+
+/**
+ * The seam to a language model. `decide` makes at most one request to the provider: attempts are the
+ * ledger's. It throws `ModelFailure` for a failure that has a class; anything else counts as retriable.
+ */
+export interface ModelPort {
+  readonly name: string;
+  decide(request: ModelRequest, context: ModelContext): Promise<ModelAnswer>;
+}
+
+/** A provider's failure by what helps: ask again, wait as long as it says, or give up. */
+export class ModelFailure extends Error {
+  override readonly name = "ModelFailure";
+  readonly kind: "retry" | "wait" | "fail";
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    kind: "retry" | "wait" | "fail",
+    message: string,
+    options?: { retryAfterMs?: number | undefined; cause?: unknown },
+  ) {
+    super(message, { cause: options?.cause });
+    this.kind = kind;
+    this.retryAfterMs = options?.retryAfterMs;
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Result: what was observed for an intent. Five outcomes, and `deferred` on the way to one.
+ */
+import { z } from "zod";
+import { Payload } from "./json.ts";
+import { limits } from "./limits.ts";
+
+/** What a model call cost. Tokens as the provider counts them; money only where the port knows a price. */
+export const Usage = z.object({
+  inputTokens: z.int().nonnegative(),
+  outputTokens: z.int().nonnegative(),
+  cacheReadTokens: z.int().nonnegative().optional(),
+  cacheWriteTokens: z.int().nonnegative().optional(),
+  usd: z.number().nonnegative().optional(),
+});
+export type Usage = z.infer<typeof Usage>;
+
+const why = { code: z.string(), reason: z.string() };
+
+export const Result = z.discriminatedUnion("outcome", [
+  z.object({ outcome: z.literal("succeeded"), output: Payload }),
+  /** Nothing usable came of it. `retry` false ends the attempts; `retryAfterMs` is the outside's wish. */
+  z.object({
+    outcome: z.literal("failed"),
+    ...why,
+    retry: z.boolean().optional(),
+    retryAfterMs: z.number().nonnegative().optional(),
+    usage: Usage.optional(),
+  }),
+  z.object({ outcome: z.literal("denied"), ...why }),
+  z.object({ outcome: z.literal("in_doubt"), ...why }),
+  z.object({ outcome: z.literal("cancelled"), ...why, usage: Usage.optional() }),
+]);
+export type Result = z.infer<typeof Result>;
+export type Outcome = Result["outcome"];
+
+/** The performer handed the matter to the outside; the result comes later, or `failed` after `withinMs`. */
+export const Deferred = z.object({
+  outcome: z.literal("deferred"),
+  withinMs: z.int().positive().max(limits.timerMaxMs),
+});
+
+/** Body of a message on `saga.<id>.result.<intent>`; `by` is the incarnation that observed it. */
+export const ResultMessage = z.intersection(
+  z.object({ attempt: z.int().positive().default(1), by: z.string().max(200).default("outside") }),
+  z.discriminatedUnion("outcome", [...Result.options, Deferred]),
+);
+export type ResultMessage = z.infer<typeof ResultMessage>;

@@ -1,0 +1,95 @@
+/**
+ * Subjects, streams, buckets and headers: the only place that joins or splits their names.
+ *
+ * B1 Most general token first, the saga's id second, so `saga.<id>.>` is a saga's whole conversation.
+ * B2 Only the owner writes `saga.<id>.ledger`, and it is a literal subject: a compare-and-set on a wildcard
+ *    is not one on a replicated stream.
+ */
+import { MeshError } from "./errors.ts";
+import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "./ids.ts";
+
+export const streams = { inbox: "INBOX", ledger: "LEDGER", work: "WORK", dead: "DEAD" } as const;
+export const buckets = {
+  claim: "CLAIM",
+  snapshot: "SNAPSHOT",
+  hosts: "HOSTS",
+  registry: "REGISTRY",
+  blob: "BLOB",
+} as const;
+
+export const subjects = {
+  start: (saga: SagaId) => `saga.${saga}.start`,
+  signal: (saga: SagaId, name: string) => `saga.${saga}.signal.${name}`,
+  result: (saga: SagaId, intent: IntentId) => `saga.${saga}.result.${intent}`,
+  task: (saga: SagaId, intent: IntentId) => `saga.${saga}.task.${intent}`,
+  timerTarget: (saga: SagaId, intent: IntentId) => `saga.${saga}.timer.${intent}`,
+  timer: (saga: SagaId, intent: IntentId) => `timer.${saga}.${intent}`,
+  timersOf: (saga: SagaId) => `timer.${saga}.*`,
+  ledger: (saga: SagaId) => `saga.${saga}.ledger`,
+  ledgers: "saga.*.ledger",
+  work: (tool: string) => `work.${tool}`,
+  live: (saga: SagaId, lane: string) => `live.${saga}.${lane}`,
+  dead: (source: DeadSource, id: string) => `dead.${source}.${id}`,
+  inboxPartition: (partition: number) => `inbox.${partition}.>`,
+} as const;
+
+export type DeadSource = "inbox" | "work";
+
+/** Subjects INBOX takes in, one per kind of input; the ledger's own subject is not among them. */
+export const inboxSubjects = ["start", "signal.*", "result.*", "task.*", "timer.*"].map(
+  (rest) => `saga.*.${rest}`,
+);
+
+/** The stream's transform: the server partitions by saga, clients never compute a partition. */
+export const inboxTransform = (partitions: number) => ({
+  src: "saga.*.>",
+  dest: `inbox.{{partition(${partitions},1)}}.{{wildcard(1)}}.>`,
+});
+
+export const consumers = {
+  inbox: (partition: number) => `inbox-${partition}`,
+  work: (tool: string) => `work-${tool}`,
+} as const;
+
+/** Where an input is addressed: its saga and what kind of input it is. */
+export type Address =
+  | { readonly kind: "start"; readonly saga: SagaId }
+  | { readonly kind: "signal"; readonly saga: SagaId; readonly name: string }
+  | { readonly kind: "result" | "task" | "timer"; readonly saga: SagaId; readonly intent: IntentId };
+
+/**
+ * Reads `saga.<id>.<kind>…` or its stored form `inbox.<p>.<id>.<kind>…`. Throws BAD_MESSAGE or BAD_ID for
+ * anything else.
+ */
+export function parseInboxSubject(subject: string): Address {
+  const tokens = subject.split(".");
+  const [id = "", kind = "", rest = "", ...more] = tokens[0] === "inbox" ? tokens.slice(2) : tokens.slice(1);
+  const saga = parseSagaId(id);
+  if (more.length === 0 && kind === "start" && rest === "") return { kind, saga };
+  if (more.length === 0 && kind === "signal" && rest !== "") return { kind, saga, name: rest };
+  if (more.length === 0 && (kind === "result" || kind === "task" || kind === "timer"))
+    return { kind, saga, intent: parseIntentId(rest) };
+  throw new MeshError("BAD_MESSAGE", `"${subject}" is not the subject of an input`);
+}
+
+/** The saga of `saga.<id>.ledger`. */
+export const sagaOfLedger = (subject: string): SagaId => parseSagaId(subject.split(".")[1] ?? "");
+
+/** Short headers on every message, so that the `nats` CLI tells the story without decoding a body. */
+export const headers = {
+  saga: "Saga-Id",
+  turn: "Saga-Turn",
+  event: "Saga-Event",
+  intent: "Saga-Intent",
+  agent: "Saga-Agent",
+  attempt: "Saga-Attempt",
+  from: "Saga-From",
+  reason: "Saga-Reason",
+  origin: "Saga-Origin",
+  msgId: "Nats-Msg-Id",
+  contentType: "Content-Type",
+  trace: "traceparent",
+} as const;
+
+/** Header fields of a message by name; one value each. */
+export type Headers = Readonly<Record<string, string>>;
