@@ -1,0 +1,166 @@
+/**
+ * Accept: what an input is to this saga now, before it becomes an event.
+ *
+ * X1 Dedup needs no window: a result or timer whose intent is not open is settled already, or belongs to a
+ *    turn this reader has not seen.
+ * X2 Bad input is refused here, with a code, and changes nothing.
+ */
+import { z } from "zod";
+import { digestOf } from "../protocol/digest.ts";
+import { isMeshError, MeshError } from "../protocol/errors.ts";
+import type { Event, EventOf } from "../protocol/event.ts";
+import { type IntentId, turnOf } from "../protocol/ids.ts";
+import type { Json } from "../protocol/json.ts";
+import { limits } from "../protocol/limits.ts";
+import type { Definition } from "./definition.ts";
+import { readWith } from "./folding.ts";
+import { corrects, counts } from "./settle.ts";
+import { type OpenIntent, type SagaState, seenKey } from "./state.ts";
+import { refusalOfVote } from "./task.ts";
+
+/**
+ * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
+ * reader's view is old. `refused`: for the dead letters. `taken`: a start that finds another saga.
+ */
+export type Acceptance =
+  | { readonly type: "new"; readonly event: Event }
+  | { readonly type: "known" }
+  | { readonly type: "stale" }
+  | { readonly type: "refused"; readonly error: MeshError }
+  | { readonly type: "taken" };
+
+/** Judges an input against the state. Pure. `now` is only for a signal's age. */
+export function accept(definition: Definition, state: SagaState, event: Event, now: number): Acceptance {
+  switch (event.type) {
+    case "start":
+      return acceptStart(state, event);
+    case "signal":
+      return acceptSignal(definition, state, event, now);
+    case "result":
+      return acceptResult(definition, state, event);
+    case "deferred":
+      return acceptDeferred(state, event);
+    case "timer": {
+      const open = openOf(state, event.intent);
+      return open !== undefined && hasTimer(open)
+        ? { type: "new", event }
+        : settledOrStale(state, event.intent);
+    }
+    case "task":
+      return acceptVote(definition, state, event);
+    case "adopted":
+      return { type: "new", event };
+  }
+}
+
+const openOf = (state: SagaState, id: IntentId): OpenIntent | undefined =>
+  Object.hasOwn(state.open, id) ? state.open[id] : undefined;
+
+/** X1 */
+const settledOrStale = (state: SagaState, id: IntentId): Acceptance =>
+  turnOf(id) > state.turn ? { type: "stale" } : { type: "known" };
+
+const hasTimer = ({ intent, deferred }: OpenIntent): boolean =>
+  intent.kind === "timer" || intent.kind === "task" || deferred === true;
+
+function acceptStart(state: SagaState, event: EventOf<"start">): Acceptance {
+  const same = state.definition.name === event.definition.name && state.inputDigest === digestOf(event.input);
+  const sameParent =
+    state.parent?.saga === event.parent?.saga && state.parent?.intent === event.parent?.intent;
+  return same && sameParent ? { type: "known" } : { type: "taken" };
+}
+
+function acceptSignal(
+  definition: Definition,
+  state: SagaState,
+  event: EventOf<"signal">,
+  now: number,
+): Acceptance {
+  if (Object.hasOwn(state.seen, seenKey(event))) return { type: "known" };
+  try {
+    const ageMs = now - event.sentAt;
+    if (ageMs > limits.signalHorizonMs)
+      throw new MeshError(
+        "SIGNAL_EXPIRED",
+        `signal "${event.name}" is ${Math.round(ageMs / 1000)} s old, over ${limits.signalHorizonMs / 1000} s`,
+      );
+    const isCancel = event.name === "cancel";
+    if (!isCancel && !Object.hasOwn(definition.signals, event.name))
+      throw new MeshError("SIGNAL_UNKNOWN", `${definition.name} declares no signal "${event.name}"`);
+    if (state.phase.kind === "ended")
+      throw new MeshError("SAGA_ENDED", `${state.saga} has ended; "${event.name}" came too late`);
+    const schema = isCancel ? undefined : definition.signals[event.name];
+    return {
+      type: "new",
+      event: schema === undefined ? event : { ...event, data: readBody(schema, event.data, event.name) },
+    };
+  } catch (error) {
+    if (!isMeshError(error)) throw error;
+    return { type: "refused", error };
+  }
+}
+
+/**
+ * A signal's data as its schema takes it. A plain text also fits a schema of one text member, so that
+ * `nats pub saga.<id>.signal.note 'Tuesday only'` works where the schema is `{ text }`.
+ */
+function readBody(schema: z.ZodType, data: Json, name: string): Json {
+  const read = readWith(schema, data);
+  if (read.success) return data;
+  if (typeof data === "string" && schema instanceof z.ZodObject) {
+    const [key, ...more] = Object.keys(schema.shape);
+    if (key !== undefined && more.length === 0 && readWith(schema, { [key]: data }).success)
+      return { [key]: data };
+  }
+  throw new MeshError("INPUT_INVALID", `signal "${name}": ${read.reason}`);
+}
+
+function acceptResult(definition: Definition, state: SagaState, event: EventOf<"result">): Acceptance {
+  const { intent, attempt } = event;
+  const open = openOf(state, intent);
+  if (open !== undefined) {
+    const refusal = refusalOfResult(open, event);
+    if (refusal !== undefined) return refused("BAD_MESSAGE", `${intent} of ${state.saga} ${refusal}`);
+    if (counts(open, event)) return { type: "new", event };
+    return attempt > open.attempt ? { type: "stale" } : { type: "known" };
+  }
+  const doubt = Object.hasOwn(state.doubts, intent) ? state.doubts[intent] : undefined;
+  if (doubt !== undefined && corrects(definition, doubt, event)) return { type: "new", event };
+  return state.unpaid.includes(intent) ? { type: "new", event } : settledOrStale(state, intent);
+}
+
+/** A task is settled by votes and a timer by its firing: a result must not take their place. */
+function refusalOfResult({ intent }: OpenIntent, { result }: EventOf<"result">): string | undefined {
+  if (intent.kind === "task" || intent.kind === "timer") return `is a ${intent.kind} and takes no result`;
+  const isPublished = intent.kind === "signal" || intent.kind === "end";
+  return isPublished && result.outcome !== "succeeded"
+    ? `is a ${intent.kind}, which is sent until it is acked`
+    : undefined;
+}
+
+function acceptDeferred(state: SagaState, event: EventOf<"deferred">): Acceptance {
+  const open = openOf(state, event.intent);
+  if (open === undefined) return settledOrStale(state, event.intent);
+  if (open.intent.kind !== "tool")
+    return refused("BAD_MESSAGE", `${event.intent} of ${state.saga} is no tool's and cannot be deferred`);
+  if (open.attempt === event.attempt)
+    return open.deferred === true ? { type: "known" } : { type: "new", event };
+  return event.attempt > open.attempt ? { type: "stale" } : { type: "known" };
+}
+
+function acceptVote(definition: Definition, state: SagaState, event: EventOf<"task">): Acceptance {
+  const open = openOf(state, event.intent);
+  if (open === undefined) return settledOrStale(state, event.intent);
+  if (Object.hasOwn(state.seen, seenKey(event))) return { type: "known" };
+  if (open.intent.kind !== "task")
+    return refused("TASK_UNKNOWN", `${event.intent} of ${state.saga} is no task`);
+  const refusal = refusalOfVote(definition, open, event.vote);
+  return refusal === undefined
+    ? { type: "new", event }
+    : refused("INPUT_INVALID", `task ${event.intent} of ${state.saga}: ${refusal}`);
+}
+
+const refused = (code: "BAD_MESSAGE" | "TASK_UNKNOWN" | "INPUT_INVALID", detail: string): Acceptance => ({
+  type: "refused",
+  error: new MeshError(code, detail),
+});

@@ -1,0 +1,422 @@
+/**
+ * Agent: the built-in machine of `defineAgent`. Deciding, acting, waiting, compensating, and three ends.
+ *
+ * Owns: when a model is asked, what the next message holds, what becomes of its calls. Does not own: how a
+ * call becomes an intent (issue.ts), what a reply means (reply.ts).
+ *
+ * A1 A model is asked when the last reply's calls are settled, or at once when a signal comes.
+ * A2 A signal supersedes a decision in flight: the state is entered anew, the old decision is stopped.
+ * A3 A message presents the results of a batch in the order of its calls, whatever order they came in.
+ * A4 Every call is answered exactly once with its outcome, and once before as pending if it still runs.
+ * A5 A wait ends with the first thing that would be said: a signal it waits for, its time, or a late result. So
+ *    none is open while a model is asked.
+ */
+import { assign, enqueueActions, setup, type AnyStateMachine } from "xstate";
+import { z } from "zod";
+import type { Json } from "../protocol/json.ts";
+import { limits } from "../protocol/limits.ts";
+import { type Message, ModelReply, type Part } from "../protocol/model.ts";
+import { type Callable, compensation, question, toActors } from "./callable.ts";
+import { chainDigest } from "./conversation.ts";
+import type { AgentSpec } from "./definition.ts";
+import { type Reading, readReply, type StartedCall } from "./reply.ts";
+
+interface CallState {
+  readonly tool: string;
+  readonly pendingShown: boolean;
+  /** Set once the call is settled; shown in the next message, then forgotten. */
+  readonly part?: Part;
+  /** A wait: the signals that end it (undefined: any). */
+  readonly wait?: { readonly signals: readonly string[] | undefined };
+}
+
+interface Ended {
+  readonly status: "completed" | "failed" | "cancelled";
+  readonly output?: Json;
+  readonly code?: string;
+  readonly reason?: string;
+}
+
+export interface AgentContext {
+  readonly step: number;
+  /** Of the conversation so far. */
+  readonly digest: string;
+  readonly repairs: number;
+  /** For the next message, after the calls' results. */
+  readonly parts: readonly Part[];
+  readonly calls: Readonly<Record<string, CallState>>;
+  /** Calls of the latest reply that are still open. */
+  readonly batch: readonly string[];
+  readonly wake: boolean;
+  readonly paused: boolean;
+  readonly ended?: Ended;
+}
+
+type ResultPart = Extract<Part, { type: "result" }>;
+
+/** What an actor's error event carries. */
+interface CallError {
+  readonly outcome?: "failed" | "denied" | "in_doubt" | "cancelled";
+  readonly code: string;
+  readonly reason: string;
+}
+
+type AgentEvent =
+  | { type: "xstate.done.actor.decision"; output: ModelReply; at: number }
+  | { type: "xstate.error.actor.decision"; error: CallError; at: number }
+  | { type: "sagamesh.result"; call: string; output?: Json; error?: CallError; at: number }
+  | { type: "sagamesh.signal"; name: string; data: Json; at: number; from: string }
+  | { type: "sagamesh.corrected"; call: string; tool: string; part: ResultPart; at: number }
+  | { type: "sagamesh.cancel"; reason: string; at: number }
+  | { type: "sagamesh.wake"; call: string; at: number };
+
+/** The next message's parts: settled calls in their order, calls first shown as pending, then the rest. */
+function compose(context: AgentContext): { parts: Part[]; calls: Record<string, CallState> } {
+  const parts: Part[] = [];
+  const calls: Record<string, CallState> = {};
+  for (const [call, state] of Object.entries(context.calls)) {
+    if (state.part !== undefined) parts.push(state.part);
+    else calls[call] = { ...state, pendingShown: true };
+    if (state.part === undefined && !state.pendingShown)
+      parts.push({ type: "result", call, tool: state.tool, outcome: "pending" });
+  }
+  return { parts: [...parts, ...context.parts], calls };
+}
+
+const isWait = (context: AgentContext, call: string): boolean => context.calls[call]?.wait !== undefined;
+
+/** Records a call's outcome. A late one of an earlier batch wakes an agent that only waits. */
+function settleCall(context: AgentContext, call: string, part: ResultPart): Partial<AgentContext> {
+  const state = context.calls[call];
+  if (state === undefined || state.part !== undefined) return {};
+  const calls = { ...context.calls, [call]: { ...state, part } };
+  const batch = context.batch.filter((open) => open !== call);
+  const next = { ...context, calls, batch };
+  return hasNews(next) && onlyWaits(next) ? wakeUp(next) : { calls, batch };
+}
+
+/** Whether a call of an earlier reply is settled and the model was not told yet. */
+const hasNews = ({ calls, step }: AgentContext): boolean =>
+  Object.entries(calls).some(([call, { part }]) => part !== undefined && !call.startsWith(`${step}.`));
+
+/** Something is to be said before the waits are over. */
+const wakeUp = (context: AgentContext): Partial<AgentContext> => ({
+  ...endWaits(context, { woke: "result" }),
+  wake: true,
+});
+
+const onlyWaits = ({ calls, batch }: AgentContext): boolean =>
+  batch.length > 0 && batch.every((call) => calls[call]?.wait !== undefined);
+
+/** Ends every open wait, saying what ended it. */
+function endWaits(context: AgentContext, woke: Json): Pick<AgentContext, "calls" | "batch" | "parts"> {
+  const entries = Object.entries(context.calls).map(([call, state]) =>
+    state.wait === undefined || state.part !== undefined
+      ? [call, state]
+      : [
+          call,
+          {
+            ...state,
+            part: { type: "result", call, tool: "wait", outcome: "succeeded", output: woke } satisfies Part,
+          },
+        ],
+  );
+  const batch = context.batch.filter((call) => !isWait(context, call));
+  return { calls: Object.fromEntries(entries) as Record<string, CallState>, batch, parts: context.parts };
+}
+
+const openWaits = (context: AgentContext): string[] =>
+  Object.keys(context.calls).filter(
+    (call) => isWait(context, call) && context.calls[call]?.part === undefined,
+  );
+
+const wants = (context: AgentContext, name: string): boolean => {
+  const waits = openWaits(context);
+  return (
+    waits.length === 0 || waits.some((call) => context.calls[call]?.wait?.signals?.includes(name) ?? true)
+  );
+};
+
+const errorPart = (call: string, tool: string, error: CallError): ResultPart => ({
+  type: "result",
+  call,
+  tool,
+  outcome: error.outcome ?? "failed",
+  code: error.code,
+  reason: error.reason,
+});
+
+/** What the machine invokes to have the model decide: the conversation's digest goes in, its reply comes out. */
+const decision = {
+  kind: "model",
+  name: "decision",
+  input: z.object({ step: z.int(), digest: z.string() }),
+  output: ModelReply,
+} as const satisfies Callable;
+
+/** The machine of an agent. The kernel gives it what a model, a tool or a human said as events. */
+export function agentMachine(spec: AgentSpec): AnyStateMachine {
+  const ready = ({ context }: { context: AgentContext }) => context.wake || context.batch.length === 0;
+  return setup({
+    types: {
+      context: {} as AgentContext,
+      events: {} as AgentEvent,
+      input: {} as { input: unknown; at: number },
+      output: {} as Ended,
+    },
+    actors: {
+      ...toActors(
+        Object.fromEntries([...spec.tools, ...spec.agents].map((callable) => [callable.name, callable])),
+      ),
+      ...toActors({
+        "sagamesh.decision": decision,
+        "sagamesh.question": question({ to: [], answer: z.json() }),
+        "sagamesh.compensation": compensation,
+      }),
+    },
+    actions: {
+      /** The kernel collects what is said; the machine keeps only its digest. */
+      "sagamesh.say": (_, _params: { message: Message }) => undefined,
+      "sagamesh.start": (_, _params: { id: string; src: string; input: Json }) => undefined,
+      "sagamesh.stop": (_, _params: { id: string }) => undefined,
+      ask: enqueueActions(({ context, event, enqueue }) => {
+        const { parts, calls } = compose(context);
+        const message: Message = { role: "user", at: timeOf(event), parts };
+        const silent = parts.length === 0 && context.paused;
+        enqueue.assign({
+          step: context.step + 1,
+          digest: silent ? context.digest : chainDigest(context.digest, message),
+          calls,
+          parts: [],
+          batch: [],
+          wake: false,
+          paused: false,
+        });
+        if (!silent) enqueue(say(message));
+      }),
+      take: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== "xstate.done.actor.decision") return;
+        const reading = readReply(spec, context.step, event.output);
+        const taken = takeReply(context, reading, event.output.stop === "pause");
+        enqueue.assign(taken);
+        enqueue(say(reading.message));
+        for (const call of reading.started) {
+          if (call.type === "actor") enqueue(start(call));
+          else if (call.forMs !== undefined && taken.calls?.[call.call]?.part === undefined)
+            enqueue.raise(
+              { type: "sagamesh.wake", call: call.call, at: 0 },
+              { delay: call.forMs, id: call.call },
+            );
+        }
+      }),
+      settle: enqueueActions(({ context, event, enqueue }) => {
+        const settled = afterNews(context, event);
+        if (settled.wake === true) for (const call of openWaits(context)) enqueue.cancel(call);
+        enqueue.assign(settled);
+      }),
+      /** While the model is asked: what comes in is shown to it after its reply. */
+      note: assign(({ context, event }) => {
+        if (event.type === "sagamesh.corrected") return { parts: [...context.parts, event.part] };
+        return event.type === "sagamesh.result"
+          ? settleCall(context, event.call, partOf(context, event))
+          : {};
+      }),
+      hear: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== "sagamesh.signal") return;
+        const { name, data, at, from } = event;
+        const parts: Part[] = [...context.parts, { type: "signal", name, data, at, from }];
+        if (!wants(context, name)) {
+          enqueue.assign({ parts });
+          return;
+        }
+        for (const call of openWaits(context)) enqueue.cancel(call);
+        enqueue.assign({ ...endWaits(context, { woke: "signal", signal: name }), parts, wake: true });
+      }),
+      wake: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== "sagamesh.wake" || !openWaits(context).includes(event.call)) return;
+        for (const call of openWaits(context)) enqueue.cancel(call);
+        enqueue.assign({ ...endWaits(context, { woke: "time" }), wake: true });
+      }),
+      stopAll: enqueueActions(({ context, enqueue }) => {
+        for (const [call, state] of Object.entries(context.calls)) {
+          if (state.part !== undefined) continue;
+          if (state.wait === undefined) enqueue(stop(call));
+          else enqueue.cancel(call);
+        }
+      }),
+      fail: assign(({ event }) =>
+        event.type === "xstate.error.actor.decision"
+          ? { ended: { status: "failed" as const, code: event.error.code, reason: event.error.reason } }
+          : {},
+      ),
+      cancel: assign(({ event }) =>
+        event.type === "sagamesh.cancel"
+          ? { ended: { status: "cancelled" as const, code: "CANCELLED", reason: event.reason } }
+          : {},
+      ),
+    },
+    guards: {
+      ready,
+      onlyWaits: ({ context }) => onlyWaits(context),
+      finished: ({ context }) => context.ended?.status === "completed",
+      broken: ({ context }) => context.ended?.status === "failed",
+      wasCancelled: ({ context }) => context.ended?.status === "cancelled",
+    },
+  }).createMachine({
+    id: spec.name,
+    initial: "deciding",
+    context: ({ input }) => ({
+      step: 0,
+      digest: "",
+      repairs: 0,
+      parts: [{ type: "text", text: spec.prompt(input.input) }],
+      calls: {},
+      batch: [],
+      wake: false,
+      paused: false,
+    }),
+    on: { "sagamesh.cancel": { target: ".compensating", actions: ["cancel", "stopAll"] } },
+    states: {
+      deciding: {
+        entry: "ask",
+        invoke: {
+          id: "decision",
+          src: "sagamesh.decision",
+          input: ({ context }) => ({ step: context.step, digest: context.digest }),
+        },
+        on: {
+          "xstate.done.actor.decision": { target: "judging", actions: "take" },
+          "xstate.error.actor.decision": { target: "compensating", actions: ["fail", "stopAll"] },
+          "sagamesh.result": { actions: "note" },
+          "sagamesh.corrected": { actions: "note" },
+          "sagamesh.signal": { target: "deciding", reenter: true, actions: "hear" },
+        },
+      },
+      judging: {
+        always: [
+          { guard: "finished", target: "completed" },
+          { guard: "broken", target: "compensating", actions: "stopAll" },
+          { target: "acting" },
+        ],
+      },
+      acting: {
+        always: [
+          { guard: "ready", target: "deciding" },
+          { guard: "onlyWaits", target: "waiting" },
+        ],
+        on: {
+          "sagamesh.result": { actions: "settle" },
+          "sagamesh.corrected": { actions: "settle" },
+          "sagamesh.signal": { actions: "hear" },
+          "sagamesh.wake": { actions: "wake" },
+        },
+      },
+      waiting: {
+        always: { guard: "ready", target: "deciding" },
+        on: {
+          "sagamesh.result": { actions: "settle" },
+          "sagamesh.corrected": { actions: "settle" },
+          "sagamesh.signal": { actions: "hear" },
+          "sagamesh.wake": { actions: "wake" },
+        },
+      },
+      compensating: {
+        on: { "sagamesh.cancel": {} },
+        invoke: {
+          id: "compensation",
+          src: "sagamesh.compensation",
+          input: ({ context }) => ({ because: context.ended?.reason ?? "" }),
+          onDone: [{ guard: "wasCancelled", target: "cancelled" }, { target: "failed" }],
+        },
+      },
+      completed: { type: "final" },
+      failed: { type: "final", tags: "failed" },
+      cancelled: { type: "final", tags: "cancelled" },
+    },
+    output: ({ context }) => context.ended ?? { status: "failed" },
+  });
+}
+
+/**
+ * The kernel's own actions, read by name: `setup` cannot type an action that names its sibling. Calls are not
+ * XState's children: those stay in the snapshot when they are done, and their event types in XState's caches.
+ */
+const say = (message: Message): never => ({ type: "sagamesh.say", params: { message } }) as never;
+const start = ({ call, src, input }: Extract<StartedCall, { type: "actor" }>): never =>
+  ({ type: "sagamesh.start", params: { id: call, src, input } }) as never;
+const stop = (id: string): never => ({ type: "sagamesh.stop", params: { id } }) as never;
+
+/** The first decision's event is XState's own start, which carries the input. */
+const timeOf = (event: { at?: number; input?: { at?: number } }): number => event.at ?? event.input?.at ?? 0;
+
+/** A reply's calls in its order, refused ones with their answer (A3). */
+function callStates(reading: Reading): Record<string, CallState> {
+  const refusals = new Map(
+    reading.answers.flatMap((part) => (part.type === "result" ? [[part.call, part] as const] : [])),
+  );
+  const started = new Map(reading.started.map((call) => [call.call, call]));
+  const calls = reading.message.role === "assistant" ? reading.message.calls : [];
+  return Object.fromEntries(
+    calls.flatMap(({ id, tool }) => {
+      const part = refusals.get(id);
+      if (part !== undefined) return [[id, { tool, pendingShown: false, part }]];
+      const call = started.get(id);
+      return call === undefined ? [] : [[id, callState(call)]];
+    }),
+  );
+}
+
+const callState = (call: StartedCall): CallState =>
+  call.type === "wait"
+    ? { tool: "wait", pendingShown: false, wait: { signals: call.signals } }
+    : { tool: call.tool, pendingShown: false };
+
+/**
+ * The context after a reply. What came in while the model was asked is still unsaid: a reply that only waits
+ * waits for nothing then, and a correction is said at once.
+ */
+function takeReply(context: AgentContext, reading: Reading, isPause: boolean): Partial<AgentContext> {
+  const repairs = reading.repair ? context.repairs + 1 : 0;
+  const next: AgentContext = {
+    ...context,
+    digest: chainDigest(context.digest, reading.message),
+    repairs,
+    calls: { ...context.calls, ...callStates(reading) },
+    batch: reading.started.map((call) => call.call),
+    parts: [...context.parts, ...reading.answers.filter((part) => part.type !== "result")],
+    paused: isPause && reading.started.length === 0,
+    ...endedBy(reading, repairs),
+  };
+  const isCorrected = context.parts.length > 0;
+  return isCorrected || (hasNews(next) && onlyWaits(next)) ? { ...next, ...wakeUp(next) } : next;
+}
+
+/** The context after news of a call that came while nobody is asked. */
+function afterNews(context: AgentContext, event: AgentEvent): Partial<AgentContext> {
+  if (event.type === "sagamesh.corrected")
+    return wakeUp({ ...context, parts: [...context.parts, event.part] });
+  return event.type === "sagamesh.result" ? settleCall(context, event.call, partOf(context, event)) : {};
+}
+
+function partOf(
+  context: AgentContext,
+  { call, error, output }: Extract<AgentEvent, { type: "sagamesh.result" }>,
+): ResultPart {
+  const tool = context.calls[call]?.tool ?? "";
+  if (error !== undefined) return errorPart(call, tool, error);
+  return { type: "result", call, tool, outcome: "succeeded", output: output ?? null };
+}
+
+/** The end that a reply brings, if any: its finish, its failure, or one repair too many. */
+function endedBy(reading: ReturnType<typeof readReply>, repairs: number): { ended?: Ended } {
+  if (reading.finish !== undefined) return { ended: { status: "completed", output: reading.finish.output } };
+  if (reading.fail !== undefined) return { ended: { status: "failed", ...reading.fail } };
+  if (repairs <= limits.repairsMax) return {};
+  return {
+    ended: {
+      status: "failed",
+      code: "MODEL_REPLY_INVALID",
+      reason: `${repairs} replies in a row could not be taken`,
+    },
+  };
+}

@@ -1,0 +1,281 @@
+/**
+ * Defining sagas and agents.
+ *
+ * F3 Defining never throws for a fault: faults are collected, and the application's load tells all at once.
+ */
+import type { AnyStateMachine } from "xstate";
+import { z } from "zod";
+import { digestOf } from "../protocol/digest.ts";
+import { describeError } from "../protocol/errors.ts";
+import { Name } from "../protocol/ids.ts";
+import { toJson } from "../protocol/json.ts";
+import { limits } from "../protocol/limits.ts";
+import { agentMachine } from "./agent.ts";
+import { callableOf, type ModelCall, type Question } from "./callable.ts";
+import { requestFrame, reservedNames, shownSchema } from "./conversation.ts";
+import type { AgentSpec, Budget, Definition, Saga, Signals } from "./definition.ts";
+import { readWith } from "./folding.ts";
+import { machineFaults } from "./machine-faults.ts";
+import { openMachine, type Machine } from "./machine.ts";
+import type { Policy } from "./policy.ts";
+import type { Tool } from "./tool.ts";
+
+/** Signals every saga understands; a definition cannot declare one of its own by these names. */
+const reservedSignals: ReadonlySet<string> = new Set(["cancel"]);
+
+export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
+  /** A letter, then up to 63 letters, digits, _ or -. */
+  name: string;
+  /** Raise it when the machine decides otherwise than before; running sagas keep theirs. */
+  version: number;
+  description?: string;
+  input: I;
+  output: O;
+  /** What the outside may send besides `cancel`; each is an event `{ type, data, at, from }`. */
+  signals: S;
+  /** `keep` (default): a signal that no state takes yet is offered again after each transition. */
+  whenEarly?: "keep" | "ignore";
+  machine: AnyStateMachine;
+}
+
+/**
+ * Makes any XState 5 machine durable. Its invokes and spawned children are tools, sagas and the reserved
+ * callables bound by `toActors`; its delays are durable timers; its assigns and guards must be pure.
+ */
+export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  config: SagaConfig<I, O, S>,
+): Saga<I, O, S> {
+  const faults = [...commonFaults(config), ...machineFaults(config.machine)];
+  const machine = openMachine(config.machine);
+  return saga("saga", config, {
+    machine,
+    callables: Object.values(config.machine.implementations.actors)
+      .map(callableOf)
+      .filter((callable) => callable !== undefined),
+    faults,
+    identity: { machine: serialisable(config.machine.config), whenEarly: config.whenEarly ?? "keep" },
+    whenEarly: config.whenEarly ?? "keep",
+  });
+}
+
+export interface AgentConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
+  name: string;
+  version: number;
+  description: string;
+  /** The name of a model port of the application. */
+  model: string;
+  instructions: string;
+  /** The first message; the input as JSON unless given. Pure. */
+  prompt?: (input: z.infer<I>) => string;
+  input: I;
+  output: O;
+  signals: S;
+  tools: readonly Tool[];
+  agents?: readonly Saga[];
+  budget?: Budget;
+  policies?: readonly Policy[];
+}
+
+/**
+ * Declares an agent: no loop, no machine, no call of a model. Besides its tools and agents the model sees
+ * `wait`, `ask`, `undo` and `finish`.
+ */
+export function defineAgent<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  config: AgentConfig<I, O, S>,
+): Saga<I, O, S> {
+  const spec: AgentSpec = {
+    name: config.name,
+    model: config.model,
+    instructions: config.instructions,
+    // The kernel parses the input with this agent's own schema before the machine begins.
+    prompt: (config.prompt as ((input: unknown) => string) | undefined) ?? ((input) => JSON.stringify(input)),
+    output: config.output,
+    signals: config.signals,
+    tools: config.tools,
+    agents: config.agents ?? [],
+  };
+  const faults = [...commonFaults(config), ...calledFaults(config.name, [...spec.tools, ...spec.agents])];
+  const frame =
+    faults.length === 0 ? attempt(faults, `agent ${config.name}`, () => requestFrame(spec)) : undefined;
+  const machine = openMachine(agentMachine(spec), { builtin: true });
+  return saga("agent", config, {
+    machine,
+    callables: [...spec.tools, ...spec.agents],
+    faults,
+    frame,
+    identity: { frame, budget: config.budget, policies: config.policies?.map((policy) => policy.name) },
+    whenEarly: "keep",
+    budget: config.budget,
+    policies: config.policies,
+  });
+}
+
+interface Parts {
+  readonly machine: Machine;
+  readonly callables: readonly unknown[];
+  readonly faults: string[];
+  readonly identity: unknown;
+  readonly whenEarly: "keep" | "ignore";
+  readonly frame?: Definition["frame"];
+  readonly budget?: Budget | undefined;
+  readonly policies?: readonly Policy[] | undefined;
+}
+
+function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  kind: "saga" | "agent",
+  config: { name: string; version: number; description?: string; input: I; output: O; signals: S },
+  parts: Parts,
+): Saga<I, O, S> {
+  const { name, version, description = "", input, output, signals } = config;
+  const tools = new Map(withCompensations(parts.callables.filter(isTool)).map((tool) => [tool.name, tool]));
+  parts.faults.push(...sharedNames(name, parts.callables));
+  for (const tool of tools.values()) parts.faults.push(...toolFaults(tool));
+  for (const one of parts.callables) if (isQuestion(one)) parts.faults.push(...questionFaults(name, one));
+  const definition: Definition = {
+    kind,
+    name,
+    version,
+    hash: digestOf([
+      kind,
+      name,
+      version,
+      schemasOf(config),
+      [...tools.values()].map(contractOf),
+      parts.identity,
+    ]).slice(0, 16),
+    description,
+    input,
+    output,
+    signals,
+    whenEarly: parts.whenEarly,
+    machine: parts.machine,
+    tools,
+    sagas: new Map(parts.callables.filter(isSaga).map((child) => [child.name, child.definition])),
+    modelCalls: parts.callables.filter(isModelCall),
+    policies: parts.policies ?? [],
+    budget: parts.budget ?? {},
+    frame: parts.frame,
+    frameDigest: digestOf(parts.frame ?? null),
+    faults: parts.faults,
+  };
+  return { kind, name, version, description, input, output, signals, definition };
+}
+
+const kindOf = (callable: unknown): unknown => (callable as { kind?: unknown }).kind;
+const isTool = (callable: unknown): callable is Tool => kindOf(callable) === "tool";
+const isSaga = (callable: unknown): callable is Saga =>
+  kindOf(callable) === "saga" || kindOf(callable) === "agent";
+
+const isModelCall = (callable: unknown): callable is ModelCall => kindOf(callable) === "model";
+
+const isQuestion = (callable: unknown): callable is Question => kindOf(callable) === "question";
+
+/** An intent names its tool or saga, so two of one name would be taken for each other. */
+function sharedNames(where: string, callables: readonly unknown[]): string[] {
+  const tools = withCompensations(callables.filter(isTool));
+  const sagas = [...new Set(callables.filter(isSaga).map(({ definition }) => definition))];
+  const twice = (all: readonly { name: string }[], what: string) =>
+    all
+      .filter(({ name }, index) => all.findIndex((other) => other.name === name) < index)
+      .map(({ name }) => `${where}: two of its ${what} are named "${name}"`);
+  return [...twice(tools, "tools"), ...twice(sagas, "sagas")];
+}
+
+function questionFaults(where: string, { output, otherwise, withinMs }: Question): string[] {
+  const faults: string[] = [];
+  if (!(withinMs > 0 && withinMs <= limits.timerMaxMs))
+    faults.push(`${where}: a question's withinMs is ${withinMs}, not between 1 and ${limits.timerMaxMs}`);
+  const fits = otherwise === undefined ? undefined : readWith(output, toJson(otherwise));
+  if (fits?.success === false)
+    faults.push(`${where}: the default of a question does not fit its answer: ${fits.reason}`);
+  return faults;
+}
+
+function withCompensations(tools: readonly Tool[]): Tool[] {
+  const all = new Set(tools);
+  for (const tool of all) if (typeof tool.compensation === "object") all.add(tool.compensation.tool);
+  return [...all];
+}
+
+/** A tool's contract as data: what the registry shows and the definition's hash covers. */
+export function contractOf(tool: Tool): Record<string, unknown> {
+  const { name, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax, compensation } =
+    tool;
+  return {
+    ...{ name, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax },
+    compensation: typeof compensation === "object" ? compensation.tool.name : compensation,
+    input: jsonSchema(tool.input),
+    output: jsonSchema(tool.output),
+  };
+}
+
+/** A schema as data, with what JSON Schema cannot say left open. */
+export const jsonSchema = (schema: z.ZodType): unknown =>
+  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+
+const schemasOf = (config: { input: z.ZodType; output: z.ZodType; signals: Signals }): unknown => [
+  jsonSchema(config.input),
+  jsonSchema(config.output),
+  Object.entries(config.signals).map(([name, schema]) => [name, jsonSchema(schema)]),
+];
+
+/** A machine's configuration without its functions: their text differs between source and build. */
+const serialisable = (config: unknown): unknown => toJson(config);
+
+function commonFaults(config: { name: string; version: number; signals: Signals }): string[] {
+  const faults: string[] = [];
+  if (!Name.safeParse(config.name).success)
+    faults.push(`"${config.name}" is not a name: a letter, then up to 63 letters, digits, _ or -`);
+  if (!Number.isInteger(config.version) || config.version < 1)
+    faults.push(`${config.name}: version must be 1 or more`);
+  for (const name of Object.keys(config.signals)) {
+    if (!Name.safeParse(name).success) faults.push(`${config.name}: "${name}" is not a signal's name`);
+    if (reservedSignals.has(name))
+      faults.push(`${config.name}: the signal "${name}" is reserved; every saga has it`);
+  }
+  return faults;
+}
+
+function calledFaults(agent: string, callables: readonly { name: string; input: z.ZodType }[]): string[] {
+  const faults: string[] = [];
+  const names = new Set<string>();
+  for (const { name, input } of callables) {
+    if (names.has(name)) faults.push(`${agent}: two of its calls are named "${name}"`);
+    if (reservedNames.has(name))
+      faults.push(`${agent}: the tool name "${name}" is reserved; the model has it already`);
+    names.add(name);
+    attempt(faults, `${agent}: the input of "${name}" cannot be shown to a model`, () => shownSchema(input));
+  }
+  return faults;
+}
+
+function toolFaults(tool: Tool): string[] {
+  const faults: string[] = [];
+  const where = `tool ${tool.name}`;
+  if (!Name.safeParse(tool.name).success) faults.push(`"${tool.name}" is not a tool's name`);
+  if (tool.placement === "host" && tool.concurrencyMax !== undefined)
+    faults.push(`${where}: concurrencyMax holds over the mesh, so it needs placement "worker"`);
+  if (tool.effect === "probe" && tool.body !== undefined && tool.body.probe === undefined)
+    faults.push(`${where}: effect "probe" needs a probe beside its perform`);
+  if (tool.timeoutMs <= 0) faults.push(`${where}: timeoutMs must be more than 0`);
+  if (tool.retry.attemptsMax < 1) faults.push(`${where}: retry.attemptsMax must be 1 or more`);
+  if (typeof tool.compensation === "object") {
+    const { effect, name } = tool.compensation.tool;
+    if (effect !== "idempotent" && effect !== "probe")
+      faults.push(
+        `${where}: its compensation "${name}" is "${effect}"; only "idempotent" or "probe" can be retried until it is done`,
+      );
+  }
+  if (tool.onDoubt === "compensate" && typeof tool.compensation !== "object")
+    faults.push(`${where}: onDoubt "compensate" needs a compensation`);
+  return faults;
+}
+
+function attempt<T>(faults: string[], where: string, run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (error) {
+    faults.push(`${where}: ${describeError(error)}`);
+    return undefined;
+  }
+}

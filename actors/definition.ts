@@ -1,0 +1,83 @@
+/**
+ * Definition: what a host needs of a saga to decide for it, with its types erased.
+ *
+ * F1 A definition is known by name, version and content hash; a saga keeps the one it was started with.
+ * F2 `faults` lists everything that is wrong with it. A definition with faults is never served.
+ */
+import type { z } from "zod";
+import type { Callable, ModelCall } from "./callable.ts";
+import type { ModelTool } from "../protocol/model.ts";
+import type { Machine } from "./machine.ts";
+import type { Policy } from "./policy.ts";
+import type { Tool } from "./tool.ts";
+
+/** What is the same in every request of a definition. */
+export interface RequestFrame {
+  readonly model: string;
+  readonly instructions: string;
+  readonly tools: readonly ModelTool[];
+  readonly signals: readonly string[];
+}
+
+export type Signals = Readonly<Record<string, z.ZodType>>;
+
+/** Bounds of one saga. What is not named is not bounded. */
+export interface Budget {
+  /** Decisions of the model. */
+  readonly steps?: number;
+  /** Input and output tokens of every call, superseded ones too. */
+  readonly tokens?: number;
+  /** As the model port reports it; a port that knows no prices reports none. */
+  readonly usd?: number;
+  /** From the start to the next decision. */
+  readonly wallClockMs?: number;
+}
+
+export interface Definition {
+  readonly kind: "saga" | "agent";
+  readonly name: string;
+  readonly version: number;
+  readonly hash: string;
+  readonly description: string;
+  readonly input: z.ZodType;
+  readonly output: z.ZodType;
+  readonly signals: Signals;
+  /** A signal that no state takes yet: kept and offered again after each transition, or dropped. */
+  readonly whenEarly: "keep" | "ignore";
+  readonly machine: Machine;
+  /** Every tool that may become an intent, the compensating ones included. */
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly sagas: ReadonlyMap<string, Definition>;
+  /** A machine's single model calls. */
+  readonly modelCalls: readonly ModelCall[];
+  readonly policies: readonly Policy[];
+  readonly budget: Budget;
+  readonly frame: RequestFrame | undefined;
+  readonly frameDigest: string;
+  readonly faults: readonly string[];
+}
+
+/** What an agent is made of. */
+export interface AgentSpec {
+  readonly name: string;
+  readonly model: string;
+  readonly instructions: string;
+  readonly prompt: (input: unknown) => string;
+  readonly output: z.ZodType;
+  readonly signals: Signals;
+  readonly tools: readonly Tool[];
+  readonly agents: readonly (Callable & { readonly description?: string })[];
+}
+
+/** A saga or an agent as users hold it: the types are for them, `definition` for the host. */
+export interface Saga<
+  I extends z.ZodType = z.ZodType,
+  O extends z.ZodType = z.ZodType,
+  S extends Signals = Signals,
+> extends Callable<I, O> {
+  readonly kind: "saga" | "agent";
+  readonly version: number;
+  readonly description: string;
+  readonly signals: S;
+  readonly definition: Definition;
+}

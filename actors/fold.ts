@@ -1,0 +1,370 @@
+/**
+ * Fold: ③ the actor. (state, events, now) → (state', intents). Pure; replay and life run the same lines.
+ *
+ * W1 The intents of a turn follow from the state before it, its events and its time, and from nothing else.
+ * W2 Events are folded in the order given; what one brings about at once is folded before the next.
+ * W3 No saga ends while an effect is open.
+ */
+import { digestOf } from "../protocol/digest.ts";
+import { assert, isMeshError, MeshError } from "../protocol/errors.ts";
+import type { Event, EventOf } from "../protocol/event.ts";
+import type { SagaId } from "../protocol/ids.ts";
+import type { Intent } from "../protocol/intent.ts";
+import { type Json, toJson } from "../protocol/json.ts";
+import { limits } from "../protocol/limits.ts";
+import type { Message } from "../protocol/model.ts";
+import type { Step } from "../protocol/turn.ts";
+import { reasonOf } from "./callable.ts";
+import type { Definition } from "./definition.ts";
+import {
+  changeOpen,
+  closeIntent,
+  type Draft,
+  type Folding,
+  isAwaited,
+  newId,
+  openEntries,
+  type Queued,
+  readWith,
+  withoutKey,
+} from "./folding.ts";
+import { issue, sendToChild } from "./issue.ts";
+import { type MachineStep, statusOf } from "./machine.ts";
+import type { MachineEvent } from "./machine-actions.ts";
+import { charge, correct, corrects, counts, settle, usageOf } from "./settle.ts";
+import { type Ending, type KeptSignal, type SagaState, seenKey } from "./state.ts";
+import { takeTaskTimeout, takeVote } from "./task.ts";
+import { beginEndByUndoing, cancelChild, describeEffect, isOverAtOnce, progressPlans } from "./undo.ts";
+
+/** One turn as decided: what is appended, and what only the host uses. */
+export interface DecidedTurn {
+  readonly state: SagaState;
+  readonly steps: Step[];
+  /** Messages the agent's conversation grew by; a projection, not part of the state. */
+  readonly said: readonly Message[];
+  readonly shown: readonly { readonly kind: "emit" | "log"; readonly value: Json }[];
+}
+
+/**
+ * Decides one turn. `state` is undefined before the first turn, whose first event is the start. The state
+ * given is left as it was. Throws INTERNAL for events that `accept` would not have let through.
+ */
+export function decideTurn(
+  definition: Definition,
+  state: SagaState | undefined,
+  turn: { readonly saga: SagaId; readonly at: number; readonly events: readonly Event[] },
+): DecidedTurn {
+  const [first] = turn.events;
+  assert(state !== undefined || first?.type === "start", "a ledger begins with a start");
+  const draft: Draft = state === undefined ? blank(turn.saga, definition) : { ...state };
+  draft.turn += 1;
+  draft.updatedAt = turn.at;
+  const f: Folding = {
+    definition,
+    at: turn.at,
+    state: draft,
+    intents: [],
+    nextK: 0,
+    queue: [],
+    said: [],
+    shown: [],
+    moved: false,
+  };
+  const steps = turn.events.map((event) => {
+    f.intents = [];
+    take(f, event);
+    run(f);
+    return { event, intents: f.intents };
+  });
+  if (draft.turn % 64 === 0) forgetOldSignals(f);
+  return { state: draft, steps, said: f.said, shown: f.shown };
+}
+
+/** The state before a saga's first turn. Its snapshot comes with the start, before anything reads it. */
+function blank(saga: SagaId, definition: Definition): Draft {
+  return {
+    saga,
+    turn: 0,
+    definition: { name: definition.name, version: definition.version, hash: definition.hash },
+    parent: undefined,
+    inputDigest: "",
+    startedAt: 0,
+    updatedAt: 0,
+    phase: { kind: "running" },
+    snapshot: undefined as never,
+    open: {},
+    actors: {},
+    effects: [],
+    doubts: {},
+    unpaid: [],
+    plans: [],
+    undoneBefore: { turn: 0, k: 0 },
+    toldParent: false,
+    seen: {},
+    kept: [],
+    spent: { steps: 0, inputTokens: 0, outputTokens: 0, usd: 0 },
+    decided: {},
+  };
+}
+
+function take(f: Folding, event: Event): void {
+  switch (event.type) {
+    case "start":
+      return takeStart(f, event);
+    case "signal":
+      return takeSignal(f, event);
+    case "result":
+      return takeResult(f, event);
+    case "deferred":
+      return takeDeferred(f, event);
+    case "timer":
+      return takeTimer(f, event);
+    case "task":
+      return isFirst(f, event) ? takeVote(f, event) : undefined;
+    case "adopted":
+      return;
+  }
+}
+
+/**
+ * Whether an input is taken for the first time, from now on remembered. Two of one id may come in one turn. An id
+ * is kept until every host's clock agrees that a repeat would be refused by its age.
+ */
+function isFirst(f: Folding, event: EventOf<"signal" | "task">): boolean {
+  const key = seenKey(event);
+  if (Object.hasOwn(f.state.seen, key)) return false;
+  const sentAt = event.type === "signal" ? Math.max(event.sentAt, f.at) : f.at;
+  f.state.seen = { ...f.state.seen, [key]: sentAt + limits.signalHorizonMs + limits.clockSkewMs };
+  return true;
+}
+
+function takeStart(f: Folding, event: EventOf<"start">): void {
+  assert(f.state.turn === 1 && f.state.snapshot === undefined, "a saga starts once");
+  f.state.parent = event.parent;
+  f.state.inputDigest = digestOf(event.input);
+  f.state.startedAt = f.at;
+  const read = readWith(f.definition.input, event.input);
+  if (!read.success)
+    throw new MeshError("INPUT_INVALID", `the input of ${f.definition.name}: ${read.reason}`);
+  const input: unknown = read.data;
+  guarded(f, () => {
+    const machineInput = f.definition.kind === "agent" ? { input, at: f.at } : input;
+    follow(f, f.definition.machine.initial(machineInput));
+  });
+}
+
+function takeSignal(f: Folding, event: EventOf<"signal">): void {
+  if (!isFirst(f, event)) return;
+  if (event.name === "cancel") return takeCancel(f, event);
+  if (f.state.phase.kind !== "running") return;
+  const { id, name, data, from } = event;
+  f.state.kept = [...f.state.kept, { id, name, data, at: f.at, from }];
+  f.moved = true;
+}
+
+/** A kept signal as the machine takes it. Read anew each time: what a schema makes of it may not be JSON. */
+function eventOf(f: Folding, { name, data, at, from }: KeptSignal): MachineEvent {
+  if (f.definition.kind === "agent") return { type: "sagamesh.signal", name, data, at, from };
+  const schema = Object.hasOwn(f.definition.signals, name) ? f.definition.signals[name] : undefined;
+  const read = schema === undefined ? undefined : readWith(schema, data);
+  assert(read?.success === true, `the signal "${name}" fits its schema; the door refuses what does not`);
+  return { type: name, data: read.data, at, from };
+}
+
+/** An agent ends by its own machine, which stops its calls and compensates; any other by the runtime. */
+function takeCancel(f: Folding, event: EventOf<"signal">): void {
+  if (f.state.phase.kind !== "running") return;
+  const data = event.data as { reason?: unknown } | null;
+  const reason =
+    typeof data?.reason === "string"
+      ? data.reason
+      : typeof event.data === "string"
+        ? event.data
+        : "cancelled";
+  if (f.definition.kind === "agent") f.queue.push({ event: { type: "sagamesh.cancel", reason, at: f.at } });
+  else beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
+}
+
+/** Results of one turn were judged by the state before it: each is judged again by what came before it. */
+function takeResult(f: Folding, event: EventOf<"result">): void {
+  const { intent } = event;
+  const open = f.state.open[intent];
+  if (open !== undefined) return counts(open, event) ? settle(f, intent, open, event.result) : undefined;
+  const doubt = f.state.doubts[intent];
+  if (doubt !== undefined && corrects(f.definition, doubt, event))
+    return correct(f, intent, doubt, event.result);
+  if (!f.state.unpaid.includes(intent)) return;
+  f.state.unpaid = f.state.unpaid.filter((id) => id !== intent);
+  charge(f, usageOf(event.result));
+}
+
+function takeDeferred(f: Folding, { intent, attempt, dueAt }: EventOf<"deferred">): void {
+  if (f.state.open[intent]?.attempt === attempt) changeOpen(f, intent, { deferred: true, dueAt });
+}
+
+function takeTimer(f: Folding, event: EventOf<"timer">): void {
+  const open = f.state.open[event.intent];
+  if (open === undefined) return;
+  if (open.intent.kind === "task") return takeTaskTimeout(f, event.intent, open);
+  if (open.deferred === true) {
+    const reason = "the outside did not answer in time";
+    return settle(f, event.intent, open, {
+      outcome: "failed",
+      code: "DEFERRED_TOO_LATE",
+      reason,
+      retry: false,
+    });
+  }
+  if (open.intent.kind !== "timer" || open.event === undefined) return;
+  closeIntent(f, event.intent);
+  if (open.sendTo !== undefined) sendToChild(f, open.sendTo, open.event);
+  else f.queue.push({ event: { ...open.event, at: f.at } });
+}
+
+/** Everything that follows at once: the machine's events, kept signals, undoing, the end. */
+function run(f: Folding): void {
+  for (let moves = 1; ; moves++) {
+    const queued = f.queue.shift();
+    if (queued !== undefined) deliver(f, queued);
+    else if (!offerKept(f) && !progressPlans(f) && !progressEnd(f)) return;
+    if (moves === limits.movesPerEventMax) endAsRestless(f);
+    assert(moves < 10 * limits.movesPerEventMax, "a turn comes to rest");
+  }
+}
+
+/** A state that asks again at once for what is refused would go on for ever, on every host alike. */
+function endAsRestless(f: Folding): void {
+  const reason = `${f.definition.name} does not come to rest after ${limits.movesPerEventMax} events`;
+  if (f.state.phase.kind === "running")
+    beginEndByUndoing(f, { status: "failed", code: "MACHINE_THREW", reason });
+}
+
+/** What an actor is told reaches the machine only if the actor still waits: a state may have been left since. */
+function deliver(f: Folding, { event, waits }: Queued): void {
+  if (waits !== undefined) {
+    if (!isAwaited(f, waits.intent, waits.actor)) return;
+    f.state.actors = withoutKey(f.state.actors, waits.actor);
+  }
+  step(f, event);
+}
+
+function step(f: Folding, event: MachineEvent): boolean {
+  if (f.state.phase.kind !== "running") return true;
+  let taken = true;
+  guarded(f, () => {
+    const next = f.definition.machine.step(f.state.snapshot, event);
+    taken = next.taken;
+    if (taken) follow(f, next);
+  });
+  return taken;
+}
+
+function follow(f: Folding, next: MachineStep): void {
+  f.state.snapshot = next.snapshot;
+  f.moved = true;
+  for (const action of next.actions) issue(f, action);
+  if (next.snapshot.status !== "active") endOfMachine(f);
+}
+
+/** What the machine's own code throws ends the saga as a recorded failure, on every host alike. */
+function guarded(f: Folding, body: () => void): void {
+  try {
+    body();
+  } catch (error) {
+    if (!isMeshError(error, "MACHINE_THREW")) throw error;
+    beginEndByUndoing(f, { status: "failed", code: "MACHINE_THREW", reason: error.message });
+  }
+}
+
+function endOfMachine(f: Folding): void {
+  const status = statusOf(f.state.snapshot);
+  if (status.status === "error") {
+    const code = (status.error as { code?: unknown } | undefined)?.code;
+    const reason = reasonOf(status.error);
+    return beginEndByUndoing(f, {
+      status: "failed",
+      code: typeof code === "string" ? code : "MACHINE_THREW",
+      reason,
+    });
+  }
+  const ending = endingOf(f, status);
+  if (ending.code === "BAD_RESULT") return beginEndByUndoing(f, ending);
+  f.state.phase = { kind: "ending", ending };
+}
+
+/** How the machine's final state ends the saga. An output that does not fit is a failure nobody handled. */
+function endingOf(f: Folding, { tags, output, value }: ReturnType<typeof statusOf>): Ending {
+  const status = tags.includes("cancelled") ? "cancelled" : tags.includes("failed") ? "failed" : "completed";
+  const said = toJson(output);
+  const fields = (typeof said === "object" && said !== null && !Array.isArray(said) ? said : {}) as Record<
+    string,
+    Json
+  >;
+  const { reason, because, code } = fields;
+  if (f.definition.kind === "agent") {
+    if (status === "completed") return { status, output: fields["output"] ?? null };
+    return { status, reason: textOf(reason) ?? "", code: textOf(code) ?? "" };
+  }
+  if (status !== "completed")
+    return {
+      status,
+      output: said,
+      reason: textOf(because) ?? textOf(reason) ?? `ended in ${JSON.stringify(value)}`,
+    };
+  // What is recorded must fit, for the parent and the client read no more than that; null stands for nothing.
+  const read = readWith(f.definition.output, said);
+  const saysNothing = output === undefined && readWith(f.definition.output, undefined).success;
+  if (read.success || saysNothing) return { status, output: said };
+  return {
+    status: "failed",
+    code: "BAD_RESULT",
+    reason: `the machine's output does not fit: ${read.reason}`,
+  };
+}
+
+const textOf = (value: Json | undefined): string | undefined =>
+  typeof value === "string" ? value : undefined;
+
+/** Offers kept signals, oldest first, after the machine moved. One that no state takes stays or is dropped. */
+function offerKept(f: Folding): boolean {
+  if (!f.moved || f.state.phase.kind !== "running") return false;
+  f.moved = false;
+  for (const kept of f.state.kept) {
+    const taken = step(f, eventOf(f, kept));
+    if (taken || f.definition.whenEarly === "ignore") {
+      f.state.kept = f.state.kept.filter((other) => other !== kept);
+      f.moved = true;
+      return true;
+    }
+  }
+  return false;
+}
+
+/** W3. Once nothing is open, the end is recorded; a parent is told by an intent of its own. */
+function progressEnd(f: Folding): boolean {
+  if (f.state.phase.kind !== "ending" || f.state.plans.length > 0) return false;
+  for (const [id, open] of openEntries(f)) {
+    if (open.intent.kind === "saga") cancelChild(f, id);
+    else if (isOverAtOnce(f, open) && (open.intent.kind !== "task" || open.intent.about !== "stuck"))
+      closeIntent(f, id);
+  }
+  if (openEntries(f).length > 0) return false;
+  const { ending } = f.state.phase;
+  const standing = ending.status === "completed" ? [] : f.state.effects.map(describeEffect);
+  const intent: Intent = { kind: "end", id: newId(f), standing, ...ending };
+  f.intents.push(intent);
+  if (f.state.parent !== undefined && !f.state.toldParent) {
+    f.state.open = { ...f.state.open, [intent.id]: { intent, input: null, attempt: 1 } };
+    f.state.toldParent = true;
+  }
+  f.state.phase = { kind: "ended", ending };
+  f.state.actors = {};
+  f.state.kept = [];
+  return true;
+}
+
+/** An id is kept for the horizon after it was taken; a repeat that comes later is refused by its age. */
+function forgetOldSignals(f: Folding): void {
+  const kept = Object.entries(f.state.seen).filter(([, until]) => until > f.at);
+  if (kept.length < Object.keys(f.state.seen).length) f.state.seen = Object.fromEntries(kept);
+}

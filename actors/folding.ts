@@ -1,0 +1,155 @@
+/**
+ * Folding: one turn while it is being decided. The parts of the fold (fold, issue, settle, undo, ending)
+ * share this and nothing else.
+ *
+ * G1 `state` is this turn's own copy. Its records are replaced, never written into: the state before the
+ *    turn stays as it was.
+ */
+import { z } from "zod";
+import { digestOf } from "../protocol/digest.ts";
+import { describeError, type ErrorCode } from "../protocol/errors.ts";
+import { type IntentId, intentId, turnOf } from "../protocol/ids.ts";
+import type { Intent } from "../protocol/intent.ts";
+import { type Json, toJson } from "../protocol/json.ts";
+import type { Message } from "../protocol/model.ts";
+import type { Tool } from "./tool.ts";
+import type { Definition } from "./definition.ts";
+import { doneEvent, errorEvent } from "./machine.ts";
+import type { MachineEvent } from "./machine-actions.ts";
+import type { OpenIntent, SagaState } from "./state.ts";
+
+export type Draft = { -readonly [K in keyof SagaState]: SagaState[K] };
+
+export interface Folding {
+  readonly definition: Definition;
+  readonly at: number;
+  readonly state: Draft;
+  /** Intents of the step being folded. */
+  intents: Intent[];
+  /** Number of the next intent within the turn. */
+  nextK: number;
+  /** Events for the machine that follow from what was folded. */
+  readonly queue: Queued[];
+  /** Messages the conversation grew by. */
+  readonly said: Message[];
+  /** For the live lane. */
+  readonly shown: { readonly kind: "emit" | "log"; readonly value: Json }[];
+  /** The machine moved since kept signals were last offered. */
+  moved: boolean;
+}
+
+/** An event on its way to the machine; with an actor, only if that still waits for the intent when it arrives. */
+export interface Queued {
+  readonly event: MachineEvent;
+  readonly waits?: { readonly actor: string; readonly intent: IntentId };
+}
+
+export const newId = (f: Folding): IntentId => intentId(f.state.turn, f.nextK++);
+
+export function withoutKey<K extends string, V>(record: Readonly<Record<K, V>>, key: K): Record<K, V> {
+  const { [key]: _gone, ...rest } = record;
+  return rest as Record<K, V>; // The rest of a record is a record; TypeScript cannot say so for generic keys.
+}
+
+/** Records an intent and holds it open. */
+export function openIntent(f: Folding, open: OpenIntent): void {
+  f.intents.push(open.intent);
+  f.state.open = { ...f.state.open, [open.intent.id]: open };
+  if (open.actor !== undefined) f.state.actors = { ...f.state.actors, [open.actor]: open.intent.id };
+}
+
+export function changeOpen(f: Folding, id: IntentId, change: Partial<OpenIntent>): void {
+  const open = f.state.open[id];
+  if (open !== undefined) f.state.open = { ...f.state.open, [id]: { ...open, ...change } };
+}
+
+/**
+ * Closes an intent without telling anybody. A model call's cost may still come in, unless the call was decided
+ * in this very turn: then it never begins and costs neither money nor one of the budget's steps.
+ */
+export function closeIntent(f: Folding, id: IntentId): void {
+  if (f.state.open[id]?.intent.kind === "model") {
+    if (turnOf(id) < f.state.turn) f.state.unpaid = [...f.state.unpaid.slice(-99), id];
+    else f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
+  }
+  f.state.open = withoutKey(f.state.open, id);
+}
+
+export const openEntries = (f: Folding): [IntentId, OpenIntent][] =>
+  Object.entries(f.state.open) as [IntentId, OpenIntent][];
+
+/** What an actor is told when its intent did not succeed. */
+export interface ActorError {
+  readonly outcome: "failed" | "denied" | "in_doubt" | "cancelled";
+  readonly code: string;
+  readonly reason: string;
+}
+
+export const actorError = (outcome: ActorError["outcome"], code: ErrorCode, reason: string): ActorError => ({
+  outcome,
+  code,
+  reason,
+});
+
+/** Whether an actor of the machine waits for this intent. */
+export const isAwaited = (f: Folding, id: IntentId, actor: string | undefined): actor is string =>
+  actor !== undefined && Object.hasOwn(f.state.actors, actor) && f.state.actors[actor] === id;
+
+/** Tells the actor, if it still waits for this intent. A result of an earlier entry is not its own. */
+export function tellActor(
+  f: Folding,
+  actor: string | undefined,
+  id: IntentId,
+  said: { output: unknown } | { error: ActorError },
+): void {
+  if (!isAwaited(f, id, actor)) return;
+  const event = "output" in said ? doneFor(f, actor, said.output) : errorFor(f, actor, said.error);
+  f.queue.push({ event, waits: { actor, intent: id } });
+}
+
+/** Refuses what an actor asked for: closed from the start, recorded, and told to it. */
+export function refuseActor(f: Folding, actor: string, name: string, code: ErrorCode, reason: string): void {
+  const id = newId(f);
+  f.intents.push({ kind: "denied", id, name, code, reason });
+  f.state.actors = { ...f.state.actors, [actor]: id };
+  tellActor(f, actor, id, { error: actorError("denied", code, reason) });
+}
+
+/** An agent's calls, whose ids hold a dot, are told by one event type; other actors as XState names them. */
+const isCall = (f: Folding, actor: string): boolean => f.definition.kind === "agent" && actor.includes(".");
+
+export const doneFor = (f: Folding, actor: string, output: unknown): MachineEvent =>
+  isCall(f, actor)
+    ? { type: "sagamesh.result", call: actor, output, at: f.at }
+    : { ...doneEvent(actor, output), at: f.at };
+
+export const errorFor = (f: Folding, actor: string, error: ActorError): MachineEvent =>
+  isCall(f, actor)
+    ? { type: "sagamesh.result", call: actor, error, at: f.at }
+    : { ...errorEvent(actor, error), at: f.at };
+
+export const toolOf = (f: Folding, name: string): Tool | undefined => f.definition.tools.get(name);
+
+/** What a schema says of a value. A refinement that throws refuses like any other. */
+export function readWith<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+): { success: true; data: z.infer<S> } | { success: false; reason: string } {
+  try {
+    const parsed = schema.safeParse(value);
+    return parsed.success
+      ? { success: true, data: parsed.data }
+      : { success: false, reason: z.prettifyError(parsed.error) };
+  } catch (error) {
+    return { success: false, reason: `its schema threw: ${describeError(error)}` };
+  }
+}
+
+/** What makes two calls of a tool equal: the input as its schema reads it. */
+export function argumentsDigest(tool: Tool, input: Json): string {
+  const read = readWith(tool.input, input);
+  return digestOf(read.success ? toJson(read.data) : input);
+}
+
+export const isRead = (f: Folding, open: OpenIntent): boolean =>
+  open.intent.kind === "tool" && toolOf(f, open.intent.name)?.effect === "read";

@@ -1,0 +1,379 @@
+/**
+ * Issue: what the machine asks for becomes intents. The only place where an intent of the machine's is born.
+ *
+ * U1 A call passes schema, policies, doubts and approval, in this order, before it is a tool intent. What is
+ *    refused is recorded as `denied` and told to the actor; nothing else happens.
+ * U2 A call equal to one that is in doubt is refused until that doubt is settled.
+ */
+import { z } from "zod";
+import { digestOf } from "../protocol/digest.ts";
+import { assert, describeError } from "../protocol/errors.ts";
+import { childSagaId, effectKey, type IntentId } from "../protocol/ids.ts";
+import { type Json, toJson } from "../protocol/json.ts";
+import { limits } from "../protocol/limits.ts";
+import type { Message, ModelRequest } from "../protocol/model.ts";
+import type { Callable, ModelCall, Question } from "./callable.ts";
+import { digestOfRequest, requestDigest } from "./conversation.ts";
+import {
+  argumentsDigest,
+  closeIntent,
+  type Folding,
+  isAwaited,
+  newId,
+  openEntries,
+  openIntent,
+  readWith,
+  refuseActor,
+  withoutKey,
+} from "./folding.ts";
+import type { MachineAction, MachineEvent } from "./machine-actions.ts";
+import { decidedOf } from "./policy.ts";
+import type { ProposedCall } from "./state.ts";
+import type { Approval, Tool } from "./tool.ts";
+import { abandon, beginCompensation } from "./undo.ts";
+
+/** Carries out one action of the machine, as far as the fold is concerned. */
+export function issue(f: Folding, action: MachineAction): void {
+  switch (action.type) {
+    case "invoke":
+      return invoke(f, action.id, action.src, action.input);
+    case "stop":
+      return stop(f, action.id);
+    case "timer":
+      return openIntent(f, {
+        intent: { kind: "timer", id: newId(f), dueAt: f.at + action.delayMs },
+        input: null,
+        attempt: 1,
+        event: action.event,
+        timer: action.id,
+      });
+    case "untimer":
+      for (const [id, open] of openEntries(f)) if (open.timer === action.id) closeIntent(f, id);
+      return;
+    case "send":
+      return action.delayMs === undefined ? send(f, action.to, action.event) : sendLater(f, action);
+    case "live":
+      f.shown.push({ kind: action.kind, value: action.value });
+      return;
+    case "builtin":
+      return issueBuiltin(f, action);
+  }
+}
+
+/** What the agent machine asks for by names of its own; the parameters are the ones agent.ts gives. */
+function issueBuiltin(f: Folding, { name, params }: Extract<MachineAction, { type: "builtin" }>): void {
+  if (name === "sagamesh.say") {
+    f.said.push((params as unknown as { message: Message }).message);
+    return;
+  }
+  const call = params as unknown as { id: string; src: string; input: Json };
+  assert(name === "sagamesh.start" || name === "sagamesh.stop", `the agent machine has no action ${name}`);
+  if (name === "sagamesh.start") invoke(f, call.id, call.src, call.input);
+  else stop(f, call.id);
+}
+
+function invoke(f: Folding, actor: string, src: string, input: Json): void {
+  const callable = f.definition.machine.bound(src);
+  assert(callable !== undefined, `"${src}" is bound; machine-faults.ts refuses what is not`);
+  const from = f.definition.kind === "agent" && actor.includes(".") ? actor : undefined;
+  // U1. A machine that is not type-checked could otherwise write what no reader of the ledger takes.
+  const read = callable.kind === "tool" ? undefined : readWith(callable.input, input);
+  if (read?.success === false) return refuseActor(f, actor, callable.name, "CALL_INVALID", read.reason);
+  switch (callable.kind) {
+    case "tool":
+      return proposeTool(f, callable as Tool, {
+        tool: callable.name,
+        input,
+        actor,
+        ...(from === undefined ? {} : { from }),
+      });
+    case "saga":
+    case "agent":
+      return startChild(f, callable, actor, input, from);
+    case "question":
+      return askHuman(f, callable as Question, src, actor, input, from);
+    case "compensation":
+      return beginCompensation(f, actor, input as { because: string; calls?: string[] });
+    case "model":
+      return f.definition.kind === "agent"
+        ? askForDecision(f, actor, input as { step: number; digest: string })
+        : askModel(f, callable as ModelCall, actor, input);
+  }
+}
+
+/** A call either becomes an intent here, or is refused and says so. */
+function proposeTool(f: Folding, tool: Tool, call: ProposedCall): void {
+  const refusal = refusalOf(f, tool, call);
+  if (refusal !== undefined) return refuseActor(f, call.actor, tool.name, refusal.code, refusal.reason);
+  const approval = approvalOf(tool, call.input);
+  if (typeof approval === "string") return refuseActor(f, call.actor, tool.name, "CALL_INVALID", approval);
+  if (approval !== false) return askApproval(f, tool, call, approval);
+  issueTool(f, tool, call);
+}
+
+/** An approved call becomes an intent, unless what was decided meanwhile forbids it now. */
+export function issueApproved(f: Folding, tool: Tool, call: ProposedCall): void {
+  const refusal = refusalOf(f, tool, call);
+  if (refusal !== undefined) return refuseActor(f, call.actor, tool.name, refusal.code, refusal.reason);
+  issueTool(f, tool, call);
+}
+
+function refusalOf(
+  f: Folding,
+  tool: Tool,
+  { input }: ProposedCall,
+): { code: "CALL_INVALID" | "POLICY_DENIED" | "CALL_IN_DOUBT"; reason: string } | undefined {
+  const read = readWith(tool.input, input);
+  if (!read.success) return { code: "CALL_INVALID", reason: read.reason };
+  for (const policy of f.definition.policies) {
+    const reason = denialOf(
+      () => policy.deny({ tool: tool.name, input, decided: f.state.decided }),
+      policy.name,
+    );
+    if (reason !== undefined) return { code: "POLICY_DENIED", reason };
+  }
+  const digest = argumentsDigest(tool, input);
+  const doubt = Object.entries(f.state.doubts).find(
+    ([, one]) =>
+      one.outcome === "in_doubt" &&
+      one.undoes === undefined &&
+      one.tool === tool.name &&
+      one.argumentsDigest === digest,
+  );
+  return doubt === undefined
+    ? undefined
+    : { code: "CALL_IN_DOUBT", reason: `an equal call is in doubt (intent ${doubt[0]})` };
+}
+
+/** A policy that throws guards nothing: what it cannot judge is denied. */
+function denialOf(deny: () => string | undefined, name: string): string | undefined {
+  try {
+    return deny();
+  } catch (error) {
+    return `the policy ${name} threw: ${describeError(error)}`;
+  }
+}
+
+/** What a tool's `approval` must answer, for those who write it in JavaScript. */
+const Terms = z.union([
+  z.literal(false),
+  z.object({
+    by: z.array(z.string()),
+    withinMs: z.number().nonnegative().max(limits.timerMaxMs),
+    otherwise: z.enum(["deny", "approve"]),
+    quorum: z.int().positive().optional(),
+  }),
+]);
+
+/** The terms of the approval that an input needs, false for none, or why there are none to be had. */
+function approvalOf(tool: Tool, input: Json): false | Approval | string {
+  if (tool.approval === undefined) return false;
+  try {
+    const terms = readWith(Terms, (tool.approval as (input: unknown) => unknown)(tool.input.parse(input)));
+    return terms.success
+      ? terms.data
+      : `the approval of ${tool.name} answers what is no approval: ${terms.reason}`;
+  } catch (error) {
+    return `the approval of ${tool.name} threw: ${describeError(error)}`;
+  }
+}
+
+/** The input once: by reference where a model's reply in the ledger holds it. */
+const inputOrCall = (call: { input: Json; from?: string | undefined }) =>
+  call.from === undefined ? { input: call.input } : { call: call.from };
+
+/** A call that passed everything becomes an intent. */
+function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
+  const id = newId(f);
+  const key = effectKey(f.state.saga, id, digestOf(call.input));
+  f.state.decided = { ...f.state.decided, [tool.name]: decidedOf(f.state.decided, tool.name) + 1 };
+  openIntent(f, {
+    intent: { kind: "tool", id, name: tool.name, key, ...inputOrCall(call) },
+    input: call.input,
+    attempt: 1,
+    actor: call.actor,
+  });
+}
+
+function askApproval(f: Folding, tool: Tool, call: ProposedCall, approval: Approval): void {
+  const dueAt = f.at + approval.withinMs;
+  openIntent(f, {
+    intent: {
+      kind: "task",
+      id: newId(f),
+      about: "approval",
+      question: `May ${tool.name} be called?`,
+      to: [...approval.by],
+      dueAt,
+      otherwise: approval.otherwise,
+      ...(approval.quorum === undefined ? {} : { quorum: approval.quorum }),
+      ...inputOrCall(call),
+    },
+    input: call.input,
+    attempt: 1,
+    actor: call.actor,
+    dueAt,
+    call,
+  });
+}
+
+function askHuman(
+  f: Folding,
+  question: Question,
+  src: string,
+  actor: string,
+  input: Json,
+  from: string | undefined,
+): void {
+  const asked = input as { question: string }; // Proof: invoke has read it with the callable's schema.
+  const dueAt = f.at + question.withinMs;
+  openIntent(f, {
+    intent: {
+      kind: "task",
+      id: newId(f),
+      about: "question",
+      question: asked.question,
+      to: [...question.to],
+      dueAt,
+      ...(question.otherwise === undefined ? {} : { otherwise: toJson(question.otherwise) }),
+      ...(from === undefined ? {} : { call: from }),
+    },
+    input,
+    attempt: 1,
+    actor,
+    dueAt,
+    call: { tool: src, input, actor },
+  });
+}
+
+function startChild(f: Folding, child: Callable, actor: string, input: Json, from: string | undefined): void {
+  const id = newId(f);
+  openIntent(f, {
+    intent: {
+      kind: "saga",
+      id,
+      name: child.name,
+      saga: childSagaId(f.state.saga, id, child.name),
+      ...inputOrCall({ input, from }),
+    },
+    input,
+    attempt: 1,
+    actor,
+  });
+}
+
+function askForDecision(f: Folding, actor: string, input: { step: number; digest: string }): void {
+  const spent = overBudget(f);
+  const { frame, frameDigest } = f.definition;
+  if (spent !== undefined) return refuseActor(f, actor, "decision", "BUDGET_EXCEEDED", spent);
+  assert(frame !== undefined, "an agent whose requests cannot be built is never served");
+  f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
+  openIntent(f, {
+    intent: {
+      kind: "model",
+      id: newId(f),
+      name: frame.model,
+      request: requestDigest(frameDigest, input.step, f.at, input.digest),
+    },
+    input: { step: input.step, now: f.at },
+    attempt: 1,
+    actor,
+  });
+}
+
+function overBudget(f: Folding): string | undefined {
+  const { budget } = f.definition;
+  const { spent, startedAt } = f.state;
+  if (budget.steps !== undefined && spent.steps >= budget.steps) return `${budget.steps} decisions were made`;
+  const tokens = spent.inputTokens + spent.outputTokens;
+  if (budget.tokens !== undefined && tokens >= budget.tokens)
+    return `${tokens} of ${budget.tokens} tokens are spent`;
+  if (budget.usd !== undefined && spent.usd >= budget.usd)
+    return `${spent.usd} of ${budget.usd} USD are spent`;
+  if (budget.wallClockMs !== undefined && f.at - startedAt >= budget.wallClockMs)
+    return `${f.at - startedAt} ms of ${budget.wallClockMs} ms have passed`;
+  return undefined;
+}
+
+/** The request of a machine's single model call, rebuilt from its intent. */
+export const modelCallRequest = (saga: string, call: ModelCall, input: Json, now: number): ModelRequest => ({
+  saga,
+  step: 1,
+  now,
+  model: call.model,
+  instructions: call.instructions,
+  messages: [
+    { role: "user", at: now, parts: [{ type: "text", text: (input as { prompt: string }).prompt }] },
+  ],
+  tools: [],
+  signals: [],
+});
+
+function askModel(f: Folding, call: ModelCall, actor: string, input: Json): void {
+  const request = digestOfRequest(modelCallRequest(f.state.saga, call, input, f.at));
+  f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
+  openIntent(f, {
+    intent: { kind: "model", id: newId(f), name: call.model, request, input },
+    input: { now: f.at },
+    attempt: 1,
+    actor,
+  });
+}
+
+/**
+ * The machine no longer waits for an actor. Model calls, reads, timers and tasks are over at once; an effect
+ * ends by its own result, and a child is told to cancel.
+ */
+export function stop(f: Folding, actor: string): void {
+  f.state.plans = f.state.plans.map((plan) =>
+    plan.then.type === "answer" && plan.then.actor === actor ? { ...plan, then: { type: "nothing" } } : plan,
+  );
+  const id = currentOf(f, actor);
+  if (id === undefined) return;
+  f.state.actors = withoutKey(f.state.actors, actor);
+  abandon(f, id);
+}
+
+/** The intent that an actor of the machine waits for. */
+const currentOf = (f: Folding, actor: string): IntentId | undefined =>
+  Object.hasOwn(f.state.actors, actor) ? f.state.actors[actor] : undefined;
+
+/** A delayed send is a timer whose firing sends, to the child that is meant now. */
+function sendLater(f: Folding, action: Extract<MachineAction, { type: "send" }>): void {
+  const child = currentOf(f, action.to);
+  if (child === undefined) return nobodyTook(f, action.to, action.event);
+  openIntent(f, {
+    intent: { kind: "timer", id: newId(f), dueAt: f.at + (action.delayMs ?? 0) },
+    input: null,
+    attempt: 1,
+    event: action.event,
+    sendTo: child,
+    ...(action.id === undefined ? {} : { timer: action.id }),
+  });
+}
+
+function send(f: Folding, to: string, event: MachineEvent): void {
+  const id = currentOf(f, to);
+  if (id === undefined) return nobodyTook(f, to, event);
+  sendToChild(f, id, event);
+}
+
+const nobodyTook = (f: Folding, to: string, event: MachineEvent): void =>
+  void f.shown.push({ kind: "log", value: `nothing took ${event.type}: ${to} is no running child` });
+
+/** Sends an event to a child, as long as it is the one its actor waits for: a signal to its saga. */
+export function sendToChild(f: Folding, id: IntentId, event: MachineEvent): void {
+  const open = f.state.open[id];
+  if (open?.intent.kind !== "saga" || !isAwaited(f, id, open.actor)) return nobodyTook(f, id, event);
+  openIntent(f, {
+    intent: { kind: "signal", id: newId(f), saga: open.intent.saga, name: event.type, data: dataOf(event) },
+    input: null,
+    attempt: 1,
+  });
+}
+
+/** What the other saga is sent: the event's data, else what it holds besides its type, else nothing. */
+function dataOf({ type: _type, ...rest }: MachineEvent): Json {
+  if ("data" in rest) return toJson(rest["data"]);
+  return Object.keys(rest).length === 0 ? null : toJson(rest);
+}

@@ -1,0 +1,184 @@
+/**
+ * State: what a ledger folds to. The machine's own snapshot, and around it the envelope.
+ *
+ * S1 The state is a fold of the ledger and nothing else: no clock, no chance, no host in it.
+ * S2 Its size follows what is open, what stands and what is in doubt, never the length of the history.
+ * S3 A state is never changed in place: `fold` returns another one.
+ */
+import type { DefinitionRef, ParentRef } from "../protocol/event.ts";
+import type { IntentId, SagaId } from "../protocol/ids.ts";
+import type { IntentOf } from "../protocol/intent.ts";
+import type { Json } from "../protocol/json.ts";
+import type { MachineEvent } from "./machine-actions.ts";
+import type { MachineSnapshot } from "./machine-snapshot.ts";
+
+/** A decision to be carried out, with the input it has wherever the ledger keeps it. */
+export interface OpenIntent {
+  readonly intent: IntentOf<"tool" | "model" | "saga" | "timer" | "task" | "signal" | "end">;
+  readonly input: Json;
+  readonly attempt: number;
+  /** Milliseconds since the epoch; a retry waits until then. */
+  readonly notBefore?: number;
+  /** The machine's actor that waits for the result; undefined once nobody does. */
+  readonly actor?: string;
+  /** When a deferred intent fails, or a task falls to its default: a timer of the intent's own id is armed. */
+  readonly dueAt?: number;
+  readonly deferred?: boolean;
+  /** A timer's event for the machine, and the name under which the machine takes it back. */
+  readonly event?: MachineEvent;
+  readonly timer?: string;
+  /** A timer that sends its event to a child: to this one, and to none that comes after it under its name. */
+  readonly sendTo?: IntentId;
+  /** A child that was told to cancel. */
+  readonly told?: boolean;
+  /** A task's approvals so far, by name. */
+  readonly approvals?: readonly string[];
+  /** What an approval is about: the call that becomes an intent once approved. */
+  readonly call?: ProposedCall;
+}
+
+/** A call on its way to become a tool intent. `from` names the model's call it came from. */
+export interface ProposedCall {
+  readonly tool: string;
+  readonly input: Json;
+  readonly actor: string;
+  readonly from?: string;
+}
+
+/** An effect that succeeded or is in doubt and was not undone. */
+export interface StandingEffect {
+  readonly intent: IntentId;
+  readonly tool: string;
+  readonly key: string;
+  readonly outcome: "succeeded" | "in_doubt";
+  /** The turn in which the outcome was recorded: what was decided later may depend on it. */
+  readonly settledAt: number;
+  /** Registered with the success, never after it. Undefined: no compensation. */
+  readonly undo?: { readonly tool: string; readonly input: Json };
+  readonly call?: string;
+  /** The open intent that undoes it. */
+  readonly undoing?: IntentId;
+  /** Its compensation ran out of attempts, or a human left it standing. */
+  readonly stuck?: boolean;
+}
+
+/** A settled intent whose outcome a late result may still correct. */
+export interface Doubt {
+  /** What it was settled as. Only a call equal to one `in_doubt` is denied. */
+  readonly outcome: "in_doubt" | "cancelled" | "failed";
+  readonly tool: string;
+  readonly key: string;
+  readonly input: Json;
+  /** Of the input as the tool's schema reads it, so that a member it ignores makes no other call of it. */
+  readonly argumentsDigest: string;
+  readonly attempt: number;
+  readonly call?: string;
+  /** The actor that is told only once the doubt is settled. */
+  readonly actor?: string;
+  /** The human's task about it. */
+  readonly task?: IntentId;
+  /** The standing effect was undone while in doubt; a late success stands again. */
+  readonly undone?: boolean;
+  /** The doubtful intent is itself the undoing of this one. */
+  readonly undoes?: IntentId;
+}
+
+/** An undoing in progress. */
+export interface UndoPlan {
+  readonly because: string;
+  /** Undefined: everything that stands. What is named and still open is waited for. */
+  readonly only?: readonly IntentId[];
+  readonly undone: readonly string[];
+  /** The machine's actor to answer, or the saga's end that follows. */
+  readonly then:
+    | { readonly type: "answer"; readonly actor: string }
+    | { readonly type: "tell"; readonly actor: string; readonly intent: IntentId; readonly reason: string }
+    | { readonly type: "nothing" }
+    | { readonly type: "end"; readonly ending: Ending };
+}
+
+/** How a saga is about to end. */
+export interface Ending {
+  readonly status: "completed" | "failed" | "cancelled";
+  readonly output?: Json;
+  readonly reason?: string;
+  readonly code?: string;
+}
+
+/**
+ * Where the saga is. `running`: the machine decides. `undoing`: the runtime compensates, the machine is
+ * over. `ending`: waits for what is open. `ended`: an end is recorded; a late success may wake it again.
+ */
+export type Phase =
+  | { readonly kind: "running" }
+  | { readonly kind: "undoing" }
+  | { readonly kind: "ending"; readonly ending: Ending }
+  | { readonly kind: "ended"; readonly ending: Ending };
+
+/** A signal that no state took yet, as it was sent: its schema reads it each time it is offered. */
+export interface KeptSignal {
+  readonly id: string;
+  readonly name: string;
+  readonly data: Json;
+  readonly at: number;
+  readonly from: string;
+}
+
+/** A place in the ledger between two intents: before the k-th of a turn. */
+export interface Position {
+  readonly turn: number;
+  readonly k: number;
+}
+
+export interface SagaState {
+  readonly saga: SagaId;
+  readonly turn: number;
+  readonly definition: DefinitionRef;
+  readonly parent: ParentRef | undefined;
+  readonly inputDigest: string;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly phase: Phase;
+  readonly snapshot: MachineSnapshot;
+  readonly open: Readonly<Record<IntentId, OpenIntent>>;
+  /** The machine's actors by id: the intent whose result each waits for. */
+  readonly actors: Readonly<Record<string, IntentId>>;
+  /** In the order they were recorded. A list, because each success adds to it: a record is slow to copy. */
+  readonly effects: readonly StandingEffect[];
+  readonly doubts: Readonly<Record<IntentId, Doubt>>;
+  /** Superseded model calls whose cost has not come in yet. */
+  readonly unpaid: readonly IntentId[];
+  readonly plans: readonly UndoPlan[];
+  /** Everything decided before this place was undone: a late success from then is undone too. */
+  readonly undoneBefore: Position;
+  /** A parent hears of the first end only. */
+  readonly toldParent: boolean;
+  /** Signals and votes taken (`seenKey`), with the time until which a repeat is possible. */
+  readonly seen: Readonly<Record<string, number>>;
+  readonly kept: readonly KeptSignal[];
+  readonly spent: Spent;
+  /** Intents decided per tool, for policies. */
+  readonly decided: Readonly<Record<string, number>>;
+}
+
+export interface Spent {
+  readonly steps: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly usd: number;
+}
+
+/**
+ * What a repeat of an input is recognised by. A prefix, so that an id such as `__proto__` or `7` is a key like
+ * any other, and so that a vote and a signal of one id are two inputs.
+ */
+export const seenKey = (
+  event: { type: "signal"; id: string } | { type: "task"; intent: IntentId; id: string },
+): string => (event.type === "signal" ? `signal:${event.id}` : `task:${event.intent}:${event.id}`);
+
+/** Whether the saga's own host has something to do for an open intent itself, now or after a backoff. */
+export const isOwnWork = (open: OpenIntent, placementOf: (tool: string) => "worker" | "host"): boolean => {
+  const { intent } = open;
+  if (intent.kind === "model" || intent.kind === "signal" || intent.kind === "end") return true;
+  return intent.kind === "tool" && open.deferred !== true && placementOf(intent.name) === "host";
+};

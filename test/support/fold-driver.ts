@@ -1,0 +1,193 @@
+/**
+ * The third way to run a machine of the corpus: as a whole saga. Signals, results and timers are events of turns,
+ * and between any two turns the state is text. What an actor is does not matter to the machine, so every actor is a
+ * tool or a child saga that takes and gives anything; the envelope's own additions to events are taken off again.
+ */
+import { createMachine } from "xstate";
+import { z } from "zod";
+import { callableOf, toActors } from "../../actors/callable.ts";
+import { defineSaga } from "../../actors/define.ts";
+import type { Definition } from "../../actors/definition.ts";
+import { decideTurn } from "../../actors/fold.ts";
+import { accept } from "../../actors/accept.ts";
+import { statusOf } from "../../actors/machine.ts";
+import type { MachineEvent } from "../../actors/machine-actions.ts";
+import { foldTurn, stateFromJson, stateToJson } from "../../actors/replay.ts";
+import type { SagaState } from "../../actors/state.ts";
+import { defineTool } from "../../actors/tool.ts";
+import type { Event } from "../../protocol/event.ts";
+import { type IntentId, parseSagaId } from "../../protocol/ids.ts";
+import type { Intent } from "../../protocol/intent.ts";
+import { type Json, toJson } from "../../protocol/json.ts";
+import { Turn } from "../../protocol/turn.ts";
+import { type CorpusCase, type Driver, failure } from "./machine-driver.ts";
+
+const saga = parseSagaId("corpus");
+
+export function createFoldDriver(of: CorpusCase): Driver {
+  const definition = definitionOf(of);
+  const sent: string[] = [];
+  const emitted: string[] = [];
+  const actorOf = new Map<string, string>(); // Of each child saga, and of each intent an actor ever waited for.
+  const entries = new Map<string, IntentId[]>();
+  let now = 0;
+  let stored: Json = null;
+  let signals = 0;
+
+  const state = (): SagaState => stateFromJson(definition, JSON.parse(JSON.stringify(stored)));
+  const note = (after: SagaState, intents: readonly Intent[]) => {
+    for (const [actor, id] of Object.entries(after.actors)) {
+      const known = entries.get(actor) ?? [];
+      if (!known.includes(id)) entries.set(actor, [...known, id]);
+    }
+    for (const intent of intents) {
+      if (intent.kind === "saga")
+        actorOf.set(intent.saga, after.open[intent.id]?.actor ?? actorOf.get(intent.saga) ?? "");
+      if (intent.kind !== "signal") continue;
+      const { name, data } = intent;
+      if (name !== "cancel")
+        sent.push(`${actorOf.get(intent.saga) ?? ""} ${JSON.stringify({ type: name, ...(data as object) })}`);
+    }
+  };
+  const turn = (event: Event): void => {
+    const before = stored === null ? undefined : state();
+    const judged =
+      before === undefined ? { type: "new" as const, event } : accept(definition, before, event, now);
+    if (judged.type !== "new") return;
+    const decided = decideTurn(definition, before, { saga, at: now, events: [judged.event] });
+    const recorded = {
+      v: 1,
+      saga,
+      turn: decided.state.turn,
+      at: now,
+      host: "h",
+      prev: "",
+      steps: decided.steps,
+    };
+    foldTurn(definition, stored === null ? undefined : state(), Turn.parse(toJson(recorded)));
+    stored = stateToJson(definition, decided.state);
+    for (const { kind, value } of decided.shown) if (kind === "emit") emitted.push(JSON.stringify(value));
+    const intents = decided.steps.flatMap((step) => step.intents);
+    note(decided.state, intents);
+    for (const { kind, id } of intents)
+      if (kind === "signal") turn(resultOf(id, { outcome: "succeeded", output: null }));
+  };
+  const settle = (id: IntentId | undefined, kind: string, actor: string): void => {
+    if (id === undefined) return;
+    const output = of.results?.[actor] ?? null;
+    turn(
+      resultOf(
+        id,
+        kind === "error" ? { outcome: "failed", ...failure, retry: false } : { outcome: "succeeded", output },
+      ),
+    );
+  };
+  const advance = (ms: number): void => {
+    const end = now + ms;
+    for (;;) {
+      const timers = Object.values(state().open).flatMap(({ intent }) =>
+        intent.kind === "timer" ? [intent] : [],
+      );
+      const [next] = timers.sort((a, b) => a.dueAt - b.dueAt);
+      if (next === undefined || next.dueAt > end) break;
+      now = next.dueAt;
+      turn({ type: "timer", intent: next.id });
+    }
+    now = end;
+  };
+  const current = (actor: string): IntentId | undefined =>
+    Object.hasOwn(state().actors, actor) ? state().actors[actor] : undefined;
+
+  const { name, version, hash } = definition;
+  turn({ type: "start", definition: { name, version, hash }, input: of.input ?? null });
+  return {
+    send(event) {
+      const pseudo = /^(done|error|late|advance):(.+)$/.exec(event.type);
+      const [, kind = "", actor = ""] = pseudo ?? [];
+      if (kind === "advance") return advance(Number(actor));
+      if (kind === "late")
+        return settle(
+          entries.get(actor)?.findLast((id) => id !== current(actor)),
+          "done",
+          actor,
+        );
+      if (kind !== "") return settle(current(actor), kind, actor);
+      const { type, ...data } = event;
+      return turn({
+        type: "signal",
+        name: type,
+        data: toJson(data),
+        id: `${signals++}`,
+        from: "corpus",
+        sentAt: now,
+      });
+    },
+    state() {
+      const folded = state();
+      const { value, context, tags, status, output, error } = statusOf(folded.snapshot);
+      const open = folded.phase.kind === "running" ? Object.keys(folded.actors).sort() : [];
+      return { value, context, tags, status, output, error, open, sent, emitted };
+    },
+  };
+}
+
+const resultOf = (intent: IntentId, result: Extract<Event, { type: "result" }>["result"]): Event => ({
+  type: "result",
+  intent,
+  attempt: 1,
+  by: "corpus",
+  result,
+});
+
+/** The machine as a saga that ignores what no state takes, as a live actor does. */
+function definitionOf({ machine, events }: CorpusCase): Definition {
+  const logics = Object.entries(machine.implementations.actors as Record<string, unknown>);
+  const actors = toActors(
+    Object.fromEntries(
+      logics.map(([src, logic]) => [src, callableOf(logic)?.kind === "saga" ? childOf(src) : toolOf(src)]),
+    ),
+  );
+  const own = events.filter(({ type }) => !/^(done|error|late|advance):/.test(type));
+  const { definition } = defineSaga({
+    name: "corpus",
+    version: 1,
+    input: z.any(),
+    output: z.any(),
+    signals: Object.fromEntries(own.map(({ type }) => [type, z.any()])),
+    whenEarly: "ignore",
+    machine: machine.provide({ actors: actors as never }),
+  });
+  const { machine: opened } = definition;
+  return {
+    ...definition,
+    machine: { ...opened, step: (snapshot, event) => opened.step(snapshot, bare(event, definition.signals)) },
+  };
+}
+
+const toolOf = (src: string) =>
+  defineTool({
+    name: `tool_${src}`,
+    description: "Anything.",
+    effect: "idempotent",
+    input: z.any(),
+    output: z.any(),
+    retry: { attemptsMax: 1, backoffMs: 0 },
+  });
+
+const childOf = (src: string) =>
+  defineSaga({
+    name: `saga_${src}`,
+    version: 1,
+    input: z.any(),
+    output: z.any(),
+    signals: {},
+    machine: createMachine({}),
+  });
+
+/** The event as XState itself would make it. */
+function bare(event: MachineEvent, signals: Definition["signals"]): MachineEvent {
+  const { at: _at, from: _from, ...rest } = event;
+  if (Object.hasOwn(signals, event.type)) return { type: event.type, ...(rest["data"] as object) };
+  if ("error" in rest) return { ...rest, error: failure };
+  return rest;
+}
