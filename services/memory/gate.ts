@@ -1,0 +1,247 @@
+/**
+ * The gate of one process: everything it says to the server and hears from it goes through here, its waiting
+ * too. So this is where a process can be stopped, and where a call can go wrong.
+ *
+ * Owns: whether a process lives, how long a call takes, and what becomes of it. Does not own: what the server
+ * does (server.ts) and how often something goes wrong (faults.ts).
+ *
+ * G1 Nothing of a crashed process comes back: no call resolves or rejects, no sleep ends, no delivery is
+ *    taken, no lease is prolonged. What was on its way to the server still happens.
+ * G2 A paused process misses nothing but time: what reaches it meanwhile is taken in that order when it goes on.
+ * G3 Requests of one process arrive in the order they were sent, as on one connection. One that is sent late by
+ *    a fault is the exception; it comes from a connection that is gone.
+ * G4 A call that fails by a fault says UNAVAILABLE, and nothing about whether it happened.
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import type { Clock } from "../ports.ts";
+import { sleepUntil, type VirtualClock } from "./clock.ts";
+import type { Fate, Weather } from "./faults.ts";
+import type { Act, Outcome } from "./reply.ts";
+
+/** Told of each call of the process: before it is sent, and when its answer is there but not yet taken. */
+export type CallListener = (port: string, method: string, when: "before" | "after") => void;
+
+export interface ProcessGate {
+  readonly name: string;
+  /** The process's clock: its sleeps end only while it runs. */
+  readonly clock: Clock;
+  state(): "running" | "paused" | "crashed";
+  /** Ends the process where it stands, for good. Its successor needs a gate of its own. */
+  crash(): void;
+  /** The process stands still until `resume`, and cannot know. */
+  pause(): void;
+  resume(): void;
+  /** For so long nothing gets through, in either direction; calls answer UNAVAILABLE. */
+  cut(ms: number): void;
+  /**
+   * Listens to the process's calls; returns the end of listening. A listener may crash the process: called
+   * "before", the call is not sent; "after", it has happened and the process does not learn of it.
+   */
+  onCall(listener: CallListener): () => void;
+  /** Calls that have no answer yet. */
+  openCalls(): number;
+  /** A call of the server, or of anything else outside that may fail as a server does. */
+  request<T>(port: string, method: string, act: Act<T>, options?: { mayRepeat?: boolean }): Promise<T>;
+  /** A word without an answer, best effort. */
+  post(act: () => void): void;
+  /**
+   * Something reaches the process, in the order of these calls, unless it is cut off when it comes. What may
+   * overtake does so by a fault.
+   */
+  reach(act: () => void, options?: { mayOvertake?: boolean }): void;
+  /** Runs within the process: now, when it goes on, or never. */
+  enter(act: () => void): void;
+  /** Calls back when a cut is over; `end` is called if the process crashes. Returns the end of both. */
+  attach(link: { wake(): void; end(): void }): () => void;
+  /** False while it is cut off, and once it is dead. */
+  readonly isReachable: () => boolean;
+}
+
+export interface GateOptions {
+  readonly name: string;
+  readonly clock: VirtualClock;
+  readonly weather: Weather;
+  /** Added to what the process takes for the time. */
+  readonly skewMs?: number;
+  readonly trace?: Trace;
+}
+
+/** Told of everything that happens to a process: the line of a run, to compare two or to look for a fault. */
+export type Trace = (at: number, process: string, what: string) => void;
+
+/** How long a way takes, and what a fault makes of it, milliseconds. */
+const ways = {
+  request: { min: 1, max: 2 },
+  answer: { min: 0, max: 1 },
+  silence: { min: 2, max: 60 },
+  longSilence: { min: 500, max: 5_000 },
+  late: { min: 5, max: 400 },
+  cut: { min: 20, max: 4_000 },
+  pause: { min: 10, max: 8_000 },
+} as const;
+/** Of the calls that get no answer, so many hear of it only by the client's deadline. */
+const longSilenceShare = 0.1;
+
+export function createGate({ name, clock, weather, skewMs = 0, trace }: GateOptions): ProcessGate {
+  const { chance } = weather;
+  const listeners = new Set<CallListener>();
+  const links = new Set<{ wake(): void; end(): void }>();
+  let state: "running" | "paused" | "crashed" = "running";
+  let backlog: (() => void)[] = [];
+  let cutUntil = 0;
+  let lastArrivalAt = 0;
+  let lastReachAt = 0;
+  let open = 0;
+
+  const drawn = (way: keyof typeof ways) => chance.between(ways[way].min, ways[way].max);
+  const isCut = () => clock.now() < cutUntil;
+  const tell = (what: string) => trace?.(clock.now(), name, what);
+
+  const enter = (act: () => void) => {
+    if (state === "running") act();
+    else if (state === "paused") backlog.push(act); // G2
+  };
+  const arrivalAt = () => (lastArrivalAt = Math.max(lastArrivalAt, clock.now() + drawn("request"))); // G3
+
+  const announce = (port: string, method: string, when: "before" | "after") => {
+    for (const listener of listeners) listener(port, method, when);
+    return state !== "crashed";
+  };
+
+  function send<T>(call: Call<T>): void {
+    const { port, method, act, mayRepeat } = call;
+    if (!announce(port, method, "before")) return;
+    misfortune();
+    const fate = withoutRepeat(weather.fate(), mayRepeat);
+    tell(`${port}.${method}${fate === "served" ? "" : ` ${fate}`}`);
+    const arriveAt = arrivalAt();
+    let isAnswered = false;
+    const answer = (outcome: Outcome<T>, afterMs: number) => {
+      if (isAnswered) return;
+      isAnswered = true;
+      clock.at(clock.now() + afterMs, () => enter(() => settle(call, outcome)));
+    };
+    const silence = () => answer({ error: unanswered(port, method) }, silenceMs());
+    const arrive = () => {
+      if (isCut()) return silence();
+      act((outcome) => (isCut() ? silence() : answer(outcome, drawn("answer"))));
+    };
+    if (fate === "lostRequest") return silence();
+    if (fate === "lostAnswer") {
+      silence(); // before it is known whether it happens, so it may be sent again while it is in flight
+      clock.quietlyAt(arriveAt, () => isCut() || act(() => {}));
+    } else if (fate === "delayed") {
+      const silentMs = silenceMs();
+      answer({ error: unanswered(port, method) }, silentMs);
+      clock.quietlyAt(clock.now() + silentMs + drawn("late"), () => act(() => {}));
+    } else {
+      clock.quietlyAt(arriveAt, arrive);
+      if (fate === "duplicated") clock.quietlyAt(arriveAt + drawn("late"), () => act(() => {}));
+    }
+  }
+
+  function settle<T>({ port, method, resolve, reject }: Call<T>, outcome: Outcome<T>): void {
+    if (!announce(port, method, "after")) return; // G1
+    open -= 1;
+    if ("value" in outcome) return resolve(outcome.value);
+    tell(`${port}.${method} ${outcome.error.code}`);
+    reject(outcome.error);
+  }
+
+  const silenceMs = () => drawn(chance.happens(longSilenceShare) ? "longSilence" : "silence");
+
+  const misfortune = () => {
+    if (weather.happens("cutRate")) cut(drawn("cut"));
+    if (weather.happens("pauseRate")) pauseFor(drawn("pause"));
+  };
+  const pauseFor = (ms: number) => {
+    if (state !== "running") return;
+    pause();
+    clock.at(clock.now() + ms, resume);
+  };
+  const pause = () => {
+    if (state !== "running") return;
+    state = "paused";
+    tell("paused");
+  };
+  const resume = () => {
+    if (state !== "paused") return;
+    state = "running";
+    tell("resumed");
+    const missed = backlog;
+    backlog = [];
+    for (const act of missed) clock.at(clock.now(), () => enter(act));
+  };
+  const cut = (ms: number) => {
+    cutUntil = Math.max(cutUntil, clock.now() + ms);
+    tell(`cut for ${ms} ms`);
+    clock.quietlyAt(cutUntil, () => {
+      if (!isCut()) for (const link of links) link.wake();
+    });
+  };
+
+  return {
+    name,
+    clock: {
+      now: () => clock.now() + skewMs,
+      sleep: (ms, signal) =>
+        sleepUntil((fire) => clock.at(clock.now() + Math.max(0, ms), fire), signal, enter),
+    },
+    state: () => state,
+    crash: () => {
+      if (state === "crashed") return;
+      state = "crashed";
+      tell("crashed");
+      backlog = [];
+      open = 0;
+      for (const link of links) link.end();
+      links.clear();
+    },
+    pause,
+    resume,
+    cut,
+    onCall: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    openCalls: () => open,
+    request: (port, method, act, { mayRepeat = false } = {}) =>
+      new Promise((resolve, reject) => {
+        if (state === "crashed") return;
+        open += 1;
+        enter(() => send({ port, method, act, mayRepeat, resolve, reject }));
+      }),
+    post: (act) => {
+      if (state !== "running" || isCut() || weather.happens("lostDelivery")) return;
+      clock.quietlyAt(arrivalAt(), act);
+    },
+    reach: (act, { mayOvertake = false } = {}) => {
+      const onTimeAt = clock.now() + drawn("request");
+      const isLate = mayOvertake && weather.happens("reordered");
+      const reachAt = isLate ? onTimeAt + drawn("late") : (lastReachAt = Math.max(lastReachAt, onTimeAt));
+      clock.at(reachAt, () => isCut() || enter(act));
+    },
+    enter,
+    attach: (link) => {
+      if (state === "crashed") return () => {};
+      links.add(link);
+      return () => void links.delete(link);
+    },
+    isReachable: () => state !== "crashed" && !isCut(),
+  };
+}
+
+interface Call<T> {
+  readonly port: string;
+  readonly method: string;
+  readonly act: Act<T>;
+  readonly mayRepeat: boolean;
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: MeshError) => void;
+}
+
+const withoutRepeat = (fate: Fate, mayRepeat: boolean): Fate =>
+  fate === "duplicated" && !mayRepeat ? "served" : fate;
+
+const unanswered = (port: string, method: string): MeshError =>
+  new MeshError("UNAVAILABLE", `${port}.${method}: the server did not answer`); // G4

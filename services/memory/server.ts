@@ -1,0 +1,193 @@
+/**
+ * The server of a memory mesh: every stream and bucket, in one process and in virtual time.
+ *
+ * Owns: putting together what the mesh stands on, in the shapes of one server or of three. Called by ports.ts
+ * alone, for all processes; it never sees who calls. Left out: power loss, deposed leaders that still answer
+ * reads, limits of size other than a message's.
+ *
+ * N1 Whatever a caller hands over is copied: a process may use its buffer again.
+ * N2 An input's partition is the server's to find, by a hash of its saga's id.
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { type Headers, inboxSubjects, subjects } from "../../protocol/subjects.ts";
+import type { Ack, StoredMessage } from "../ports.ts";
+import type { VirtualClock } from "./clock.ts";
+import { calm, createWeather, hashText, seededChance, type Weather } from "./faults.ts";
+import { createLog, type MemoryLog } from "./log.ts";
+import { createQueue, type MemoryQueue } from "./queue.ts";
+import type { Reply } from "./reply.ts";
+import { createShelves, type Shelves } from "./shelves.ts";
+import { createStream, type MemoryStream, type Storing } from "./stream.ts";
+import { createTimers, type MemoryTimers } from "./timers.ts";
+
+export interface MemoryServerOptions {
+  readonly clock: VirtualClock;
+  /** One server, or three that replicate. */
+  readonly replicas: 1 | 3;
+  /** What goes wrong on the server's side; calm if left out. */
+  readonly weather?: Weather;
+  /** Default 4: enough to tell partitions apart. */
+  readonly partitions?: number;
+  /** For INBOX, WORK and DEAD. */
+  readonly duplicateWindowMs?: number;
+  /** Default one second, as on the real one: the compare-and-set is what protects the ledger. */
+  readonly ledgerDuplicateWindowMs?: number;
+}
+
+export interface Claim {
+  readonly holder: string;
+  readonly claimedAt: number;
+}
+
+export interface MemoryServer {
+  readonly replicas: 1 | 3;
+  readonly ledger: MemoryLog & { append(message: Storing, reply: Reply<Ack>): void };
+  readonly inbox: {
+    readonly partitions: readonly MemoryQueue[];
+    publish(message: Storing, reply: Reply<Ack>): void;
+    readonly timers: MemoryTimers;
+  };
+  readonly work: {
+    publish(message: Storing, reply: Reply<Ack>): void;
+    /** The queue of the subject; a bound, where given, is set for all who take from it. */
+    queue(subject: string, concurrencyMax?: number): MemoryQueue;
+  };
+  readonly claims: { create(name: string, nonce: string, reply: Reply<Claim>): void };
+  readonly dead: { publish(message: Storing, reply: Reply<Ack>): void; list(): StoredMessage[] };
+  readonly shelves: Shelves;
+  /** Core messages: whoever listens now hears them. Returns the end of listening. */
+  readonly live: {
+    publish(saga: SagaId, lane: string, data: Uint8Array): void;
+    listen(saga: SagaId, hear: (lane: string, data: Uint8Array) => void): () => void;
+  };
+  /** The server's time. */
+  now(): number;
+  /** While full, nothing is stored: STORAGE_FULL. */
+  setFull(isFull: boolean): void;
+  /** What is not done yet: inputs and work not acked, timers armed. */
+  open(): { inbox: number; work: number; timers: number };
+}
+
+export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
+  const { clock, replicas, partitions = 4, duplicateWindowMs = limits.duplicateWindowMs } = options;
+  const weather = options.weather ?? createWeather(clock, seededChance(0, "server"), calm);
+  let full = false;
+  const isFull = () => full;
+
+  const stream = (take: (message: StoredMessage) => void, windowMs = duplicateWindowMs): MemoryStream =>
+    createStream({ clock, weather, replicas, duplicateWindowMs: windowMs, isFull, take });
+
+  const log = createLog(replicas, weather);
+  const ledger = stream((message) => log.add(message), options.ledgerDuplicateWindowMs ?? 1_000);
+
+  const partitionQueues = Array.from({ length: partitions }, () =>
+    createQueue(clock, weather, limits.inboxAckWaitMs),
+  );
+  const inbox = stream((message) => partitionQueues[partitionOf(message.subject)]!.add(message));
+  const publishInput = (message: Storing, reply: Reply<Ack>) => {
+    if (!isInput(message.subject))
+      return reply({
+        error: new MeshError("UNAVAILABLE", `${message.subject}: no stream takes this subject`),
+      });
+    inbox.store({ ...message, subject: storedSubject(message.subject, partitions) }, reply);
+  };
+  const timers = createTimers(clock, weather.chance.fork("timers"), ({ saga, intent, headers }) =>
+    publishInput({ subject: subjects.timerTarget(saga, intent), data: new Uint8Array(), headers }, () => {}),
+  );
+
+  const workQueues = new Map<string, MemoryQueue>();
+  const workQueue = (subject: string, concurrencyMax?: number): MemoryQueue => {
+    const queue = workQueues.get(subject) ?? createQueue(clock, weather, limits.workAckWaitMs);
+    workQueues.set(subject, queue);
+    if (concurrencyMax !== undefined) queue.bound(concurrencyMax);
+    return queue;
+  };
+  const work = stream((message) => workQueue(message.subject).add(message));
+
+  const deadLetters: StoredMessage[] = [];
+  const dead = stream((message) => deadLetters.push(message));
+
+  return {
+    replicas,
+    ledger: { ...log, append: ledger.store },
+    inbox: { partitions: partitionQueues, publish: publishInput, timers },
+    work: { publish: work.store, queue: workQueue },
+    claims: createClaims(stream),
+    dead: { publish: dead.store, list: () => [...deadLetters] },
+    shelves: createShelves(clock, isFull),
+    live: createLive(),
+    now: () => clock.now(),
+    setFull: (isNowFull) => void (full = isNowFull),
+    open: () => ({
+      inbox: sizeOf(partitionQueues),
+      work: sizeOf([...workQueues.values()]),
+      timers: timers.size(),
+    }),
+  };
+}
+
+const sizeOf = (queues: readonly MemoryQueue[]): number =>
+  queues.reduce((sum, queue) => sum + queue.size(), 0);
+
+const inputPatterns = inboxSubjects.map((pattern) => pattern.split("."));
+
+const isInput = (subject: string): boolean => {
+  const tokens = subject.split(".");
+  return inputPatterns.some(
+    (pattern) =>
+      pattern.length === tokens.length && pattern.every((token, at) => token === "*" || token === tokens[at]),
+  );
+};
+
+/** N2: `saga.<id>.<rest>` becomes `inbox.<partition>.<id>.<rest>`, the stream's own transform. */
+const storedSubject = (subject: string, partitions: number): string => {
+  const [, id = "", ...rest] = subject.split(".");
+  const own = subjects.inboxPartition(hashText(id) % partitions);
+  return own.replace(">", [id, ...rest].join("."));
+};
+
+const partitionOf = (stored: string): number => Number(stored.split(".")[1]);
+
+/** A claim is a compare-and-set on a subject nobody has written; its holder is whose nonce is found there. */
+function createClaims(stream: (take: (message: StoredMessage) => void) => MemoryStream) {
+  const claims = new Map<string, Claim>();
+  const { store } = stream(({ subject, headers, storedAt }) =>
+    claims.set(subject, { holder: headers[nonceHeader]!, claimedAt: storedAt }),
+  );
+  return {
+    create: (name: string, nonce: string, reply: Reply<Claim>) => {
+      const message = { subject: name, data: new Uint8Array(), headers: { [nonceHeader]: nonce } };
+      store({ ...message, msgId: `${name}.${nonce}`, expectedSeq: 0 }, (outcome) => {
+        if ("error" in outcome && outcome.error.code !== "WRONG_SEQUENCE") reply(outcome);
+        else reply({ value: claims.get(name)! }); // stored now, before, or by another: it is there
+      });
+    },
+  };
+}
+
+const nonceHeader = "Nonce";
+
+function createLive() {
+  const listeners = new Map<SagaId, Set<(lane: string, data: Uint8Array) => void>>();
+  return {
+    publish: (saga: SagaId, lane: string, data: Uint8Array) => {
+      for (const hear of listeners.get(saga) ?? []) hear(lane, data);
+    },
+    listen: (saga: SagaId, hear: (lane: string, data: Uint8Array) => void) => {
+      const own = listeners.get(saga) ?? new Set();
+      listeners.set(saga, own.add(hear));
+      return () => void own.delete(hear);
+    },
+  };
+}
+
+/** N1, and one line for each header's value: a line break would end the field. */
+export const copied = <T extends { data: Uint8Array; headers: Headers }>(message: T): T => ({
+  ...message,
+  data: new Uint8Array(message.data),
+  headers: Object.fromEntries(
+    Object.entries(message.headers).map(([name, value]) => [name, value.replaceAll(/[\r\n]+/g, " ")]),
+  ),
+});

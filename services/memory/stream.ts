@@ -1,0 +1,153 @@
+/**
+ * A stream's door: sequences, Msg-Ids and the compare-and-set.
+ *
+ * Owns: whether a message is stored, and what its publisher hears. Does not own: what becomes of it then;
+ * `take` is the ledger's, a queue's or the claims'.
+ *
+ * M1 One replica looks at the expectation first: an append that is sent again is refused, WRONG_SEQUENCE,
+ *    though it was stored. Three look at the Msg-Id first: it is a duplicate, whatever it expects.
+ * M2 On three replicas a write is proposed, and stored a little later, in the order of the proposals. Until
+ *    then its subject and its Msg-Id are in flight, and whoever meets them is told so.
+ * M3 A Msg-Id is known for the window, from its first storing; a repeat does not renew it, and it outlives
+ *    its message.
+ * M4 Who compares-and-sets on a subject is alone on it: a plain write does not move its sequence here.
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import { type Headers, headers as headerNames } from "../../protocol/subjects.ts";
+import type { Ack, StoredMessage } from "../ports.ts";
+import type { VirtualClock } from "./clock.ts";
+import type { Weather } from "./faults.ts";
+import type { Reply } from "./reply.ts";
+
+export interface Storing {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly headers: Headers;
+  readonly msgId?: string;
+  readonly expectedSeq?: number;
+}
+
+export interface MemoryStream {
+  readonly store: (message: Storing, reply: Reply<Ack>) => void;
+}
+
+export interface StreamOptions {
+  readonly clock: VirtualClock;
+  readonly weather: Weather;
+  readonly replicas: 1 | 3;
+  readonly duplicateWindowMs: number;
+  /** True while the server refuses to store more. */
+  readonly isFull: () => boolean;
+  /** Is handed each stored message, in order of sequence. */
+  readonly take: (message: StoredMessage) => void;
+}
+
+/** What a server takes by default, headers not counted. */
+export const payloadBytesMax = 1024 * 1024;
+const electionMs = { min: 20, max: 600 };
+
+export function createStream({
+  clock,
+  weather,
+  replicas,
+  duplicateWindowMs,
+  isFull,
+  take,
+}: StreamOptions): MemoryStream {
+  const known = createDuplicateWindow(clock, duplicateWindowMs);
+  const heads = new Map<string, number>();
+  const idsInFlight = new Set<string>();
+  const subjectsInFlight = new Map<string, number>();
+  let lastSeq = 0;
+  let lastCommitAt = 0;
+
+  const commit = ({ subject, data, headers, msgId, expectedSeq }: Storing): Ack => {
+    const seq = ++lastSeq;
+    if (expectedSeq !== undefined) heads.set(subject, seq); // M4
+    if (msgId !== undefined) known.add(msgId, seq);
+    const fields = msgId === undefined ? headers : { ...headers, [headerNames.msgId]: msgId };
+    take({ subject, seq, headers: fields, data, storedAt: clock.now() });
+    return { seq, duplicate: false };
+  };
+
+  const propose = (message: Storing, reply: Reply<Ack>) => {
+    const { subject, msgId } = message;
+    if (msgId !== undefined) idsInFlight.add(msgId);
+    subjectsInFlight.set(subject, (subjectsInFlight.get(subject) ?? 0) + 1);
+    const heldUpMs = weather.happens("slowCommit")
+      ? weather.chance.between(electionMs.min, electionMs.max)
+      : 0;
+    lastCommitAt = Math.max(lastCommitAt, clock.now() + 1 + heldUpMs); // M2
+    clock.quietlyAt(lastCommitAt, () => {
+      if (msgId !== undefined) idsInFlight.delete(msgId);
+      const left = subjectsInFlight.get(subject)! - 1;
+      if (left === 0) subjectsInFlight.delete(subject);
+      else subjectsInFlight.set(subject, left);
+      reply({ value: commit(message) });
+    });
+  };
+
+  const duplicateOf = ({ msgId }: Storing): Ack | undefined => {
+    const seq = msgId === undefined ? undefined : known.seqOf(msgId);
+    return seq === undefined ? undefined : { seq, duplicate: true };
+  };
+  const refusal = (message: Storing): MeshError | undefined => {
+    if (message.data.length > payloadBytesMax)
+      return new MeshError(
+        "TOO_LARGE",
+        `${message.subject}: ${message.data.length} bytes are over the server's max_payload`,
+      );
+    return isFull()
+      ? new MeshError("STORAGE_FULL", `${message.subject}: the server's storage is full`)
+      : undefined;
+  };
+  const wrongSequence = ({ subject, expectedSeq }: Storing): MeshError | undefined => {
+    const head = heads.get(subject) ?? 0;
+    if (expectedSeq === undefined || expectedSeq === head) return undefined;
+    return new MeshError(
+      "WRONG_SEQUENCE",
+      `${subject}: wrong last sequence: expected ${expectedSeq}, got ${head} (10071)`,
+    );
+  };
+  const inFlight = ({ subject, msgId, expectedSeq }: Storing): MeshError | undefined => {
+    if (msgId !== undefined && idsInFlight.has(msgId))
+      return new MeshError(
+        "DUPLICATE_IN_FLIGHT",
+        `${subject}: a message with the id ${msgId} is being stored (10158)`,
+      );
+    if (expectedSeq !== undefined && subjectsInFlight.has(subject))
+      return new MeshError("WRITE_IN_FLIGHT", `${subject}: another write is in flight (10164)`);
+    return undefined;
+  };
+
+  const storeOnOne = (message: Storing, reply: Reply<Ack>) => {
+    const error = refusal(message) ?? wrongSequence(message); // M1
+    if (error !== undefined) return reply({ error });
+    reply({ value: duplicateOf(message) ?? commit(message) });
+  };
+  const storeOnThree = (message: Storing, reply: Reply<Ack>) => {
+    const duplicate = duplicateOf(message); // M1
+    if (duplicate !== undefined) return reply({ value: duplicate });
+    const error = refusal(message) ?? inFlight(message) ?? wrongSequence(message);
+    if (error !== undefined) return reply({ error });
+    propose(message, reply);
+  };
+  return { store: replicas === 1 ? storeOnOne : storeOnThree };
+}
+
+function createDuplicateWindow(clock: VirtualClock, windowMs: number) {
+  const ids = new Map<string, { seq: number; until: number }>(); // in order of age, since no repeat renews one
+  return {
+    add: (msgId: string, seq: number) => {
+      for (const [old, { until }] of ids) {
+        if (until > clock.now()) break;
+        ids.delete(old);
+      }
+      ids.set(msgId, { seq, until: clock.now() + windowMs });
+    },
+    seqOf: (msgId: string): number | undefined => {
+      const entry = ids.get(msgId);
+      return entry !== undefined && entry.until > clock.now() ? entry.seq : undefined; // M3
+    },
+  };
+}

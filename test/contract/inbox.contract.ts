@@ -1,0 +1,256 @@
+/** InboxPort without its timers: partitions, leases, redelivery, bounds. */
+import { describe, expect, test } from "vitest";
+import { parseInboxSubject } from "../../protocol/subjects.ts";
+import type { Delivery, Ports } from "../../services/ports.ts";
+import { bytes, consumeInbox, type MeshUnderTest, text } from "./mesh-under-test.ts";
+
+const put = (ports: Ports, subject: string, msgId?: string) =>
+  ports.inbox.publish({ subject, data: bytes(subject), headers: { "Saga-Event": subject }, msgId });
+
+export const inboxContract = (mesh: () => MeshUnderTest): void => {
+  describe("inbox", () => {
+    test("an input is delivered with its address, body, headers, time and a count of one", async () => {
+      const { ports, until } = mesh();
+      const got: Delivery[] = [];
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      const { seq } = await ports.inbox.publish({
+        subject: "saga.hiring-1.signal.cancel",
+        data: bytes('{"reason":"budget"}'),
+        headers: { "Saga-Event": "e1" },
+        msgId: "hiring-1:e1",
+      });
+      await until("it is delivered", () => got.length === 1);
+      const [delivery] = got;
+      expect(parseInboxSubject(delivery!.subject)).toEqual({
+        kind: "signal",
+        saga: "hiring-1",
+        name: "cancel",
+      });
+      expect(delivery).toMatchObject({
+        seq,
+        deliveries: 1,
+        headers: { "Saga-Event": "e1", "Nats-Msg-Id": "hiring-1:e1" },
+      });
+      expect(text(delivery!.data)).toBe('{"reason":"budget"}');
+      expect(Math.abs(delivery!.storedAt - (await ports.claims.now()))).toBeLessThan(2_000);
+      await consumption.stop();
+    });
+
+    test("every kind of input is taken, and one of no kind is not", async () => {
+      const { ports, until } = mesh();
+      const kinds: string[] = [];
+      const consumption = await consumeInbox(ports, (delivery) => {
+        kinds.push(parseInboxSubject(delivery.subject).kind);
+        void delivery.ack();
+      });
+      for (const rest of ["start", "signal.go", "result.1-0", "task.1-1"]) await put(ports, `saga.a.${rest}`);
+      await until("four inputs are delivered", () => kinds.length === 4);
+      expect(kinds).toEqual(["start", "signal", "result", "task"]);
+      await expect(put(ports, "saga.a.nonsense.x")).rejects.toMatchObject({ name: "MeshError" });
+      await consumption.stop();
+    });
+
+    test("all inputs of a saga come to one partition, and sagas are spread over all of them", async () => {
+      const { ports, until } = mesh();
+      const partitionsOf = new Map<string, Set<number>>();
+      const consumption = await consumeInbox(ports, (delivery, partition) => {
+        const { saga } = parseInboxSubject(delivery.subject);
+        partitionsOf.set(saga, (partitionsOf.get(saga) ?? new Set()).add(partition));
+        void delivery.ack();
+      });
+      const sagas = Array.from({ length: 60 }, (_, i) => `spread-${i}`);
+      await Promise.all(
+        sagas.flatMap((saga) => [put(ports, `saga.${saga}.start`), put(ports, `saga.${saga}.signal.go`)]),
+      );
+      await until("every saga is seen", () => partitionsOf.size === 60);
+      expect([...partitionsOf.values()].every((partitions) => partitions.size === 1)).toBe(true);
+      expect(new Set([...partitionsOf.values()].flatMap((partitions) => [...partitions])).size).toBe(
+        ports.inbox.partitions,
+      );
+      await consumption.stop();
+    });
+
+    test("the inputs of a saga are delivered in the order of their publishing", async () => {
+      const { ports, until } = mesh();
+      const got: string[] = [];
+      for (let i = 0; i < 30; i++) await put(ports, `saga.a.signal.s${i}`);
+      const consumption = await consumeInbox(
+        ports,
+        (delivery) => {
+          got.push(text(delivery.data));
+          void delivery.ack();
+        },
+        4,
+      );
+      await until("all are delivered", () => got.length === 30);
+      expect(got).toEqual(Array.from({ length: 30 }, (_, i) => `saga.a.signal.s${i}`));
+      await consumption.stop();
+    });
+
+    test("an input published twice under one Msg-Id is stored once", async () => {
+      const { ports, wait, until } = mesh();
+      const first = await put(ports, "saga.a.start", "a:start");
+      expect(first.duplicate).toBe(false);
+      expect(await put(ports, "saga.a.start", "a:start")).toMatchObject({ duplicate: true });
+      expect((await put(ports, "saga.a.signal.go")).duplicate).toBe(false);
+      expect((await put(ports, "saga.a.signal.go")).duplicate).toBe(false);
+      const got: string[] = [];
+      const consumption = await consumeInbox(ports, (delivery) => {
+        got.push(parseInboxSubject(delivery.subject).kind);
+        void delivery.ack();
+      });
+      await until("the start and both signals are delivered", () => got.length === 3);
+      await wait(100);
+      expect(got).toEqual(["start", "signal", "signal"]);
+      await consumption.stop();
+    });
+
+    test("a Msg-Id is remembered after its input was acked", async () => {
+      const { ports, until } = mesh();
+      let acked = 0;
+      const consumption = await consumeInbox(ports, (delivery) => void delivery.ack().then(() => acked++));
+      await put(ports, "saga.a.start", "a:start");
+      await until("it is acked", () => acked === 1);
+      expect(await put(ports, "saga.a.start", "a:start")).toMatchObject({ duplicate: true });
+      await consumption.stop();
+    });
+
+    test("an acked input does not come back", async () => {
+      const { ports, wait, until, inboxAckWaitMs } = mesh();
+      let deliveries = 0;
+      await put(ports, "saga.a.start");
+      const consumption = await consumeInbox(ports, (delivery) => {
+        deliveries++;
+        void delivery.ack();
+      });
+      await until("it is delivered", () => deliveries === 1);
+      await wait(inboxAckWaitMs + 300);
+      expect(deliveries).toBe(1);
+      await consumption.stop();
+    });
+
+    test("an un-acked input comes back after its lease, and not before", async () => {
+      const { ports, wait, until, inboxAckWaitMs } = mesh();
+      const got: Delivery[] = [];
+      await put(ports, "saga.a.start");
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await until("it is delivered", () => got.length === 1);
+      await wait(inboxAckWaitMs / 2);
+      expect(got).toHaveLength(1);
+      await until("it comes back", () => got.length === 2, inboxAckWaitMs + 2_000);
+      expect(got[1]).toMatchObject({ seq: got[0]!.seq, deliveries: 2, storedAt: got[0]!.storedAt });
+      await got[1]!.ack();
+      await consumption.stop();
+    });
+
+    test("working keeps the lease for as long as it is said", async () => {
+      const { ports, wait, until, inboxAckWaitMs } = mesh();
+      const got: Delivery[] = [];
+      await put(ports, "saga.a.start");
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await until("it is delivered", () => got.length === 1);
+      for (let beat = 0; beat < 8; beat++) {
+        await wait(inboxAckWaitMs / 4);
+        got[0]!.working();
+      }
+      expect(got).toHaveLength(1);
+      await until("it comes back when nothing is said", () => got.length === 2, inboxAckWaitMs + 2_000);
+      await got[1]!.ack();
+      await consumption.stop();
+    });
+
+    test("a naked input comes back at once", async () => {
+      const { ports, until, inboxAckWaitMs } = mesh();
+      const got: Delivery[] = [];
+      await put(ports, "saga.a.start");
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await until("it is delivered", () => got.length === 1);
+      await got[0]!.nak();
+      await until("it comes back", () => got.length === 2, inboxAckWaitMs / 2);
+      expect(got[1]!.deliveries).toBe(2);
+      await got[1]!.ack();
+      await consumption.stop();
+    });
+
+    test("an input naked with a delay comes back after it, and not before", async () => {
+      const { ports, wait, until } = mesh();
+      const got: Delivery[] = [];
+      await put(ports, "saga.a.start");
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await until("it is delivered", () => got.length === 1);
+      await got[0]!.nak(600);
+      await wait(450);
+      expect(got).toHaveLength(1);
+      await until("it comes back", () => got.length === 2, 1_000);
+      await got[1]!.ack();
+      await consumption.stop();
+    });
+
+    test("no more than inFlightMax inputs are un-acked at once, and an ack makes room", async () => {
+      const { ports, wait, until } = mesh();
+      const got: Delivery[] = [];
+      for (let i = 0; i < 6; i++) await put(ports, `saga.a.signal.s${i}`);
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery), 2);
+      await until("two are delivered", () => got.length === 2);
+      await wait(200);
+      expect(got).toHaveLength(2);
+      await got[0]!.ack();
+      await until("a third is delivered", () => got.length === 3);
+      await got[1]!.nak(5_000);
+      await until("a fourth is delivered in the place of the naked one", () => got.length === 4);
+      await wait(100);
+      expect(got).toHaveLength(4);
+      await consumption.stop();
+    });
+
+    test("after stop nothing is delivered, and what is held can still be acked", async () => {
+      const { ports, wait, until, inboxAckWaitMs } = mesh();
+      const first: Delivery[] = [];
+      await put(ports, "saga.a.start");
+      const stopped = await consumeInbox(ports, (delivery) => first.push(delivery));
+      await until("it is delivered", () => first.length === 1);
+      await stopped.stop();
+      await put(ports, "saga.a.signal.go");
+      await wait(100);
+      expect(first).toHaveLength(1);
+      await first[0]!.ack();
+      const second: Delivery[] = [];
+      const consumption = await consumeInbox(ports, (delivery) => second.push(delivery));
+      await until("the signal is delivered elsewhere", () => second.length === 1);
+      await wait(inboxAckWaitMs + 300);
+      expect(new Set(second.map((delivery) => parseInboxSubject(delivery.subject).kind))).toEqual(
+        new Set(["signal"]),
+      );
+      await consumption.stop();
+    });
+
+    test("an input taken by a host that then stops comes to another after the lease", async () => {
+      const { ports, until, inboxAckWaitMs } = mesh();
+      let taken = 0;
+      await put(ports, "saga.a.start");
+      const stopped = await consumeInbox(ports, () => taken++);
+      await until("it is delivered", () => taken === 1);
+      await stopped.stop();
+      const got: Delivery[] = [];
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await until("it is delivered elsewhere", () => got.length === 1, inboxAckWaitMs + 2_000);
+      expect(got[0]!.deliveries).toBe(2);
+      await got[0]!.ack();
+      await consumption.stop();
+    });
+
+    test("a line break in a header's value adds no header", async () => {
+      const { ports, until } = mesh();
+      const got: Delivery[] = [];
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await ports.inbox.publish({
+        subject: "saga.a.start",
+        data: bytes(""),
+        headers: { "Saga-Reason": "one\r\nSaga-Event: two" },
+      });
+      await until("it is delivered", () => got.length === 1);
+      expect(got[0]!.headers).toEqual({ "Saga-Reason": "one Saga-Event: two" });
+      await consumption.stop();
+    });
+  });
+};

@@ -1,0 +1,119 @@
+/** WorkPort: a queue per tool, shared by its workers. */
+import { describe, expect, test } from "vitest";
+import type { Delivery, Ports } from "../../services/ports.ts";
+import { bytes, type MeshUnderTest, text } from "./mesh-under-test.ts";
+
+const put = (ports: Ports, tool: string, id: string) =>
+  ports.work.publish(tool, { data: bytes(id), headers: { "Saga-Intent": id }, msgId: `hiring-1:${id}` });
+
+export const workContract = (mesh: () => MeshUnderTest): void => {
+  describe("work", () => {
+    test("an intent comes to a worker of its tool and to no other", async () => {
+      const { ports, wait, until } = mesh();
+      const mail: Delivery[] = [];
+      const search: Delivery[] = [];
+      const consumptions = [
+        await ports.work.consume("send_mail", { inFlightMax: 5 }, (delivery) => mail.push(delivery)),
+        await ports.work.consume("search", { inFlightMax: 5 }, (delivery) => search.push(delivery)),
+      ];
+      await put(ports, "send_mail", "1-0");
+      await until("it is delivered", () => mail.length === 1);
+      expect(mail[0]).toMatchObject({
+        deliveries: 1,
+        subject: "work.send_mail",
+        headers: { "Saga-Intent": "1-0" },
+      });
+      await mail[0]!.ack();
+      await wait(100);
+      expect(search).toEqual([]);
+      for (const consumption of consumptions) await consumption.stop();
+    });
+
+    test("an intent waits until a worker of its tool is there", async () => {
+      const { ports, until } = mesh();
+      await put(ports, "search", "1-0");
+      const got: Delivery[] = [];
+      const consumption = await ports.work.consume("search", { inFlightMax: 5 }, (delivery) =>
+        got.push(delivery),
+      );
+      await until("it is delivered", () => got.length === 1);
+      expect(text(got[0]!.data)).toBe("1-0");
+      await got[0]!.ack();
+      await consumption.stop();
+    });
+
+    test("an intent published twice under one Msg-Id is delivered once", async () => {
+      const { ports, wait, until } = mesh();
+      expect((await put(ports, "search", "1-0")).duplicate).toBe(false);
+      expect((await put(ports, "search", "1-0")).duplicate).toBe(true);
+      const got: Delivery[] = [];
+      const consumption = await ports.work.consume("search", { inFlightMax: 5 }, (delivery) => {
+        got.push(delivery);
+        void delivery.ack();
+      });
+      await until("it is delivered", () => got.length === 1);
+      await wait(100);
+      expect(got).toHaveLength(1);
+      await consumption.stop();
+    });
+
+    test("two workers share the intents, each gets others", async () => {
+      const { ports, until } = mesh();
+      const got: string[] = [];
+      const consumptions = await Promise.all(
+        [1, 2].map(() =>
+          ports.work.consume("search", { inFlightMax: 1 }, (delivery) => {
+            got.push(text(delivery.data));
+            void delivery.ack();
+          }),
+        ),
+      );
+      for (let i = 0; i < 20; i++) await put(ports, "search", `1-${i}`);
+      await until("all are delivered", () => got.length === 20);
+      expect(new Set(got).size).toBe(20);
+      for (const consumption of consumptions) await consumption.stop();
+    });
+
+    test("an intent of a worker that died comes to another with a higher count", async () => {
+      const { ports, until, workAckWaitMs } = mesh();
+      const got: Delivery[] = [];
+      await put(ports, "search", "1-0");
+      const consumption = await ports.work.consume("search", { inFlightMax: 5 }, (delivery) =>
+        got.push(delivery),
+      );
+      await until("it comes back", () => got.length === 2, workAckWaitMs + 2_000);
+      expect(got.map((delivery) => delivery.deliveries)).toEqual([1, 2]);
+      await got[1]!.ack();
+      await consumption.stop();
+    });
+
+    test("concurrencyMax bounds the un-acked intents of all workers together", async () => {
+      const { ports, wait, until } = mesh();
+      const got: Delivery[] = [];
+      const consume = () =>
+        ports.work.consume("charge", { inFlightMax: 5, concurrencyMax: 2 }, (delivery) => got.push(delivery));
+      const consumptions = [await consume(), await consume()];
+      for (let i = 0; i < 5; i++) await put(ports, "charge", `1-${i}`);
+      await until("two are delivered", () => got.length === 2);
+      await wait(200);
+      expect(got).toHaveLength(2);
+      await got[0]!.ack();
+      await until("a third is delivered", () => got.length === 3);
+      await wait(100);
+      expect(got).toHaveLength(3);
+      for (const consumption of consumptions) await consumption.stop();
+    });
+
+    test("a worker that names another concurrencyMax changes it", async () => {
+      const { ports, until } = mesh();
+      const got: Delivery[] = [];
+      const take = (delivery: Delivery) => got.push(delivery);
+      const consumptions = [await ports.work.consume("charge", { inFlightMax: 5, concurrencyMax: 1 }, take)];
+      for (let i = 0; i < 5; i++) await put(ports, "charge", `1-${i}`);
+      await until("one is delivered", () => got.length === 1);
+      consumptions.push(await ports.work.consume("charge", { inFlightMax: 5, concurrencyMax: 3 }, take));
+      await until("three are delivered", () => got.length === 3);
+      for (const consumption of consumptions) await consumption.stop();
+    });
+  });
+};
