@@ -1,0 +1,73 @@
+/**
+ * BlobPort on the object store BLOB, named by digest.
+ *
+ * U1 A blob is written once. Who comes second finds it there, or loses the write of its directory entry and
+ *    takes its chunks back, so the first one's chunks are never pulled away from under a reader.
+ * U2 Chunks are read as a range up to the directory entry. The client's own reader waits without end for
+ *    chunks that do not come.
+ */
+import type { JetStreamClient } from "@nats-io/jetstream";
+import { type ObjectStore, Objm } from "@nats-io/obj";
+import { MeshError } from "../../protocol/errors.ts";
+import { buckets } from "../../protocol/subjects.ts";
+import type { BlobPort } from "../ports.ts";
+import { toMeshError, translated } from "./errors.ts";
+import { type ReadContext, readRange } from "./read.ts";
+import { sleep } from "./sleep.ts";
+import { blobStream, chunkSubject } from "./streams.ts";
+
+const chunkBytes = 256 * 1024;
+const inFlightTriesMax = 20;
+const inFlightDelayMs = 50;
+
+export const createBlobs = async (context: ReadContext & { js: JetStreamClient }): Promise<BlobPort> => {
+  const store = await translated(blobStream, () => new Objm(context.js).open(buckets.blob, false));
+  return {
+    put: (digest, bytes) => putBlob(store, digest, bytes),
+    get: async (digest) => {
+      const entry = await entryOf(store, digest);
+      if (entry === undefined) throw new MeshError("LEDGER_BROKEN", `blob ${digest} is not stored`);
+      const range = {
+        stream: blobStream,
+        subject: chunkSubject(entry.nuid),
+        afterSeq: 0,
+        throughSeq: entry.revision,
+      };
+      const bytes = Buffer.concat((await readRange(context, range)).map((chunk) => chunk.data)); // U2
+      if (bytes.length !== entry.size)
+        throw new MeshError(
+          "LEDGER_BROKEN",
+          `blob ${digest}: expected ${entry.size} bytes, got ${bytes.length}`,
+        );
+      return bytes;
+    },
+  };
+};
+
+async function putBlob(store: ObjectStore, digest: string, bytes: Uint8Array): Promise<void> {
+  for (let triesLeft = inFlightTriesMax; (await entryOf(store, digest)) === undefined; triesLeft--)
+    try {
+      const meta = { name: digest, options: { max_chunk_size: chunkBytes } };
+      await store.put(meta, streamOf(bytes), { previousRevision: 0 }); // U1
+      return;
+    } catch (error) {
+      const failure = toMeshError(error, `blob ${digest}`);
+      if (failure.code === "WRONG_SEQUENCE") return;
+      // On a replicated stream the other's entry may still be on its way, and may yet fail.
+      if (failure.code !== "WRITE_IN_FLIGHT" || triesLeft <= 0) throw failure;
+      await sleep(inFlightDelayMs);
+    }
+}
+
+const entryOf = async (store: ObjectStore, digest: string) => {
+  const info = await translated(`blob ${digest}`, () => store.info(digest));
+  return info === null || info.deleted ? undefined : info;
+};
+
+const streamOf = (bytes: Uint8Array): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start(controller) {
+      if (bytes.length > 0) controller.enqueue(bytes);
+      controller.close();
+    },
+  });

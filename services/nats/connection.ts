@@ -1,0 +1,138 @@
+/**
+ * The connection to the server.
+ *
+ * Owns: connecting, the check of the server, waiting for its JetStream, and how long a lost connection is
+ * looked for (for ever). Does not own: streams (open.ts), and running a server (embedded-server.ts).
+ *
+ * Z1 A server that cannot be reached is said so within seconds, with what to do. Once connected, a lost
+ *    server is only reported: the ports answer UNAVAILABLE meanwhile, and work goes on when it is back.
+ * Z2 Whatever server the connection moves to is checked as the first one was. One that is too old takes
+ *    messages and does not do with them what it should, so the connection is closed rather than used.
+ */
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/nats-core";
+import { connect, type NodeConnectionOptions } from "@nats-io/transport-node";
+import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
+import { toMeshError } from "./errors.ts";
+import type { Report } from "./progress.ts";
+import { checkServerInfo } from "./server-check.ts";
+import { whileStarting } from "./start-up.ts";
+
+const connectTimeoutMs = 5_000;
+const reconnectWaitMs = 250;
+/** A server that hangs without closing is given up after two of these. */
+const pingIntervalMs = 5_000;
+const startUpTimeoutMs = 2_000;
+
+export interface ConnectOptions {
+  /** One address or several of a cluster: `nats://host:port`, with `user:password@` where needed. */
+  readonly servers: string | readonly string[];
+  /** Shown by the server's monitoring. */
+  readonly name: string;
+  readonly report?: Report;
+  readonly signal?: AbortSignal;
+  /** Credentials, TLS: handed to the client as they are. */
+  readonly client?: NodeConnectionOptions;
+}
+
+/**
+ * Connects, checks the server and waits until its JetStream answers.
+ *
+ * @throws MeshError UNAVAILABLE, SERVER_TOO_OLD, SERVER_MISCONFIGURED, SERVER_REFUSED; the signal's reason
+ */
+export async function connectNats(options: ConnectOptions): Promise<NatsConnection> {
+  const { report = () => {}, signal } = options;
+  signal?.throwIfAborted();
+  const nc = await dial(options);
+  try {
+    checkServer(nc);
+    await whileStarting("JetStream", () => jetstreamManager(nc, { timeout: startUpTimeoutMs }), {
+      report,
+      signal,
+    });
+  } catch (error) {
+    await nc.close();
+    throw error;
+  }
+  void watch(nc, report);
+  return nc;
+}
+
+async function dial({ servers, name, client }: ConnectOptions): Promise<NatsConnection> {
+  const addresses = [servers].flat();
+  try {
+    return await connect({
+      ...credentialsOf(addresses),
+      noAsyncTraces: true,
+      timeout: connectTimeoutMs,
+      reconnectTimeWait: reconnectWaitMs,
+      pingInterval: pingIntervalMs,
+      maxPingOut: 2,
+      ...client,
+      servers: addresses.map(withoutCredentials),
+      name,
+      maxReconnectAttempts: -1, // Z1
+    });
+  } catch (error) {
+    const failure = toMeshError(error, addresses.map(redacted).join(", "));
+    if (failure.code !== "UNAVAILABLE" && !isNetworkError(error)) throw failure;
+    throw new MeshError(
+      "UNAVAILABLE",
+      `no NATS server at ${addresses.map(redacted).join(", ")}: ${describeError(error)}`,
+      {
+        cause: error,
+        remedy: "Start the server, correct NATS_URL, or unset it to let sagamesh run its own.",
+      },
+    );
+  }
+}
+
+/** The client takes a user only as an option of its own, never from an address. */
+function credentialsOf(addresses: readonly string[]): { user?: string; pass?: string } {
+  const url = addresses.map(parseUrl).find((parsed) => parsed !== undefined && parsed.username !== "");
+  return url === undefined
+    ? {}
+    : { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) };
+}
+
+const parseUrl = (address: string): URL | undefined =>
+  address.includes("://") && URL.canParse(address) ? new URL(address) : undefined;
+const withoutCredentials = (address: string): string => address.replace(/\/\/[^/@]*@/, "//");
+const redacted = (address: string): string => address.replace(/\/\/[^/@]*@/, "//***@");
+
+const isNetworkError = (error: unknown): boolean =>
+  error instanceof Error &&
+  "code" in error &&
+  typeof error.code === "string" &&
+  /^(E[A-Z]+|ERR_SOCKET.*)$/.test(error.code);
+
+function checkServer(nc: NatsConnection): void {
+  const { info } = nc;
+  if (info === undefined) throw new MeshError("UNAVAILABLE", "the server closed the connection");
+  if (info.jetstream !== true)
+    throw new MeshError(
+      "SERVER_MISCONFIGURED",
+      `the NATS server ${info.version} at ${nc.getServer()} runs without JetStream`,
+      {
+        remedy: "Start it with --jetstream, or with a jetstream block in its configuration.",
+      },
+    );
+  checkServerInfo(info);
+}
+
+async function watch(nc: NatsConnection, report: Report): Promise<void> {
+  for await (const event of nc.status()) {
+    if (event.type === "disconnect") report(`lost the NATS server ${event.server}; looking for it`);
+    if (event.type === "error") report(`the NATS server says: ${event.error.message}`);
+    if (event.type === "reconnect") {
+      report(`connected again to the NATS server ${event.server}`);
+      try {
+        checkServer(nc); // Z2
+      } catch (error) {
+        if (isMeshError(error, "UNAVAILABLE")) continue; // It is gone again already.
+        report(`closing the connection: ${describeError(error)}`);
+        await nc.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Making what is missing and refusing what differs.
+ *
+ * Owns: the comparison of a declaration with what the server says it has. Does not own: the declarations
+ * (streams.ts).
+ *
+ * K1 What exists is never changed. A server that is too old takes a configuration, drops what it does not
+ *    know and says nothing, so what it echoes is compared, field by field, whoever created it.
+ * K2 Several hosts may do this at once: creating the same thing twice is no error.
+ */
+import type { ConsumerConfig, JetStreamManager } from "@nats-io/jetstream";
+import { isDeepStrictEqual } from "node:util";
+import { MeshError } from "../../protocol/errors.ts";
+import { toMeshError } from "./errors.ts";
+import type { Declared } from "./streams.ts";
+
+/** Creates the stream if it is missing. Throws SERVER_MISCONFIGURED naming the first field that differs. */
+export async function declareStream(jsm: JetStreamManager, declared: Declared): Promise<void> {
+  const what = `stream ${declared.name}`;
+  const echoed =
+    (await found(what, async () => (await jsm.streams.info(declared.name)).config)) ??
+    (await created(
+      what,
+      async () => (await jsm.streams.add(declared)).config,
+      async () => (await jsm.streams.info(declared.name)).config,
+    ));
+  assertEchoed(what, declared, echoed);
+}
+
+/** A consumer that must be there, its name apart. */
+export type DeclaredConsumer = Partial<ConsumerConfig> & { readonly durable_name: string };
+
+/**
+ * Creates the consumer if it is missing, and returns its configuration. Throws SERVER_MISCONFIGURED naming the
+ * first field of `compared` (by default all that is declared) that differs.
+ */
+export async function declareConsumer(
+  jsm: JetStreamManager,
+  stream: string,
+  declared: DeclaredConsumer,
+  compared: Partial<ConsumerConfig> = declared,
+): Promise<ConsumerConfig> {
+  const what = `consumer ${declared.durable_name} of ${stream}`;
+  const info = async () => (await jsm.consumers.info(stream, declared.durable_name)).config;
+  const echoed =
+    (await found(what, info)) ??
+    (await created(what, async () => (await jsm.consumers.add(stream, declared)).config, info));
+  assertEchoed(what, compared, echoed);
+  return echoed;
+}
+
+/** The answer, or undefined where the server knows no such thing. */
+export async function found<T>(what: string, get: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await get();
+  } catch (error) {
+    if (notFoundCodes.has(serverCode(error))) return undefined;
+    throw toMeshError(error, what);
+  }
+}
+
+const notFoundCodes = new Set([10014, 10059]);
+const takenCodes = new Set([10013, 10058, 10148]);
+
+const serverCode = (error: unknown): number =>
+  error instanceof Error && "code" in error && typeof error.code === "number" ? error.code : 0;
+
+async function created<T>(what: string, create: () => Promise<T>, info: () => Promise<T>): Promise<T> {
+  try {
+    return await create();
+  } catch (error) {
+    if (!takenCodes.has(serverCode(error))) throw toMeshError(error, what);
+    const theirs = await found(what, info); // K2: another host was faster; what it made is compared
+    if (theirs === undefined) throw toMeshError(error, what);
+    return theirs;
+  }
+}
+
+/**
+ * Throws SERVER_MISCONFIGURED unless every declared field is echoed as declared. Fields that are not declared
+ * may be anything; so may the description, and members of an object that are not declared.
+ */
+export function assertEchoed(what: string, declared: object, echoed: object): void {
+  for (const [field, expected] of Object.entries(declared)) {
+    if (field === "description") continue;
+    const got = (echoed as Record<string, unknown>)[field];
+    if (!matches(expected, got))
+      throw new MeshError(
+        "SERVER_MISCONFIGURED",
+        `${what}: ${field}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(got) ?? "nothing"}`,
+        {
+          remedy: `Correct ${what} with the nats CLI, or remove it if it is not sagamesh's; then start again.`,
+        },
+      );
+  }
+}
+
+/** The server leaves out what is false or zero, and adds members of its own to metadata. */
+const matches = (expected: unknown, got: unknown): boolean => {
+  if (expected === false || expected === 0) return got === undefined || got === expected;
+  if (typeof expected !== "object" || expected === null || Array.isArray(expected))
+    return isDeepStrictEqual(expected, got);
+  if (typeof got !== "object" || got === null) return false;
+  return Object.entries(expected).every(([member, value]) =>
+    isDeepStrictEqual(value, (got as Record<string, unknown>)[member]),
+  );
+};

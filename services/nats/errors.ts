@@ -1,0 +1,118 @@
+/**
+ * What the server and its client throw, in sagamesh's codes.
+ *
+ * Owns: the one translation. Every adapter of this folder lets foreign errors out through `toMeshError` only,
+ * and the cause is always kept. Does not own: whether a call is sent again.
+ *
+ * X1 Silence, a lost connection and "no responders" are one code, UNAVAILABLE: during an election the server
+ *    says either, and the caller can do the same about all of them.
+ * X2 A code of the server that is not in the table is not guessed at: its HTTP-like status decides between
+ *    "later" and "never".
+ */
+import { errors, RequestError } from "@nats-io/nats-core";
+import { JetStreamApiError, JetStreamError } from "@nats-io/jetstream";
+import { describeError, type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
+
+/** An error as JetStream sends it in an answer. `err_code` is the precise one, `code` resembles HTTP's. */
+export interface ServerRefusal {
+  readonly err_code?: number;
+  readonly code?: number;
+  readonly description?: string;
+}
+
+const codes: Readonly<Record<number, ErrorCode>> = {
+  10071: "WRONG_SEQUENCE",
+  10164: "WRITE_IN_FLIGHT",
+  10158: "DUPLICATE_IN_FLIGHT",
+  // The store or an account's limit is full, `discard: new` included.
+  10002: "STORAGE_FULL",
+  10023: "STORAGE_FULL",
+  10028: "STORAGE_FULL",
+  10047: "STORAGE_FULL",
+  10077: "STORAGE_FULL",
+  10122: "STORAGE_FULL",
+  10054: "TOO_LARGE",
+  10097: "TOO_LARGE",
+  10185: "SERVER_TOO_OLD",
+  // Streams and consumers that are not as they must be, or are somebody else's.
+  10005: "SERVER_MISCONFIGURED",
+  10039: "SERVER_MISCONFIGURED",
+  10058: "SERVER_MISCONFIGURED",
+  10059: "SERVER_MISCONFIGURED",
+  10065: "SERVER_MISCONFIGURED",
+  10074: "SERVER_MISCONFIGURED",
+  10076: "SERVER_MISCONFIGURED",
+  10099: "SERVER_MISCONFIGURED",
+  10100: "SERVER_MISCONFIGURED",
+  10148: "SERVER_MISCONFIGURED",
+  10166: "SERVER_MISCONFIGURED",
+  10174: "SERVER_MISCONFIGURED",
+  10188: "SERVER_MISCONFIGURED",
+  // Schedules are written by this folder alone, so a bad one is our own fault.
+  10189: "INTERNAL",
+  10190: "INTERNAL",
+  10191: "INTERNAL",
+  10192: "INTERNAL",
+  10203: "INTERNAL",
+  10212: "INTERNAL",
+  10223: "INTERNAL",
+  // The cluster is electing, starting or flooded.
+  10004: "UNAVAILABLE",
+  10008: "UNAVAILABLE",
+  10009: "UNAVAILABLE",
+  10118: "UNAVAILABLE",
+  10119: "UNAVAILABLE",
+  10163: "UNAVAILABLE",
+  10167: "UNAVAILABLE",
+  10194: "UNAVAILABLE",
+  10195: "UNAVAILABLE",
+  10202: "UNAVAILABLE",
+};
+
+/** The server said no, in so many words. `what` names the thing that was asked for. */
+export const refusalToMeshError = (refusal: ServerRefusal, what: string, cause?: unknown): MeshError => {
+  const code = codes[refusal.err_code ?? 0] ?? (isTransient(refusal.code) ? "UNAVAILABLE" : "SERVER_REFUSED"); // X2
+  const said = `${refusal.description ?? "no reason given"} (${refusal.err_code ?? refusal.code ?? "no code"})`;
+  return new MeshError(code, `${what}: the server says: ${said}`, { cause: cause ?? refusal });
+};
+
+const isTransient = (status: number | undefined): boolean =>
+  status === 408 || status === 429 || status === 503;
+
+/** Anything thrown by the NATS client, as a MeshError; a MeshError stays what it is. */
+export const toMeshError = (error: unknown, what: string): MeshError => {
+  if (isMeshError(error)) return error;
+  if (error instanceof JetStreamApiError) return refusalToMeshError(error.apiError(), what, error);
+  if (isUnanswered(error)) return unanswered(what, describeError(error), error); // X1
+  if (error instanceof errors.PermissionViolationError || error instanceof errors.AuthorizationError)
+    return new MeshError("SERVER_REFUSED", `${what}: ${describeError(error)}`, { cause: error });
+  if (error instanceof errors.InvalidArgumentError && error.message.includes("max_payload"))
+    return new MeshError("TOO_LARGE", `${what}: the message is over the server's max_payload`, {
+      cause: error,
+    });
+  return new MeshError("SERVER_REFUSED", `${what}: ${describeError(error)}`, { cause: error });
+};
+
+/** UNAVAILABLE: it may or may not have happened. */
+export const unanswered = (what: string, why: string, cause?: unknown): MeshError =>
+  new MeshError("UNAVAILABLE", `${what}: ${why}`, { cause });
+
+const isUnanswered = (error: unknown): boolean =>
+  error instanceof errors.TimeoutError ||
+  error instanceof errors.NoRespondersError ||
+  error instanceof errors.ClosedConnectionError ||
+  error instanceof errors.DrainingConnectionError ||
+  error instanceof errors.ConnectionError ||
+  error instanceof RequestError ||
+  error instanceof JetStreamError ||
+  // The client's name for "no responders"; its class is not exported.
+  (error instanceof Error && error.name === "JetStreamNotEnabled");
+
+/** Runs a call of the NATS client and lets nothing but MeshErrors out. */
+export const translated = async <T>(what: string, call: () => Promise<T>): Promise<T> => {
+  try {
+    return await call();
+  } catch (error) {
+    throw toMeshError(error, what);
+  }
+};

@@ -1,0 +1,165 @@
+/**
+ * Following a stream: what is stored and what will be, in order, each message once.
+ *
+ * Owns: an ephemeral consumer that the server pushes from, and making it anew. Used by ledger.ts.
+ *
+ * The client's ordered consumer waits for its server to come back when that dies, because a consumer on a
+ * dead server is offline and not gone; for a follower of a mesh that lives on, this is for ever. Here silence
+ * is enough to begin anew elsewhere.
+ *
+ * E1 The consumer numbers its deliveries. A number left out, a message of the server that is no heartbeat, or
+ *    silence ends the feed; the next one starts after the last message that came whole.
+ * E2 The server stops sending when its flow control request is not answered, and it is answered in turn: a
+ *    slow reader holds a window of messages and no more.
+ * E3 However the loop is left, the subscription and the consumer are given back.
+ */
+import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
+import { createInbox, type Msg, nanos, type NatsConnection } from "@nats-io/nats-core";
+import type { StoredMessage } from "../ports.ts";
+import { parseAckSubject } from "./ack-subject.ts";
+import { toMeshError, translated } from "./errors.ts";
+import { decodeHeaders, natsHeaders } from "./headers.ts";
+import { sleep } from "./sleep.ts";
+
+const heartbeatMs = 1_000;
+const silenceMaxMs = 2_500;
+const retryDelayMs = 250;
+/** A reader that vanished without a word costs the server a small consumer for this long. */
+const idleMs = 30_000;
+
+export interface FollowContext {
+  readonly nc: NatsConnection;
+  readonly jsm: JetStreamManager;
+}
+
+export interface Followed {
+  readonly stream: string;
+  /** May hold wildcards. */
+  readonly subject: string;
+  readonly afterSeq: number;
+  readonly signal: AbortSignal;
+}
+
+/** Ends without an error when the signal is aborted. Throws only what waiting does not mend. */
+export async function* follow(context: FollowContext, followed: Followed): AsyncGenerator<StoredMessage> {
+  const { signal } = followed;
+  let { afterSeq } = followed;
+  while (!signal.aborted) {
+    const feed = await openFeed(context, { ...followed, afterSeq });
+    try {
+      for (let batch = await feed.next(); batch !== undefined; batch = await feed.next())
+        for (const item of batch) {
+          if (signal.aborted) return;
+          if ("answer" in item)
+            context.nc.publish(item.answer); // E2
+          else {
+            afterSeq = item.seq;
+            yield item;
+          }
+        }
+    } finally {
+      feed.close(); // E3
+    }
+    await sleep(retryDelayMs, signal);
+  }
+}
+
+/** A message, or where the server wants to be told that the ones before it are dealt with. */
+type Item = StoredMessage | { readonly answer: string };
+
+interface Feed {
+  /** What has come since; undefined when the feed has ended. */
+  next(): Promise<Item[] | undefined>;
+  close(): void;
+}
+
+async function openFeed(
+  { nc, jsm }: FollowContext,
+  { stream, subject, afterSeq, signal }: Followed,
+): Promise<Feed> {
+  let backlog: Item[] = [];
+  let isEnded = false;
+  let delivered = 0;
+  let heardAt = performance.now();
+  let wake = () => {};
+  const end = () => {
+    isEnded = true;
+    wake();
+  };
+
+  const onMessage = (message: Msg) => {
+    heardAt = performance.now();
+    const { status, fields } = decodeHeaders(message);
+    if (status === 0) {
+      const place = parseAckSubject(message.reply ?? "");
+      if (place.delivery !== delivered + 1) return end(); // E1
+      delivered = place.delivery;
+      backlog.push({
+        subject: message.subject,
+        seq: place.seq,
+        headers: fields,
+        data: message.data,
+        storedAt: place.storedAt,
+      });
+    } else if (status !== 100 || Number(fields[natsHeaders.lastDelivery] ?? delivered) !== delivered)
+      return end(); // E1
+    else {
+      // A flow control request, or a heartbeat that reminds of one.
+      const answer = message.reply || fields[natsHeaders.stalled];
+      if (!answer) return;
+      backlog.push({ answer });
+    }
+    wake();
+  };
+
+  const inbox = createInbox();
+  const sub = nc.subscribe(inbox, {
+    callback: (error, message) => (error === null ? onMessage(message) : end()),
+  });
+  const config = {
+    name: inbox.slice(inbox.lastIndexOf(".") + 1),
+    deliver_subject: inbox,
+    deliver_policy: DeliverPolicy.StartSequence,
+    opt_start_seq: afterSeq + 1,
+    filter_subject: subject,
+    ack_policy: AckPolicy.None,
+    max_deliver: 1,
+    mem_storage: true,
+    num_replicas: 1,
+    flow_control: true,
+    idle_heartbeat: nanos(heartbeatMs),
+    inactive_threshold: nanos(idleMs),
+  };
+  const watchdog = setInterval(() => {
+    if (performance.now() - heardAt > silenceMaxMs) end(); // E1
+  }, heartbeatMs);
+  signal.addEventListener("abort", end);
+
+  const close = () => {
+    clearInterval(watchdog);
+    signal.removeEventListener("abort", end);
+    if (!sub.isClosed()) sub.unsubscribe();
+    // Best effort: a consumer that cannot be deleted now goes by itself when it is idle.
+    if (!nc.isClosed()) void jsm.consumers.delete(stream, config.name).catch(() => {});
+  };
+  try {
+    await translated(subject, () => jsm.consumers.add(stream, config));
+    heardAt = performance.now();
+  } catch (error) {
+    const failure = toMeshError(error, subject);
+    if (nc.isClosed() || !failure.retriable) {
+      close();
+      throw failure;
+    }
+    end();
+  }
+  return {
+    close,
+    next: async () => {
+      if (backlog.length === 0 && !isEnded) await new Promise<void>((resolve) => (wake = resolve));
+      const batch = backlog;
+      backlog = [];
+      return batch.length > 0 ? batch : undefined;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * InboxPort on the stream INBOX.
+ *
+ * The server puts a saga's inputs into a partition by its id, and turns schedules into inputs when they fall
+ * due. A durable consumer per partition is shared by all hosts.
+ *
+ * N1 A timer is a stored message with a date, one per subject: arming again replaces, purging disarms. It
+ *    survives any process and the server's restart, fires once, and up to half a second late.
+ * N2 The message a timer leaves behind has no Msg-Id: the server strips it. Its subject names the intent.
+ */
+import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
+import { nanos, type NatsConnection } from "@nats-io/nats-core";
+import { consumers, streams, subjects } from "../../protocol/subjects.ts";
+import type { InboxPort } from "../ports.ts";
+import type { DeclaredConsumer } from "./declare.ts";
+import { translated } from "./errors.ts";
+import { natsHeaders } from "./headers.ts";
+import type { Report } from "./progress.ts";
+import { publish } from "./publish.ts";
+import { startPull } from "./pull.ts";
+import type { Requests } from "./requests.ts";
+
+export interface InboxContext {
+  readonly nc: NatsConnection;
+  readonly jsm: JetStreamManager;
+  readonly requests: Requests;
+  readonly partitions: number;
+  readonly ackWaitMs: number;
+  readonly report: Report;
+}
+
+const nothing = new Uint8Array();
+
+export const createInbox = (context: InboxContext): InboxPort => {
+  const { nc, jsm, requests, partitions, ackWaitMs, report } = context;
+  const stream = streams.inbox;
+  return {
+    partitions,
+    publish: (message) => publish(requests, { ...message, stream }),
+    consume: async (partition, { inFlightMax }, take) =>
+      startPull(
+        nc,
+        { stream, consumer: consumers.inbox(partition), inFlightMax, leaseMs: ackWaitMs, report },
+        take,
+      ),
+    schedule: async ({ saga, intent, dueAt, headers }) => {
+      const control = {
+        [natsHeaders.schedule]: `@at ${new Date(dueAt).toISOString()}`,
+        [natsHeaders.scheduleTarget]: subjects.timerTarget(saga, intent),
+      };
+      await publish(requests, {
+        subject: subjects.timer(saga, intent),
+        stream,
+        data: nothing,
+        headers,
+        control,
+      }); // N1
+    },
+    unschedule: async (saga, intent) => {
+      const filter = intent === undefined ? subjects.timersOf(saga) : subjects.timer(saga, intent);
+      await translated(filter, () => jsm.streams.purge(stream, { filter }));
+    },
+  };
+};
+
+/** A partition's consumer: every input of its sagas until it is acked, however often it takes. */
+export const partitionConsumer = (partition: number, ackWaitMs: number): DeclaredConsumer => ({
+  durable_name: consumers.inbox(partition),
+  filter_subject: subjects.inboxPartition(partition),
+  ack_policy: AckPolicy.Explicit,
+  deliver_policy: DeliverPolicy.All,
+  ack_wait: nanos(ackWaitMs),
+  max_deliver: -1,
+  // Held inputs are the leases of running sagas; a bound here would stop the partition's other sagas.
+  max_ack_pending: -1,
+});

@@ -1,0 +1,38 @@
+/**
+ * LedgerPort on the stream LEDGER.
+ *
+ * G1 An append is one request with an expectation on the saga's own literal subject. On a wildcard the check
+ *    would not see writes that are still on their way through a replicated stream.
+ * G2 An append is never sent twice here. Whether a refused one is stored after all is told by the Msg-Id of
+ *    the saga's last turn, which `last` shows in its headers.
+ */
+import { sagaOfLedger, streams, subjects } from "../../protocol/subjects.ts";
+import type { LedgerPort } from "../ports.ts";
+import { translated } from "./errors.ts";
+import { follow, type FollowContext } from "./follow.ts";
+import { publish } from "./publish.ts";
+import { newestOfLeader, readRange, type ReadContext } from "./read.ts";
+
+export const createLedger = (context: ReadContext & FollowContext): LedgerPort => {
+  const { requests, jsm } = context;
+  const stream = streams.ledger;
+  return {
+    append: (saga, message) => publish(requests, { ...message, subject: subjects.ledger(saga), stream }), // G1
+    last: (saga) => newestOfLeader(jsm, stream, subjects.ledger(saga)),
+    read: (saga, afterSeq, throughSeq) =>
+      readRange(context, { stream, subject: subjects.ledger(saga), afterSeq, throughSeq }),
+    list: async () => {
+      const info = await translated(stream, () =>
+        jsm.streams.info(stream, { subjects_filter: subjects.ledgers }),
+      );
+      return Object.entries(info.state.subjects ?? {}).map(([subject, turns]) => ({
+        saga: sagaOfLedger(subject),
+        turns,
+      }));
+    },
+    follow: ({ saga, afterSeq = 0, signal }) => {
+      const subject = saga === undefined ? subjects.ledgers : subjects.ledger(saga);
+      return follow(context, { stream, subject, afterSeq, signal });
+    },
+  };
+};

@@ -1,0 +1,104 @@
+/**
+ * All ports on one connection.
+ *
+ * Owns: declaring what the ports stand on, and what is started on their behalf. Does not own: the connection.
+ */
+import { jetstream, type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/nats-core";
+import { MeshError } from "../../protocol/errors.ts";
+import { limits } from "../../protocol/limits.ts";
+import { streams } from "../../protocol/subjects.ts";
+import type { Ports } from "../ports.ts";
+import { createBlobs } from "./blobs.ts";
+import { createClaims } from "./claims.ts";
+import { createDead } from "./dead.ts";
+import { declareConsumer, declareStream, found } from "./declare.ts";
+import { createInbox, partitionConsumer } from "./inbox.ts";
+import { createLedger } from "./ledger.ts";
+import { createLive } from "./live.ts";
+import { createMembership } from "./membership.ts";
+import type { Report } from "./progress.ts";
+import { createRegistry } from "./registry.ts";
+import { createRequests } from "./requests.ts";
+import { createSnapshots } from "./snapshots.ts";
+import { whileStarting } from "./start-up.ts";
+import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
+import { createWork } from "./work.ts";
+
+export interface OpenOptions {
+  /** Of a new mesh; default 8. An existing one keeps its own, and another number given here is refused. */
+  readonly partitions?: number;
+  /** Copies of every stream; default 1 for a new mesh, and any for an existing one. */
+  readonly replicas?: number;
+  /** Takes lines for a person: what the server says that nobody asked for. */
+  readonly report?: Report;
+  /** Shorter leases, for tests. All hosts of a mesh have the same. */
+  readonly inboxAckWaitMs?: number;
+  readonly workAckWaitMs?: number;
+}
+
+/**
+ * Declares streams, buckets and consumers, and returns the ports on them. Throws SERVER_MISCONFIGURED naming
+ * stream, field, expected and got where something else is there; nothing that exists is changed.
+ *
+ * `close` ends what the ports hold open and fails unanswered calls with UNAVAILABLE. Consumptions and
+ * followers end by their own `stop` and signal; the connection stays the caller's.
+ */
+export async function openNatsPorts(
+  nc: NatsConnection,
+  options: OpenOptions = {},
+): Promise<Ports & { close(): Promise<void> }> {
+  const {
+    report = () => {},
+    inboxAckWaitMs = limits.inboxAckWaitMs,
+    workAckWaitMs = limits.workAckWaitMs,
+  } = options;
+  const js = jetstream(nc);
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const partitions = await whileStarting("the streams", () => declareMesh(jsm, options, inboxAckWaitMs), {
+    report,
+  });
+  const requests = createRequests(nc);
+  const context = { nc, js, jsm, requests, report };
+  return {
+    ledger: createLedger(context),
+    inbox: createInbox({ ...context, partitions, ackWaitMs: inboxAckWaitMs }),
+    work: createWork({ ...context, ackWaitMs: workAckWaitMs }),
+    claims: createClaims(context),
+    snapshots: createSnapshots(requests),
+    blobs: await createBlobs(context),
+    dead: createDead(context),
+    live: createLive(nc),
+    registry: createRegistry(context),
+    membership: createMembership(context),
+    close: async () => requests.close(),
+  };
+}
+
+/** Streams first, then the consumers on them. May be done again at any time: it changes nothing that exists. */
+async function declareMesh(
+  jsm: JetStreamManager,
+  options: OpenOptions,
+  inboxAckWaitMs: number,
+): Promise<number> {
+  const partitions = options.partitions ?? (await existingPartitions(jsm)) ?? partitionsDefault;
+  const declared = declareStreams({ partitions, replicas: options.replicas });
+  await Promise.all(declared.map((stream) => declareStream(jsm, stream)));
+  const inboxConsumers = Array.from({ length: partitions }, (_, partition) =>
+    partitionConsumer(partition, inboxAckWaitMs),
+  );
+  await Promise.all(inboxConsumers.map((consumer) => declareConsumer(jsm, streams.inbox, consumer)));
+  return partitions;
+}
+
+/** How many partitions the mesh has, if there is one. */
+async function existingPartitions(jsm: JetStreamManager): Promise<number | undefined> {
+  const info = await found(streams.inbox, () => jsm.streams.info(streams.inbox));
+  if (info === undefined) return undefined;
+  const partitions = Number(info.config.metadata?.[partitionsKey]);
+  if (Number.isInteger(partitions) && partitions > 0) return partitions;
+  throw new MeshError(
+    "SERVER_MISCONFIGURED",
+    `stream ${streams.inbox}: metadata: expected ${partitionsKey}, got none`,
+  );
+}

@@ -1,0 +1,159 @@
+/**
+ * Pulling from a durable consumer: the flow of deliveries to one consumption.
+ *
+ * Owns: pull requests, the count of what is held, and starting over when the server falls silent. Used by
+ * inbox.ts and work.ts.
+ *
+ * The client's own `consume` asks for more as soon as a message is handed over; a host must have a bound on
+ * what is handed over and not yet acked, so the requests are made here.
+ *
+ * L1 held + requested never exceeds `inFlightMax`. What comes beyond it after a restart of the pull is given
+ *    back at once.
+ * L2 Only a running request is expected to give signs of life. If none comes for some heartbeats, its server
+ *    is dead: a new request is made under a new reply subject, in seconds and not when the old one expires.
+ *    After a lost connection that is certain, and done as soon as it is back.
+ * L3 A delivery whose lease has run out no longer counts as held: the server gives it to another.
+ * L4 After `stop` nothing is handed over; what was on its way is given back.
+ */
+import { createInbox, type Msg, type NatsConnection, type Subscription } from "@nats-io/nats-core";
+import type { Consumption, Delivery } from "../ports.ts";
+import { watchConnection } from "./connection-watch.ts";
+import { createDelivery, giveBack } from "./delivery.ts";
+import { type DecodedHeaders, decodeHeaders, natsHeaders } from "./headers.ts";
+import type { Report } from "./progress.ts";
+
+const expiresMs = 5_000;
+const heartbeatMs = 1_000;
+const silenceMaxMs = 2_500;
+const tickMs = 500;
+/** Between a request that the server ended for a reason of its own (an election) and the next. */
+const retryDelayMs = 250;
+
+export interface PullOptions {
+  readonly stream: string;
+  readonly consumer: string;
+  readonly inFlightMax: number;
+  readonly leaseMs: number;
+  readonly report: Report;
+}
+
+/** One reply subject with what is still asked for under it. */
+interface Asking {
+  readonly inbox: string;
+  readonly sub: Subscription;
+  requested: number;
+  heardAt: number;
+}
+
+/** Begins to pull. The consumer must exist. */
+export function startPull(
+  nc: NatsConnection,
+  options: PullOptions,
+  take: (delivery: Delivery) => void,
+): Consumption {
+  const { stream, consumer, inFlightMax, leaseMs, report } = options;
+  const name = `consumer ${consumer} of ${stream}`;
+  const held = new Map<number, { leaseUntil: number }>();
+  let isStopped = false;
+  let pullAfter = 0;
+  let isRefillDue = false;
+  let asking = ask();
+  const tick = setInterval(onTick, tickMs);
+  const stopWatching = watchConnection(nc, { onBack: startOver });
+  refill();
+
+  function ask(): Asking {
+    const inbox = createInbox();
+    const next: Asking = {
+      inbox,
+      requested: 0,
+      heardAt: performance.now(),
+      sub: nc.subscribe(inbox, {
+        callback: (error, message) => {
+          if (error !== null) return report(`${name}: ${error.message}`);
+          next.heardAt = performance.now();
+          if (message.reply) onDelivery(next, message);
+          else onStatus(next, decodeHeaders(message));
+        },
+      }),
+    };
+    return next;
+  }
+
+  function onDelivery(from: Asking, message: Msg): void {
+    if (from.requested > 0) from.requested -= 1;
+    const delivery = createDelivery(nc, message, {
+      settled: (seq) => {
+        if (held.get(seq) === hold) held.delete(seq);
+        scheduleRefill();
+      },
+      prolonged: () => (hold.leaseUntil = performance.now() + leaseMs),
+    });
+    const hold = { leaseUntil: performance.now() + leaseMs };
+    if (isStopped || (held.size >= inFlightMax && !held.has(delivery.seq))) return giveBack(nc, message); // L1, L4
+    held.set(delivery.seq, hold);
+    take(delivery);
+    scheduleRefill();
+  }
+
+  function onStatus(from: Asking, { status, description, fields }: DecodedHeaders): void {
+    if (status === 100) return; // A heartbeat: it has been heard, that is all.
+    const pending = fields[natsHeaders.pendingMessages];
+    if (pending !== undefined) from.requested = Math.max(0, from.requested - Number(pending));
+    else {
+      from.requested = 0;
+      pullAfter = performance.now() + retryDelayMs;
+      // 503 and a change of leader are an election and pass; anything else a person should see.
+      if (status !== 503 && description !== "Leadership Change") report(`${name}: ${status} ${description}`);
+    }
+    scheduleRefill();
+  }
+
+  function onTick(): void {
+    const now = performance.now();
+    for (const [seq, hold] of held) if (hold.leaseUntil < now) held.delete(seq); // L3
+    if (asking.requested > 0 && now - asking.heardAt > silenceMaxMs) startOver();
+    refill();
+  }
+
+  function startOver(): void {
+    asking.sub.unsubscribe();
+    asking = ask(); // L2
+    refill();
+  }
+
+  /** Acks come in bursts; one request for all slots that a burst freed. */
+  function scheduleRefill(): void {
+    if (isRefillDue || isStopped) return;
+    isRefillDue = true;
+    setImmediate(() => {
+      isRefillDue = false;
+      refill();
+    });
+  }
+
+  function refill(): void {
+    const free = inFlightMax - held.size - asking.requested;
+    // Many small requests would each wait at the server; a quarter of the slots is worth one.
+    const isWorthwhile = free > 0 && (asking.requested === 0 || free >= inFlightMax / 4);
+    const now = performance.now();
+    if (isStopped || !isWorthwhile || now < pullAfter || nc.isClosed()) return;
+    if (asking.requested === 0) asking.heardAt = now;
+    asking.requested += free;
+    const request = { batch: free, expires: expiresMs * 1e6, idle_heartbeat: heartbeatMs * 1e6 };
+    nc.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(request), {
+      reply: asking.inbox,
+    });
+  }
+
+  return {
+    stop: async () => {
+      if (isStopped) return;
+      isStopped = true;
+      clearInterval(tick);
+      stopWatching();
+      // A closed connection has nothing on its way; its leases run out by themselves.
+      await asking.sub.drain().catch(() => {});
+    },
+  };
+}

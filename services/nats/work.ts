@@ -1,0 +1,61 @@
+/**
+ * WorkPort on the stream WORK: one durable consumer per tool, shared by all its workers.
+ *
+ * O1 The consumer's bound on un-acked messages is the tool's concurrency over the whole mesh, so whoever
+ *    starts last with a bound of its own sets it for all. Without one it is left as it is.
+ */
+import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
+import { nanos, type NatsConnection } from "@nats-io/nats-core";
+import { consumers, streams, subjects } from "../../protocol/subjects.ts";
+import type { WorkPort } from "../ports.ts";
+import { declareConsumer } from "./declare.ts";
+import { translated } from "./errors.ts";
+import type { Report } from "./progress.ts";
+import { publish } from "./publish.ts";
+import { startPull } from "./pull.ts";
+import type { Requests } from "./requests.ts";
+
+export interface WorkContext {
+  readonly nc: NatsConnection;
+  readonly jsm: JetStreamManager;
+  readonly requests: Requests;
+  readonly ackWaitMs: number;
+  readonly report: Report;
+}
+
+export const createWork = (context: WorkContext): WorkPort => {
+  const { nc, requests, ackWaitMs, report } = context;
+  const stream = streams.work;
+  return {
+    publish: (tool, message) => publish(requests, { ...message, subject: subjects.work(tool), stream }),
+    consume: async (tool, { inFlightMax, concurrencyMax }, take) => {
+      await prepareConsumer(context, tool, concurrencyMax);
+      return startPull(
+        nc,
+        { stream, consumer: consumers.work(tool), inFlightMax, leaseMs: ackWaitMs, report },
+        take,
+      );
+    },
+  };
+};
+
+async function prepareConsumer(
+  { jsm, ackWaitMs, report }: WorkContext,
+  tool: string,
+  concurrencyMax: number | undefined,
+): Promise<void> {
+  const name = consumers.work(tool);
+  const declared = {
+    durable_name: name,
+    filter_subject: subjects.work(tool),
+    ack_policy: AckPolicy.Explicit,
+    deliver_policy: DeliverPolicy.All,
+    ack_wait: nanos(ackWaitMs),
+    max_deliver: -1,
+  };
+  const first = { ...declared, max_ack_pending: concurrencyMax ?? -1 };
+  const { max_ack_pending } = await declareConsumer(jsm, streams.work, first, declared);
+  if (concurrencyMax === undefined || max_ack_pending === concurrencyMax) return;
+  report(`tool ${tool}: at most ${concurrencyMax} at once from now on, not ${max_ack_pending}`); // O1
+  await translated(name, () => jsm.consumers.update(streams.work, name, { max_ack_pending: concurrencyMax }));
+}

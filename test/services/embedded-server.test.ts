@@ -1,0 +1,203 @@
+/**
+ * Goal: one data folder has at most one server; whoever comes finds it; it ends when its starter says so and
+ * not before. Method: the real nats-server, real processes, SIGKILL.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  type EmbeddedServer,
+  findRunningServer,
+  startEmbeddedServer,
+  stopEmbeddedServer,
+} from "../../services/nats/embedded-server.ts";
+import { startTestServer } from "../support/nats-server.ts";
+
+let dataDir: string;
+const report = () => {};
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "sagamesh embedded-"));
+});
+afterEach(async () => {
+  await stopEmbeddedServer(dataDir);
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** A process, and group of processes, of its own that is ready to start the server when `begin` is called. */
+const prepareElsewhere = async () => {
+  const program = join(dataDir, "start.ts");
+  const source = new URL("../../services/nats/embedded-server.ts", import.meta.url).href;
+  await writeFile(
+    program,
+    `import { startEmbeddedServer } from ${JSON.stringify(source)};
+     setInterval(() => {}, 1000);
+     process.once("message", async () => {
+       process.send({ ...(await startEmbeddedServer({ dataDir: ${JSON.stringify(dataDir)}, report: () => {} })) });
+     });
+     process.send("ready");`,
+  );
+  const child = fork(program, { detached: true });
+  await once(child, "message");
+  const begin = async (): Promise<EmbeddedServer> => {
+    const answer = once(child, "message");
+    child.send("begin");
+    return ((await answer) as [EmbeddedServer])[0];
+  };
+  return { child, begin };
+};
+
+/** As a terminal does when it is closed, and harder: nothing of the group can clean up. */
+const killGroup = async (child: ChildProcess): Promise<void> => {
+  const exited = once(child, "exit");
+  process.kill(-child.pid!, "SIGKILL");
+  await exited;
+};
+
+test("a server is started once and reused while it runs; only its starter's stop ends it", async () => {
+  const first = await startEmbeddedServer({ dataDir, report });
+  const second = await startEmbeddedServer({ dataDir, report });
+  expect([first.owned, second.owned]).toEqual([true, false]);
+  expect(second.url).toBe(first.url);
+  await second.stop();
+  expect(await findRunningServer(dataDir)).toMatchObject({ pid: first.pid, url: first.url });
+  await first.stop();
+  await first.stop();
+  await expect.poll(() => isAlive(first.pid)).toBe(false);
+  expect(await findRunningServer(dataDir)).toBeUndefined();
+});
+
+test("a stopped server shut down cleanly and left no record", async () => {
+  const server = await startEmbeddedServer({ dataDir, report });
+  await server.stop();
+  expect(await readFile(join(dataDir, "server.log"), "utf8")).toContain("Server Exiting");
+  await expect(access(join(dataDir, "server.json"))).rejects.toThrow();
+});
+
+test("a record of a server that is gone is ignored, and the new one takes the old port", async () => {
+  const first = await startEmbeddedServer({ dataDir, report });
+  process.kill(first.pid, "SIGKILL");
+  await expect.poll(() => findRunningServer(dataDir)).toBeUndefined();
+  const second = await startEmbeddedServer({ dataDir, report });
+  expect(second.owned).toBe(true);
+  expect(second.pid).not.toBe(first.pid);
+  expect(second.url).toBe(first.url);
+});
+
+test("a record that names another server's port is ignored, and that server is left alone", async () => {
+  const other = await startTestServer();
+  try {
+    const record = { pid: other.pid, nonce: "somebody-else", url: other.url, syncAlways: false };
+    await writeFile(join(dataDir, "server.json"), JSON.stringify(record));
+    expect(await findRunningServer(dataDir)).toBeUndefined();
+    expect(await stopEmbeddedServer(dataDir)).toBe(false);
+    const server = await startEmbeddedServer({ dataDir, report });
+    expect(server.url).not.toBe(other.url);
+    expect(isAlive(other.pid)).toBe(true);
+  } finally {
+    await other.stop();
+  }
+});
+
+test("a damaged record is ignored", async () => {
+  await writeFile(join(dataDir, "server.json"), '{"pid":');
+  expect((await startEmbeddedServer({ dataDir, report })).owned).toBe(true);
+});
+
+test("the server survives the SIGKILL of its starter's process group, and the next one reuses it", async () => {
+  const { child, begin } = await prepareElsewhere();
+  const server = await begin();
+  await killGroup(child);
+  const next = await startEmbeddedServer({ dataDir, report });
+  expect(next).toMatchObject({ owned: false, pid: server.pid, url: server.url });
+  expect(await stopEmbeddedServer(dataDir)).toBe(true);
+  expect(await stopEmbeddedServer(dataDir)).toBe(false);
+});
+
+test("a server whose starter died before it wrote the address is waited for, not started beside", async () => {
+  const server = await startEmbeddedServer({ dataDir, report });
+  const path = join(dataDir, "server.json");
+  const { url: _lost, ...unfinished } = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
+  await writeFile(path, JSON.stringify(unfinished));
+  expect(await startEmbeddedServer({ dataDir, report })).toMatchObject({ owned: false, pid: server.pid });
+  expect(await findRunningServer(dataDir)).toMatchObject({ url: server.url });
+});
+
+test("four calls in three processes at the same time end up on one server, owned by one", async () => {
+  const elsewhere = await Promise.all([prepareElsewhere(), prepareElsewhere()]);
+  const here = () => startEmbeddedServer({ dataDir, report });
+  const servers = await Promise.all([here(), here(), ...elsewhere.map(({ begin }) => begin())]);
+  await Promise.all(elsewhere.map(({ child }) => killGroup(child)));
+  const pids = new Set(servers.map(({ pid }) => pid));
+  // A second server would be on the store with the first: end it before the assertion, so that none is left.
+  for (const pid of pids) if (pids.size > 1) process.kill(pid, "SIGKILL");
+  expect(pids.size).toBe(1);
+  expect(servers.filter(({ owned }) => owned)).toHaveLength(1);
+});
+
+test("a server that flushes lazily is refused to a caller who asks for sync_interval: always", async () => {
+  await startEmbeddedServer({ dataDir, report });
+  await expect(startEmbeddedServer({ dataDir, report, syncAlways: true })).rejects.toThrow(
+    "SERVER_MISCONFIGURED",
+  );
+});
+
+test("with syncAlways the running server reports that it syncs always, without it that it does not", async () => {
+  expect(await readsSyncAlways(false)).toBe(false);
+  expect(await readsSyncAlways(true)).toBe(true);
+});
+
+/** What a server started this way says of itself on its monitoring port. */
+const readsSyncAlways = async (syncAlways: boolean): Promise<boolean> => {
+  const extraConfig = `http: "127.0.0.1:-1"`;
+  const server = await startEmbeddedServer({ dataDir, report, syncAlways, extraConfig });
+  const path = join(dataDir, "ports", `nats-server_${server.pid}.ports`);
+  const { monitoring } = JSON.parse(await readFile(path, "utf8")) as { monitoring: [string] };
+  const answer = await fetch(`${monitoring[0]}/varz`);
+  const { jetstream } = (await answer.json()) as { jetstream: { config: { sync_always?: boolean } } };
+  await server.stop();
+  expect(server.syncAlways).toBe(syncAlways);
+  return jetstream.config.sync_always ?? false;
+};
+
+test("a server that refuses its configuration is UNAVAILABLE with the server's own words", async () => {
+  const started = startEmbeddedServer({ dataDir, report, extraConfig: "no_such_option: 1" });
+  await expect(started).rejects.toThrow(/UNAVAILABLE.*no_such_option/s);
+  expect(await findRunningServer(dataDir)).toBeUndefined();
+});
+
+test("an aborted start leaves no server", async () => {
+  const abort = new AbortController();
+  const started = startEmbeddedServer({ dataDir, report, signal: abort.signal });
+  const record = join(dataDir, "server.json");
+  await expect
+    .poll(
+      () =>
+        access(record).then(
+          () => true,
+          () => false,
+        ),
+      { interval: 1 },
+    )
+    .toBe(true);
+  const { pid } = JSON.parse(await readFile(record, "utf8")) as { pid: number };
+  abort.abort(new Error("enough"));
+  const outcome = await started.then(() => "started", String);
+  // The start may have been a moment ahead of the abort; then it stands, and is stopped after the test.
+  if (outcome !== "started") {
+    expect(outcome).toContain("enough");
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  }
+});

@@ -1,0 +1,43 @@
+/**
+ * A real nats-server for tests: on a free port, with a store of its own, gone afterwards.
+ *
+ * The binary is found or got as in the product; the first run of all may take half a minute, so the suite
+ * gets it before its tests start. A server dies with the process of the test, unless that is killed hard.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmbeddedServer } from "../../services/nats/embedded-server.ts";
+
+export interface TestServer {
+  readonly url: string;
+  readonly pid: number;
+  readonly dataDir: string;
+  /** Kills the server and removes its folder. May be called again. */
+  stop(): Promise<void>;
+}
+
+/** Starts a server in a new temporary folder. `extraConfig` is in the server's own language. */
+export const startTestServer = async (
+  options: { syncAlways?: boolean; extraConfig?: string } = {},
+): Promise<TestServer> => {
+  const dataDir = await mkdtemp(join(tmpdir(), "sagamesh-test-"));
+  const server = await startEmbeddedServer({ ...options, dataDir, report: () => {} });
+  const kill = () => {
+    try {
+      process.kill(server.pid, "SIGKILL");
+    } catch {
+      // It is gone already.
+    }
+  };
+  process.once("exit", kill);
+  let stopped: Promise<void> | undefined;
+  const stop = () => (stopped ??= remove());
+  const remove = async () => {
+    process.off("exit", kill);
+    kill();
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  return { url: server.url, pid: server.pid, dataDir, stop };
+};
