@@ -1,0 +1,20 @@
+/**
+ * Settling a delivery: an ack or a nak that the server may not hear.
+ *
+ * D1 One that is lost is followed by another delivery once the lease ends, which every receiver must bear in any
+ *    case. So it is not said again, and its failure never stops what its caller was about.
+ */
+import { isTransient } from "./patience.ts";
+import type { Delivery } from "./ports.ts";
+
+/** Acks, as well as it can be done now. */
+export const ackDelivery = (delivery: Delivery): Promise<void> => delivery.ack().catch(letLeaseEnd);
+
+/** Gives back, as well as it can be done now; a nak that is lost costs the rest of the lease. */
+export const nakDelivery = (delivery: Delivery, delayMs?: number): Promise<void> =>
+  delivery.nak(delayMs).catch(letLeaseEnd);
+
+/** D1. */
+function letLeaseEnd(error: unknown): void {
+  if (!isTransient(error)) throw error;
+}

@@ -1,0 +1,424 @@
+/**
+ * Activation: ②③④ one saga in this host's memory, from its first input to the moment it holds nothing.
+ *
+ * The one critical section: take a batch → accept → decide → append → hand on → ack. One batch at a time;
+ * what arrives meanwhile waits in the box and becomes one turn together.
+ *
+ * V1 Nothing is performed or handed on before the turn that holds it is acked.
+ * V2 Un-acked inputs are the saga's lease. They are acked when the saga has no open intent of its host's own
+ *    and every other open intent was handed on by an acked publish.
+ * V3 A known input changes nothing, but what is open is handed on again before it is acked, after a turn of
+ *    this host's own has proved that the saga is still its.
+ * V4 A fenced host drops the state, gives back what it holds, begins nothing more, and reports how its running
+ *    effects end as ordinary inputs.
+ */
+import { accept } from "../../actors/accept.ts";
+import { decideTurn, type DecidedTurn } from "../../actors/fold.ts";
+import { readWith } from "../../actors/folding.ts";
+import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/state.ts";
+import { mayHoldBlob } from "../../protocol/codec.ts";
+import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Event } from "../../protocol/event.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Address } from "../../protocol/subjects.ts";
+import { deadLetter } from "../dead-letter.ts";
+import { ackDelivery, nakDelivery } from "../delivery.ts";
+import { type Head, emptyHead } from "../ledger-reader.ts";
+import { assertOwnValue } from "../messages.ts";
+import { patiently } from "../patience.ts";
+import type { Performed } from "../perform/perform.ts";
+import { publishResult } from "../perform/publish-result.ts";
+import type { Delivery } from "../ports.ts";
+import { appendTurn } from "./append.ts";
+import { publishTaken } from "./dispatch.ts";
+import { createHands } from "./hands.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { concernsSame, readEvent } from "./intake.ts";
+import { type Loaded, loadSaga, loadWhole, writeSnapshot } from "./load.ts";
+import { encodeTurn } from "./turn-message.ts";
+
+export interface Activation {
+  readonly saga: SagaId;
+  /** Gives it an input; the activation owns the delivery from here on. */
+  offer(delivery: Delivery, address: Address): void;
+  /** Deliveries held, for the host's heartbeat. */
+  readonly held: ReadonlySet<Delivery>;
+  /** Since when nothing is held or running; undefined while something is. */
+  idleSince(): number | undefined;
+  /** Lets go of whatever it holds: everything un-acked is given back. With `ifIdle`, only if that is nothing. */
+  release(options?: { ifIdle: boolean }): Promise<void>;
+}
+
+type Item =
+  | { readonly from: "inbox"; readonly delivery: Delivery; readonly address: Address }
+  | { readonly from: "host"; readonly event: Event; readonly performed?: Performed };
+
+/** A batch on its way to become a turn. */
+interface Batch {
+  readonly events: Event[];
+  /** A repeat was among it (V3). */
+  known: boolean;
+}
+
+export function createActivation(
+  deps: HostDeps,
+  saga: SagaId,
+  onGone: (activation: Activation) => void,
+): Activation {
+  const { ports, clock, app, log } = deps;
+  const held = new Set<Delivery>();
+  const box: Item[] = [];
+  /** The batch that is being taken; while it is, its items stand here and not in the box. */
+  let taking: readonly Item[] = [];
+  let loaded: Loaded | undefined;
+  let recovered = false;
+  /** An append of this activation's own was acked: the open work of a host is this host's. */
+  let owner = false;
+  let gone = false;
+  let idleSince: number | undefined;
+  let wake: (() => void) | undefined;
+
+  const poke = () => {
+    wake?.();
+    wake = undefined;
+  };
+  const put = (item: Item) => {
+    box.push(item);
+    idleSince = undefined;
+    poke();
+  };
+
+  const hands = createHands(deps, saga, {
+    current: () => (gone ? undefined : loaded),
+    conversation: () => conversation(),
+    observe: (event, performed) =>
+      put({ from: "host", event, ...(performed === undefined ? {} : { performed }) }),
+    poke,
+    drop: (reason, delayMs) => drop(reason, delayMs),
+  });
+
+  async function run(): Promise<void> {
+    // eslint-disable-next-line no-unmodified-loop-condition -- drop() sets it, from within the loop and from outside
+    while (!gone) {
+      if (box.length === 0 && isQuiet()) await ackHeld();
+      if (box.length === 0) {
+        if (isQuiet() && held.size === 0) idleSince = clock.now();
+        await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
+      taking = box.splice(0, limits.stepsPerTurnMax);
+      try {
+        await takeItems(taking);
+      } catch (error) {
+        await stumble(error);
+      }
+      taking = [];
+    }
+  }
+
+  const ownWork = (state: SagaState): OpenIntent[] =>
+    Object.values(state.open).filter((open) => isOwnWork(open, deps.placementOf));
+
+  /** V2. */
+  const isQuiet = (): boolean =>
+    hands.isEmpty() && (loaded === undefined || !owner || ownWork(loaded.state).length === 0);
+
+  async function ackHeld(): Promise<void> {
+    const acking = [...held];
+    held.clear();
+    await Promise.all(acking.map(ackDelivery));
+  }
+
+  async function takeItems(items: readonly Item[]): Promise<void> {
+    for (const item of items) if (item.from === "inbox") held.add(item.delivery);
+    const batch: Batch = { events: [], known: false };
+    const local = items.flatMap((item) => (item.from === "host" ? item.event : []));
+    // What the host observed itself needs no reading; most turns hold nothing else.
+    const read = local.length === items.length ? local : await Promise.all(items.map(readItem));
+    loaded ??= await load(read);
+    if (gone) return; // Let go meanwhile: everything was given back.
+    if (loaded === undefined && !(await begin(read, batch))) return;
+    for (const [index, item] of items.entries()) {
+      const event = read[index];
+      if (event === undefined || batch.events.includes(event)) continue;
+      if (await takeOne(batch, item, event)) return;
+    }
+    // V3. Where nothing is open there is nothing to hand on, and nothing to prove.
+    if (batch.known && batch.events.length === 0 && Object.keys(loaded?.state.open ?? {}).length > 0)
+      batch.events.push({ type: "adopted" });
+    if (batch.events.length > 0) await turn(batch);
+  }
+
+  /** The item's event, or undefined if it was dealt with: refused, or put back. */
+  async function readItem(item: Item): Promise<Event | undefined> {
+    if (item.from === "host") return item.event;
+    const { delivery, address } = item;
+    try {
+      const event = await readEvent(ports.blobs, app, address, delivery);
+      if (mayHoldBlob(delivery.data)) assertOwnValue(event);
+      return event;
+    } catch (error) {
+      if (!isMeshError(error)) throw error;
+      if (error.code === "AGENT_UNKNOWN") await putBackOrRefuse(delivery, limits.unservedDelayMs, error);
+      else if (error.retriable) await putBack(delivery, limits.earlyInputDelayMs);
+      else await refuse(delivery, error);
+      return undefined;
+    }
+  }
+
+  async function load(read: readonly (Event | undefined)[]): Promise<Loaded | undefined> {
+    if (read.every((event) => event === undefined)) return undefined;
+    const found = await loadSaga(deps, app, saga);
+    // An open intent of the host's own, in a saga nobody here works on: its former owner died, or is frozen.
+    recovered = found === undefined;
+    return found;
+  }
+
+  /** A saga without a ledger begins with a start; everything else is offered again for an hour. */
+  async function begin(read: readonly (Event | undefined)[], batch: Batch): Promise<boolean> {
+    const start = read.find((event) => event?.type === "start");
+    if (start === undefined) {
+      const error = new MeshError(
+        "SAGA_UNKNOWN",
+        `no saga ${saga} was started within an hour of this message`,
+      );
+      for (const delivery of held) await putBackOrRefuse(delivery, limits.earlyInputDelayMs, error);
+      return false;
+    }
+    const definition = app.definition(start.definition);
+    if (definition === undefined)
+      throw new MeshError("INTERNAL", "a start names a definition of this application");
+    const parsed = readWith(definition.input, start.input);
+    if (!parsed.success) {
+      const error = new MeshError("INPUT_INVALID", `the input of ${definition.name}: ${parsed.reason}`);
+      if (start.parent !== undefined) await publishTaken(deps, saga, start.parent);
+      for (const delivery of held) await refuse(delivery, error);
+      return false;
+    }
+    loaded = {
+      definition,
+      state: undefined as unknown as SagaState,
+      head: emptyHead,
+      snapshotTurn: 0,
+      messages: [],
+    };
+    batch.events.push(start);
+    return true;
+  }
+
+  /** Judges one event. True if the batch is over: this reader's view is old and everything is given back. */
+  async function takeOne(batch: Batch, item: Item, event: Event): Promise<boolean> {
+    if (loaded === undefined) return true;
+    // Judged by the state before the turn, so what concerns the same intent or signal as another event of the
+    // batch waits for the next one; and so does everything right after the start.
+    if (loaded.head === emptyHead || batch.events.some((other) => concernsSame(other, event))) {
+      box.push(item);
+      return false;
+    }
+    const judged = accept(loaded.definition, loaded.state, event, clock.now());
+    switch (judged.type) {
+      case "new":
+        batch.events.push(judged.event);
+        return false;
+      case "known":
+        batch.known ||= item.from === "inbox";
+        if (item.from === "host") hands.letGoOf(event);
+        return false;
+      case "refused":
+        if (item.from === "inbox") await refuse(item.delivery, judged.error);
+        return false;
+      case "taken":
+        if (item.from === "inbox" && event.type === "start") await answerTaken(item.delivery, event);
+        return false;
+      case "stale":
+        return takeStale(item, loaded.head);
+    }
+  }
+
+  /** Of a turn that this reader has not seen: because its view is old, or because there is no such intent. */
+  async function takeStale(item: Item, head: Head): Promise<boolean> {
+    const last = await patiently(clock, () => ports.ledger.last(saga));
+    if (last?.seq !== head.seq || item.from === "host") {
+      await drop("its view of the ledger is old");
+      return true;
+    }
+    await putBackOrRefuse(
+      item.delivery,
+      limits.earlyInputDelayMs,
+      new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`),
+    );
+    return false;
+  }
+
+  async function answerTaken(delivery: Delivery, event: Extract<Event, { type: "start" }>): Promise<void> {
+    if (event.parent === undefined)
+      return refuse(delivery, new MeshError("SAGA_ID_TAKEN", `saga ${saga} was started with another input`));
+    await publishTaken(deps, saga, event.parent);
+    held.delete(delivery);
+    await ackDelivery(delivery);
+  }
+
+  async function turn(batch: Batch): Promise<void> {
+    if (loaded === undefined) return;
+    const before = loaded.head === emptyHead ? undefined : loaded.state;
+    const at = clock.now();
+    const decided = decideTurn(loaded.definition, before, { saga, at, events: batch.events });
+    const message = await encodeTurn(deps, loaded.definition, loaded.head, decided, at);
+    const outcome = await appendTurn(
+      { ledger: ports.ledger, clock, onRetry: (reason) => deps.observe.append("retried", reason) },
+      saga,
+      message,
+      deps.signal,
+    );
+    deps.observe.append(outcome.type);
+    if (outcome.type === "fenced") return drop("another host has appended");
+    if (gone) return; // Let go meanwhile: whoever takes the saga up finds the turn and hands on what is open.
+    const head: Head = { turn: decided.state.turn, seq: outcome.seq, hash: message.hash };
+    loaded = { ...loaded, state: decided.state, head };
+    loaded.messages?.push(...decided.said);
+    owner = true;
+    afterTurn(before, decided, batch);
+  }
+
+  /** V1: the turn is acked, so its intents may be handed on and what is closed may be called off. */
+  function afterTurn(before: SagaState | undefined, decided: DecidedTurn, batch: Batch): void {
+    if (loaded === undefined) return;
+    const { state } = decided;
+    for (const shown of decided.shown) deps.live(saga, shown.kind, shown.value);
+    hands.callOff(before, state);
+    const heardSignal = batch.events.some((event) => event.type === "signal");
+    const takeover =
+      !recovered &&
+      (batch.known || (before !== undefined && ownWork(before).some((open) => !hands.isInHand(open))));
+    for (const event of batch.events) hands.letGoOf(event);
+    if (takeover) recovered = true;
+    for (const open of takeover ? Object.values(state.open) : openedBy(decided, batch))
+      hands.handOn(open, heardSignal);
+    deps.observe.turn(decided);
+    // A snapshot costs as much as what stands; at a fixed distance a long saga would write little else.
+    if (loaded.head.turn - loaded.snapshotTurn >= Math.max(limits.snapshotTurns, state.effects.length))
+      void snapshot();
+  }
+
+  /** The open intents that this turn brought: new ones, next attempts, deferred ones that need their limit. */
+  function openedBy(decided: DecidedTurn, batch: Batch): OpenIntent[] {
+    const ids = new Set<IntentId>();
+    for (const step of decided.steps) for (const intent of step.intents) ids.add(intent.id);
+    for (const event of batch.events) if (event.type === "deferred") ids.add(event.intent);
+    return [...ids].flatMap((id) => decided.state.open[id] ?? []);
+  }
+
+  /** The conversation as of the open decision; folded anew where a snapshot spared it. */
+  async function conversation() {
+    while (loaded !== undefined && loaded.messages === undefined) {
+      const { head } = loaded;
+      const whole = await loadWhole(deps, app, saga, head.seq);
+      if (loaded.head === head) loaded = { ...loaded, messages: whole.messages };
+    }
+    return loaded?.messages ?? [];
+  }
+
+  async function snapshot(): Promise<void> {
+    if (loaded === undefined) return;
+    const { definition, state, head } = loaded;
+    loaded = { ...loaded, snapshotTurn: head.turn };
+    await writeSnapshot(deps, definition, state, head).catch((error: unknown) =>
+      log.warn({ err: error, sagaId: saga }, "snapshot not written"),
+    );
+  }
+
+  async function refuse(delivery: Delivery, error: MeshError): Promise<void> {
+    log.warn(
+      { sagaId: saga, subject: delivery.subject, code: error.code, reason: error.message },
+      "input refused",
+    );
+    deps.observe.refused(error.code);
+    await deadLetter(deps, "inbox", delivery, error);
+    held.delete(delivery);
+    await ackDelivery(delivery);
+  }
+
+  async function putBack(delivery: Delivery, delayMs: number): Promise<void> {
+    held.delete(delivery);
+    await nakDelivery(delivery, delayMs);
+  }
+
+  const putBackOrRefuse = (delivery: Delivery, delayMs: number, error: MeshError): Promise<void> =>
+    clock.now() - delivery.storedAt > limits.earlyInputMs
+      ? refuse(delivery, error)
+      : putBack(delivery, delayMs);
+
+  /** A batch that cannot be taken: everything goes back, to be offered again here or elsewhere. */
+  async function stumble(error: unknown): Promise<void> {
+    const parked = isMeshError(error) && !error.retriable;
+    const level =
+      isMeshError(error, "VERSION_UNSERVED") || deps.signal.aborted ? "debug" : parked ? "error" : "warn";
+    log[level](
+      { err: error, sagaId: saga, code: isMeshError(error) ? error.code : "INTERNAL" },
+      "saga not taken",
+    );
+    deps.observe.parked(saga, error);
+    const delayMs = isMeshError(error, "VERSION_UNSERVED")
+      ? limits.unservedDelayMs
+      : parked
+        ? limits.parkedDelayMs
+        : limits.earlyInputDelayMs;
+    await drop(describeError(error), delayMs);
+  }
+
+  /** V4. */
+  async function drop(reason: string, delayMs?: number): Promise<void> {
+    if (gone) return;
+    gone = true;
+    onGone(activation);
+    log.debug({ sagaId: saga, reason }, "saga dropped");
+    // Of the batch that is being taken, too: its turn may be refused, and if not its results are known.
+    const locals = [...taking, ...box].filter((item) => item.from === "host");
+    const deliveries = new Set([
+      ...held,
+      ...box.flatMap((item) => (item.from === "inbox" ? [item.delivery] : [])),
+    ]);
+    box.length = 0;
+    held.clear();
+    loaded = undefined;
+    poke();
+    await Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs)));
+    for (const { event, performed } of locals) {
+      if (
+        performed === undefined ||
+        performed.type === "silent" ||
+        (event.type !== "result" && event.type !== "deferred")
+      )
+        continue;
+      await publishResult(
+        deps,
+        { saga, intent: event.intent, attempt: event.attempt },
+        performed,
+        deps.signal,
+      );
+    }
+  }
+
+  async function release({ ifIdle } = { ifIdle: false }): Promise<void> {
+    if (
+      loaded !== undefined &&
+      loaded.head.turn - loaded.snapshotTurn >= limits.snapshotAsleepTurns &&
+      held.size === 0
+    ) {
+      const { definition, state, head } = loaded;
+      await writeSnapshot(deps, definition, state, head).catch(() => false); // A lost snapshot costs time only.
+    }
+    if (!ifIdle || idleSince !== undefined) await drop("released"); // Something may have come meanwhile.
+  }
+
+  const activation: Activation = {
+    saga,
+    held,
+    idleSince: () => idleSince,
+    release,
+    offer: (delivery, address) => put({ from: "inbox", delivery, address }),
+  };
+  run().catch((error: unknown) => log.error({ err: error, sagaId: saga }, "activation failed"));
+  return activation;
+}

@@ -1,0 +1,202 @@
+/**
+ * Dispatch: an acked turn's intents are handed on. Publishing is idempotent by Msg-Id, so everything open may
+ * be handed on again by whoever takes a saga over.
+ *
+ * B1 Only what stands in an acked turn is handed on.
+ */
+import type { Definition } from "../../actors/definition.ts";
+import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
+import type { ResultMessage } from "../../protocol/result.ts";
+import { headers, subjects } from "../../protocol/subjects.ts";
+import type { WorkMessage } from "../../protocol/tool.ts";
+import { encodeBody, makeHeaders } from "../messages.ts";
+import { patiently } from "../patience.ts";
+import type { Clock, Ports } from "../ports.ts";
+
+export interface DispatchDeps {
+  readonly ports: Pick<Ports, "inbox" | "work" | "blobs">;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Who decided it: what every message of a saga carries in its headers. */
+export interface Sender {
+  readonly saga: SagaId;
+  readonly agent: string;
+}
+
+/** Sends until acked, or until the host stops. */
+async function send(
+  deps: DispatchDeps,
+  body: unknown,
+  publish: (data: Uint8Array, contentType: string) => Promise<unknown>,
+): Promise<void> {
+  const forever = { patienceMs: Number.POSITIVE_INFINITY, signal: deps.signal };
+  const { data, contentType } = await patiently(
+    deps.clock,
+    () => encodeBody(deps.ports.blobs, body),
+    forever,
+  );
+  await patiently(deps.clock, () => publish(data, contentType), forever);
+}
+
+/** A tool intent's present attempt, to whoever serves the tool. */
+export function publishWork(
+  deps: DispatchDeps,
+  from: Sender,
+  open: OpenIntent,
+  intent: IntentOf<"tool">,
+): Promise<void> {
+  const { saga, agent } = from;
+  const { attempt, notBefore, input } = open;
+  const work: WorkMessage = {
+    saga,
+    intent: intent.id,
+    attempt,
+    tool: intent.name,
+    key: intent.key,
+    input,
+    ...(notBefore === undefined ? {} : { notBefore }),
+  };
+  return send(deps, work, (data, contentType) =>
+    deps.ports.work.publish(intent.name, {
+      data,
+      headers: makeHeaders({
+        [headers.saga]: saga,
+        [headers.agent]: agent,
+        [headers.intent]: intent.id,
+        [headers.attempt]: String(attempt),
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${saga}:${intent.id}:${attempt}`,
+    }),
+  );
+}
+
+/** A child's start. Its id is a hash of the intent: published again, it is the same child. */
+export function publishStart(
+  deps: DispatchDeps,
+  from: Sender,
+  open: OpenIntent,
+  intent: IntentOf<"saga">,
+  child: Definition,
+): Promise<void> {
+  const body = {
+    name: child.name,
+    version: child.version,
+    input: open.input,
+    parent: { saga: from.saga, intent: intent.id },
+  };
+  return send(deps, body, (data, contentType) =>
+    deps.ports.inbox.publish({
+      subject: subjects.start(intent.saga),
+      data,
+      headers: makeHeaders({
+        [headers.saga]: intent.saga,
+        [headers.agent]: child.name,
+        [headers.from]: from.saga,
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${intent.saga}:start:${from.saga}:${intent.id}`,
+    }),
+  );
+}
+
+/** A signal to another saga, with an id of its own by which that saga knows a repeat. */
+export function publishSignal(deps: DispatchDeps, from: Sender, intent: IntentOf<"signal">): Promise<void> {
+  const id = `${from.saga}:${intent.id}`;
+  return send(deps, intent.data, (data, contentType) =>
+    deps.ports.inbox.publish({
+      subject: subjects.signal(intent.saga, intent.name),
+      data,
+      headers: makeHeaders({
+        [headers.saga]: intent.saga,
+        [headers.event]: id,
+        [headers.from]: from.saga,
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${intent.saga}:signal:${id}`,
+    }),
+  );
+}
+
+/** A child's end, as the result of its parent's intent. */
+export function publishEnd(
+  deps: DispatchDeps,
+  from: Sender,
+  parent: NonNullable<SagaState["parent"]>,
+  intent: IntentOf<"end">,
+): Promise<void> {
+  const { status, output, reason } = intent;
+  const body: ResultMessage =
+    status === "completed"
+      ? { attempt: 1, by: from.saga, outcome: "succeeded", output: output ?? null }
+      : {
+          attempt: 1,
+          by: from.saga,
+          outcome: "failed",
+          code: intent.code ?? "TOOL_FAILED",
+          reason: reason ?? status,
+          retry: false,
+        };
+  return publishToParent(deps, from.saga, parent, body, intent.id);
+}
+
+/** Tells a parent that its child's id is another saga's. */
+export function publishTaken(
+  deps: DispatchDeps,
+  saga: SagaId,
+  parent: NonNullable<SagaState["parent"]>,
+): Promise<void> {
+  const reason = `saga ${saga} exists and was started by another`;
+  const body: ResultMessage = {
+    attempt: 1,
+    by: saga,
+    outcome: "failed",
+    code: "SAGA_ID_TAKEN",
+    reason,
+    retry: false,
+  };
+  return publishToParent(deps, saga, parent, body, "taken");
+}
+
+function publishToParent(
+  deps: DispatchDeps,
+  from: SagaId,
+  parent: NonNullable<SagaState["parent"]>,
+  body: ResultMessage,
+  id: string,
+): Promise<void> {
+  return send(deps, body, (data, contentType) =>
+    deps.ports.inbox.publish({
+      subject: subjects.result(parent.saga, parent.intent),
+      data,
+      headers: makeHeaders({
+        [headers.saga]: parent.saga,
+        [headers.intent]: parent.intent,
+        [headers.event]: `result.${body.outcome}`,
+        [headers.from]: from,
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${parent.saga}:result:${parent.intent}:${from}:${id}`,
+    }),
+  );
+}
+
+/** Arms the durable timer under an intent's own id: a timer, a task's deadline, a deferred call's limit. */
+export function arm(deps: DispatchDeps, from: Sender, open: OpenIntent, dueAt: number): Promise<void> {
+  const timer = {
+    saga: from.saga,
+    intent: open.intent.id,
+    dueAt,
+    headers: makeHeaders({
+      [headers.saga]: from.saga,
+      [headers.agent]: from.agent,
+      [headers.intent]: open.intent.id,
+    }),
+  };
+  const forever = { patienceMs: Number.POSITIVE_INFINITY, signal: deps.signal };
+  return patiently(deps.clock, () => deps.ports.inbox.schedule(timer), forever);
+}

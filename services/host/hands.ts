@@ -1,0 +1,186 @@
+/**
+ * Hands: ⑤ what becomes of an acked turn's intents in this host: handed on by an acked publish, or performed here.
+ *
+ * Owns: what is being published and performed for one saga, and calling off what is settled. Does not own: when a
+ * turn is acked (activation.ts), how a message looks (dispatch.ts), how an attempt is performed (own-work.ts).
+ *
+ * D1 An attempt is in hand from its beginning until the turn that records how it ended: never begun twice here.
+ * D2 Once the saga is somebody else's, nothing more begins, and what ends is published as an ordinary input.
+ */
+import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Event } from "../../protocol/event.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Message } from "../../protocol/model.ts";
+import type { Performed } from "../perform/perform.ts";
+import { publishResult } from "../perform/publish-result.ts";
+import { arm, publishEnd, publishSignal, publishStart, publishWork } from "./dispatch.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { localResult } from "./intake.ts";
+import type { Loaded } from "./load.ts";
+import { performOwn } from "./own-work.ts";
+
+/** What the hands need of the activation they belong to. */
+export interface HandsOwner {
+  /** Undefined once the saga was let go of. */
+  current(): Loaded | undefined;
+  conversation(): Promise<readonly Message[]>;
+  /** Takes what this host itself observed, as an input. */
+  observe(event: Event, performed?: Performed): void;
+  /** Something was finished: the activation may be quiet now. */
+  poke(): void;
+  drop(reason: string, delayMs?: number): Promise<void>;
+}
+
+export interface Hands {
+  /** Hands on one open intent of an acked turn. With `settleFirst` a model call waits for further signals. */
+  handOn(open: OpenIntent, settleFirst?: boolean): void;
+  /** What is settled needs no performer and no timer any more. */
+  callOff(before: SagaState | undefined, after: SagaState): void;
+  /** The event records how an attempt ended. */
+  letGoOf(event: Event): void;
+  isInHand(open: OpenIntent): boolean;
+  /** Whether nothing is being published or performed. */
+  isEmpty(): boolean;
+}
+
+const keyOf = (open: OpenIntent): string => `${open.intent.id}#${open.attempt}`;
+
+export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Hands {
+  const { ports, clock, log } = deps;
+  const performing = new Map<
+    string,
+    { readonly intent: IntentId; readonly attempt: number; readonly abort: AbortController }
+  >();
+  const inHand = new Set<string>();
+  let publishing = 0;
+
+  function handOn(open: OpenIntent, settleFirst = false): void {
+    const loaded = owner.current();
+    if (loaded === undefined) return;
+    const from = { saga, agent: loaded.definition.name };
+    const { intent } = open;
+    switch (intent.kind) {
+      case "tool":
+        if (open.deferred === true) return keepUntil(arm(deps, from, open, open.dueAt ?? 0));
+        if (deps.placementOf(intent.name) === "worker")
+          return keepUntil(publishWork(deps, from, open, intent));
+        return performHere(open, false);
+      case "model":
+        return performHere(open, settleFirst);
+      case "saga": {
+        const child = loaded.definition.sagas.get(intent.name);
+        return child === undefined ? undefined : keepUntil(publishStart(deps, from, open, intent, child));
+      }
+      case "timer":
+        return keepUntil(arm(deps, from, open, intent.dueAt));
+      case "task":
+        return open.dueAt === undefined ? undefined : keepUntil(arm(deps, from, open, open.dueAt));
+      case "signal":
+        return keepUntil(publishSignal(deps, from, intent), open);
+      case "end":
+        return loaded.state.parent === undefined
+          ? undefined
+          : keepUntil(publishEnd(deps, from, loaded.state.parent, intent), open);
+    }
+  }
+
+  /** A publish in flight keeps the inputs un-acked; where its ack is the intent's result, that follows. */
+  function keepUntil(published: Promise<void>, settles?: OpenIntent): void {
+    publishing += 1;
+    if (settles !== undefined) inHand.add(keyOf(settles));
+    published
+      .then(() => {
+        if (settles !== undefined && owner.current() !== undefined)
+          owner.observe(localResult(settles.intent.id, settles.attempt, deps.incarnation, null));
+      })
+      .catch((error: unknown) => {
+        log.warn({ err: error, sagaId: saga }, "not handed on");
+        void owner.drop("something could not be handed on");
+      })
+      .finally(() => {
+        publishing -= 1;
+        owner.poke();
+      });
+  }
+
+  function performHere(open: OpenIntent, settleFirst: boolean): void {
+    const key = keyOf(open);
+    if (inHand.has(key)) return; // D1
+    inHand.add(key);
+    const abort = new AbortController();
+    performing.set(key, { intent: open.intent.id, attempt: open.attempt, abort });
+    const isCurrent = () => performing.get(key)?.abort === abort;
+    const attempt = async () => {
+      try {
+        const performed = await performOwn(deps, saga, open, {
+          abort: abort.signal,
+          settleFirst,
+          mayBegin: () => owner.current() !== undefined && isCurrent(), // D2
+          definition: () => owner.current()?.definition,
+          messages: () => owner.conversation(),
+        });
+        await report(open, performed);
+      } catch (error) {
+        await notPerformed(open, error);
+      } finally {
+        if (isCurrent()) performing.delete(key);
+        owner.poke();
+      }
+    };
+    void attempt();
+  }
+
+  /** Called off before it began, or impossible here: then the saga waits for a host that can. */
+  async function notPerformed(open: OpenIntent, error: unknown): Promise<void> {
+    if (isMeshError(error, "CANCELLED") || deps.signal.aborted) return;
+    log.error({ err: error, sagaId: saga, intentId: open.intent.id }, "intent not performed");
+    await owner.drop("an intent could not be performed here", limits.parkedDelayMs);
+  }
+
+  /** How an attempt of this host's own ended: the next turn here, or an input for whoever has the saga now (D2). */
+  async function report(open: OpenIntent, performed: Performed): Promise<void> {
+    if (performed.type === "silent") return;
+    const { attempt } = open;
+    const intent = open.intent.id;
+    if (owner.current() === undefined)
+      return publishResult(deps, { saga, intent, attempt }, performed, deps.signal);
+    const event: Event =
+      performed.type === "result"
+        ? { type: "result", intent, attempt, by: deps.incarnation, result: performed.result }
+        : { type: "deferred", intent, attempt, dueAt: clock.now() + performed.withinMs };
+    owner.observe(event, performed);
+  }
+
+  function callOff(before: SagaState | undefined, after: SagaState): void {
+    for (const [key, { intent, attempt, abort }] of performing)
+      if (after.open[intent]?.attempt !== attempt) {
+        abort.abort(new MeshError("CANCELLED", "superseded"));
+        performing.delete(key);
+        inHand.delete(key);
+      }
+    if (before === undefined || before.open === after.open) return;
+    for (const [id, open] of Object.entries(before.open) as [IntentId, OpenIntent][])
+      if (after.open[id] === undefined && (open.intent.kind === "timer" || open.dueAt !== undefined))
+        disarm(id);
+  }
+
+  /** Best effort: a timer that fires all the same is known. */
+  function disarm(id: IntentId): void {
+    ports.inbox
+      .unschedule(saga, id)
+      .catch((error: unknown) => log.debug({ err: error, sagaId: saga, intentId: id }, "timer not disarmed"));
+  }
+
+  return {
+    handOn,
+    callOff,
+    letGoOf: (event) => {
+      if (event.type === "result" || event.type === "deferred")
+        inHand.delete(`${event.intent}#${event.attempt}`);
+    },
+    isInHand: (open) => inHand.has(keyOf(open)),
+    isEmpty: () => publishing === 0 && performing.size === 0,
+  };
+}

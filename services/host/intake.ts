@@ -1,0 +1,99 @@
+/**
+ * Intake: ② an inbox message becomes an event, or is refused with a code.
+ */
+import type { Event } from "../../protocol/event.ts";
+import { StartMessage, Vote } from "../../protocol/event.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { Json } from "../../protocol/json.ts";
+import { type ResultMessage as ResultBody, ResultMessage } from "../../protocol/result.ts";
+import { type Address, headers } from "../../protocol/subjects.ts";
+import type { App } from "../app.ts";
+import { decodeBody, readBody } from "../messages.ts";
+import type { BlobPort, Delivery } from "../ports.ts";
+
+/**
+ * Reads a delivery. Throws BAD_MESSAGE, TOO_LARGE and the like for what can never be read, AGENT_UNKNOWN for
+ * a start that this host does not serve.
+ */
+export async function readEvent(
+  blobs: BlobPort,
+  app: App,
+  address: Address,
+  delivery: Delivery,
+): Promise<Event> {
+  switch (address.kind) {
+    case "start":
+      return readStart(app, await readBody(blobs, delivery, StartMessage));
+    case "signal":
+      return {
+        type: "signal",
+        name: address.name,
+        data: await decodeBody(blobs, delivery),
+        id: idOf(delivery),
+        from: delivery.headers[headers.from] ?? "outside",
+        sentAt: delivery.storedAt,
+      };
+    case "result":
+      return readResult(address.intent, await readBody(blobs, delivery, ResultMessage), delivery);
+    case "task":
+      return {
+        type: "task",
+        intent: address.intent,
+        id: idOf(delivery),
+        vote: await readBody(blobs, delivery, Vote),
+      };
+    case "timer":
+      return { type: "timer", intent: address.intent };
+  }
+}
+
+/** What repeats are recognised by: the sender's own id, else the transport's, else the message's place. */
+const idOf = (delivery: Delivery): string =>
+  delivery.headers[headers.event] ?? delivery.headers[headers.msgId] ?? `inbox-${delivery.seq}`;
+
+function readStart(app: App, body: StartMessage): Event {
+  const definition = app.latest(body.name, body.version);
+  if (definition === undefined)
+    throw new MeshError(
+      "AGENT_UNKNOWN",
+      `no definition "${body.name}"${body.version === undefined ? "" : ` version ${body.version}`} is served here`,
+    );
+  const { name, version, hash } = definition;
+  return {
+    type: "start",
+    definition: { name, version, hash },
+    input: body.input,
+    ...(body.parent === undefined ? {} : { parent: body.parent }),
+  };
+}
+
+function readResult(
+  intent: Extract<Event, { type: "result" }>["intent"],
+  body: ResultBody,
+  delivery: Delivery,
+): Event {
+  const { attempt, by, ...said } = body;
+  if (said.outcome === "deferred")
+    return { type: "deferred", intent, attempt, dueAt: delivery.storedAt + said.withinMs };
+  return { type: "result", intent, attempt, by, result: said };
+}
+
+/** The event of something the host itself observed. */
+export const localResult = (
+  intent: Extract<Event, { type: "result" }>["intent"],
+  attempt: number,
+  by: string,
+  output: Json,
+): Event => ({
+  type: "result",
+  intent,
+  attempt,
+  by,
+  result: { outcome: "succeeded", output },
+});
+
+/** Two inputs of one batch where what the second one is depends on what becomes of the first. */
+export function concernsSame(a: Event, b: Event): boolean {
+  if ("intent" in a && "intent" in b) return a.intent === b.intent;
+  return a.type === "signal" && b.type === "signal" && a.id === b.id;
+}

@@ -1,0 +1,53 @@
+/**
+ * Turn message: a decided turn as the bytes and headers that are appended.
+ *
+ * T1 The Msg-Id holds the hash of the bytes: whether a refused append is ours is decided by it.
+ * T2 What is too large for a message goes to the blob store before it.
+ */
+import type { Definition } from "../../actors/definition.ts";
+import type { DecidedTurn } from "../../actors/fold.ts";
+import { encodeJson, offload } from "../../protocol/codec.ts";
+import { chainHash, sha256 } from "../../protocol/digest.ts";
+import { limits } from "../../protocol/limits.ts";
+import { headers } from "../../protocol/subjects.ts";
+import { toStored, type Turn } from "../../protocol/turn.ts";
+import type { Head } from "../ledger-reader.ts";
+import { patiently } from "../patience.ts";
+import type { TurnMessage } from "./append.ts";
+import type { HostDeps } from "./host-deps.ts";
+
+/** The turn that follows `after`, ready to be appended, and its hash for the next one. */
+export async function encodeTurn(
+  { ports, clock, signal, incarnation }: HostDeps,
+  definition: Definition,
+  after: Head,
+  { state, steps }: DecidedTurn,
+  at: number,
+): Promise<TurnMessage & { hash: string }> {
+  const { saga } = state;
+  const turn: Turn = { v: 1, saga, turn: state.turn, at, host: incarnation, prev: after.hash, steps };
+  let data = encodeJson(toStored(turn));
+  if (data.length > limits.inlineBytesMax) {
+    const smaller = offload(toStored(turn));
+    const forever = { patienceMs: Number.POSITIVE_INFINITY, signal };
+    for (const { digest, bytes } of smaller.blobs)
+      await patiently(clock, () => ports.blobs.put(digest, bytes), forever);
+    data = encodeJson(smaller.value);
+  }
+  const hash = chainHash(data);
+  const event = steps[0]?.event;
+  return {
+    data,
+    hash,
+    msgId: `${saga}:${turn.turn}:${hash}`,
+    expectedSeq: after.seq,
+    headers: {
+      [headers.saga]: saga,
+      [headers.turn]: String(turn.turn),
+      [headers.event]: event?.type === "result" ? event.result.outcome : (event?.type ?? ""),
+      [headers.agent]: definition.name,
+      // One trace per saga, made of its id: every host and every replay arrives at the same.
+      [headers.trace]: `00-${sha256(saga).slice(0, 32)}-${Buffer.from(hash, "base64url").toString("hex", 0, 8)}-01`,
+    },
+  };
+}

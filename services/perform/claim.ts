@@ -1,0 +1,66 @@
+/**
+ * Claim: who may perform an attempt of a `once` or `probe` intent.
+ *
+ * C1 The holder is a nonce made for one delivery and kept in memory: a restarted process, or one that gets
+ *    its own delivery again, is somebody else.
+ * C2 A holder acts within the tool's timeout, counted from before it asked for its claim; whoever is not the
+ *    holder waits for the claim's time by the server, the timeout and a grace. Only then is anything said or done.
+ * C3 A `once` attempt has one claim. A `probe` effect has a row of them: who takes over claims the next, so that
+ *    of several who wait only one goes on.
+ */
+import { limits } from "../../protocol/limits.ts";
+import { patiently } from "../patience.ts";
+import type { Chance, ClaimPort, Clock } from "../ports.ts";
+
+export interface ClaimDeps {
+  readonly claims: ClaimPort;
+  readonly clock: Clock;
+  readonly chance: Chance;
+}
+
+export interface ClaimRequest {
+  readonly key: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** `held`: somebody else has it, and their time is over by the time this resolves. */
+export type Claim = { readonly type: "won"; readonly actUntil: number } | { readonly type: "held" };
+
+/** Claims an attempt. `actUntil` is by this process's clock. */
+export async function claimAttempt(
+  deps: ClaimDeps,
+  attempt: number,
+  { key, timeoutMs, signal }: ClaimRequest,
+): Promise<Claim> {
+  const nonce = deps.chance.nonce();
+  const actUntil = deps.clock.now() + timeoutMs; // C2
+  const options = { patienceMs: Number.POSITIVE_INFINITY, signal };
+  const claim = await patiently(deps.clock, () => deps.claims.create(key, attempt, nonce), options);
+  if (claim.won) return { type: "won", actUntil };
+  await outlast(deps, claim.claimedAt, timeoutMs, signal);
+  return { type: "held" };
+}
+
+/** Claims the next place of an effect's row, after the time of all before it. `isFirst`: nobody was. */
+export async function claimNext(
+  deps: ClaimDeps,
+  request: ClaimRequest,
+): Promise<{ actUntil: number; isFirst: boolean }> {
+  for (let place = 1; ; place++) {
+    const claim = await claimAttempt(deps, place, request);
+    if (claim.type === "won") return { actUntil: claim.actUntil, isFirst: place === 1 };
+  }
+}
+
+async function outlast(
+  deps: ClaimDeps,
+  claimedAt: number,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { patienceMs: Number.POSITIVE_INFINITY, signal };
+  const now = await patiently(deps.clock, () => deps.claims.now(), options);
+  const restMs = claimedAt + timeoutMs + limits.claimGraceMs - now;
+  if (restMs > 0) await deps.clock.sleep(restMs, signal);
+}

@@ -1,0 +1,100 @@
+/**
+ * Decide: one attempt of one model intent.
+ *
+ * M1 The request that is sent has the digest that was recorded before, or nothing is sent.
+ * M2 At most one request to the provider per attempt; what it cost is reported even if it is aborted.
+ */
+import { z } from "zod";
+import { digestOfRequest } from "../../actors/conversation.ts";
+import { describeError, MeshError } from "../../protocol/errors.ts";
+import { toJson } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
+import {
+  type ModelContext,
+  ModelFailure,
+  type ModelPort,
+  ModelReply,
+  type ModelRequest,
+} from "../../protocol/model.ts";
+import type { Result, Usage } from "../../protocol/result.ts";
+import { assertOwnValue } from "../messages.ts";
+import type { Clock } from "../ports.ts";
+
+export interface DecideDeps {
+  readonly clock: Clock;
+  readonly live: ModelContext["live"];
+}
+
+/**
+ * Asks the model. Every way the call can end is a result. Throws FOLD_DIVERGED, before anything is sent, if
+ * the request is not the recorded one: that is this host's fault, not the saga's.
+ */
+export async function decide(
+  deps: DecideDeps,
+  port: ModelPort,
+  request: ModelRequest,
+  { digest, abort }: { digest: string; abort: AbortSignal },
+): Promise<Result> {
+  const rebuilt = digestOfRequest(request);
+  if (rebuilt !== digest)
+    throw new MeshError(
+      "FOLD_DIVERGED",
+      `the request rebuilt from the ledger has digest ${rebuilt}, recorded is ${digest}`,
+    );
+  let usage: Usage | undefined;
+  const timeout = new AbortController();
+  const done = new AbortController();
+  const timer = deps.clock.sleep(limits.modelTimeoutMs, done.signal).then(
+    () => timeout.abort(new Error(`no reply within ${limits.modelTimeoutMs} ms`)),
+    () => undefined, // Replied in time: the sleep was called off.
+  );
+  const spent = (cost: Usage) => {
+    usage = cost;
+  };
+  try {
+    const answer = await port.decide(request, {
+      abort: AbortSignal.any([abort, timeout.signal]),
+      live: deps.live,
+      spent,
+    });
+    return readAnswer(answer);
+  } catch (error) {
+    if (abort.aborted)
+      return { outcome: "cancelled", code: "CANCELLED", reason: "superseded", ...withUsage(usage) };
+    return { ...failureOf(error), ...withUsage(usage) };
+  } finally {
+    done.abort();
+    await timer;
+  }
+}
+
+const withUsage = (usage: Usage | undefined): { usage?: Usage } => (usage === undefined ? {} : { usage });
+
+function readAnswer(answer: unknown): Result {
+  const parsed = ModelReply.safeParse(answer);
+  if (!parsed.success) return failure("MODEL_REPLY_INVALID", z.prettifyError(parsed.error), true);
+  try {
+    const output = toJson(parsed.data);
+    assertOwnValue(output);
+    return { outcome: "succeeded", output };
+  } catch (error) {
+    return failure("MODEL_REPLY_INVALID", describeError(error), true);
+  }
+}
+
+const failure = (code: string, reason: string, retry: boolean): Extract<Result, { outcome: "failed" }> => ({
+  outcome: "failed",
+  code,
+  reason,
+  retry,
+});
+
+function failureOf(error: unknown): Extract<Result, { outcome: "failed" }> {
+  if (error instanceof MeshError) return failure(error.code, error.message, error.retriable);
+  if (!(error instanceof ModelFailure)) return failure("MODEL_FAILED", describeError(error), true);
+  const { retryAfterMs } = error;
+  return {
+    ...failure("MODEL_FAILED", error.message, error.kind !== "fail"),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * Perform: ⑤ one attempt of one tool intent, by whoever has the body: a worker, or the saga's own host.
+ *
+ * W1 A `once` or `probe` attempt is performed only by the holder of its claim.
+ * W2 What is thrown, timed out or cut off is in doubt for `once`, and an attempt for the other classes. Only
+ *    NotPerformed says that nothing happened.
+ * W3 A `probe` takeover asks the outside first, after the former holder's time.
+ */
+import { z } from "zod";
+import { type AnyBody, NotPerformed, type PerformContext, type Probe, type Tool } from "../../actors/tool.ts";
+import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import { type Json, toJson } from "../../protocol/json.ts";
+import type { Result } from "../../protocol/result.ts";
+import { assertOwnValue } from "../messages.ts";
+import { claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
+import { settlementToken } from "../settlement-token.ts";
+
+export interface Attempt {
+  readonly saga: SagaId;
+  readonly intent: IntentId;
+  readonly attempt: number;
+  readonly key: string;
+  readonly input: Json;
+}
+
+export interface PerformDeps extends ClaimDeps {
+  /** Base of callback URLs; a bare token where there is no door to call. */
+  readonly callbackBase: string;
+  readonly progress: (attempt: Attempt, note: unknown) => void;
+}
+
+/** What became of an attempt. `silent`: this performer did not begin, and somebody else will. */
+export type Performed =
+  | { readonly type: "result"; readonly result: Result }
+  | { readonly type: "deferred"; readonly withinMs: number }
+  | { readonly type: "silent" };
+
+/**
+ * Performs an attempt. `abort` ends it early; `mayBegin` is asked last, right before the body is called: a
+ * host that lost the saga starts nothing more. Never throws, except what aborting a wait for a claim throws.
+ */
+export async function perform(
+  deps: PerformDeps,
+  tool: Tool,
+  body: AnyBody,
+  attempt: Attempt,
+  { abort, mayBegin = () => true }: { abort: AbortSignal; mayBegin?: () => boolean },
+): Promise<Performed> {
+  const parsed = tool.input.safeParse(attempt.input);
+  if (!parsed.success) return failed("CALL_INVALID", z.prettifyError(parsed.error), false);
+  const request = { key: attempt.key, timeoutMs: tool.timeoutMs, signal: abort };
+  const run = { deps, tool, body, attempt, input: parsed.data, abort, mayBegin };
+  switch (tool.effect) {
+    case "once": {
+      const claim = await claimAttempt(deps, attempt.attempt, request);
+      if (claim.type === "held") return inDoubt("IN_DOUBT", "its performer did not report how it ended");
+      const performed = await runBody(run, claim.actUntil, false);
+      // Nobody else may perform this attempt, so what is not begun here did not happen.
+      return performed.type === "silent" ? failed("NOT_PERFORMED", "it was not begun", true) : performed;
+    }
+    case "probe": {
+      const { actUntil, isFirst } = await claimNext(deps, request);
+      return runBody(run, actUntil, !isFirst || attempt.attempt > 1);
+    }
+    case "read":
+    case "idempotent":
+      return runBody(run, deps.clock.now() + tool.timeoutMs, false);
+  }
+}
+
+/** W3. Undefined if it did not happen; else what the outside says of it. */
+async function askOutside(
+  tool: Tool,
+  body: AnyBody,
+  key: string,
+  input: unknown,
+): Promise<Performed | undefined> {
+  if (body.probe === undefined) return inDoubt("IN_DOUBT", "the tool has no probe here");
+  const probed: Probe<unknown> = await body.probe(key, input);
+  if (probed.outcome === "happened") return succeeded(tool, probed.output);
+  return probed.outcome === "unknown" ? inDoubt("IN_DOUBT", "the outside does not know") : undefined;
+}
+
+class DeferredCall {
+  readonly withinMs: number;
+  constructor(withinMs: number) {
+    this.withinMs = withinMs;
+  }
+}
+
+interface Run {
+  readonly deps: PerformDeps;
+  readonly tool: Tool;
+  readonly body: AnyBody;
+  readonly attempt: Attempt;
+  readonly input: unknown;
+  readonly abort: AbortSignal;
+  readonly mayBegin: () => boolean;
+}
+
+/** Asks the outside first where told to, and calls the body, all of it until the time given. */
+async function runBody(
+  { deps, tool, body, attempt, input, abort: outer, mayBegin }: Run,
+  actUntil: number,
+  asksFirst: boolean,
+): Promise<Performed> {
+  const restMs = actUntil - deps.clock.now();
+  if (restMs <= 0)
+    return tool.effect === "once"
+      ? { type: "silent" }
+      : failed("TOOL_TIMEOUT", "its claim was answered too late", true);
+  const done = new AbortController();
+  const cut = new AbortController();
+  let timedOut = false;
+  let reject: (reason: Error) => void = () => undefined;
+  // By hand: AbortSignal.any and a race cost more than a whole turn decided.
+  const end = (reason: unknown) => {
+    cut.abort(reason);
+    reject(reason as Error); // An abort is passed on as it is, whatever its owner gave.
+  };
+  const follow = () => end(outer.reason);
+  const context: PerformContext = {
+    key: attempt.key,
+    attempt: attempt.attempt,
+    abort: cut.signal,
+    callbackUrl: `${deps.callbackBase}${settlementToken(attempt.saga, attempt.intent)}`,
+    progress: (note) => deps.progress(attempt, note),
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- no failure: it leaves the body as one does
+    defer: ({ withinMs }) => Promise.reject(new DeferredCall(withinMs)),
+  };
+  const act = async (): Promise<Performed> => {
+    const asked = asksFirst ? await askOutside(tool, body, attempt.key, input) : undefined;
+    if (asked !== undefined) return asked;
+    if (cut.signal.aborted || outer.aborted || !mayBegin()) return { type: "silent" };
+    return succeeded(tool, await body.perform(input, context));
+  };
+  const timer = deps.clock.sleep(restMs, done.signal).then(
+    () => {
+      timedOut = !cut.signal.aborted;
+      end(new Error(`no end within ${tool.timeoutMs} ms`));
+    },
+    () => undefined, // Ended in time: the sleep was called off.
+  );
+  try {
+    // The body's end, or the abort's, whichever comes first: a body may not heed its signal.
+    return await new Promise<Performed>((resolve, refuse) => {
+      reject = refuse;
+      outer.addEventListener("abort", follow);
+      act().then(resolve, refuse);
+    });
+  } catch (error) {
+    return thrown(tool, error, timedOut);
+  } finally {
+    outer.removeEventListener("abort", follow);
+    done.abort(hasEnded);
+    await timer;
+  }
+}
+
+/** Why a timeout is called off. One for all: an abort without a reason makes an error of its own, with a stack. */
+const hasEnded = new Error("ended in time");
+
+function succeeded(tool: Tool, output: unknown): Performed {
+  try {
+    const value = toJson(output);
+    assertOwnValue(value);
+    return { type: "result", result: { outcome: "succeeded", output: value } };
+  } catch (error) {
+    const reason = `its output cannot be recorded: ${describeError(error)}`;
+    return tool.effect === "once" ? inDoubt("BAD_RESULT", reason) : failed("BAD_RESULT", reason, false);
+  }
+}
+
+/** W2. */
+function thrown(tool: Tool, error: unknown, timedOut: boolean): Performed {
+  if (error instanceof DeferredCall) return { type: "deferred", withinMs: error.withinMs };
+  if (error instanceof NotPerformed) return failed("NOT_PERFORMED", error.message, error.retry);
+  const code: ErrorCode = timedOut ? "TOOL_TIMEOUT" : isMeshError(error) ? error.code : "TOOL_FAILED";
+  if (tool.effect === "once") return inDoubt(code, describeError(error));
+  return failed(code, describeError(error), true);
+}
+
+const failed = (code: ErrorCode, reason: string, retry: boolean): Performed => ({
+  type: "result",
+  result: { outcome: "failed", code, reason, retry },
+});
+
+const inDoubt = (code: ErrorCode, reason: string): Performed => ({
+  type: "result",
+  result: { outcome: "in_doubt", code, reason },
+});

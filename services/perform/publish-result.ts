@@ -1,0 +1,50 @@
+/**
+ * Publish result: ⑥ how an attempt ended, as an input of its saga. By workers always, by a host for what it
+ * began before it lost the saga.
+ */
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { ResultMessage } from "../../protocol/result.ts";
+import { headers, subjects } from "../../protocol/subjects.ts";
+import { encodeBody, makeHeaders } from "../messages.ts";
+import { patiently } from "../patience.ts";
+import type { Clock, Ports } from "../ports.ts";
+import type { Performed } from "./perform.ts";
+
+/**
+ * Publishes until acked. The Msg-Id carries attempt and outcome: a definite result after a doubt is another
+ * message. After a crash in the middle the same result may be published again; the actor knows it.
+ */
+export async function publishResult(
+  deps: { ports: Pick<Ports, "inbox" | "blobs">; clock: Clock; incarnation: string },
+  to: { saga: SagaId; intent: IntentId; attempt: number },
+  performed: Exclude<Performed, { type: "silent" }>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { saga, intent, attempt } = to;
+  const said =
+    performed.type === "result"
+      ? performed.result
+      : { outcome: "deferred" as const, withinMs: performed.withinMs };
+  const body: ResultMessage = { attempt, by: deps.incarnation, ...said };
+  const forever = { patienceMs: Number.POSITIVE_INFINITY, signal };
+  const { data, contentType } = await patiently(
+    deps.clock,
+    () => encodeBody(deps.ports.blobs, body),
+    forever,
+  );
+  const id = `${intent}:${attempt}:${said.outcome}`;
+  const message = {
+    subject: subjects.result(saga, intent),
+    data,
+    headers: makeHeaders({
+      [headers.saga]: saga,
+      [headers.intent]: intent,
+      [headers.attempt]: String(attempt),
+      [headers.event]: `result.${said.outcome}`,
+      [headers.from]: deps.incarnation,
+      [headers.contentType]: contentType,
+    }),
+    msgId: `${saga}:result:${id}`,
+  };
+  await patiently(deps.clock, () => deps.ports.inbox.publish(message), forever);
+}

@@ -1,0 +1,198 @@
+/**
+ * Worker: ⑤⑥ takes tool intents from WORK, performs them, puts their results into the saga's inbox.
+ *
+ * K1 A delivery is acked only after its result is acked: a worker that dies in between is followed by
+ *    another delivery, whose performer the claim tells what may still be done.
+ * K2 Nothing ends in silence: past the limit of deliveries the worker gives up with a recorded result.
+ * K3 A worker imports no actor state and reads no ledger; all it needs is in the message.
+ */
+import { z } from "zod";
+import type { Tool } from "../../actors/tool.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import { IntentId, SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Result } from "../../protocol/result.ts";
+import { headers } from "../../protocol/subjects.ts";
+import { WorkMessage } from "../../protocol/tool.ts";
+import type { App } from "../app.ts";
+import { deadLetter } from "../dead-letter.ts";
+import { ackDelivery, nakDelivery } from "../delivery.ts";
+import type { Log } from "../log.ts";
+import { readBody } from "../messages.ts";
+import { claimAttempt } from "../perform/claim.ts";
+import { type Attempt, perform, type Performed, type PerformDeps } from "../perform/perform.ts";
+import { publishResult } from "../perform/publish-result.ts";
+import type { Chance, Clock, Consumption, Delivery, Ports } from "../ports.ts";
+
+export interface WorkerDeps {
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly log: Log;
+  /** This process, new at each start. */
+  readonly incarnation: string;
+  readonly callbackBase: string;
+}
+
+export interface Worker {
+  /** Takes no more, lets what runs settle within the grace, gives the rest back. */
+  stop(graceMs: number): Promise<void>;
+  /** How many attempts are running now. */
+  readonly running: () => number;
+}
+
+/** Deliveries one worker process holds at once per tool. */
+const inFlightMax = 64;
+
+/** Serves every tool of the application that has a body and placement "worker", or the ones named. */
+export async function startWorker(deps: WorkerDeps, app: App, only?: readonly string[]): Promise<Worker> {
+  const held = new Map<Delivery, AbortController>();
+  const stopping = new AbortController();
+  const served = [...app.tools.values()].filter(
+    (tool) =>
+      tool.placement === "worker" &&
+      app.bodies.has(tool.name) &&
+      (only === undefined || only.includes(tool.name)),
+  );
+  const missing = only?.filter((name) => !served.some((tool) => tool.name === name)) ?? [];
+  if (missing.length > 0)
+    throw new MeshError("TOOL_UNSERVED", `there is no implementation of ${missing.join(", ")}`);
+  const serve = (tool: Tool) => (delivery: Delivery) => {
+    const abort = new AbortController();
+    held.set(delivery, abort);
+    handle(deps, app, tool, delivery, abort.signal)
+      .catch((error: unknown) =>
+        deps.log.error({ err: error, tool: tool.name, subject: delivery.subject }, "work not settled"),
+      )
+      .finally(() => held.delete(delivery));
+  };
+  const consumptions: Consumption[] = [];
+  for (const tool of served) {
+    const { concurrencyMax } = tool;
+    const options = { inFlightMax, ...(concurrencyMax === undefined ? {} : { concurrencyMax }) };
+    consumptions.push(await deps.ports.work.consume(tool.name, options, serve(tool)));
+  }
+  const beating = heartbeat(deps.clock, held, stopping.signal);
+  deps.log.info({ worker: deps.incarnation, tools: served.map((tool) => tool.name) }, "worker serves");
+  return {
+    running: () => held.size,
+    stop: async (graceMs) => {
+      await Promise.all(consumptions.map((consumption) => consumption.stop()));
+      const until = deps.clock.now() + graceMs;
+      while (held.size > 0 && deps.clock.now() < until) await deps.clock.sleep(20);
+      for (const [delivery, abort] of held) {
+        abort.abort(new MeshError("CANCELLED", "the worker is shutting down"));
+        await nakDelivery(delivery);
+      }
+      stopping.abort();
+      await beating;
+    },
+  };
+}
+
+async function heartbeat(
+  clock: Clock,
+  held: ReadonlyMap<Delivery, unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    for (const delivery of held.keys()) delivery.working();
+    await clock.sleep(limits.workHeartbeatMs, signal).catch(() => undefined); // Aborted: the loop ends.
+  }
+}
+
+async function handle(
+  deps: WorkerDeps,
+  app: App,
+  tool: Tool,
+  delivery: Delivery,
+  abort: AbortSignal,
+): Promise<void> {
+  let work: WorkMessage;
+  try {
+    work = await readBody(deps.ports.blobs, delivery, WorkMessage);
+  } catch (error) {
+    if (!isMeshError(error) || error.retriable) return nakDelivery(delivery, limits.earlyInputDelayMs);
+    await deadLetter(deps, "work", delivery, error);
+    await reportUnreadable(deps, tool, delivery, error);
+    return ackDelivery(delivery);
+  }
+  const waitMs = (work.notBefore ?? 0) - deps.clock.now();
+  if (waitMs > 0) return nakDelivery(delivery, waitMs);
+  const body = app.bodies.get(tool.name);
+  if (body === undefined) return nakDelivery(delivery, limits.unservedDelayMs);
+  const performed =
+    delivery.deliveries > limits.workDeliveriesMax
+      ? await giveUp(deps, tool, work, delivery, abort)
+      : await perform(performDeps(deps), tool, body, work, { abort });
+  if (performed.type === "silent") return nakDelivery(delivery);
+  await publishResult(deps, work, performed);
+  await ackDelivery(delivery);
+  deps.log.debug(
+    { sagaId: work.saga, intentId: work.intent, attempt: work.attempt, tool: tool.name },
+    "work settled",
+  );
+}
+
+const performDeps = (deps: WorkerDeps): PerformDeps => ({
+  claims: deps.ports.claims,
+  clock: deps.clock,
+  chance: deps.chance,
+  callbackBase: deps.callbackBase,
+  progress: (attempt: Attempt, note) =>
+    deps.ports.live.publish(
+      attempt.saga,
+      "progress",
+      Buffer.from(JSON.stringify({ intent: attempt.intent, note })),
+    ),
+});
+
+const Address = z.object({ saga: SagaId, intent: IntentId, attempt: z.coerce.number().int().positive() });
+
+/** K2. The body says nothing, so the headers must say whose attempt it was; where they do not, the letter is all. */
+async function reportUnreadable(
+  deps: WorkerDeps,
+  tool: Tool,
+  { headers: fields }: Delivery,
+  error: MeshError,
+): Promise<void> {
+  const to = Address.safeParse({
+    saga: fields[headers.saga],
+    intent: fields[headers.intent],
+    attempt: fields[headers.attempt],
+  });
+  if (!to.success) return;
+  const why = { code: error.code, reason: error.message };
+  // A worker of another version may have read it, so nobody can say that a `once` did not happen.
+  const result: Result =
+    tool.effect === "once" ? { outcome: "in_doubt", ...why } : { outcome: "failed", ...why, retry: false };
+  await publishResult(deps, to.data, { type: "result", result });
+}
+
+/** K2. Every delivery so far ended without a word; a claim tells whether anybody began. */
+async function giveUp(
+  deps: WorkerDeps,
+  tool: Tool,
+  work: WorkMessage,
+  delivery: Delivery,
+  signal: AbortSignal,
+): Promise<Performed> {
+  const error = new MeshError(
+    "ATTEMPTS_EXHAUSTED",
+    `${tool.name} was delivered ${delivery.deliveries} times without a result`,
+  );
+  deps.log.warn(
+    { sagaId: work.saga, intentId: work.intent, tool: tool.name, deliveries: delivery.deliveries },
+    "work given up",
+  );
+  await deadLetter(deps, "work", delivery, error);
+  const { key, attempt } = work;
+  const claimed =
+    tool.effect === "once" &&
+    (await claimAttempt(performDeps(deps), attempt, { key, timeoutMs: tool.timeoutMs, signal })).type ===
+      "held";
+  const result: Result = claimed
+    ? { outcome: "in_doubt", code: error.code, reason: error.message }
+    : { outcome: "failed", code: error.code, reason: error.message, retry: false };
+  return { type: "result", result };
+}
