@@ -1,0 +1,19 @@
+import { defineCommand } from "../command.ts";
+import { refuseVote, voteOn } from "../task.ts";
+
+/** A human's no. */
+export const deny = defineCommand({
+  name: "deny",
+  summary: "deny a call, or decline to answer",
+  positionals: { task: { help: "<saga>/<intent>, as `sagamesh tasks` lists it" } },
+  options: {
+    reason: { type: "string", hint: "TEXT", help: "told to the agent" },
+    by: { type: "string", hint: "NAME", help: "who denies; recorded as given" },
+  },
+  examples: [`sagamesh deny hire-41/7-0 --reason "over budget"`],
+  run: ({ task, reason, by }, context) =>
+    voteOn(context, task, { vote: "deny", reason, by }, (open) => {
+      if (open.about === "doubt")
+        refuseVote(open, "denied", `Use sagamesh answer ${task} '{"outcome":"did_not_happen"}'.`);
+    }),
+});

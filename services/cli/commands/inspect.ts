@@ -1,0 +1,131 @@
+import type { InspectDocument } from "../../../protocol/documents.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
+import { toJson } from "../../../protocol/json.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import type { SagaState } from "../../../actors/state.ts";
+import { foldedState } from "../../client/folded.ts";
+import { readRegistry, readsOnly } from "../../client/registry.ts";
+import { readLedger, type SagaView, viewOf } from "../../client/view.ts";
+import { loadApp } from "../../runtime/load-app.ts";
+import { defineCommand } from "../command.ts";
+import { withMesh } from "../context.ts";
+import { brief, dateOf, describeEnd, describeEvent, endDocument, timeOf } from "../describe.ts";
+import { table } from "../table.ts";
+
+const lastEvents = 10;
+
+/** Everything a ledger says of one saga. */
+export const inspect = defineCommand({
+  name: "inspect",
+  summary: "show a saga: its phase, intents, effects, what was spent",
+  details:
+    "From the ledger alone, an intent that was called off because nobody waited for it may show as open; with --app the\n" +
+    "ledger is folded, and what is open, the machine's state and its context are exact.",
+  positionals: { saga: { help: "the saga's id" } },
+  options: {
+    at: { type: "string", hint: "TURN", help: "as of this turn" },
+    app: { type: "string", hint: "FILE", help: "application file, to fold the ledger with its definition" },
+  },
+  examples: ["sagamesh inspect hire-41 --at 7 --app app.ts"],
+  run: async ({ saga: id, at, app: file }, context) => {
+    const saga = parseSagaId(id);
+    const app = file === undefined ? undefined : await loadApp(file);
+    return withMesh(context, async ({ ports }) => {
+      const turns = upTo(
+        (await readLedger(ports, saga)).map(({ turn }) => turn),
+        at,
+      );
+      const state = app === undefined ? undefined : foldedState(app, turns);
+      const view = viewOf(turns, { state, isRead: readsOnly(await readRegistry(ports.registry)) });
+      const document = documentOf(view, turns, state);
+      context.output.print(document, () => describe(document));
+      return 0;
+    });
+  },
+});
+
+function upTo(turns: readonly Turn[], at: string | undefined): readonly Turn[] {
+  if (at === undefined) return turns;
+  if (!/^[1-9]\d*$/.test(at) || Number(at) > turns.length)
+    throw new MeshError("USAGE", `--at: expected a turn from 1 to ${turns.length}, got "${at}"`);
+  return turns.slice(0, Number(at));
+}
+
+function documentOf(view: SagaView, turns: readonly Turn[], state: SagaState | undefined): InspectDocument {
+  const { parent, end, ...rest } = view;
+  return {
+    ...rest,
+    ...(parent === undefined ? {} : { parent }),
+    ...(end === undefined ? {} : { end: endDocument(view.saga, end) }),
+    hosts: [...view.hosts],
+    intents: view.intents.map((intent) => defined(intent)),
+    open: view.open.map(({ intent }) => intent.id),
+    effects: [...view.effects],
+    events: turns
+      .flatMap(({ turn, at, steps }) => steps.map(({ event }) => ({ turn, at, event })))
+      .slice(-lastEvents),
+    ...(state === undefined
+      ? {}
+      : { machine: { value: toJson(state.snapshot.value), context: toJson(state.snapshot.context) } }),
+  };
+}
+
+/** Without the members that are undefined, as JSON has none. */
+const defined = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
+
+function describe(document: InspectDocument): string {
+  const {
+    saga,
+    definition,
+    status,
+    phase,
+    parent,
+    input,
+    end,
+    turns,
+    startedAt,
+    updatedAt,
+    hosts,
+    spent,
+    machine,
+  } = document;
+  const rows = document.intents.map(
+    ({ intent, turn, attempt, deferred, outcome, input: given, output, reason }) => [
+      intent.id,
+      intent.kind === "task" ? intent.about : intent.kind,
+      "name" in intent ? intent.name : "",
+      String(turn),
+      `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
+      brief(given, 48),
+      outcome === "succeeded" ? brief(output, 48) : (reason ?? ""),
+    ],
+  );
+  return [
+    `${saga}  ${definition.name}@${definition.version}  ${status}${status === "running" && phase !== "running" ? ` (${phase})` : ""}`,
+    `input    ${brief(input, 200)}`,
+    ...(parent === undefined ? [] : [`parent   ${parent.saga}, intent ${parent.intent}`]),
+    `turns    ${turns}, from ${dateOf(startedAt)} to ${dateOf(updatedAt)}, by ${hosts.length} host${hosts.length === 1 ? "" : "s"}`,
+    `spent    ${spent.steps} decisions, ${spent.inputTokens} + ${spent.outputTokens} tokens, ${spent.usd} USD`,
+    ...(end === undefined ? [] : [`end      ${describeEnd(end)}`]),
+    ...(machine === undefined
+      ? []
+      : [`state    ${JSON.stringify(machine.value)}`, `context  ${brief(machine.context, 400)}`]),
+    "",
+    table(["INTENT", "KIND", "NAME", "TURN", "OUTCOME", "INPUT", "OUTPUT OR REASON"], rows),
+    "",
+    ...effectLines(document),
+    `last events:`,
+    ...document.events.map(({ turn, at, event }) => `  #${turn} ${timeOf(at)} ${describeEvent(event)}`),
+  ].join("\n");
+}
+
+function effectLines({ effects }: InspectDocument): string[] {
+  if (effects.length === 0) return ["no effect stands", ""];
+  const lines = effects.map(
+    ({ intent, tool, key, outcome }) =>
+      `  ${intent} ${tool} ${outcome === "in_doubt" ? "IN DOUBT" : "stands"}, key ${key}`,
+  );
+  return ["effects:", ...lines, ""];
+}

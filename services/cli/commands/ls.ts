@@ -1,0 +1,100 @@
+import type { SagaRow } from "../../../protocol/documents.ts";
+import { describeError } from "../../../protocol/errors.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
+import { type IntentView, readView, type ViewOptions } from "../../client/view.ts";
+import { readRegistry, readsOnly } from "../../client/registry.ts";
+import type { Ports } from "../../ports.ts";
+import { defineCommand } from "../command.ts";
+import { withMesh } from "../context.ts";
+import { dateOf } from "../describe.ts";
+import { table } from "../table.ts";
+
+/** Ledgers read at a time. */
+const concurrencyMax = 8;
+
+/** All sagas. */
+export const ls = defineCommand({
+  name: "ls",
+  summary: "list the sagas",
+  details: "Reads every ledger. The one that changed last comes last.",
+  positionals: {},
+  options: {
+    running: { type: "boolean", help: "only those that have not ended" },
+    name: { type: "string", hint: "NAME", help: "only those of this definition" },
+  },
+  examples: ["sagamesh ls --running"],
+  run: async ({ running, name }, context) =>
+    withMesh(context, async ({ ports }) => {
+      const options = { isRead: readsOnly(await readRegistry(ports.registry)) };
+      const rows = await readRows(ports, options);
+      const shown = rows.filter(
+        (row) => (!running || row.status === "running") && (name === undefined || row.name === name),
+      );
+      if (context.output.json) for (const row of shown) context.output.print(row, () => "");
+      else context.output.print(undefined, () => describe(shown));
+      return 0;
+    }),
+});
+
+async function readRows(ports: Ports, options: ViewOptions): Promise<SagaRow[]> {
+  const sagas = (await ports.ledger.list()).values();
+  const rows: SagaRow[] = [];
+  const readSome = async () => {
+    for (const { saga, turns } of sagas) rows.push(await readRow(ports, saga, turns, options));
+  };
+  await Promise.all(Array.from({ length: concurrencyMax }, readSome));
+  return rows.sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1));
+}
+
+/** One saga's row; a ledger that cannot be read is a row that says so, and hides no other. */
+async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewOptions): Promise<SagaRow> {
+  try {
+    const view = await readView(ports, saga, options);
+    const { name, version } = view.definition;
+    return {
+      ...{
+        saga,
+        name,
+        version,
+        status: view.status,
+        turns: view.turns,
+        startedAt: view.startedAt,
+        updatedAt: view.updatedAt,
+      },
+      waitsFor: view.phase === "running" && view.open.length === 0 ? ["signal"] : view.open.map(waitOf),
+      ...(view.parent === undefined ? {} : { parent: view.parent }),
+    };
+  } catch (error) {
+    return {
+      saga,
+      name: "?",
+      version: 0,
+      status: "running",
+      turns,
+      startedAt: 0,
+      updatedAt: 0,
+      waitsFor: [],
+      fault: describeError(error),
+    };
+  }
+}
+
+function waitOf({ intent }: IntentView): string {
+  if (intent.kind === "task") return intent.about;
+  return "name" in intent ? `${intent.kind} ${intent.name}` : intent.kind;
+}
+
+function describe(rows: readonly SagaRow[]): string {
+  if (rows.length === 0) return "no sagas";
+  return table(
+    ["SAGA", "DEFINITION", "STATUS", "TURNS", "CHANGED", "WAITS FOR"],
+    rows.map(({ saga, name, version, status, turns, updatedAt, waitsFor, fault }) => [
+      saga,
+      `${name}@${version}`,
+      fault === undefined ? status : "unreadable",
+      String(turns),
+      dateOf(updatedAt),
+      fault ?? waitsFor.join(", "),
+    ]),
+  );
+}

@@ -1,0 +1,43 @@
+import type { StartedDocument } from "../../../protocol/documents.ts";
+import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
+import { startSaga } from "../../client/mesh.ts";
+import { checkStart, readRegistry } from "../../client/registry.ts";
+import { defineCommand } from "../command.ts";
+import { withMesh } from "../context.ts";
+import { parseJson } from "../json.ts";
+import { watchToEnd } from "../watch.ts";
+
+/** Starts a saga by its definition's name. */
+export const start = defineCommand({
+  name: "start",
+  summary: "start a saga",
+  details:
+    "Name and input are checked by what hosts have registered before anything is sent. The same --id with the same input is the same saga.",
+  positionals: { name: { help: "an agent or saga that a host serves" } },
+  options: {
+    input: { type: "string", hint: "JSON", required: true, help: "its input" },
+    id: {
+      type: "string",
+      hint: "KEY",
+      help: "the saga's id: 1 to 64 of a-z, 0-9, - and _; minted unless given",
+    },
+    wait: { type: "boolean", help: "show every event and wait for the end; exit 1 unless it completes" },
+  },
+  examples: [`sagamesh start hire_for_role --input '{"role":"dev","recruiterId":"r1"}' --id hire-41 --wait`],
+  run: async ({ name, input: text, id, wait }, context) => {
+    const input = parseJson(text, "--input");
+    const given = id === undefined ? undefined : parseSagaId(id);
+    return withMesh(context, async ({ deps, ports }) => {
+      checkStart(await readRegistry(ports.registry), name, input);
+      const saga = given ?? mintSagaId(name, deps.clock.now(), deps.chance.random());
+      await startSaga(deps, { id: saga, name, input });
+      const document: StartedDocument = { saga, name };
+      if (!wait) {
+        context.output.print(document, () => saga);
+        return 0;
+      }
+      context.output.note(`started ${saga}`);
+      return watchToEnd(context, ports, saga, { turn: (lines) => lines.forEach(context.output.note) });
+    });
+  },
+});

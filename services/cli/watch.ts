@@ -1,0 +1,89 @@
+/**
+ * Watch: a saga's turns as they come, to its end.
+ */
+import { describeError, MeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { headers, subjects } from "../../protocol/subjects.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import { endIn, followTurns } from "../client/mesh.ts";
+import type { Ports } from "../ports.ts";
+import { systemClock } from "../runtime/system.ts";
+import type { CommandContext } from "./context.ts";
+import { describeEnd, describeTurn, endDocument } from "./describe.ts";
+
+/** A start that was stored a moment ago becomes a ledger as soon as a host takes it. */
+const ledgerWaitMs = 3_000;
+const pollMs = 100;
+/** While nothing happens, a line says so this often, and the dead letters are looked through. */
+const quietMs = 5_000;
+
+/** Waits a little for a saga's first turn. Throws SAGA_UNKNOWN. */
+export async function awaitLedger(ports: Ports, saga: SagaId, signal: AbortSignal): Promise<void> {
+  for (const until = systemClock.now() + ledgerWaitMs; ; await systemClock.sleep(pollMs, signal)) {
+    if ((await ports.ledger.last(saga)) !== undefined) return;
+    if (systemClock.now() > until) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  }
+}
+
+/**
+ * Shows each turn and, at last, the end on stdout. Resolves to the exit code: 0 only if the saga completed.
+ * Throws the reason if the start itself was refused.
+ */
+export async function watchToEnd(
+  { output, signal }: CommandContext,
+  ports: Ports,
+  saga: SagaId,
+  show: { turn: (lines: string[], turn: Turn) => void },
+): Promise<number> {
+  const own = new AbortController();
+  const watching = AbortSignal.any([signal, own.signal]);
+  let turns = 0;
+  let refused: MeshError | undefined;
+  const quiet = whileQuiet(watching, async (seconds) => {
+    if (turns > 0) return;
+    refused = await refusalOf(ports, saga);
+    if (refused !== undefined) own.abort();
+    else
+      output.note(
+        `  no host has taken the start of ${saga} yet: ${seconds} s. Is one running? \`sagamesh doctor\` tells.`,
+      );
+  });
+  let end: ReturnType<typeof endIn>;
+  try {
+    for await (const turn of followTurns(ports, saga, watching)) {
+      turns += 1;
+      show.turn(describeTurn(turn), turn);
+      end = endIn(turn) ?? end;
+    }
+  } finally {
+    own.abort();
+    await quiet;
+  }
+  if (refused !== undefined) throw refused;
+  if (end === undefined) return 1; // Asked to end before the saga did.
+  const document = endDocument(saga, end);
+  output.print(document, () => `${saga} ${describeEnd(document)}`);
+  return end.status === "completed" ? 0 : 1;
+}
+
+async function whileQuiet(signal: AbortSignal, look: (seconds: number) => Promise<void>): Promise<void> {
+  const from = systemClock.now();
+  while (!signal.aborted) {
+    await systemClock.sleep(quietMs, signal).catch(() => undefined); // Aborted: the loop ends.
+    if (!signal.aborted) await look(Math.round((systemClock.now() - from) / 1000)).catch(() => undefined); // Told again in a moment.
+  }
+}
+
+/** Why a saga's start was set aside, if it was. */
+async function refusalOf(ports: Ports, saga: SagaId): Promise<MeshError | undefined> {
+  const letters = await ports.dead.list();
+  const letter = letters.find(
+    ({ subject, headers: fields }) =>
+      subject === subjects.dead("inbox", saga) && fields[headers.origin]?.includes(".start#"),
+  );
+  if (letter === undefined) return undefined;
+  return new MeshError(
+    "INPUT_INVALID",
+    `the start of ${saga} was refused: ${describeError(letter.headers[headers.reason] ?? "no reason given")}`,
+  );
+}

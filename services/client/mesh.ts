@@ -1,0 +1,339 @@
+/**
+ * Client: starting sagas, signalling them, reading their ledgers, answering what they ask. It decides nothing
+ * and holds nothing; every call is a message or a read.
+ *
+ * M1 What a call resolves for was acked by the server: it will be in the saga's ledger, or in the dead letters
+ *    with a reason.
+ */
+import { z } from "zod";
+import type { Saga, Signals } from "../../actors/definition.ts";
+import { digestOf } from "../../protocol/digest.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import {
+  type IntentId,
+  Name,
+  parseSagaId,
+  type SagaId,
+  mintSagaId,
+  parseIntentId,
+} from "../../protocol/ids.ts";
+import type { EventOf } from "../../protocol/event.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
+import { type Json, toJson } from "../../protocol/json.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import { headers, subjects } from "../../protocol/subjects.ts";
+import { decodeTurn } from "../ledger-reader.ts";
+import { encodeBody, makeHeaders } from "../messages.ts";
+import { patiently } from "../patience.ts";
+import { parseSettlementToken } from "../settlement-token.ts";
+import type { Chance, Clock, Ports } from "../ports.ts";
+import { openTasks, type OpenTask } from "./tasks.ts";
+import { readView } from "./view.ts";
+
+export interface ClientDeps {
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  /** Who speaks; recorded with signals and votes as given. */
+  readonly from: string;
+}
+
+/** How a saga ended. `standing` lists effects that were not undone. */
+export type SagaEnd<O> =
+  | { readonly status: "completed"; readonly output: O; readonly standing: readonly [] }
+  | {
+      readonly status: "failed" | "cancelled";
+      readonly reason: string;
+      readonly code?: string;
+      readonly standing: readonly string[];
+    };
+
+/** A saga, from any process. */
+export interface Handle<O, S extends Signals> {
+  readonly id: SagaId;
+  /** Sends a signal. The same `id` again is the same signal. Throws INPUT_INVALID, SIGNAL_UNKNOWN. */
+  signal<K extends keyof S & string>(name: K, data: z.input<S[K]>, options?: { id?: string }): Promise<void>;
+  /** Asks the saga to undo what it did and end. */
+  cancel(reason: string): Promise<void>;
+  /** Waits for the end, however long it takes, and through restarts of hosts and server. */
+  result(options?: { signal?: AbortSignal }): Promise<SagaEnd<O>>;
+  /** Its turns from the first, then as they are appended, until the end. */
+  entries(options?: { signal?: AbortSignal }): AsyncIterable<Turn>;
+  /** Tokens as the model says them: best effort, from now on, until the signal. */
+  tokens(options: { signal: AbortSignal }): AsyncIterable<Json>;
+}
+
+export interface Mesh extends AsyncDisposable {
+  /**
+   * Starts a saga. The same id with the same input is the same saga; with another input SAGA_ID_TAKEN. Throws
+   * INPUT_INVALID. Resolves when the start is stored, whether or not a host is running.
+   */
+  start<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+    saga: Saga<I, O, S>,
+    input: z.input<I>,
+    options?: { id?: string },
+  ): Promise<Handle<z.infer<O>, S>>;
+  saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+    saga: Saga<I, O, S>,
+    id: string,
+  ): Handle<z.infer<O>, S>;
+  /** Answers a deferred call, by its token or callback URL. Throws BAD_ID, SAGA_UNKNOWN, INTENT_UNKNOWN. */
+  settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
+  /** What waits for a human, over all sagas. */
+  tasks(): Promise<OpenTask[]>;
+  vote(
+    task: { saga: string; intent: string },
+    vote: { vote: "approve" | "deny" | "answer"; answer?: unknown; reason?: string; by?: string },
+  ): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A client on given ports. `connect` is the one for users. */
+export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh {
+  const handle = <O extends z.ZodType, S extends Signals>(
+    definition: Saga<z.ZodType, O, S>,
+    id: SagaId,
+  ): Handle<z.infer<O>, S> => ({
+    id,
+    signal: async (name, data, options) => {
+      const schema = definition.signals[name];
+      if (schema === undefined)
+        throw new MeshError("SIGNAL_UNKNOWN", `${definition.name} declares no signal "${name}"`);
+      const parsed = schema.safeParse(data);
+      if (!parsed.success)
+        throw new MeshError("INPUT_INVALID", `signal "${name}": ${z.prettifyError(parsed.error)}`);
+      await sendSignal(deps, id, name, toJson(data), options?.id);
+    },
+    cancel: (reason) => sendSignal(deps, id, "cancel", { reason }),
+    result: async (options) => readEnd<z.infer<O>>(await endOf(deps, id, options?.signal)),
+    entries: (options) => followTurns(deps.ports, id, options?.signal),
+    tokens: (options) => followLane(deps.ports, id, "tokens", options.signal),
+  });
+
+  return {
+    start: async (saga, input, options) => {
+      const id =
+        options?.id === undefined
+          ? mintSagaId(saga.name, deps.clock.now(), deps.chance.random())
+          : parseSagaId(options.id);
+      const parsed = saga.input.safeParse(input);
+      if (!parsed.success)
+        throw new MeshError("INPUT_INVALID", `the input of ${saga.name}: ${z.prettifyError(parsed.error)}`);
+      await startSaga(deps, { id, name: saga.name, version: saga.version, input: toJson(input) });
+      return handle(saga, id);
+    },
+    saga: (saga, id) => handle(saga, parseSagaId(id)),
+    settle: async (token, result) => {
+      const { saga, intent } = parseSettlementToken(token);
+      await settleIntent(deps, { saga, intent, attempt: await attemptOf(deps.ports, saga, intent) }, result);
+    },
+    tasks: () => openTasks(deps.ports),
+    vote: async ({ saga, intent }, vote) =>
+      sendVote(deps, { saga: parseSagaId(saga), intent: parseIntentId(intent) }, vote),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function publishInput(
+  deps: ClientDeps,
+  {
+    subject,
+    saga,
+    body,
+    id,
+    msgId,
+  }: { subject: string; saga: SagaId; body: unknown; id?: string; msgId?: string },
+): Promise<void> {
+  const { data, contentType } = await encodeBody(deps.ports.blobs, body);
+  const message = {
+    subject,
+    data,
+    headers: makeHeaders({
+      [headers.saga]: saga,
+      [headers.event]: id,
+      [headers.from]: deps.from,
+      [headers.contentType]: contentType,
+    }),
+    ...(msgId === undefined ? {} : { msgId }),
+  };
+  await patiently(deps.clock, () => deps.ports.inbox.publish(message));
+}
+
+/** Stores a start. Throws SAGA_ID_TAKEN if the id is another saga's already. */
+export async function startSaga(
+  deps: ClientDeps,
+  start: { id: SagaId; name: string; version?: number | undefined; input: Json },
+): Promise<void> {
+  const { id, name, version, input } = start;
+  if (!Name.safeParse(name).success)
+    throw new MeshError("AGENT_UNKNOWN", `"${name}" is not a definition's name`);
+  const inputDigest = digestOf(input);
+  await assertNotTaken(deps, id, name, inputDigest);
+  await publishInput(deps, {
+    subject: subjects.start(id),
+    saga: id,
+    body: { name, ...(version === undefined ? {} : { version }), input },
+    msgId: `${id}:start:${inputDigest}`,
+  });
+}
+
+async function assertNotTaken(
+  deps: ClientDeps,
+  id: SagaId,
+  name: string,
+  inputDigest: string,
+): Promise<void> {
+  const start = await patiently(deps.clock, () => readStart(deps.ports, id));
+  if (start === undefined) return;
+  if (start.definition.name === name && digestOf(start.input) === inputDigest) return;
+  const what = start.definition.name === name ? "with another input" : `as ${start.definition.name}`;
+  throw new MeshError("SAGA_ID_TAKEN", `saga ${id} exists and was started ${what}`);
+}
+
+/** What a saga was started with, or undefined if it has no ledger. Reads the first turn only. */
+async function readStart(
+  ports: Pick<Ports, "ledger" | "blobs">,
+  id: SagaId,
+): Promise<EventOf<"start"> | undefined> {
+  if ((await ports.ledger.last(id)) === undefined) return undefined;
+  const own = new AbortController();
+  const messages = ports.ledger.follow({ saga: id, signal: own.signal })[Symbol.asyncIterator]();
+  try {
+    const first = await messages.next();
+    if (first.done === true) throw new MeshError("UNAVAILABLE", `the first turn of ${id} could not be read`);
+    const event = (await decodeTurn(ports.blobs, first.value)).steps[0]?.event;
+    if (event?.type === "start") return event;
+    throw new MeshError("LEDGER_BROKEN", `the ledger of ${id} does not begin with a start`);
+  } finally {
+    own.abort();
+    await messages.return?.();
+  }
+}
+
+/** Stores a signal; `id` is what repeats are recognised by. */
+export function sendSignal(
+  deps: ClientDeps,
+  saga: SagaId,
+  name: string,
+  data: Json,
+  id?: string,
+): Promise<void> {
+  const own = id ?? `${deps.from}-${deps.chance.nonce()}`;
+  return publishInput(deps, {
+    subject: subjects.signal(saga, name),
+    saga,
+    body: data,
+    id: own,
+    msgId: `${saga}:signal:${own}`,
+  });
+}
+
+/**
+ * Stores the result of an attempt: of a deferred call, or of an effect in doubt. The same result stored twice
+ * counts once; one for an intent that is settled changes nothing.
+ */
+export function settleIntent(
+  deps: ClientDeps,
+  { saga, intent, attempt }: { saga: SagaId; intent: IntentId; attempt: number },
+  result: { succeeded: unknown } | { failed: string },
+): Promise<void> {
+  const said =
+    "succeeded" in result
+      ? { outcome: "succeeded", output: toJson(result.succeeded) }
+      : { outcome: "failed", code: "TOOL_FAILED", reason: result.failed, retry: false };
+  const body = { attempt, by: deps.from, ...said };
+  return publishInput(deps, {
+    subject: subjects.result(saga, intent),
+    saga,
+    body,
+    msgId: `${saga}:result:${intent}:${attempt}:${said.outcome}:${digestOf(body).slice(0, 16)}`,
+  });
+}
+
+/** A result counts for its own attempt, and a token names none: the intent's present one, from the ledger. */
+async function attemptOf(ports: Ports, saga: SagaId, intent: IntentId): Promise<number> {
+  const view = await readView(ports, saga);
+  const viewed = view.intents.find((one) => one.intent.id === intent);
+  if (viewed === undefined) throw new MeshError("INTENT_UNKNOWN", `${saga} has no intent ${intent}`);
+  return viewed.attempt;
+}
+
+/** Stores a vote on a task; `id` is what repeats are recognised by. */
+export function sendVote(
+  deps: ClientDeps,
+  task: { saga: SagaId; intent: IntentId },
+  vote: {
+    vote: "approve" | "deny" | "answer";
+    answer?: unknown;
+    reason?: string | undefined;
+    by?: string | undefined;
+  },
+): Promise<void> {
+  const { saga, intent } = task;
+  const id = `${deps.from}-${deps.chance.nonce()}`;
+  const { answer, reason, by = deps.from } = vote;
+  const body = {
+    vote: vote.vote,
+    by,
+    ...(reason === undefined ? {} : { reason }),
+    ...(answer === undefined ? {} : { answer: toJson(answer) }),
+  };
+  return publishInput(deps, {
+    subject: subjects.task(saga, intent),
+    saga,
+    body,
+    id,
+    msgId: `${saga}:task:${intent}:${id}`,
+  });
+}
+
+/**
+ * A saga's turns in order, to the end or the signal. What the ledger holds when this begins is given whole: an
+ * end may be followed by corrections, and by another end.
+ */
+export async function* followTurns(ports: Ports, saga: SagaId, signal?: AbortSignal): AsyncGenerator<Turn> {
+  const own = new AbortController();
+  const following = signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
+  const headSeq = (await ports.ledger.last(saga))?.seq ?? 0;
+  let ended = false;
+  try {
+    for await (const message of ports.ledger.follow({ saga, signal: following })) {
+      const turn = await decodeTurn(ports.blobs, message);
+      yield turn;
+      ended ||= endIn(turn) !== undefined;
+      if (ended && message.seq >= headSeq) return;
+    }
+  } finally {
+    own.abort();
+  }
+}
+
+/** The end that a turn records, if any. */
+export const endIn = (turn: Turn): IntentOf<"end"> | undefined =>
+  turn.steps.flatMap((step) => step.intents).find((intent) => intent.kind === "end");
+
+async function endOf(deps: ClientDeps, saga: SagaId, signal?: AbortSignal): Promise<IntentOf<"end">> {
+  let end: IntentOf<"end"> | undefined;
+  for await (const turn of followTurns(deps.ports, saga, signal)) end = endIn(turn) ?? end;
+  if (end !== undefined) return end;
+  signal?.throwIfAborted();
+  throw new MeshError("UNAVAILABLE", `the ledger of ${saga} could not be followed to its end`);
+}
+
+function readEnd<O>(end: IntentOf<"end">): SagaEnd<O> {
+  if (end.status === "completed") return { status: "completed", output: end.output as O, standing: [] }; // Checked by the fold.
+  const { status, reason = "", code, standing } = end;
+  return { status, reason, standing, ...(code === undefined ? {} : { code }) };
+}
+
+/** One live lane of a saga, decoded. */
+export async function* followLane(
+  ports: Ports,
+  saga: SagaId,
+  lane: string,
+  signal: AbortSignal,
+): AsyncGenerator<Json> {
+  for await (const message of ports.live.follow(saga, signal))
+    if (message.lane === lane) yield JSON.parse(Buffer.from(message.data).toString()) as Json;
+}

@@ -1,0 +1,102 @@
+/**
+ * Registry: what hosts have said they serve, and the checks a client makes by it before it sends anything.
+ *
+ * R1 The registry forgets nothing, so a name in it was served once. What is not in it was never served.
+ * R2 A check here spares a person a dead letter; the host's own check is the one that counts. Where a schema
+ *    cannot be read here, the host decides alone.
+ */
+import { z } from "zod";
+import { DefinitionDocument, ToolDocument } from "../../protocol/documents.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
+import type { Json } from "../../protocol/json.ts";
+import type { RegistryPort } from "../ports.ts";
+
+export interface Registered {
+  readonly definitions: readonly DefinitionDocument[];
+  readonly tools: readonly ToolDocument[];
+}
+
+/** Everything registered, oldest first. Entries of another form are passed over. */
+export async function readRegistry(registry: RegistryPort): Promise<Registered> {
+  const definitions: DefinitionDocument[] = [];
+  const tools: ToolDocument[] = [];
+  for (const { key, data } of await registry.list()) {
+    const value = parse(data);
+    const definition = key.startsWith("saga.") ? DefinitionDocument.safeParse(value) : undefined;
+    const tool = key.startsWith("tool.") ? ToolDocument.safeParse(value) : undefined;
+    if (definition?.success === true) definitions.push(definition.data);
+    if (tool?.success === true) tools.push(tool.data);
+  }
+  return { definitions, tools };
+}
+
+function parse(data: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(data).toString());
+  } catch {
+    return undefined; // Not ours.
+  }
+}
+
+/** Whether a tool is known to have no effect. */
+export const readsOnly = ({ tools }: Registered): ((tool: string) => boolean) => {
+  const reads = new Set(tools.filter((tool) => tool.effect === "read").map((tool) => tool.name));
+  return (tool) => reads.has(tool);
+};
+
+/**
+ * Throws AGENT_UNKNOWN unless a definition of this name was served, and INPUT_INVALID unless the input fits
+ * the newest version. A version that was changed without a new number has several schemas; one must fit.
+ */
+export function checkStart({ definitions }: Registered, name: string, input: Json): void {
+  const named = definitions.filter((one) => one.name === name);
+  if (named.length === 0) throw unknownAgent(definitions, name);
+  const version = Math.max(...named.map((one) => one.version));
+  const faults = named.filter((one) => one.version === version).map((one) => faultOf(one.input, input));
+  const [fault] = faults.reverse();
+  if (fault !== undefined && faults.every((one) => one !== undefined))
+    throw new MeshError("INPUT_INVALID", `the input of ${name}: ${fault}`);
+}
+
+function unknownAgent(definitions: readonly DefinitionDocument[], name: string): MeshError {
+  const names = [...new Set(definitions.map((one) => one.name))].sort();
+  const known =
+    names.length === 0 ? "no host has served anything here yet" : `served here: ${names.join(", ")}`;
+  return new MeshError("AGENT_UNKNOWN", `nothing is named "${name}"; ${known}`);
+}
+
+/** Throws SIGNAL_UNKNOWN, or INPUT_INVALID; passes what the registry cannot judge. */
+export function checkSignal({ definitions }: Registered, ref: DefinitionRef, name: string, data: Json): void {
+  if (name === "cancel") return;
+  const definition = definitions.find((one) => one.name === ref.name && one.hash === ref.hash);
+  if (definition === undefined) return;
+  const schema = definition.signals[name];
+  if (schema === undefined) {
+    const names = ["cancel", ...Object.keys(definition.signals)].join(", ");
+    throw new MeshError("SIGNAL_UNKNOWN", `${ref.name} declares no signal "${name}"; it takes ${names}`);
+  }
+  const fault = faultOf(schema, data);
+  if (fault === undefined || fitsAsText(schema, data)) return;
+  throw new MeshError("INPUT_INVALID", `signal "${name}": ${fault}`);
+}
+
+/** A plain text also fits a schema of one text member: that is how a host takes it. */
+function fitsAsText(schema: Json, data: Json): boolean {
+  if (typeof data !== "string" || typeof schema !== "object" || schema === null || Array.isArray(schema))
+    return false;
+  const [key, ...more] = Object.keys((schema["properties"] ?? {}) as object);
+  return key !== undefined && more.length === 0 && faultOf(schema, { [key]: data }) === undefined;
+}
+
+/** Why a value does not fit a JSON Schema, or undefined (R2). */
+export function faultOf(schema: Json, value: Json): string | undefined {
+  let parser: z.ZodType;
+  try {
+    parser = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch {
+    return undefined; // R2
+  }
+  const parsed = parser.safeParse(value);
+  return parsed.success ? undefined : z.prettifyError(parsed.error);
+}

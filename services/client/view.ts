@@ -1,0 +1,443 @@
+/**
+ * View: what a ledger says of itself, and what a fold adds to it.
+ *
+ * Without its definition a ledger tells every intent, every recorded outcome and the end. What it does not
+ * tell is an intent that was closed because nobody waited for it any more: a read, a timer, a task or a model
+ * call whose actor stopped leaves no event. So:
+ *
+ * V1 After the end nothing that was decided before it is open.
+ * V2 Before the end an intent without an outcome shows as open unless a later record proves that it is over:
+ *    a decision replaced by the next one, a cancellation, a compensation of it, a timer long past its date.
+ * V3 With the folded state (`state`), what is open, what stands and what was spent is what the fold says.
+ *
+ * A success whose output did not fit its schema shows as the success that was reported; only the fold knows.
+ */
+import type { SagaState } from "../../actors/state.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { DefinitionRef, Event, EventOf, ParentRef } from "../../protocol/event.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { Intent, IntentKind, IntentOf } from "../../protocol/intent.ts";
+import type { Json } from "../../protocol/json.ts";
+import { ModelReply } from "../../protocol/model.ts";
+import type { Outcome, Result, Usage } from "../../protocol/result.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import { emptyHead, readTurns, type StoredTurn } from "../ledger-reader.ts";
+import type { Ports } from "../ports.ts";
+
+export type ViewedIntent = Exclude<Intent, { kind: "retry" }>;
+
+export interface IntentView {
+  readonly intent: ViewedIntent;
+  /** The input, found in the model's reply where the intent only names the call. */
+  readonly input: Json | undefined;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly deferred: boolean;
+  /** Undefined while it is open. */
+  readonly outcome: Outcome | "superseded" | undefined;
+  readonly output: Json | undefined;
+  readonly reason: string | undefined;
+  readonly settledTurn: number | undefined;
+  readonly by: string | undefined;
+}
+
+/** An effect that succeeded, or is in doubt, and was not undone. */
+export interface EffectView {
+  readonly intent: IntentId;
+  readonly tool: string;
+  readonly key: string;
+  readonly outcome: "succeeded" | "in_doubt";
+}
+
+export interface SagaView {
+  readonly saga: SagaId;
+  readonly definition: DefinitionRef;
+  readonly parent: ParentRef | undefined;
+  readonly input: Json;
+  readonly status: "running" | "completed" | "failed" | "cancelled";
+  readonly phase: SagaState["phase"]["kind"];
+  readonly end: IntentOf<"end"> | undefined;
+  readonly turns: number;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly intents: readonly IntentView[];
+  readonly open: readonly IntentView[];
+  readonly effects: readonly EffectView[];
+  readonly spent: {
+    readonly steps: number;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly usd: number;
+  };
+  readonly hosts: readonly string[];
+}
+
+export interface ViewOptions {
+  /** What the turns fold to (V3). */
+  readonly state?: SagaState | undefined;
+  /** Tools known to have no effect: they neither stand nor outlive a cancellation. */
+  readonly isRead?: (tool: string) => boolean;
+}
+
+/** Reads a saga's whole ledger. Throws SAGA_UNKNOWN, or LEDGER_BROKEN with the turn. */
+export async function readLedger(
+  ports: Pick<Ports, "ledger" | "blobs">,
+  saga: SagaId,
+): Promise<StoredTurn[]> {
+  const last = await ports.ledger.last(saga);
+  if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  return readTurns(ports, saga, emptyHead, last.seq);
+}
+
+export const readView = async (
+  ports: Pick<Ports, "ledger" | "blobs">,
+  saga: SagaId,
+  options?: ViewOptions,
+): Promise<SagaView> =>
+  viewOf(
+    (await readLedger(ports, saga)).map(({ turn }) => turn),
+    options,
+  );
+
+type Editable = { -readonly [K in keyof IntentView]: IntentView[K] };
+
+interface Viewing {
+  readonly intents: Map<IntentId, Editable>;
+  /** Inputs of calls by `<decision's number>.<position>`. */
+  readonly calls: Map<string, Json>;
+  /** Numbers of an agent's decisions: a superseded one keeps its own. */
+  readonly decisions: Map<IntentId, number>;
+  readonly approvals: Map<IntentId, Set<string>>;
+  readonly isRead: (tool: string) => boolean;
+  readonly spent: { steps: number; inputTokens: number; outputTokens: number; usd: number };
+  end: { readonly intent: IntentOf<"end">; readonly turn: number } | undefined;
+}
+
+/** The view of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */
+export function viewOf(turns: readonly Turn[], { state, isRead = () => false }: ViewOptions = {}): SagaView {
+  const [first] = turns;
+  const start = first?.steps[0]?.event;
+  if (first === undefined || start?.type !== "start")
+    throw new MeshError("LEDGER_BROKEN", "a ledger begins with a start");
+  const v: Viewing = {
+    intents: new Map(),
+    calls: new Map(),
+    decisions: new Map(),
+    approvals: new Map(),
+    isRead,
+    spent: { steps: 0, inputTokens: 0, outputTokens: 0, usd: 0 },
+    end: undefined,
+  };
+  for (const turn of turns)
+    for (const step of turn.steps) {
+      takeEvent(v, step.event, turn.turn);
+      for (const intent of step.intents) takeIntent(v, intent, turn.turn);
+    }
+  const last = turns.at(-1) ?? first;
+  if (state === undefined) closeByEvidence(v, last.at);
+  else closeByState(v, state);
+  const open = [...v.intents.values()].filter((viewed) => isOpen(viewed));
+  return {
+    saga: first.saga,
+    definition: start.definition,
+    parent: start.parent,
+    input: start.input,
+    status: v.end?.intent.status ?? "running",
+    phase: state?.phase.kind ?? phaseOf(v, open),
+    end: v.end?.intent,
+    turns: turns.length,
+    startedAt: first.at,
+    updatedAt: last.at,
+    intents: [...v.intents.values()],
+    open,
+    effects: state === undefined ? effectsOf(v) : effectsOfState(state),
+    spent: state?.spent ?? v.spent,
+    hosts: [...new Set(turns.map((turn) => turn.host))],
+  };
+}
+
+const isOpen = ({ intent, outcome }: IntentView): boolean => outcome === undefined && intent.kind !== "end";
+
+function phaseOf(v: Viewing, open: readonly IntentView[]): SagaView["phase"] {
+  const undoing = open.some(
+    ({ intent }) =>
+      (intent.kind === "tool" && intent.undoes !== undefined) ||
+      (intent.kind === "task" && intent.about === "stuck"),
+  );
+  if (undoing) return "undoing";
+  return v.end === undefined ? "running" : "ended";
+}
+
+function takeEvent(v: Viewing, event: Event, turn: number): void {
+  switch (event.type) {
+    case "signal":
+      if (event.name === "cancel" && v.end === undefined) cancelWhatIsOver(v, turn);
+      return;
+    case "result":
+      return takeResult(v, event, turn);
+    case "deferred": {
+      const viewed = v.intents.get(event.intent);
+      if (viewed !== undefined) viewed.deferred = true;
+      return;
+    }
+    case "timer": {
+      const viewed = v.intents.get(event.intent);
+      if (viewed !== undefined) settleByTimer(viewed, turn);
+      return;
+    }
+    case "task":
+      return takeVote(v, event, turn);
+    case "start":
+    case "adopted":
+      return;
+  }
+}
+
+/** What a cancellation ends at once; an effect in flight ends by its own result. */
+function cancelWhatIsOver(v: Viewing, turn: number): void {
+  for (const viewed of v.intents.values()) {
+    const { intent } = viewed;
+    const over =
+      intent.kind === "model" ||
+      intent.kind === "timer" ||
+      (intent.kind === "task" && intent.about !== "stuck") ||
+      (intent.kind === "tool" && intent.undoes === undefined && v.isRead(intent.name));
+    if (over && viewed.outcome === undefined) close(viewed, "cancelled", turn, "the saga was cancelled");
+  }
+}
+
+function takeResult(v: Viewing, { intent: id, by, result }: EventOf<"result">, turn: number): void {
+  const viewed = v.intents.get(id);
+  if (viewed === undefined) return;
+  if (viewed.intent.kind === "model") charge(v, usageOf(result));
+  if (viewed.intent.kind === "model" && viewed.outcome !== undefined) return; // Only its cost came in late.
+  const { outcome } = result;
+  closeTasksAbout(v, viewed.intent, outcome, turn);
+  Object.assign(viewed, {
+    outcome,
+    settledTurn: turn,
+    by,
+    output: outcome === "succeeded" ? result.output : undefined,
+    reason: outcome === "succeeded" ? undefined : result.reason,
+  });
+  if (viewed.intent.kind === "model" && outcome === "succeeded") rememberCalls(v, id, result.output);
+}
+
+/** Call ids are `<decision>.<position>`, the decision counted over all that were asked for. */
+function rememberCalls(v: Viewing, id: IntentId, output: Json): void {
+  const step = v.decisions.get(id);
+  const reply = ModelReply.safeParse(output);
+  if (step === undefined || !reply.success) return;
+  for (const [k, call] of reply.data.calls.entries()) v.calls.set(`${step}.${k}`, call.input);
+}
+
+/** A late result spares the human who was asked: about a doubt, or about an undoing that got stuck. */
+function closeTasksAbout(v: Viewing, { id, ...intent }: ViewedIntent, outcome: Outcome, turn: number): void {
+  const undone = intent.kind === "tool" && outcome === "succeeded" ? intent.undoes : undefined;
+  const isDefinite = outcome === "succeeded" || outcome === "failed";
+  for (const viewed of v.intents.values()) {
+    if (viewed.intent.kind !== "task" || viewed.outcome !== undefined) continue;
+    const { about, of } = viewed.intent;
+    if (about === "doubt" && of === id && isDefinite)
+      close(viewed, "cancelled", turn, "the doubt was settled");
+    if (about === "stuck" && of !== undefined && of === undone)
+      close(viewed, "cancelled", turn, "it was undone after all");
+  }
+}
+
+function settleByTimer(viewed: Editable, turn: number): void {
+  if (viewed.outcome !== undefined) return;
+  const { intent } = viewed;
+  if (intent.kind !== "task") {
+    if (viewed.deferred) close(viewed, "failed", turn, "the outside did not answer in time");
+    else close(viewed, "succeeded", turn);
+    return;
+  }
+  const holds =
+    intent.about === "approval"
+      ? intent.otherwise === "approve"
+      : intent.about === "question" && intent.otherwise !== undefined;
+  if (holds) close(viewed, "succeeded", turn, "nobody spoke in time; the default holds");
+  else
+    close(
+      viewed,
+      intent.about === "approval" || intent.about === "stuck" ? "denied" : "failed",
+      turn,
+      "nobody spoke in time",
+    );
+}
+
+/** A vote settles its task, except an approval that more people must give. */
+function takeVote(v: Viewing, { intent: id, vote }: EventOf<"task">, turn: number): void {
+  const viewed = v.intents.get(id);
+  if (viewed?.intent.kind !== "task" || viewed.outcome !== undefined) return;
+  const { about, quorum = 1, of } = viewed.intent;
+  viewed.by = vote.by;
+  if (vote.vote === "deny") return close(viewed, "denied", turn, vote.reason);
+  if (about === "approval") {
+    const approvals = (v.approvals.get(id) ?? new Set()).add(vote.by);
+    v.approvals.set(id, approvals);
+    if (approvals.size < quorum) return;
+  }
+  close(viewed, "succeeded", turn);
+  viewed.output = vote.answer;
+  const doubted = about === "doubt" && of !== undefined ? v.intents.get(of) : undefined;
+  if (doubted?.outcome === "in_doubt") settleByAnswer(doubted, vote.answer, vote.by, turn);
+}
+
+/** What a human found out about an effect in doubt. */
+function settleByAnswer(doubted: Editable, answer: Json | undefined, by: string, turn: number): void {
+  const said = answer as { outcome?: unknown; output?: Json } | null | undefined;
+  if (said?.outcome === "happened")
+    Object.assign(doubted, {
+      outcome: "succeeded",
+      output: said.output,
+      reason: undefined,
+      settledTurn: turn,
+      by,
+    });
+  if (said?.outcome === "did_not_happen")
+    Object.assign(doubted, {
+      outcome: "failed",
+      reason: "a human found that it did not happen",
+      settledTurn: turn,
+      by,
+    });
+}
+
+function takeIntent(v: Viewing, intent: Intent, turn: number): void {
+  if (intent.kind === "retry") {
+    const viewed = v.intents.get(intent.id);
+    const { attempt } = intent;
+    if (viewed !== undefined)
+      Object.assign(viewed, {
+        attempt,
+        deferred: false,
+        outcome: undefined,
+        reason: undefined,
+        settledTurn: undefined,
+        by: undefined,
+      });
+    return;
+  }
+  if (intent.kind === "end") v.end = { intent, turn };
+  if (intent.kind === "model") {
+    v.spent.steps += 1;
+    if (intent.input === undefined) {
+      supersede(v, turn);
+      v.decisions.set(intent.id, v.decisions.size + 1);
+    }
+  }
+  if (intent.kind === "tool" && intent.undoes !== undefined) releaseUndone(v, intent.undoes, turn);
+  const call = "call" in intent ? intent.call : undefined;
+  const denied = intent.kind === "denied";
+  v.intents.set(intent.id, {
+    intent,
+    input: call === undefined ? ("input" in intent ? intent.input : undefined) : v.calls.get(call),
+    turn,
+    attempt: 1,
+    deferred: false,
+    outcome: denied ? "denied" : undefined,
+    output: undefined,
+    reason: denied ? intent.reason : undefined,
+    settledTurn: denied ? turn : undefined,
+    by: undefined,
+  });
+}
+
+/** An agent has one decision at a time: the next one replaces what is still in flight. */
+function supersede(v: Viewing, turn: number): void {
+  for (const id of v.decisions.keys()) {
+    const viewed = v.intents.get(id);
+    if (viewed?.outcome === undefined && viewed !== undefined) close(viewed, "superseded", turn);
+  }
+}
+
+/** A deferred call that is compensated before its answer came counts as in doubt. */
+function releaseUndone(v: Viewing, undone: IntentId, turn: number): void {
+  const viewed = v.intents.get(undone);
+  if (viewed?.outcome === undefined && viewed !== undefined)
+    close(viewed, "in_doubt", turn, "it was undone before the outside answered");
+}
+
+function close(
+  viewed: Editable,
+  outcome: NonNullable<IntentView["outcome"]>,
+  turn: number,
+  reason?: string,
+): void {
+  Object.assign(viewed, { outcome, settledTurn: turn, reason });
+}
+
+/** A timer that was due this long before the last turn and did not fire was disarmed. */
+const timerLateMs = 60_000;
+
+/** V1, V2. */
+function closeByEvidence(v: Viewing, updatedAt: number): void {
+  for (const viewed of v.intents.values()) {
+    if (!isOpen(viewed)) continue;
+    const { intent } = viewed;
+    if (v.end !== undefined && viewed.turn <= v.end.turn)
+      close(viewed, silentOutcome(intent.kind), v.end.turn, "the saga ended");
+    else if (intent.kind === "timer" && intent.dueAt + timerLateMs < updatedAt)
+      close(viewed, "cancelled", viewed.turn, "nobody waited for it");
+  }
+}
+
+/** V3. */
+function closeByState(v: Viewing, state: SagaState): void {
+  for (const viewed of v.intents.values()) {
+    const open = state.open[viewed.intent.id];
+    if (open !== undefined)
+      Object.assign(viewed, { outcome: undefined, attempt: open.attempt, input: viewed.input ?? open.input });
+    else if (isOpen(viewed))
+      close(viewed, silentOutcome(viewed.intent.kind), state.turn, "nobody waited for it");
+    if (state.doubts[viewed.intent.id]?.outcome === "in_doubt" && viewed.outcome === "cancelled")
+      viewed.outcome = "in_doubt";
+  }
+}
+
+/** A publish that the end outlived did happen; everything else that ends in silence was called off. */
+const silentOutcome = (kind: IntentKind): "succeeded" | "cancelled" =>
+  kind === "signal" ? "succeeded" : "cancelled";
+
+function effectsOf(v: Viewing): EffectView[] {
+  const undone = new Set<IntentId>();
+  for (const { intent, outcome } of v.intents.values()) {
+    if (intent.kind === "tool" && intent.undoes !== undefined && outcome === "succeeded")
+      undone.add(intent.undoes);
+    if (
+      intent.kind === "task" &&
+      intent.about === "stuck" &&
+      intent.of !== undefined &&
+      outcome === "succeeded"
+    )
+      undone.add(intent.of);
+  }
+  return [...v.intents.values()].flatMap(({ intent, outcome }) =>
+    intent.kind === "tool" &&
+    intent.undoes === undefined &&
+    (outcome === "succeeded" || outcome === "in_doubt") &&
+    !v.isRead(intent.name) &&
+    !undone.has(intent.id)
+      ? [{ intent: intent.id, tool: intent.name, key: intent.key, outcome }]
+      : [],
+  );
+}
+
+const effectsOfState = (state: SagaState): EffectView[] =>
+  state.effects.map(({ intent, tool, key, outcome }) => ({ intent, tool, key, outcome }));
+
+function usageOf(result: Result): Usage | undefined {
+  if (result.outcome === "failed" || result.outcome === "cancelled") return result.usage;
+  if (result.outcome !== "succeeded") return undefined;
+  const reply = ModelReply.safeParse(result.output);
+  return reply.success ? reply.data.usage : undefined;
+}
+
+function charge({ spent }: Viewing, usage: Usage | undefined): void {
+  if (usage === undefined) return;
+  spent.inputTokens += usage.inputTokens + (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
+  spent.outputTokens += usage.outputTokens;
+  spent.usd += usage.usd ?? 0;
+}

@@ -1,0 +1,41 @@
+/**
+ * What an application imports: defining, connecting, and the adapters it wires itself.
+ */
+export {
+  type Callable,
+  compensation,
+  modelCall,
+  question,
+  reasonOf,
+  type SignalEvents,
+  toActors,
+} from "../actors/callable.ts";
+export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/define.ts";
+export type { Budget, Saga, Signals } from "../actors/definition.ts";
+export { atMost, type Policy } from "../actors/policy.ts";
+export {
+  type Approval,
+  defineTool,
+  type Effected,
+  type Implementation,
+  implement,
+  NotPerformed,
+  type PerformContext,
+  type Probe,
+  type Tool,
+} from "../actors/tool.ts";
+export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
+export {
+  type ModelAnswer,
+  type ModelContext,
+  ModelFailure,
+  type ModelPort,
+  type ModelRequest,
+  type Message,
+  type Part,
+} from "../protocol/model.ts";
+export { type App, type AppConfig, defineApp } from "./app.ts";
+export type { Handle, Mesh, SagaEnd } from "./client/mesh.ts";
+export type { OpenTask } from "./client/tasks.ts";
+export { anthropicModel } from "./models/anthropic.ts";
+export { connect, type ConnectOptions } from "./runtime/connect.ts";

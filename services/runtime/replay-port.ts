@@ -1,0 +1,44 @@
+/**
+ * Replay port: the model that a replay asks, by name.
+ */
+import { digestOfRequest } from "../../actors/conversation.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { ModelPort } from "../../protocol/model.ts";
+import type { App } from "../app.ts";
+import type { RecordedDecision } from "../client/replay.ts";
+import { anthropicModel } from "../models/anthropic.ts";
+import { recordedModel } from "../models/recorded.ts";
+import type { Config } from "./config.ts";
+
+/**
+ * `recorded` answers from the ledger; else a model of the application; else, by the provider's own name, one
+ * of the provider with the key from the environment. Throws MODEL_UNKNOWN.
+ */
+export function replayPort(
+  app: App,
+  model: string,
+  { anthropicApiKey }: Config,
+): (decision: RecordedDecision) => ModelPort {
+  if (model === "recorded") return fromLedger;
+  const own = app.models.get(model);
+  if (own !== undefined) return () => own;
+  if (!model.startsWith("claude-"))
+    throw new MeshError(
+      "MODEL_UNKNOWN",
+      `the application has no model "${model}"; it has ${[...app.models.keys(), "recorded"].join(", ")}`,
+    );
+  if (anthropicApiKey === undefined)
+    throw new MeshError("MODEL_UNKNOWN", `${model} needs ANTHROPIC_API_KEY`, {
+      remedy: "Set ANTHROPIC_API_KEY, or name a model of the application.",
+    });
+  const port = anthropicModel({ model, apiKey: anthropicApiKey });
+  return () => port;
+}
+
+/** One decision's own reply, to exactly its own request. */
+const fromLedger = ({ request, intent, reply }: RecordedDecision): ModelPort =>
+  recordedModel(
+    "recorded",
+    reply === undefined ? [] : [{ step: request.step, request: intent.request, reply }],
+    { digest: digestOfRequest },
+  );

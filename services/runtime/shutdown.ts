@@ -1,0 +1,37 @@
+/**
+ * Shutdown: SIGINT and SIGTERM as one abort signal.
+ *
+ * S1 The first signal asks for an end and starts the grace; the second, or the grace's end, exits at once.
+ */
+
+/** What is still to be done gets this long: in-flight effects settle, the rest is given back. */
+export const graceMs = 10_000;
+/** On top of the grace, for closing what stands behind: connection, embedded server. */
+const closingMs = 10_000;
+
+export interface Shutdown {
+  readonly signal: AbortSignal;
+  /** The exit code a shell expects after a signal, or undefined if none came. */
+  exitCode(): number | undefined;
+  /** Asks for an end without a deadline, for example because nobody reads the output any more. */
+  request(reason: string): void;
+}
+
+const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** Listens for the rest of the process's life. */
+export function listenForShutdown(): Shutdown {
+  const controller = new AbortController();
+  let code: number | undefined;
+  const request = (reason: string) => {
+    if (!controller.signal.aborted) controller.abort(new Error(reason));
+  };
+  for (const name of ["SIGINT", "SIGTERM"] as const)
+    process.on(name, () => {
+      if (code !== undefined) process.exit(exitCodes[name]); // S1
+      code = exitCodes[name];
+      setTimeout(() => process.exit(exitCodes[name]), graceMs + closingMs).unref(); // S1
+      request(name);
+    });
+  return { signal: controller.signal, exitCode: () => code, request };
+}

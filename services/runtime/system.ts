@@ -1,0 +1,48 @@
+/**
+ * System: the machine's own clock and chance, and the name of this process's incarnation.
+ */
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type { Chance, Clock } from "../ports.ts";
+
+/** Longest delay a timer of Node takes; longer ones fire at once. */
+const timeoutMsMax = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  // Every attempt of a tool begins a sleep and calls it off; node:timers/promises makes an error for each.
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted === true) return reject(signal.reason);
+      let rest = ms;
+      let timer: NodeJS.Timeout;
+      const abort = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const wake = () => {
+        if (rest > 0) return arm();
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      };
+      const arm = () => {
+        const part = Math.min(rest, timeoutMsMax);
+        rest -= part;
+        timer = setTimeout(wake, part);
+      };
+      arm();
+      signal?.addEventListener("abort", abort, { once: true });
+    }),
+};
+
+export const systemChance: Chance = {
+  random: () => Math.random(),
+  nonce: () => randomBytes(9).toString("base64url"),
+};
+
+/** `<role's initial>-<machine>-<pid>-<nonce>`: short, because it stands in every turn; new at each start, so a restarted process is somebody else. */
+export const newIncarnation = (role: string): string =>
+  `${role.charAt(0)}-${hostname()
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, "-")
+    .slice(0, 12)}-${process.pid}-${randomBytes(3).toString("hex")}`;

@@ -1,0 +1,6 @@
+/** The same desk with a clerk who ends in other words. */
+import { defineApp } from "sagamesh";
+import { clerk } from "./desk-clerk.ts";
+import { desk } from "./desk-contract.ts";
+
+export default defineApp({ agents: [desk], models: { clerk: clerk(() => "as you wish") } });

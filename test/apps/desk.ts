@@ -1,0 +1,6 @@
+/** The desk as it is served. */
+import { defineApp } from "sagamesh";
+import { clerk } from "./desk-clerk.ts";
+import { desk } from "./desk-contract.ts";
+
+export default defineApp({ agents: [desk], models: { clerk: clerk(({ step }) => `after ${step}`) } });

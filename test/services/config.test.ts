@@ -1,0 +1,85 @@
+/**
+ * Config and log of a process: what is read from where, and what is never shown.
+ */
+import { describe, expect, test } from "vitest";
+import { describeConfig, readConfig } from "../../services/runtime/config.ts";
+import { createLogger } from "../../services/runtime/logger.ts";
+
+describe("readConfig", () => {
+  test("a flag counts before the environment, the environment before the default", () => {
+    const env = { NATS_URL: "nats://env:4222", SAGAMESH_DATA: "/env" };
+    expect(readConfig({ server: "nats://flag:4222", data: "/flag" }, env)).toMatchObject({
+      servers: "nats://flag:4222",
+      serverDir: "/flag/server",
+    });
+    expect(readConfig({}, env)).toMatchObject({ servers: "nats://env:4222", serverDir: "/env/server" });
+    expect(readConfig({}, { HOME: "/home/ana" })).toMatchObject({
+      servers: undefined,
+      callbackBase: "sagamesh:",
+    });
+  });
+
+  test("an empty variable is as good as none", () => {
+    const config = readConfig(
+      {},
+      { NATS_URL: "", LOG_LEVEL: "", ANTHROPIC_API_KEY: "", SAGAMESH_CALLBACK_URL: "" },
+    );
+    expect(config).toMatchObject({ servers: undefined, logLevel: undefined, anthropicApiKey: undefined });
+  });
+
+  test("a callback URL ends where the token begins", () => {
+    const base = (url: string) => readConfig({}, { SAGAMESH_CALLBACK_URL: url }).callbackBase;
+    expect(base("https://example.org/cb")).toBe("https://example.org/cb/");
+    expect(base("https://example.org/cb/")).toBe("https://example.org/cb/");
+  });
+
+  test("several servers and bare host names are addresses", () => {
+    for (const server of ["a:4222,b:4222", "localhost", "tls://ana:pw@host:4222", "nats://[::1]:4222"])
+      expect(readConfig({ server }, {}).servers).toBe(server);
+  });
+
+  test("all faults are told in one error", () => {
+    const env = { NATS_URL: "http://x", LOG_LEVEL: "loud", SAGAMESH_CALLBACK_URL: "x" };
+    expect(() => readConfig({}, env)).toThrow(/NATS_URL.*SAGAMESH_CALLBACK_URL.*LOG_LEVEL/);
+  });
+
+  test("what is shown of it holds neither the key nor a password", () => {
+    const config = readConfig({ server: "nats://ana:hunter2@host:4222" }, { ANTHROPIC_API_KEY: "sk-secret" });
+    const shown = JSON.stringify(describeConfig(config));
+    expect(shown).not.toContain("hunter2");
+    expect(shown).not.toContain("sk-secret");
+    expect(shown).toContain("host:4222");
+  });
+});
+
+describe("createLogger", () => {
+  const logged = (fields: object): string => {
+    let written = "";
+    createLogger({ level: "info" }, { write: (line) => void (written += line) }).info(
+      fields,
+      "something happened",
+    );
+    return written;
+  };
+
+  test("secrets and payloads are redacted wherever they stand, ids are not", () => {
+    const line = logged({
+      sagaId: "s-1",
+      apiKey: "sk-secret",
+      request: { authorization: "Bearer x", input: { card: 4711 } },
+    });
+    expect(JSON.parse(line)).toMatchObject({
+      level: "info",
+      sagaId: "s-1",
+      msg: "something happened",
+      apiKey: "[redacted]",
+    });
+    for (const hidden of ["sk-secret", "Bearer", "4711"]) expect(line).not.toContain(hidden);
+  });
+
+  test("an error is logged with its code and its cause", () => {
+    const line = logged({ err: new Error("outer", { cause: new Error("inner") }) });
+    expect(line).toContain("outer");
+    expect(line).toContain("inner");
+  });
+});

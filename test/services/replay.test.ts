@@ -1,0 +1,158 @@
+/**
+ * Replay with another model: what it is given is exactly what was sent, however the ledger came about.
+ */
+import { describe, expect, test } from "vitest";
+import { digestOfRequest } from "../../actors/conversation.ts";
+import { setup } from "xstate";
+import { z } from "zod";
+import { modelCall, toActors } from "../../actors/callable.ts";
+import { defineSaga } from "../../actors/define.ts";
+import type { Saga } from "../../actors/definition.ts";
+import type { ReplayDocument } from "../../protocol/documents.ts";
+import type { ModelPort, ModelRequest } from "../../protocol/model.ts";
+import { defineApp } from "../../services/app.ts";
+import { recordedDecisions, replayDecisions } from "../../services/client/replay.ts";
+import { scriptedModel, type ScriptedAnswer } from "../../services/models/scripted.ts";
+import { readConfig } from "../../services/runtime/config.ts";
+import { replayPort } from "../../services/runtime/replay-port.ts";
+import { failed, given, replied, signalled, started, type Story, succeeded } from "../support/given.ts";
+import { agentOf, call, finish } from "../support/workbench.ts";
+
+const agent = agentOf();
+const story = given(
+  agent,
+  started({ of: "x" }),
+  // Superseded at once, and again within one turn: those decisions were never answered.
+  [signalled("note", { text: "a" }, { id: "a" }), signalled("note", { text: "b" }, { id: "b" })],
+  replied({ calls: [call("hold"), call("look")] }),
+  [succeeded("look", { n: 1 }), succeeded("hold", { id: "1" })],
+  failed("model", { code: "MODEL_FAILED", reason: "busy", retry: true }),
+  replied({ text: "It is done.", ...finish }),
+);
+/** The model that decided, as a script. */
+const script = ({ messages }: ModelRequest): ScriptedAnswer =>
+  messages.some((message) => message.role === "assistant")
+    ? { text: "Done, then.", ...finish }
+    : { calls: [call("hold"), call("look")] };
+
+const replay = (of: { saga: Saga; story: Story }, port: ModelPort): Promise<ReplayDocument> =>
+  replayDecisions(defineApp({ agents: [of.saga] }), of.story.turns, {
+    model: port.name,
+    port: () => port,
+    signal: new AbortController().signal,
+    progress: () => undefined,
+  });
+
+describe("recordedDecisions", () => {
+  test("each request is rebuilt to the digest that was recorded before the call", () => {
+    const decisions = recordedDecisions(agent.definition, story.turns);
+    expect(decisions).toHaveLength(4);
+    for (const { request, intent } of decisions) expect(digestOfRequest(request)).toBe(intent.request);
+    expect(decisions.map(({ step, request }) => [step, request.step])).toEqual(
+      [1, 2, 3, 4].map((step) => [step, step]),
+    );
+  });
+
+  test("a decision whose first attempts failed has the reply of the last", () => {
+    expect(recordedDecisions(agent.definition, story.turns).at(-1)?.reply?.text).toBe("It is done.");
+  });
+
+  test("a machine's single model calls are told apart by what they were asked", () => {
+    const machine = setup({
+      actors: toActors({
+        first: modelCall({ model: "m", instructions: "One." }),
+        second: modelCall({ model: "m", instructions: "Two." }),
+      }),
+    }).createMachine({
+      id: "asking",
+      initial: "one",
+      states: {
+        one: { invoke: { id: "one", src: "first", input: { prompt: "1?" }, onDone: "two" } },
+        two: { invoke: { id: "two", src: "second", input: { prompt: "2?" }, onDone: "done" } },
+        done: { type: "final" },
+      },
+    });
+    const saga = defineSaga({
+      name: "asking",
+      version: 1,
+      input: z.json(),
+      output: z.json(),
+      signals: {},
+      machine,
+    });
+    const asked = given(saga, started({}), replied({ text: "one" }));
+    expect(
+      recordedDecisions(saga.definition, asked.turns).map(({ request }) => request.instructions),
+    ).toEqual(["One.", "Two."]);
+  });
+});
+
+describe("replayDecisions", () => {
+  test("the model that decided, asked anew, diverges nowhere", async () => {
+    const document = await replay({ saga: agent, story }, scriptedModel("same", script));
+    expect(document).toMatchObject({ same: 2, different: 0, failed: 0, skipped: 2 });
+    expect(document.firstDivergence).toBeUndefined();
+  });
+
+  test("the ledger's own replies diverge nowhere", async () => {
+    const app = defineApp({ agents: [agent] });
+    const options = {
+      model: "recorded",
+      port: replayPort(app, "recorded", readConfig({}, {})),
+      signal: new AbortController().signal,
+      progress: () => undefined,
+    };
+    expect(await replayDecisions(app, story.turns, options)).toMatchObject({
+      same: 2,
+      different: 0,
+      failed: 0,
+    });
+  });
+
+  test("a model that changes its first answer is told apart there, and compared along the record after it", async () => {
+    const other = scriptedModel("other", (request) =>
+      request.step === 3 ? { calls: [call("hold", { of: "y" }), call("look")] } : script(request),
+    );
+    const document = await replay({ saga: agent, story }, other);
+    expect(document.decisions.map(({ verdict }) => verdict)).toEqual([
+      "skipped",
+      "skipped",
+      "different",
+      "same",
+    ]);
+    expect(document.decisions[2]?.what).toEqual(["another input for hold (call 0)"]);
+    expect(document.firstDivergence).toBe(document.decisions[2]?.intent);
+  });
+
+  test("other calls are named, a failing model is a verdict of its own", async () => {
+    const broken = scriptedModel("broken", (request) => {
+      if (request.step === 4) throw new Error("no idea");
+      return { calls: [call("send")] };
+    });
+    const { decisions } = await replay({ saga: agent, story }, broken);
+    expect(decisions[2]).toMatchObject({ verdict: "different", what: ["calls send instead of hold, look"] });
+    expect(decisions[3]).toMatchObject({ verdict: "failed", what: [expect.stringContaining("no idea")] });
+  });
+
+  test("what the other model is given is what was sent, time and all", async () => {
+    const given: ModelRequest[] = [];
+    await replay(
+      { saga: agent, story },
+      { name: "spy", decide: async (request) => (given.push(request), { model: "spy", calls: [] }) },
+    );
+    expect(given.map(({ now }) => now)).toEqual([story.turns[1]?.at, story.turns[3]?.at]);
+  });
+
+  test("a ledger whose recorded digest fits no request is not asked about", async () => {
+    const forged = story.turns.map((turn, index) =>
+      index === 0
+        ? (JSON.parse(
+            JSON.stringify(turn).replace(/"request":"\w{8}/, '"request":"00000000'),
+          ) as (typeof story.turns)[number])
+        : turn,
+    );
+    await expect(
+      replay({ saga: agent, story: { ...story, turns: forged } }, scriptedModel("same", script)),
+    ).rejects.toThrow(/FOLD_DIVERGED/);
+  });
+});
