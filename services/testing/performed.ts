@@ -1,0 +1,99 @@
+/**
+ * What the bodies of an application's tools did, as a test asks for it.
+ *
+ * E1 Virtual time stands still while a body runs, so that one that reads a file takes no time; but not for ever:
+ *    after a while it goes on, and a body that hangs meets its timeout.
+ */
+import { type AnyBody, implement, type PerformContext } from "../../actors/tool.ts";
+import type { Effect } from "../../protocol/tool.ts";
+import { type App, defineApp } from "../app.ts";
+import type { VirtualClock } from "../memory/clock.ts";
+import type { ModelPort } from "../../protocol/model.ts";
+
+/** One call of a tool's body. */
+export interface PerformedCall {
+  readonly tool: string;
+  readonly effect: Effect;
+  readonly saga: string;
+  /** The same for every attempt, restart and takeover of one intent. */
+  readonly key: string;
+  readonly attempt: number;
+  readonly input: unknown;
+  /** Milliseconds since the epoch, virtual. */
+  readonly at: number;
+  /** How the body ended; `unfinished` if its process died before, or it still runs. */
+  readonly ended: "returned" | "threw" | "unfinished";
+  /** What it returned, or threw. */
+  readonly value?: unknown;
+}
+
+/** Real time that a body or a model may take before virtual time goes on without it, milliseconds. */
+const holdMs = 250;
+
+/** The application, with every call of a body noted in `calls`. */
+export function watched(
+  app: App,
+  clock: VirtualClock,
+  calls: PerformedCall[],
+  models: Readonly<Record<string, ModelPort>> = {},
+): App {
+  const implementations = [...app.bodies].flatMap(([name, body]) => {
+    const tool = app.tools.get(name);
+    if (tool === undefined) return [];
+    const watching: AnyBody = {
+      perform: (input, context) =>
+        note(calls, clock, { tool: name, effect: tool.effect, input }, context, body),
+      ...(body.probe === undefined
+        ? {}
+        : {
+            probe: (key: string, input: unknown) =>
+              held(clock, (body.probe as NonNullable<AnyBody["probe"]>)(key, input)),
+          }),
+    };
+    return [implement(tool, watching as never)]; // Proof: it has a probe where the body it wraps has one.
+  });
+  return defineApp({ ...app.config, implementations, models: { ...app.config.models, ...models } });
+}
+
+async function note(
+  calls: PerformedCall[],
+  clock: VirtualClock,
+  what: Pick<PerformedCall, "tool" | "effect" | "input">,
+  context: PerformContext,
+  body: AnyBody,
+): Promise<unknown> {
+  const { key, attempt } = context;
+  const place = calls.length;
+  const call: PerformedCall = {
+    ...what,
+    saga: key.slice(0, key.indexOf(".")),
+    key,
+    attempt,
+    at: clock.now(),
+    ended: "unfinished",
+  };
+  calls.push(call);
+  try {
+    const value = await held(clock, body.perform(what.input, context));
+    calls[place] = { ...call, ended: "returned", value };
+    return value;
+  } catch (error) {
+    calls[place] = { ...call, ended: "threw", value: error };
+    throw error;
+  }
+}
+
+/** E1 */
+function held<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
+  const patience = new Promise<void>((resolve) => setTimeout(resolve, holdMs).unref());
+  void clock.hold(
+    Promise.race([
+      work.then(
+        () => undefined,
+        () => undefined,
+      ),
+      patience,
+    ]),
+  );
+  return work;
+}

@@ -1,0 +1,37 @@
+/** Account: what a run leaves behind, for the oracle to judge. */
+import type { SagaId } from "../../protocol/ids.ts";
+import type { Headers } from "../../protocol/subjects.ts";
+import type { StoredTurn } from "../../services/ledger-reader.ts";
+import type { StoredMessage } from "../../services/ports.ts";
+import type { Act, Asked } from "./world.ts";
+
+/** An input that the server stored, told apart from its repeats. */
+export interface StoredInput {
+  readonly subject: string;
+  readonly seq: number;
+  readonly headers: Headers;
+  readonly msgId: string | undefined;
+  readonly data: Uint8Array;
+}
+
+/** Everything that is known of a run when it is over. */
+export interface Account {
+  readonly seed: number;
+  readonly sagas: readonly SagaId[];
+  readonly ledgers: ReadonlyMap<SagaId, readonly StoredTurn[]>;
+  /** Ledgers that could not be read as a chain. */
+  readonly broken: ReadonlyMap<SagaId, string>;
+  readonly inputs: readonly StoredInput[];
+  readonly dead: readonly StoredMessage[];
+  readonly acts: readonly Act[];
+  readonly asked: readonly Asked[];
+  /** Whether the run came to rest before its time was over. */
+  readonly rested: boolean;
+  /** Who held something then, or was down. */
+  readonly busy: readonly string[];
+  readonly open: { readonly inbox: number; readonly work: number };
+  /** Processes that once stood still. */
+  readonly paused: ReadonlySet<string>;
+  /** What the product threw that is no error of the mesh's: mistakes in its code. */
+  readonly mistakes: readonly string[];
+}

@@ -1,0 +1,420 @@
+/* eslint-disable no-template-curly-in-string -- the words of our own source hold templates */
+/**
+ * Plants: the rules of the protocol, each broken in the product's own source. planted-faults.test.ts shows that
+ * the simulator finds every one; what it could not find, it would not find in a real mistake either.
+ *
+ * Rules that are not here, and why:
+ *
+ * | rule | why no run can show it broken |
+ * |---|---|
+ * | a known input is acked only after a turn that proves the reader's view | 4,000 rough seeds do not show it: it takes a host that lost a saga and does not know, a repeat it knows, and the death of the new owner before its work is recorded |
+ * | a claim's Msg-Id holds the nonce | the port says who holds the claim by its content; test/contract holds both adapters to it |
+ * | a caller's Msg-Id begins with the saga's id | it is the client's; the same fault in a result's Msg-Id is planted |
+ * | a fenced host reports how its effects end | without the report an effect is in doubt, which is true, and is undone or asked about |
+ * | a result of a lagging reader is put back | the turn that proves the reader's view refuses it as well; planted together with that turn |
+ * | a child's id is a hash of its parent's intent | no two of the simulated parents ask for one child |
+ * | nothing is begun after a fence | what is begun is held to its claim or its key |
+ * | a snapshot counts only with its turn's hash | a ledger never loses a turn here |
+ */
+export interface Plant {
+  readonly name: string;
+  /** What the broken rule says. */
+  readonly rule: string;
+  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
+}
+
+const activation = "services/host/activation.ts";
+const turnMessage = "services/host/turn-message.ts";
+const performing = "services/perform/perform.ts";
+const claim = "services/perform/claim.ts";
+const worker = "services/worker/worker.ts";
+const accepting = "actors/accept.ts";
+
+export const plants: readonly Plant[] = [
+  // Appending
+  {
+    name: "turn by number",
+    rule: "a refused append is ours only if the stored turn has our hash",
+    edits: [
+      {
+        file: turnMessage,
+        find: "msgId: `${saga}:${turn.turn}:${hash}`,",
+        replace: "msgId: `${saga}:${turn.turn}`,",
+      },
+    ],
+  },
+  {
+    name: "append without compare",
+    rule: "a turn is appended by compare-and-set on its predecessor",
+    edits: [
+      { file: turnMessage, find: "expectedSeq: after.seq,", replace: "expectedSeq: undefined as never," },
+    ],
+  },
+  {
+    name: "performed before the ack",
+    rule: "an intent is performed only after the turn that holds it is acked",
+    edits: [
+      {
+        file: activation,
+        find: "const outcome = await appendTurn(",
+        replace:
+          "for (const open of openedBy(decided, batch)) hands.handOn(open);\n    const outcome = await appendTurn(",
+      },
+    ],
+  },
+  // Owning
+  {
+    name: "acked on receipt",
+    rule: "un-acked inputs are the saga's lease",
+    edits: [
+      {
+        file: activation,
+        find: "const batch: Batch = { events: [], known: false };",
+        replace: "const batch: Batch = { events: [], known: false };\n    await ackHeld();",
+      },
+    ],
+  },
+  {
+    name: "acked with its own turn",
+    rule: "inputs are acked only when no own intent is open and all others are handed on",
+    edits: [
+      {
+        file: activation,
+        find: "hands.isEmpty() && (loaded === undefined || !owner || ownWork(loaded.state).length === 0);",
+        replace: "true;",
+      },
+    ],
+  },
+  {
+    name: "fenced host acks",
+    rule: "a fenced host gives back what it holds",
+    edits: [
+      {
+        file: activation,
+        find: "await Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs)));",
+        replace:
+          "await Promise.all([...deliveries].map((delivery) => (delayMs === undefined ? ackDelivery(delivery) : nakDelivery(delivery, delayMs))));",
+      },
+    ],
+  },
+  {
+    name: "known input acked",
+    rule: "a known input obliges its receiver to hand on every open intent",
+    edits: [{ file: activation, find: 'batch.known ||= item.from === "inbox";', replace: "" }],
+  },
+  {
+    name: "taken over without handing on",
+    rule: "who takes a saga over hands on everything open",
+    edits: [
+      {
+        file: activation,
+        find: "takeover ? Object.values(state.open) : openedBy(decided, batch)",
+        replace: "openedBy(decided, batch)",
+      },
+    ],
+  },
+  {
+    name: "one input an intent",
+    rule: "inputs of one intent that come together are judged one after the other",
+    edits: [
+      {
+        file: activation,
+        find: "box.push(item);\n      return false;",
+        replace:
+          "if (loaded.head === emptyHead) box.push(item);\n      else batch.known = true;\n      return false;",
+      },
+    ],
+  },
+  // Inputs
+  {
+    name: "early signal set aside",
+    rule: "an input for a saga without a ledger is offered again for an hour",
+    edits: [
+      {
+        file: activation,
+        find: "for (const delivery of held) await putBackOrRefuse(delivery, limits.earlyInputDelayMs, error);",
+        replace: "for (const delivery of held) await refuse(delivery, error);",
+      },
+    ],
+  },
+  {
+    name: "set aside after two deliveries",
+    rule: "no input is set aside for having been delivered often",
+    edits: [
+      {
+        file: "services/host/host.ts",
+        find: "activationOf(address.saga).offer(delivery, address);",
+        replace:
+          'if (delivery.deliveries > 2) setAside(deps, delivery, new MeshError("BAD_MESSAGE", "delivered too often"));\n    else activationOf(address.saga).offer(delivery, address);',
+      },
+      {
+        file: "services/host/host.ts",
+        find: "import { isMeshError } from",
+        replace: "import { isMeshError, MeshError } from",
+      },
+    ],
+  },
+  {
+    name: "late result dropped",
+    rule: "a definite result for an intent in doubt is a turn in every state",
+    edits: [
+      {
+        file: accepting,
+        find: 'if (doubt !== undefined && corrects(definition, doubt, event)) return { type: "new", event };',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "dedup by time",
+    rule: "repeats are known by their ids, not by their age",
+    edits: [
+      {
+        file: accepting,
+        find: 'if (Object.hasOwn(state.seen, seenKey(event))) return { type: "known" };\n  try',
+        replace: 'if (event.sentAt < state.updatedAt) return { type: "known" };\n  try',
+      },
+    ],
+  },
+  {
+    name: "signal ids forgotten",
+    rule: "a signal's id is kept in the envelope",
+    edits: [
+      {
+        file: accepting,
+        find: 'if (Object.hasOwn(state.seen, seenKey(event))) return { type: "known" };\n  try',
+        replace: "try",
+      },
+    ],
+  },
+  {
+    name: "other start ignored",
+    rule: "a start that finds its saga under another input is answered",
+    edits: [
+      {
+        file: accepting,
+        find: 'return same && sameParent ? { type: "known" } : { type: "taken" };',
+        replace: 'return { type: "known" };',
+      },
+    ],
+  },
+  {
+    name: "own attempt alone",
+    rule: "a success counts for every later attempt of its intent",
+    edits: [
+      {
+        file: "actors/settle.ts",
+        find: '|| (attempt < open.attempt && result.outcome === "succeeded")',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "timer by saga",
+    rule: "a timer is known by its intent",
+    edits: [
+      {
+        file: "services/host/dispatch.ts",
+        find: "intent: open.intent.id,\n    dueAt,",
+        replace: 'intent: "1-0" as never,\n    dueAt,',
+      },
+    ],
+  },
+  // Performing
+  {
+    name: "once without claim",
+    rule: "a once attempt is performed only by the holder of its claim",
+    edits: [
+      {
+        file: performing,
+        find: 'case "once": {',
+        replace:
+          'case "once": {\n      if (tool.placement === "worker") return runBody(run, deps.clock.now() + tool.timeoutMs, false);',
+      },
+    ],
+  },
+  {
+    name: "once in the host without claim",
+    rule: "a host claims as a worker does",
+    edits: [
+      {
+        file: performing,
+        find: 'case "once": {',
+        replace:
+          'case "once": {\n      if (tool.placement === "host") return runBody(run, deps.clock.now() + tool.timeoutMs, false);',
+      },
+    ],
+  },
+  {
+    name: "claim by process",
+    rule: "a claim is held by a delivery, not by a process",
+    edits: [
+      {
+        file: claim,
+        find: "const nonce = deps.chance.nonce();",
+        replace: "const nonce = ((deps.chance as { own?: string }).own ??= deps.chance.nonce());",
+      },
+    ],
+  },
+  {
+    name: "doubt at once",
+    rule: "who is not the holder waits until the holder cannot act any more",
+    edits: [{ file: claim, find: "await outlast(deps, claim.claimedAt, timeoutMs, signal);", replace: "" }],
+  },
+  {
+    name: "takeover without claim",
+    rule: "of several who wait for a probe's holder one goes on",
+    edits: [
+      {
+        file: claim,
+        find: 'if (claim.type === "won") return',
+        replace:
+          'if (claim.type === "held") return { actUntil: deps.clock.now() + request.timeoutMs, isFirst: false };\n    if (claim.type === "won") return',
+      },
+    ],
+  },
+  {
+    name: "takeover without asking",
+    rule: "a probe takeover asks the outside first",
+    edits: [{ file: performing, find: "!isFirst || attempt.attempt > 1", replace: "false" }],
+  },
+  {
+    name: "once tried again",
+    rule: "what a once tool throws is in doubt",
+    edits: [
+      {
+        file: performing,
+        find: 'if (tool.effect === "once") return inDoubt(code, describeError(error));',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "key by attempt",
+    rule: "an effect's key is the same for every attempt",
+    edits: [
+      {
+        file: "services/host/dispatch.ts",
+        find: "key: intent.key,",
+        replace: "key: `${intent.key}-${attempt}`,",
+      },
+    ],
+  },
+  {
+    name: "work acked first",
+    rule: "a work delivery is acked after its result is acked",
+    edits: [
+      {
+        file: worker,
+        find: "await publishResult(deps, work, performed);",
+        replace: "await ackDelivery(delivery);\n  await publishResult(deps, work, performed);",
+      },
+    ],
+  },
+  {
+    name: "work given up in silence",
+    rule: "past the limit of deliveries a result is published",
+    edits: [
+      {
+        file: worker,
+        find: "const waitMs = (work.notBefore ?? 0)",
+        replace:
+          "if (delivery.deliveries > 2) return ackDelivery(delivery);\n  const waitMs = (work.notBefore ?? 0)",
+      },
+    ],
+  },
+  {
+    name: "work without attempt",
+    rule: "a work message's Msg-Id holds the attempt",
+    edits: [
+      {
+        file: "services/host/dispatch.ts",
+        find: "msgId: `${saga}:${intent.id}:${attempt}`,",
+        replace: "msgId: `${saga}:${intent.id}`,",
+      },
+    ],
+  },
+  {
+    name: "result without outcome",
+    rule: "a result's Msg-Id holds attempt and outcome",
+    edits: [
+      {
+        file: "services/perform/publish-result.ts",
+        find: "msgId: `${saga}:result:${id}`,",
+        replace: "msgId: `${saga}:result:${intent}`,",
+      },
+    ],
+  },
+  {
+    name: "result without saga",
+    rule: "dedup is stream-wide, so a Msg-Id begins with its saga",
+    edits: [
+      {
+        file: "services/perform/publish-result.ts",
+        find: "msgId: `${saga}:result:${id}`,",
+        replace: "msgId: `result:${id}`,",
+      },
+    ],
+  },
+  // Deciding and ending
+  {
+    name: "cancel marks open effects",
+    rule: "a recorded tool intent ends by its own result",
+    edits: [
+      {
+        file: "actors/undo.ts",
+        find: 'kind === "model" || kind === "timer" || kind === "task" || isRead(f, open);',
+        replace: 'kind === "model" || kind === "timer" || kind === "task" || kind === "tool";',
+      },
+    ],
+  },
+  {
+    name: "ends with open intents",
+    rule: "no saga ends while an effect is open",
+    edits: [
+      {
+        file: "actors/fold.ts",
+        find: "if (openEntries(f).length > 0) return false;\n  const { ending }",
+        replace: "f.state.open = {};\n  const { ending }",
+      },
+    ],
+  },
+  {
+    name: "late success left standing",
+    rule: "a late success joins the set to undo",
+    edits: [
+      {
+        file: "actors/settle.ts",
+        find: "if (!wasUndone && !isBefore(id, f.state.undoneBefore)) return;",
+        replace: "if (Number(wasUndone) + id.length > 0) return;",
+      },
+    ],
+  },
+  {
+    name: "unclear failure taken for none",
+    rule: "an attempt that may have got through and is the last is undone by its key",
+    edits: [{ file: "actors/settle.ts", find: "|| mayHaveHappened(result);", replace: ";" }],
+  },
+  {
+    name: "deferred for ever",
+    rule: "the attempt after a deferred one is performed anew",
+    edits: [
+      {
+        file: "actors/settle.ts",
+        find: "const { deferred: _deferred, dueAt: _dueAt, ...rest } = open;",
+        replace: "const rest = open;",
+      },
+    ],
+  },
+  {
+    name: "folds by the clock",
+    rule: "the state is a fold of the ledger and nothing else",
+    edits: [
+      {
+        file: "actors/issue.ts",
+        find: "const dueAt = f.at + approval.withinMs;",
+        replace: "const dueAt = f.at + approval.withinMs + Math.floor(Math.random() * 1000);",
+      },
+    ],
+  },
+];
