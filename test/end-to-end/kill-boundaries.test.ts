@@ -1,0 +1,168 @@
+/**
+ * Death at every boundary: a host or a worker is killed by SIGKILL before or after each thing that it does for
+ * a saga, another takes over, and the account of the outside world must be right.
+ *
+ * Method: the victim is a process of its own with a kill switch at one point. It is the only one there until it
+ * is dead; then a second host, or worker, starts here. The world is a file that both append to.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readView, type SagaView } from "../../services/client/view.ts";
+import { parseSagaId } from "../../protocol/ids.ts";
+import { type Done, killApp, killTools, readWorld } from "../support/kill-app.ts";
+import { createKillSwitch } from "../support/kill-switch.ts";
+import {
+  type AccountServer,
+  openRealMesh,
+  type RealMesh,
+  startAccountServer,
+  until,
+} from "../support/real-mesh.ts";
+import { spawnProcess } from "../support/spawn-process.ts";
+
+let server: AccountServer;
+let folder: string;
+beforeAll(async () => {
+  server = await startAccountServer();
+  folder = await mkdtemp(join(tmpdir(), "sagamesh-kill-"));
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+let runs = 0;
+
+interface Run {
+  readonly mesh: RealMesh;
+  readonly world: string;
+  readonly app: ReturnType<typeof killApp>["app"];
+  readonly errand: ReturnType<typeof killApp>["errand"];
+}
+
+async function withRun<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  const world = join(folder, `world-${runs++}`);
+  await writeFile(world, "");
+  const mesh = await openRealMesh(server.nextUrl());
+  try {
+    return await work({ mesh, world, ...killApp(world, createKillSwitch(undefined)) });
+  } finally {
+    await mesh.close();
+  }
+}
+
+/** Runs the errand with a victim that dies at the point; what else it needs is there from the start. */
+const errandWith = (victim: "host" | "worker", point: string, { nextToo = [] as string[] } = {}) =>
+  withRun(async ({ mesh, world, app, errand }) => {
+    const env = { MESH_URL: mesh.url, MESH_WORLD: world };
+    if (victim === "host") await mesh.worker(app);
+    else await mesh.host(app);
+    const saga = await mesh.client.start(errand, {}, { id: "errand" });
+    for (const kill of [point, ...nextToo]) {
+      const doomed = spawnProcess(`${victim}-process`, { ...env, MESH_KILL: kill });
+      await until(`${victim} dies at ${kill}`, () => !doomed.isRunning(), 20_000).finally(doomed.kill);
+      expect(await doomed.ended, `${victim} dies at ${kill}, and of nothing else`).toBe("SIGKILL");
+    }
+    if (victim === "host") await mesh.host(app);
+    else await mesh.worker(app);
+    const end = await saga.result({ signal: AbortSignal.timeout(40_000) });
+    expect(end).toEqual({ status: "completed", output: { done: true }, standing: [] });
+    const view = await readView(mesh.ports, parseSagaId("errand"));
+    checkWorld(view, readWorld(world));
+    expect(await mesh.letters()).toEqual([]);
+    return { view, world: readWorld(world) };
+  });
+
+/** The account: what the ledger says of each effect against what was done to the world. */
+function checkWorld(view: SagaView, world: readonly Done[]): void {
+  for (const [name, { effect }] of Object.entries(killTools)) {
+    const intents = view.intents.filter(({ intent }) => intent.kind === "tool" && intent.name === name);
+    expect(intents, `${name} is intended once`).toHaveLength(1);
+    const [intended] = intents;
+    const done = world.filter((one) => one.tool === name);
+    const keys = new Set(done.map((one) => one.key));
+    expect([...keys], `${name} has one key`).toEqual(
+      done.length === 0 ? [] : [intended?.intent.kind === "tool" ? intended.intent.key : ""],
+    );
+    if (effect === "once") {
+      expect(done.length, `${name} is done at most once`).toBeLessThanOrEqual(1);
+      if (intended?.outcome === "succeeded") expect(done).toHaveLength(1);
+      else expect(intended?.outcome, `${name}'s end is known, or known to be unknown`).toBe("in_doubt");
+    } else {
+      expect(intended?.outcome, `${name} is not lost`).toBe("succeeded");
+      expect(done.length).toBeGreaterThanOrEqual(1);
+    }
+    if (effect === "probe") expect(done, `${name} is asked for before it is done again`).toHaveLength(1);
+  }
+}
+
+describe.concurrent("a host that is killed", () => {
+  test.each([
+    ["before it takes the start", "inbox.take:before:1"],
+    ["before the first append", "ledger.append:before:1"],
+    ["after the first append", "ledger.append:after:1"],
+    ["before the append of the calls", "ledger.append:before:2"],
+    ["after the append of the calls", "ledger.append:after:2"],
+    ["before the append of a worker's result", "ledger.append:before:3"],
+    ["after the append of a worker's result", "ledger.append:after:3"],
+    ["before it publishes work", "work.publish:before:1"],
+    ["after it published some work", "work.publish:after:2"],
+    ["after it published all work", "work.publish:after:4"],
+    ["before it performs a once", "effect.stamp:before:1"],
+    ["after it performed a once", "effect.stamp:after:1"],
+    ["before it performs an idempotent effect", "effect.file:before:1"],
+    ["after it performed an idempotent effect", "effect.file:after:1"],
+    ["before it performs a probed effect", "effect.seal:before:1"],
+    ["after it performed a probed effect", "effect.seal:after:1"],
+    ["before a claim", "claims.create:before:1"],
+    ["after a claim", "claims.create:after:1"],
+    ["before it arms a timer", "inbox.schedule:before:1"],
+    ["after it armed a timer", "inbox.schedule:after:1"],
+    ["before its first ack", "inbox.ack:before:1"],
+    ["after its first ack", "inbox.ack:after:1"],
+    ["before a later ack", "inbox.ack:before:3"],
+    ["after a later ack", "inbox.ack:after:3"],
+  ])(
+    "%s is followed by another that completes the saga",
+    async (_, point) => {
+      await errandWith("host", point);
+    },
+    60_000,
+  );
+
+  test("after it performed a once leaves a doubt that is on the ledger", async () => {
+    const { view } = await errandWith("host", "effect.stamp:after:1");
+    const stamp = view.intents.find(({ intent }) => intent.kind === "tool" && intent.name === "stamp");
+    expect(stamp).toMatchObject({ outcome: "in_doubt" });
+  }, 60_000);
+
+  test("again and again, each time somewhere else, still loses nothing", async () => {
+    const { view } = await errandWith("host", "ledger.append:after:1", {
+      nextToo: ["work.publish:after:1", "effect.file:after:1", "ledger.append:after:3"],
+    });
+    expect(view.hosts.length).toBeGreaterThanOrEqual(3);
+  }, 90_000);
+});
+
+describe.concurrent("a worker that is killed", () => {
+  test.each([
+    ["before it takes work", "work.take:before:1"],
+    ["before a claim", "claims.create:before:1"],
+    ["after a claim", "claims.create:after:1"],
+    ["before a once", "effect.charge:before:1"],
+    ["after a once", "effect.charge:after:1"],
+    ["after an idempotent effect", "effect.book:after:1"],
+    ["after a probed effect", "effect.ship:after:1"],
+    ["before it publishes a result", "inbox.publish:before:1"],
+    ["after it published a result, before the ack", "work.ack:before:1"],
+    ["after the ack", "work.ack:after:1"],
+  ])(
+    "%s is followed by another that completes the saga",
+    async (_, point) => {
+      await errandWith("worker", point);
+    },
+    60_000,
+  );
+});

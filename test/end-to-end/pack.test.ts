@@ -1,0 +1,150 @@
+/**
+ * The package as somebody else gets it: packed, installed in a folder of its own, run from JavaScript.
+ *
+ * Nothing of this repository's sources is on the way there: the application imports "sagamesh" and gets the
+ * build. The server's binary is the one the suite has found already.
+ */
+import { execFile, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const packingMs = 180_000;
+
+const application = `
+import { defineApp, defineSaga, defineTool, toActors } from "sagamesh";
+import { setup } from "xstate";
+import { z } from "zod";
+
+const greet = defineTool({
+  name: "greet", description: "Greet.", effect: "read", input: z.object({ who: z.string() }), output: z.string(),
+  perform: async ({ who }) => "hello " + who,
+});
+const machine = setup({ actors: toActors({ greet }) }).createMachine({
+  id: "greeting", initial: "greeting", context: ({ input }) => ({ ...input, said: "" }),
+  states: {
+    greeting: { invoke: { src: "greet", input: ({ context }) => ({ who: context.who }), onDone: "done" } },
+    done: { type: "final" },
+  },
+  output: ({ context }) => context.who,
+});
+const greeting = defineSaga({ name: "greeting", version: 1, input: z.object({ who: z.string() }), output: z.string(), signals: {}, machine });
+export default defineApp({ sagas: [greeting] });
+`;
+
+const typedClient = `
+import { connect, defineTool, type Tool } from "sagamesh";
+import { z } from "zod";
+const tool: Tool = defineTool({ name: "t", description: "", effect: "read", input: z.object({}), output: z.string(), perform: async () => "x" });
+export const names: string = tool.name;
+export const mesh: ReturnType<typeof connect> | undefined = undefined;
+// @ts-expect-error the output is a text
+defineTool({ name: "t", description: "", effect: "read", input: z.object({}), output: z.string(), perform: async () => 1 });
+`;
+
+let folder: string;
+let data: string;
+/** The Node of this run, first on the PATH; none of the caller's mesh, and no condition that names sources. */
+const { NODE_OPTIONS: _options, NATS_URL: _url, SAGAMESH_DATA: _data, ...inherited } = process.env;
+const env = {
+  ...inherited,
+  PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter),
+  npm_config_update_notifier: "false",
+};
+
+const npx = (...args: string[]) => run("npx", ["sagamesh", ...args], { cwd: folder, env });
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sagamesh-pack-"));
+  data = join(folder, "data");
+  await run("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root, env });
+  const [tarball = ""] = (await readdir(folder)).filter((name) => name.endsWith(".tgz"));
+  await writeFile(
+    join(folder, "package.json"),
+    JSON.stringify({ name: "somebody-else", private: true, type: "module" }),
+  );
+  const install = [
+    "install",
+    "--prefer-offline",
+    "--no-audit",
+    "--no-fund",
+    "--ignore-scripts",
+    "--omit=optional",
+    `./${tarball}`,
+  ];
+  await run("npm", install, { cwd: folder, env });
+  await writeFile(join(folder, "app.mjs"), application);
+  await mkdir(join(folder, "types"));
+  await writeFile(join(folder, "types", "client.ts"), typedClient);
+}, packingMs);
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("the installed command prints its help and its version", async () => {
+  await expect(npx("help-me")).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("[USAGE]") });
+  expect((await npx("--help")).stdout).toContain("Usage: sagamesh COMMAND");
+  expect((await npx("--version")).stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
+});
+
+test("an application in JavaScript is served by the installed package, and its saga runs to the end", async () => {
+  const up = spawn("npx", ["sagamesh", "up", "--app", "app.mjs", "--data", data], {
+    cwd: folder,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+    detached: true,
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      up.stdout
+        .setEncoding("utf8")
+        .on("data", (text: string) => text.includes("serves greeting@1") && resolve());
+      up.once("exit", (code) => reject(new Error(`up ended with ${code}`)));
+    });
+    const { stdout } = await npx(
+      "start",
+      "greeting",
+      "--input",
+      '{"who":"ana"}',
+      "--wait",
+      "--json",
+      "--data",
+      data,
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ status: "completed", output: "ana" });
+    const verified = await npx(
+      "verify",
+      (JSON.parse(stdout) as { saga: string }).saga,
+      "--app",
+      "app.mjs",
+      "--data",
+      data,
+    );
+    expect(verified.stdout).toContain("fold to the decisions recorded");
+  } finally {
+    const ended = new Promise((resolve) => up.once("exit", resolve));
+    process.kill(-up.pid!, "SIGINT"); // npx and what it runs, as a terminal's Ctrl-C reaches both.
+    await ended;
+  }
+}, 60_000);
+
+test("the types of the installed package hold for a strict TypeScript program", async () => {
+  const tsc = join(root, "node_modules", ".bin", "tsc");
+  const flags = [
+    "--noEmit",
+    "--strict",
+    "--skipLibCheck",
+    "--module",
+    "nodenext",
+    "--target",
+    "esnext",
+    join("types", "client.ts"),
+  ];
+  await expect(run(tsc, flags, { cwd: folder, env })).resolves.toMatchObject({ stdout: "" });
+}, 60_000);
