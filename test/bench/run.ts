@@ -1,0 +1,93 @@
+/**
+ * The benchmarks' door: `npm run bench [-- NAME…] [options]`.
+ *
+ * Prints a table for each and writes nothing. Absolute figures are of this machine at this moment; what may be
+ * compared over time are the ratios of one interleaved run.
+ */
+import { parseArgs } from "node:util";
+import type { Sync } from "./bench-mesh.ts";
+import { measureConversation, measureStepBytes } from "./bytes.ts";
+import { type Report, renderReport } from "./figures.ts";
+import { measureMemory } from "./memory.ts";
+import type { Placement } from "./noop-saga.ts";
+import { measureSteps } from "./steps.ts";
+import { measureWake } from "./wake.ts";
+
+interface Options {
+  readonly rounds: number;
+  readonly syncs: readonly Sync[];
+  readonly placements: readonly Placement[];
+  readonly sagas: readonly number[];
+}
+
+const benches: Readonly<
+  Record<string, { readonly does: string; readonly run: (options: Options) => Promise<Report> }>
+> = {
+  steps: { does: "no-op steps per second against the bare loop", run: measureSteps },
+  memory: {
+    does: "resident size of a host, idle and with 1,000 running sagas",
+    run: () => measureMemory({ sagas: 1_000, seconds: 8 }),
+  },
+  bytes: { does: "bytes of a no-op step on the ledger", run: () => measureStepBytes(200) },
+  conversation: {
+    does: "a conversation of 500 decisions on disk against its messages",
+    run: () => measureConversation({ decisions: 500, answerChars: [1_000, 4_000, 16_000] }),
+  },
+  wake: {
+    does: "from a signal to the first new turn, by length of history",
+    run: ({ rounds, syncs }) => measureWake({ samples: rounds, syncs, turns: [10, 1_000, 10_000] }),
+  },
+};
+
+const help = `npm run bench [-- NAME…] [options]
+
+${Object.entries(benches)
+  .map(([name, { does }]) => `  ${name.padEnd(14)}${does}`)
+  .join("\n")}
+
+  --rounds N       pairs of steps, samples of wake (7)
+  --sync S         default, always or both (both)
+  --effect E       host, worker or both: where the effect of a step is (both)
+  --sagas N,N      how many sagas at once (1,64,256)
+  --json           one JSON document instead of tables
+  --help
+
+Without a NAME all run, in about ten minutes.`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: "string", default: "7" },
+    sync: { type: "string", default: "both" },
+    effect: { type: "string", default: "both" },
+    sagas: { type: "string", default: "1,64,256" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+const names = positionals.length > 0 ? positionals : Object.keys(benches);
+const unknown = names.filter((name) => !Object.hasOwn(benches, name));
+const options: Options = {
+  rounds: Number(values.rounds),
+  syncs: values.sync === "both" ? ["default", "always"] : [values.sync as Sync],
+  placements: values.effect === "both" ? ["host", "worker"] : [values.effect as Placement],
+  sagas: values.sagas.split(",").map(Number),
+};
+const isUsable =
+  unknown.length === 0 &&
+  [options.rounds, ...options.sagas].every((count) => Number.isInteger(count) && count > 0) &&
+  options.syncs.every((sync) => ["default", "always"].includes(sync)) &&
+  options.placements.every((placement) => ["host", "worker"].includes(placement));
+
+if (values.help || !isUsable) {
+  console.log(unknown.length > 0 ? `There is no benchmark "${unknown.join(", ")}".\n\n${help}` : help);
+  process.exit(values.help ? 0 : 2);
+}
+const reports: Report[] = [];
+for (const name of names) {
+  const report = await benches[name]!.run(options);
+  reports.push(report);
+  if (!values.json) console.log(renderReport(report));
+}
+if (values.json) console.log(JSON.stringify(reports, undefined, 2));
