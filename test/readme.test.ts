@@ -1,0 +1,30 @@
+/** The README's code is cut from a file that runs; this holds the two together. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+
+const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
+
+describe("README.md", () => {
+  test("every TypeScript block stands word for word in the example it names", () => {
+    const blocks = [...read("README.md").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const block of blocks) expect(read("test/examples/weekend.ts")).toContain(block);
+  });
+
+  test("every file it points to exists", () => {
+    const files = [
+      ...read("README.md").matchAll(/\b((?:protocol|actors|services|test)\/[\w/.-]+\.ts)\b/g),
+    ].map((match) => match[1] ?? "");
+    expect(files.length).toBeGreaterThan(3);
+    for (const file of new Set(files)) expect(read(file).length).toBeGreaterThan(0);
+  });
+});
+
+describe("ARCHITECTURE.md", () => {
+  test("every file it points to exists", () => {
+    const files = [
+      ...read("ARCHITECTURE.md").matchAll(/\b((?:protocol|actors|services|test)\/[\w/.-]+\.ts)\b/g),
+    ].map((match) => match[1] ?? "");
+    for (const file of new Set(files)) expect(read(file).length).toBeGreaterThan(0);
+  });
+});
