@@ -53,7 +53,11 @@ export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends S
       .map(callableOf)
       .filter((callable) => callable !== undefined),
     faults,
-    identity: { machine: serialisable(config.machine.config), whenEarly: config.whenEarly ?? "keep" },
+    identity: {
+      // Without its functions: their text differs between source and build.
+      machine: toJson(config.machine.config),
+      whenEarly: config.whenEarly ?? "keep",
+    },
     whenEarly: config.whenEarly ?? "keep",
   });
 }
@@ -218,9 +222,6 @@ const schemasOf = (config: { input: z.ZodType; output: z.ZodType; signals: Signa
   jsonSchema(config.output),
   Object.entries(config.signals).map(([name, schema]) => [name, jsonSchema(schema)]),
 ];
-
-/** A machine's configuration without its functions: their text differs between source and build. */
-const serialisable = (config: unknown): unknown => toJson(config);
 
 function commonFaults(config: { name: string; version: number; signals: Signals }): string[] {
   const faults: string[] = [];

@@ -7,6 +7,14 @@ import { redactUrl } from "../runtime/config.ts";
 import type { Service } from "../runtime/serve.ts";
 import type { Output } from "./output.ts";
 
+/** The option by which a process that serves is told what. */
+export const servedApp = {
+  type: "string",
+  hint: "FILE",
+  required: true,
+  help: "application file, its default export made by defineApp",
+} as const;
+
 /** Prints where things are, what is served and, where sagas are, how to start one. */
 export function announce(
   output: Output,

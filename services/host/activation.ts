@@ -36,7 +36,7 @@ import { createHands } from "./hands.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { concernsSame, readEvent } from "./intake.ts";
 import { type Loaded, loadSaga, loadWhole, writeSnapshot } from "./load.ts";
-import { encodeTurn } from "./turn-message.ts";
+import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
 export interface Activation {
   readonly saga: SagaId;
@@ -67,6 +67,7 @@ export function createActivation(
   onGone: (activation: Activation) => void,
 ): Activation {
   const { ports, clock, app, log } = deps;
+  const traceId = traceIdOf(saga);
   const held = new Set<Delivery>();
   const box: Item[] = [];
   /** The batch that is being taken; while it is, its items stand here and not in the box. */
@@ -264,7 +265,8 @@ export function createActivation(
     const before = loaded.head === emptyHead ? undefined : loaded.state;
     const at = clock.now();
     const decided = decideTurn(loaded.definition, before, { saga, at, events: batch.events });
-    const message = await encodeTurn(deps, loaded.definition, loaded.head, decided, at);
+    const from = { agent: loaded.definition.name, traceId };
+    const message = await encodeTurn(deps, from, loaded.head, decided, at);
     const outcome = await appendTurn(
       { ledger: ports.ledger, clock, onRetry: (reason) => deps.observe.append("retried", reason) },
       saga,
@@ -319,6 +321,7 @@ export function createActivation(
     return loaded?.messages ?? [];
   }
 
+  /** A lost snapshot costs time only. It counts as taken at once, so that two are never under way. */
   async function snapshot(): Promise<void> {
     if (loaded === undefined) return;
     const { definition, state, head } = loaded;
@@ -405,10 +408,8 @@ export function createActivation(
       loaded !== undefined &&
       loaded.head.turn - loaded.snapshotTurn >= limits.snapshotAsleepTurns &&
       held.size === 0
-    ) {
-      const { definition, state, head } = loaded;
-      await writeSnapshot(deps, definition, state, head).catch(() => false); // A lost snapshot costs time only.
-    }
+    )
+      await snapshot();
     if (!ifIdle || idleSince !== undefined) await drop("released"); // Something may have come meanwhile.
   }
 

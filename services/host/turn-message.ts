@@ -4,10 +4,10 @@
  * T1 The Msg-Id holds the hash of the bytes: whether a refused append is ours is decided by it.
  * T2 What is too large for a message goes to the blob store before it.
  */
-import type { Definition } from "../../actors/definition.ts";
 import type { DecidedTurn } from "../../actors/fold.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash, sha256 } from "../../protocol/digest.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { toStored, type Turn } from "../../protocol/turn.ts";
@@ -16,10 +16,13 @@ import { patiently } from "../patience.ts";
 import type { TurnMessage } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 
+/** One trace per saga, made of its id: every host and every replay arrives at the same. */
+export const traceIdOf = (saga: SagaId): string => sha256(saga).slice(0, 32);
+
 /** The turn that follows `after`, ready to be appended, and its hash for the next one. */
 export async function encodeTurn(
   { ports, clock, signal, incarnation }: HostDeps,
-  definition: Definition,
+  from: { readonly agent: string; readonly traceId: string },
   after: Head,
   { state, steps }: DecidedTurn,
   at: number,
@@ -45,9 +48,8 @@ export async function encodeTurn(
       [headers.saga]: saga,
       [headers.turn]: String(turn.turn),
       [headers.event]: event?.type === "result" ? event.result.outcome : (event?.type ?? ""),
-      [headers.agent]: definition.name,
-      // One trace per saga, made of its id: every host and every replay arrives at the same.
-      [headers.trace]: `00-${sha256(saga).slice(0, 32)}-${Buffer.from(hash, "base64url").toString("hex", 0, 8)}-01`,
+      [headers.agent]: from.agent,
+      [headers.trace]: `00-${from.traceId}-${Buffer.from(hash, "base64url").toString("hex", 0, 8)}-01`,
     },
   };
 }

@@ -13,7 +13,7 @@ import type { Event } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import { given, replied, signalled, started, storyBegan, succeeded } from "../support/given.ts";
+import { given, replied, signalled, started, storyBegan, succeeded } from "../../services/testing/given.ts";
 import { agentOf, call, calling, hold, look } from "../support/workbench.ts";
 
 const begun = started({ of: "x" });

@@ -20,7 +20,7 @@ import {
   started,
   type Story,
   succeeded,
-} from "../support/given.ts";
+} from "../../services/testing/given.ts";
 import { agentOf, call, calling, chargeAsk, finish, hold, look, send } from "../support/workbench.ts";
 
 const agent = agentOf();

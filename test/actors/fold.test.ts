@@ -21,7 +21,7 @@ import {
   signalled,
   started,
   succeeded,
-} from "../support/given.ts";
+} from "../../services/testing/given.ts";
 import {
   agentOf,
   call,

@@ -1,7 +1,7 @@
 /** Goal: a policy is asked before a call becomes an intent, and cannot be passed by. Method: given, when, then. */
 import { expect, test } from "vitest";
 import { atMost, type Policy } from "../../actors/policy.ts";
-import { failed, given, replied, started, succeeded } from "../support/given.ts";
+import { failed, given, replied, started, succeeded } from "../../services/testing/given.ts";
 import { agentOf, call, look } from "../support/workbench.ts";
 
 const begun = started({ of: "x" });

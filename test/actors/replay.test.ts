@@ -6,7 +6,7 @@ import { definitionOf, foldLedger, foldTurn, stateFromJson, stateToJson } from "
 import { isMeshError } from "../../protocol/errors.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { given, replied, started, succeeded } from "../support/given.ts";
+import { given, replied, started, succeeded } from "../../services/testing/given.ts";
 import { agentOf, call, calling, finish, hold, look } from "../support/workbench.ts";
 
 const begun = started({ of: "x" });

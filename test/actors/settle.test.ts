@@ -20,7 +20,7 @@ import {
   started,
   succeeded,
   voted,
-} from "../support/given.ts";
+} from "../../services/testing/given.ts";
 import {
   agentOf,
   call,

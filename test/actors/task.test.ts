@@ -10,7 +10,16 @@ import { defineSaga } from "../../actors/define.ts";
 import { atMost } from "../../actors/policy.ts";
 import { defineTool } from "../../actors/tool.ts";
 import type { Approval } from "../../actors/tool.ts";
-import { fired, given, inDoubt, replied, signalled, started, succeeded, voted } from "../support/given.ts";
+import {
+  fired,
+  given,
+  inDoubt,
+  replied,
+  signalled,
+  started,
+  succeeded,
+  voted,
+} from "../../services/testing/given.ts";
 import { agentOf, call, calling, chargeAsk, Of } from "../support/workbench.ts";
 
 const begun = started({ of: "x" });

@@ -4,7 +4,16 @@
  */
 import { describe, expect, test } from "vitest";
 import { bookTrip } from "../examples/trip-booking.ts";
-import { failed, fired, given, inDoubt, signalled, started, succeeded, voted } from "../support/given.ts";
+import {
+  failed,
+  fired,
+  given,
+  inDoubt,
+  signalled,
+  started,
+  succeeded,
+  voted,
+} from "../../services/testing/given.ts";
 
 const trip = { traveller: "Ada", to: "Turin", deadlineMs: 60_000 };
 const begun = started(trip);

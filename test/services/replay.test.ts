@@ -15,7 +15,15 @@ import { recordedDecisions, replayDecisions } from "../../services/client/replay
 import { scriptedModel, type ScriptedAnswer } from "../../services/models/scripted.ts";
 import { readConfig } from "../../services/runtime/config.ts";
 import { replayPort } from "../../services/runtime/replay-port.ts";
-import { failed, given, replied, signalled, started, type Story, succeeded } from "../support/given.ts";
+import {
+  failed,
+  given,
+  replied,
+  signalled,
+  started,
+  type Story,
+  succeeded,
+} from "../../services/testing/given.ts";
 import { agentOf, call, finish } from "../support/workbench.ts";
 
 const agent = agentOf();

@@ -11,7 +11,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import { defineApp } from "../../services/app.ts";
 import { verifyLedger } from "../../services/client/verify.ts";
 import type { StoredMessage } from "../../services/ports.ts";
-import { given, replied, started, succeeded } from "../support/given.ts";
+import { given, replied, started, succeeded } from "../../services/testing/given.ts";
 import { agentOf, call, finish } from "../support/workbench.ts";
 
 const agent = agentOf();

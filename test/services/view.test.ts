@@ -19,7 +19,7 @@ import {
   type Story,
   succeeded,
   voted,
-} from "../support/given.ts";
+} from "../../services/testing/given.ts";
 import {
   agentOf,
   call,

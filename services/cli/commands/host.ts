@@ -1,7 +1,7 @@
 import { loadApp } from "../../runtime/load-app.ts";
 import { runHost } from "../../runtime/run-host.ts";
 import { defineCommand } from "../command.ts";
-import { announce } from "../serving.ts";
+import { announce, servedApp } from "../serving.ts";
 
 /** One host process. */
 export const host = defineCommand({
@@ -11,12 +11,7 @@ export const host = defineCommand({
     "Any number of hosts share the sagas. SIGINT or SIGTERM lets running effects settle for 10 s; a second one exits at once.",
   positionals: {},
   options: {
-    app: {
-      type: "string",
-      hint: "FILE",
-      required: true,
-      help: "application file, its default export made by defineApp",
-    },
+    app: servedApp,
   },
   examples: ["NATS_URL=nats://10.0.0.5:4222 sagamesh host --app app.ts"],
   run: async ({ app: file }, { config, output, signal }) => {

@@ -1,7 +1,7 @@
 import { loadApp } from "../../runtime/load-app.ts";
 import { runUp } from "../../runtime/run-up.ts";
 import { defineCommand } from "../command.ts";
-import { announce } from "../serving.ts";
+import { announce, servedApp } from "../serving.ts";
 
 /** Everything in one process, for development. */
 export const up = defineCommand({
@@ -11,12 +11,7 @@ export const up = defineCommand({
     "Starts an embedded NATS server unless --server or NATS_URL names one. Ctrl-C stops all of it; the data stays.",
   positionals: {},
   options: {
-    app: {
-      type: "string",
-      hint: "FILE",
-      required: true,
-      help: "application file, its default export made by defineApp",
-    },
+    app: servedApp,
   },
   examples: ["sagamesh up --app app.ts"],
   run: async ({ app: file }, { config, output, signal }) => {

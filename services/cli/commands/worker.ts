@@ -1,7 +1,7 @@
 import { loadApp } from "../../runtime/load-app.ts";
 import { runWorker } from "../../runtime/run-worker.ts";
 import { defineCommand } from "../command.ts";
-import { announce } from "../serving.ts";
+import { announce, servedApp } from "../serving.ts";
 
 /** One worker process. */
 export const worker = defineCommand({
@@ -10,12 +10,7 @@ export const worker = defineCommand({
   details: "Serves every tool of the application that has a body, or the ones named with --tool.",
   positionals: {},
   options: {
-    app: {
-      type: "string",
-      hint: "FILE",
-      required: true,
-      help: "application file, its default export made by defineApp",
-    },
+    app: servedApp,
     tool: { type: "string", hint: "NAME", multiple: true, help: "serve only this tool; may be repeated" },
   },
   examples: ["sagamesh worker --app worker.ts --tool charge_deposit --tool create_invite"],
