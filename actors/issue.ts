@@ -132,14 +132,12 @@ function refusalOf(
     );
     if (reason !== undefined) return { code: "POLICY_DENIED", reason };
   }
-  const digest = argumentsDigest(tool, input);
-  const doubt = Object.entries(f.state.doubts).find(
-    ([, one]) =>
-      one.outcome === "in_doubt" &&
-      one.undoes === undefined &&
-      one.tool === tool.name &&
-      one.argumentsDigest === digest,
+  const doubts = Object.entries(f.state.doubts).filter(
+    ([, one]) => one.outcome === "in_doubt" && one.undoes === undefined && one.tool === tool.name,
   );
+  if (doubts.length === 0) return undefined;
+  const digest = argumentsDigest(tool, input);
+  const doubt = doubts.find(([, one]) => one.argumentsDigest === digest);
   return doubt === undefined
     ? undefined
     : { code: "CALL_IN_DOUBT", reason: `an equal call is in doubt (intent ${doubt[0]})` };

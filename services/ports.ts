@@ -18,6 +18,8 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms`; rejects with the signal's reason when aborted. Never a durable timer. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back after `ms`, unless taken back by the function returned. What most often never fires needs no promise. */
+  after(ms: number, fire: () => void): () => void;
 }
 
 /** Chance: a number in [0, 1) and unique short texts. Seeded in the simulator. */

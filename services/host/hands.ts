@@ -13,6 +13,7 @@ import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Message } from "../../protocol/model.ts";
+import { CutOff } from "../perform/cut-off.ts";
 import type { Performed } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import { arm, publishEnd, publishSignal, publishStart, publishWork } from "./dispatch.ts";
@@ -51,7 +52,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
   const { ports, clock, log } = deps;
   const performing = new Map<
     string,
-    { readonly intent: IntentId; readonly attempt: number; readonly abort: AbortController }
+    { readonly intent: IntentId; readonly attempt: number; readonly cutOff: CutOff }
   >();
   const inHand = new Set<string>();
   let publishing = 0;
@@ -109,13 +110,13 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
     const key = keyOf(open);
     if (inHand.has(key)) return; // D1
     inHand.add(key);
-    const abort = new AbortController();
-    performing.set(key, { intent: open.intent.id, attempt: open.attempt, abort });
-    const isCurrent = () => performing.get(key)?.abort === abort;
+    const cutOff = new CutOff();
+    performing.set(key, { intent: open.intent.id, attempt: open.attempt, cutOff });
+    const isCurrent = () => performing.get(key)?.cutOff === cutOff;
     const attempt = async () => {
       try {
         const performed = await performOwn(deps, saga, open, {
-          abort: abort.signal,
+          cutOff,
           settleFirst,
           mayBegin: () => owner.current() !== undefined && isCurrent(), // D2
           definition: () => owner.current()?.definition,
@@ -154,9 +155,9 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
   }
 
   function callOff(before: SagaState | undefined, after: SagaState): void {
-    for (const [key, { intent, attempt, abort }] of performing)
+    for (const [key, { intent, attempt, cutOff }] of performing)
       if (after.open[intent]?.attempt !== attempt) {
-        abort.abort(new MeshError("CANCELLED", "superseded"));
+        cutOff.cut(new MeshError("CANCELLED", "superseded"));
         performing.delete(key);
         inHand.delete(key);
       }

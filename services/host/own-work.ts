@@ -11,12 +11,13 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Message, ModelRequest } from "../../protocol/model.ts";
+import type { CutOff } from "../perform/cut-off.ts";
 import { decide } from "../perform/decide.ts";
 import { perform, type Performed } from "../perform/perform.ts";
 import type { HostDeps } from "./host-deps.ts";
 
 export interface OwnWorkContext {
-  readonly abort: AbortSignal;
+  readonly cutOff: CutOff;
   /** A signal brought this call about: others may follow at once, and one call should see them all. */
   readonly settleFirst: boolean;
   readonly mayBegin: () => boolean;
@@ -35,7 +36,7 @@ export async function performOwn(
     (open.notBefore ?? 0) - deps.clock.now(),
     context.settleFirst ? limits.signalSettleMs : 0,
   );
-  if (waitMs > 0) await deps.clock.sleep(waitMs, context.abort);
+  if (waitMs > 0) await deps.clock.sleep(waitMs, context.cutOff.signal);
   const { intent } = open;
   if (intent.kind === "model") return askModel(deps, saga, open, intent, context);
   if (intent.kind !== "tool") throw new MeshError("INTERNAL", `a host performs no ${intent.kind}`);
@@ -78,7 +79,7 @@ async function askModel(
   if (!context.mayBegin()) return { type: "silent" };
   const live = (token: object) =>
     deps.live(saga, "tokens", toJson({ intent: intent.id, attempt: open.attempt, ...token }));
-  const options = { digest: intent.request, abort: context.abort };
+  const options = { digest: intent.request, cutOff: context.cutOff };
   return { type: "result", result: await decide({ clock: deps.clock, live }, port, request, options) };
 }
 

@@ -186,6 +186,14 @@ export function createGate({ name, clock, weather, skewMs = 0, trace }: GateOpti
       now: () => clock.now() + skewMs,
       sleep: (ms, signal) =>
         sleepUntil((fire) => clock.at(clock.now() + Math.max(0, ms), fire), signal, enter),
+      after: (ms, fire) => {
+        let isOff = false;
+        const cancel = clock.at(clock.now() + Math.max(0, ms), () => enter(() => isOff || fire()));
+        return () => {
+          isOff = true; // It may be due already, in a process that stands still.
+          cancel();
+        };
+      },
     },
     state: () => state,
     crash: () => {

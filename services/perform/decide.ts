@@ -19,6 +19,7 @@ import {
 import type { Result, Usage } from "../../protocol/result.ts";
 import { assertOwnValue } from "../messages.ts";
 import type { Clock } from "../ports.ts";
+import type { CutOff } from "./cut-off.ts";
 
 export interface DecideDeps {
   readonly clock: Clock;
@@ -33,7 +34,7 @@ export async function decide(
   deps: DecideDeps,
   port: ModelPort,
   request: ModelRequest,
-  { digest, abort }: { digest: string; abort: AbortSignal },
+  { digest, cutOff }: { digest: string; cutOff: CutOff },
 ): Promise<Result> {
   const rebuilt = digestOfRequest(request);
   if (rebuilt !== digest)
@@ -42,29 +43,27 @@ export async function decide(
       `the request rebuilt from the ledger has digest ${rebuilt}, recorded is ${digest}`,
     );
   let usage: Usage | undefined;
-  const timeout = new AbortController();
-  const done = new AbortController();
-  const timer = deps.clock.sleep(limits.modelTimeoutMs, done.signal).then(
-    () => timeout.abort(new Error(`no reply within ${limits.modelTimeoutMs} ms`)),
-    () => undefined, // Replied in time: the sleep was called off.
-  );
+  let timedOut = false;
+  const callOff = deps.clock.after(limits.modelTimeoutMs, () => {
+    timedOut = !cutOff.isCut;
+    cutOff.cut(new Error(`no reply within ${limits.modelTimeoutMs} ms`));
+  });
   const spent = (cost: Usage) => {
     usage = cost;
   };
   try {
     const answer = await port.decide(request, {
-      abort: AbortSignal.any([abort, timeout.signal]),
+      abort: cutOff.signal,
       live: deps.live,
       spent,
     });
     return readAnswer(answer);
   } catch (error) {
-    if (abort.aborted)
+    if (cutOff.isCut && !timedOut)
       return { outcome: "cancelled", code: "CANCELLED", reason: "superseded", ...withUsage(usage) };
     return { ...failureOf(error), ...withUsage(usage) };
   } finally {
-    done.abort();
-    await timer;
+    callOff();
   }
 }
 

@@ -15,6 +15,7 @@ import type { Result } from "../../protocol/result.ts";
 import { assertOwnValue } from "../messages.ts";
 import { claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
 import { settlementToken } from "../settlement-token.ts";
+import type { CutOff } from "./cut-off.ts";
 
 export interface Attempt {
   readonly saga: SagaId;
@@ -37,7 +38,7 @@ export type Performed =
   | { readonly type: "silent" };
 
 /**
- * Performs an attempt. `abort` ends it early; `mayBegin` is asked last, right before the body is called: a
+ * Performs an attempt. `cutOff` ends it early; `mayBegin` is asked last, right before the body is called: a
  * host that lost the saga starts nothing more. Never throws, except what aborting a wait for a claim throws.
  */
 export async function perform(
@@ -45,22 +46,22 @@ export async function perform(
   tool: Tool,
   body: AnyBody,
   attempt: Attempt,
-  { abort, mayBegin = () => true }: { abort: AbortSignal; mayBegin?: () => boolean },
+  { cutOff, mayBegin = () => true }: { cutOff: CutOff; mayBegin?: () => boolean },
 ): Promise<Performed> {
   const parsed = tool.input.safeParse(attempt.input);
   if (!parsed.success) return failed("CALL_INVALID", z.prettifyError(parsed.error), false);
-  const request = { key: attempt.key, timeoutMs: tool.timeoutMs, signal: abort };
-  const run = { deps, tool, body, attempt, input: parsed.data, abort, mayBegin };
+  const request = () => ({ key: attempt.key, timeoutMs: tool.timeoutMs, signal: cutOff.signal });
+  const run = { deps, tool, body, attempt, input: parsed.data, cutOff, mayBegin };
   switch (tool.effect) {
     case "once": {
-      const claim = await claimAttempt(deps, attempt.attempt, request);
+      const claim = await claimAttempt(deps, attempt.attempt, request());
       if (claim.type === "held") return inDoubt("IN_DOUBT", "its performer did not report how it ended");
       const performed = await runBody(run, claim.actUntil, false);
       // Nobody else may perform this attempt, so what is not begun here did not happen.
       return performed.type === "silent" ? failed("NOT_PERFORMED", "it was not begun", true) : performed;
     }
     case "probe": {
-      const { actUntil, isFirst } = await claimNext(deps, request);
+      const { actUntil, isFirst } = await claimNext(deps, request());
       return runBody(run, actUntil, !isFirst || attempt.attempt > 1);
     }
     case "read":
@@ -95,13 +96,13 @@ interface Run {
   readonly body: AnyBody;
   readonly attempt: Attempt;
   readonly input: unknown;
-  readonly abort: AbortSignal;
+  readonly cutOff: CutOff;
   readonly mayBegin: () => boolean;
 }
 
 /** Asks the outside first where told to, and calls the body, all of it until the time given. */
 async function runBody(
-  { deps, tool, body, attempt, input, abort: outer, mayBegin }: Run,
+  { deps, tool, body, attempt, input, cutOff, mayBegin }: Run,
   actUntil: number,
   asksFirst: boolean,
 ): Promise<Performed> {
@@ -110,20 +111,13 @@ async function runBody(
     return tool.effect === "once"
       ? { type: "silent" }
       : failed("TOOL_TIMEOUT", "its claim was answered too late", true);
-  const done = new AbortController();
-  const cut = new AbortController();
   let timedOut = false;
-  let reject: (reason: Error) => void = () => undefined;
-  // By hand: AbortSignal.any and a race cost more than a whole turn decided.
-  const end = (reason: unknown) => {
-    cut.abort(reason);
-    reject(reason as Error); // An abort is passed on as it is, whatever its owner gave.
-  };
-  const follow = () => end(outer.reason);
   const context: PerformContext = {
     key: attempt.key,
     attempt: attempt.attempt,
-    abort: cut.signal,
+    get abort() {
+      return cutOff.signal;
+    },
     callbackUrl: `${deps.callbackBase}${settlementToken(attempt.saga, attempt.intent)}`,
     progress: (note) => deps.progress(attempt, note),
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- no failure: it leaves the body as one does
@@ -132,34 +126,26 @@ async function runBody(
   const act = async (): Promise<Performed> => {
     const asked = asksFirst ? await askOutside(tool, body, attempt.key, input) : undefined;
     if (asked !== undefined) return asked;
-    if (cut.signal.aborted || outer.aborted || !mayBegin()) return { type: "silent" };
+    if (cutOff.isCut || !mayBegin()) return { type: "silent" };
     return succeeded(tool, await body.perform(input, context));
   };
-  const timer = deps.clock.sleep(restMs, done.signal).then(
-    () => {
-      timedOut = !cut.signal.aborted;
-      end(new Error(`no end within ${tool.timeoutMs} ms`));
-    },
-    () => undefined, // Ended in time: the sleep was called off.
-  );
+  const callOff = deps.clock.after(restMs, () => {
+    timedOut = !cutOff.isCut;
+    cutOff.cut(new Error(`no end within ${tool.timeoutMs} ms`));
+  });
   try {
-    // The body's end, or the abort's, whichever comes first: a body may not heed its signal.
+    // The body's end, or the cut's, whichever comes first: a body may not heed its signal.
     return await new Promise<Performed>((resolve, refuse) => {
-      reject = refuse;
-      outer.addEventListener("abort", follow);
+      cutOff.onCut = refuse;
       act().then(resolve, refuse);
     });
   } catch (error) {
     return thrown(tool, error, timedOut);
   } finally {
-    outer.removeEventListener("abort", follow);
-    done.abort(hasEnded);
-    await timer;
+    cutOff.onCut = undefined;
+    callOff();
   }
 }
-
-/** Why a timeout is called off. One for all: an abort without a reason makes an error of its own, with a stack. */
-const hasEnded = new Error("ended in time");
 
 function succeeded(tool: Tool, output: unknown): Performed {
   try {

@@ -10,30 +10,33 @@ const timeoutMsMax = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Every attempt of a tool begins a sleep and calls it off; node:timers/promises makes an error for each.
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(signal.reason);
-      let rest = ms;
-      let timer: NodeJS.Timeout;
       const abort = () => {
-        clearTimeout(timer);
+        cancel();
         reject(signal?.reason);
       };
-      const wake = () => {
-        if (rest > 0) return arm();
+      const cancel = after(ms, () => {
         signal?.removeEventListener("abort", abort);
         resolve();
-      };
-      const arm = () => {
-        const part = Math.min(rest, timeoutMsMax);
-        rest -= part;
-        timer = setTimeout(wake, part);
-      };
-      arm();
+      });
       signal?.addEventListener("abort", abort, { once: true });
     }),
+  after,
 };
+
+function after(ms: number, fire: () => void): () => void {
+  let rest = ms;
+  let timer: NodeJS.Timeout;
+  const arm = () => {
+    if (rest <= timeoutMsMax) return void (timer = setTimeout(fire, rest));
+    rest -= timeoutMsMax;
+    timer = setTimeout(arm, timeoutMsMax);
+  };
+  arm();
+  return () => clearTimeout(timer);
+}
 
 export const systemChance: Chance = {
   random: () => Math.random(),

@@ -20,6 +20,7 @@ import { ackDelivery, nakDelivery } from "../delivery.ts";
 import type { Log } from "../log.ts";
 import { readBody } from "../messages.ts";
 import { claimAttempt } from "../perform/claim.ts";
+import { CutOff } from "../perform/cut-off.ts";
 import { type Attempt, perform, type Performed, type PerformDeps } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import type { Chance, Clock, Consumption, Delivery, Ports } from "../ports.ts";
@@ -46,7 +47,7 @@ const inFlightMax = 64;
 
 /** Serves every tool of the application that has a body and placement "worker", or the ones named. */
 export async function startWorker(deps: WorkerDeps, app: App, only?: readonly string[]): Promise<Worker> {
-  const held = new Map<Delivery, AbortController>();
+  const held = new Map<Delivery, CutOff>();
   const stopping = new AbortController();
   const served = [...app.tools.values()].filter(
     (tool) =>
@@ -58,9 +59,9 @@ export async function startWorker(deps: WorkerDeps, app: App, only?: readonly st
   if (missing.length > 0)
     throw new MeshError("TOOL_UNSERVED", `there is no implementation of ${missing.join(", ")}`);
   const serve = (tool: Tool) => (delivery: Delivery) => {
-    const abort = new AbortController();
-    held.set(delivery, abort);
-    handle(deps, app, tool, delivery, abort.signal)
+    const cutOff = new CutOff();
+    held.set(delivery, cutOff);
+    handle(deps, app, tool, delivery, cutOff)
       .catch((error: unknown) =>
         deps.log.error({ err: error, tool: tool.name, subject: delivery.subject }, "work not settled"),
       )
@@ -80,8 +81,8 @@ export async function startWorker(deps: WorkerDeps, app: App, only?: readonly st
       await Promise.all(consumptions.map((consumption) => consumption.stop()));
       const until = deps.clock.now() + graceMs;
       while (held.size > 0 && deps.clock.now() < until) await deps.clock.sleep(20);
-      for (const [delivery, abort] of held) {
-        abort.abort(new MeshError("CANCELLED", "the worker is shutting down"));
+      for (const [delivery, cutOff] of held) {
+        cutOff.cut(new MeshError("CANCELLED", "the worker is shutting down"));
         await nakDelivery(delivery);
       }
       stopping.abort();
@@ -106,7 +107,7 @@ async function handle(
   app: App,
   tool: Tool,
   delivery: Delivery,
-  abort: AbortSignal,
+  cutOff: CutOff,
 ): Promise<void> {
   let work: WorkMessage;
   try {
@@ -123,8 +124,8 @@ async function handle(
   if (body === undefined) return nakDelivery(delivery, limits.unservedDelayMs);
   const performed =
     delivery.deliveries > limits.workDeliveriesMax
-      ? await giveUp(deps, tool, work, delivery, abort)
-      : await perform(performDeps(deps), tool, body, work, { abort });
+      ? await giveUp(deps, tool, work, delivery, cutOff.signal)
+      : await perform(performDeps(deps), tool, body, work, { cutOff });
   if (performed.type === "silent") return nakDelivery(delivery);
   await publishResult(deps, work, performed);
   await ackDelivery(delivery);

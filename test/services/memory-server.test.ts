@@ -315,6 +315,16 @@ describe("a paused process", () => {
     expect([call.settled, sleep.settled, late.settled]).toEqual([true, true, true]);
   });
 
+  test("does not fire what it takes back at once when it goes on", async () => {
+    const { gate, clock } = oneProcess();
+    gate.clock.after(50, () => takeBack());
+    const takeBack = gate.clock.after(60, () => expect.unreachable());
+    gate.pause();
+    await clock.advance(10_000);
+    gate.resume();
+    await clock.advance(10);
+  });
+
   test("takes an input whose lease ran out meanwhile, after another has taken it", async () => {
     const mesh = createMemoryMesh({ seed: 1 });
     const [first, second] = [mesh.spawn("a"), mesh.spawn("b")];
