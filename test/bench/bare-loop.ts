@@ -1,5 +1,5 @@
 /**
- * The bare loop: what a step costs with nothing of sagamesh in it. It is the limit the benchmarks compare with.
+ * The bare loop: the least that a step can cost on this server and this client, with nothing of sagamesh in it.
  *
  * Method: the messages of DESIGN.md section 4 and nothing else. In the host, a step is one compare-and-set
  * append of about 500 bytes; the effect is no work at all. Through WORK, a step is: the intent to WORK, taken
@@ -13,10 +13,9 @@ import { AckPolicy, jetstreamManager, RetentionPolicy, StorageType } from "@nats
 import { createInbox, type Msg, type NatsConnection } from "@nats-io/nats-core";
 import { encodeHeaders, natsHeaders } from "../../services/nats/headers.ts";
 
-const ledger = "BARE_LEDGER";
-const work = "BARE_WORK";
-const inbox = "BARE_INBOX";
-const partitions = 8;
+/** The loop's own streams. */
+export const bare = { ledger: "BARE_LEDGER", work: "BARE_WORK", inbox: "BARE_INBOX", partitions: 8 } as const;
+const { ledger, work, inbox, partitions } = bare;
 const pullMax = 512;
 
 /** Declares the loop's own streams and consumers. */
@@ -141,8 +140,13 @@ type Publish = (subject: string, data: string, index: number, headers?: Record<s
 
 const hash = "0123456789abcdef".repeat(4);
 
-function publishTurn(publish: Publish, saga: BareSaga, index: number): void {
-  const { id, turn, seq } = saga;
+const publishTurn = (publish: Publish, { id, turn, seq }: BareSaga, index: number): void =>
+  publish(`bare.${id}.ledger`, turnBody(id, turn), index, {
+    [natsHeaders.expectedSubjectSeq]: String(seq),
+  });
+
+/** A turn of about 500 bytes. */
+export function turnBody(id: string, turn: number): string {
   const result = { outcome: "succeeded", output: {} };
   const event = {
     type: "result",
@@ -160,7 +164,7 @@ function publishTurn(publish: Publish, saga: BareSaga, index: number): void {
       input: {},
     },
   ];
-  const body = {
+  return JSON.stringify({
     v: 1,
     saga: id,
     turn,
@@ -168,26 +172,22 @@ function publishTurn(publish: Publish, saga: BareSaga, index: number): void {
     host: "host-of-the-bare-loop-123456-abcdef",
     prev: hash,
     steps: [{ event, intents }],
-  };
-  publish(`bare.${id}.ledger`, JSON.stringify(body), index, {
-    [natsHeaders.expectedSubjectSeq]: String(seq),
   });
 }
 
 const publishIntent = (publish: Publish, { id, turn }: BareSaga, index: number): void =>
-  publish(
-    "barework",
-    JSON.stringify({
-      saga: id,
-      intent: `${turn}-0`,
-      attempt: 1,
-      tool: "noop",
-      key: `${id}.${turn}-0`,
-      input: {},
-      index,
-    }),
+  publish("barework", intentBody(id, turn, index), index);
+
+export const intentBody = (id: string, turn: number, index: number): string =>
+  JSON.stringify({
+    saga: id,
+    intent: `${turn}-0`,
+    attempt: 1,
+    tool: "noop",
+    key: `${id}.${turn}-0`,
+    input: {},
     index,
-  );
+  });
 
 /** Publishes whose acknowledgements all come to one callback: who asked, and the sequence. */
 function answers(

@@ -23,7 +23,7 @@ interface Options {
 const benches: Readonly<
   Record<string, { readonly does: string; readonly run: (options: Options) => Promise<Report> }>
 > = {
-  steps: { does: "no-op steps per second against the bare loop", run: measureSteps },
+  steps: { does: "no-op steps per second against the same messages without sagamesh", run: measureSteps },
   memory: {
     does: "resident size of a host, idle and with 1,000 running sagas",
     run: () => measureMemory({ sagas: 1_000, seconds: 8 }),
@@ -45,7 +45,7 @@ ${Object.entries(benches)
   .map(([name, { does }]) => `  ${name.padEnd(14)}${does}`)
   .join("\n")}
 
-  --rounds N       pairs of steps, samples of wake (7)
+  --rounds N       rounds of steps, samples of wake (7)
   --sync S         default, always or both (both)
   --effect E       host, worker or both: where the effect of a step is (both)
   --sagas N,N      how many sagas at once (1,64,256)

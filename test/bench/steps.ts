@@ -1,9 +1,9 @@
 /**
- * Steps: how many no-op steps a host does, against the bare loop.
+ * Steps: how many no-op steps a host does, against the plain and the bare loop.
  *
- * Method: one server beside this process, host and worker in it. Rounds are interleaved, bare and sagamesh in
- * turn, on the same server; the ratio is taken pair by pair and its median shown, because absolute figures
- * change with whatever else the machine does and ratios much less. The first pair warms up and is thrown away.
+ * Method: one server beside this process, host and worker in it. Rounds are interleaved, bare, plain and sagamesh
+ * in turn, on the same server; the ratio is taken round by round and its median shown, because absolute figures
+ * change with whatever else the machine does and ratios much less. The first round warms up and is thrown away.
  * A round lasts from the first publish of a start to the last end, so starting and ending is counted too.
  *
  * It does not measure: real effects or models (the effect is nothing), several hosts, a replicated server, a
@@ -12,6 +12,7 @@
 import { mintSagaId } from "../../protocol/ids.ts";
 import { declareBareStreams, runBareHost, runBareWorker } from "./bare-loop.ts";
 import { type BenchServer, hostOn, openServer, startSaga, type Sync, workerOn } from "./bench-mesh.ts";
+import { runPlainHost, runPlainWorker } from "./plain-loop.ts";
 import { median, type Report, rounded, spread } from "./figures.ts";
 import { noopApp, noopName, type Placement } from "./noop-saga.ts";
 
@@ -34,11 +35,12 @@ export async function measureSteps(options: StepsOptions): Promise<Report> {
     for (const placement of options.placements)
       for (const sagas of options.sagas) rows.push(await measure(options.rounds, { sync, placement, sagas }));
   return {
-    title: `No-op steps, sagamesh against the bare loop, ${options.rounds} pairs`,
+    title: `No-op steps, sagamesh against the plain and the bare loop, ${options.rounds} rounds`,
     rows,
     notes: [
-      "of bare: steps per second as a part of the bare loop's, median of pairs (least to most). Goal: 0.5 or more",
-      "at 64 sagas; one saga at most twice the bare loop's ms per step, which is the same figure.",
+      "of plain: steps per second as a part of the plain loop's, the same messages on the client's own calls, median",
+      "of rounds (least to most). Goal: 0.5 or more at 64 sagas; one saga at most twice its ms per step, which is the",
+      "same figure. of bare: of the tightest loop we could write, without promises, Msg-Ids and timeouts.",
     ],
   };
 }
@@ -55,16 +57,20 @@ async function measure(rounds: number, setting: Setting): Promise<Record<string,
   const counts = stepsOfRound[placement][sync];
   const steps = sagas === 1 ? counts.alone : Math.ceil(counts.together / sagas);
   const runBare = placement === "host" ? runBareHost : runBareWorker;
+  const runPlain = placement === "host" ? runPlainHost : runPlainWorker;
   try {
     await declareBareStreams(bench.nc);
     const mesh = await startNoopMesh(bench);
     const bareMs: number[] = [];
+    const plainMs: number[] = [];
     const meshMs: number[] = [];
     for (let round = 0; round <= rounds; round++) {
       const bare = await runBare(bench.nc, { sagas, steps });
+      const plain = await runPlain(bench.nc, { sagas, steps });
       const own = await mesh.run({ placement, sagas, steps });
       if (round === 0) continue;
       bareMs.push(bare);
+      plainMs.push(plain);
       meshMs.push(own);
     }
     await mesh.stop();
@@ -74,9 +80,11 @@ async function measure(rounds: number, setting: Setting): Promise<Record<string,
       effect: placement === "host" ? "in the host" : "through WORK",
       sagas,
       "bare steps/s": perSecond(median(bareMs)),
-      "bare ms/step": rounded(median(bareMs) / steps),
+      "plain steps/s": perSecond(median(plainMs)),
+      "plain ms/step": rounded(median(plainMs) / steps),
       "steps/s": perSecond(median(meshMs)),
       "ms/step": rounded(median(meshMs) / steps),
+      "of plain": spread(meshMs.map((ms, index) => plainMs[index]! / ms)),
       "of bare": spread(meshMs.map((ms, index) => bareMs[index]! / ms)),
     };
   } finally {
