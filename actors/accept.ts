@@ -14,8 +14,10 @@ import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Definition } from "./definition.ts";
 import { readWith } from "./folding.ts";
-import { corrects, counts } from "./settle.ts";
-import { type OpenIntent, type SagaState, seenKey } from "./state.ts";
+import { assertDoubtsWhole } from "./past.ts";
+import { corrects, counts, misfitOf } from "./settle.ts";
+import { wasSeen } from "./seen.ts";
+import type { Doubt, OpenIntent, SagaState } from "./state.ts";
 import { refusalOfVote } from "./task.ts";
 
 /**
@@ -29,7 +31,7 @@ export type Acceptance =
   | { readonly type: "refused"; readonly error: MeshError }
   | { readonly type: "taken" };
 
-/** Judges an input against the state. Pure. `now` is only for a signal's age. */
+/** Judges an input against the state. Pure. `now` is only for a signal's age. Throws PastNeeded. */
 export function accept(definition: Definition, state: SagaState, event: Event, now: number): Acceptance {
   switch (event.type) {
     case "start":
@@ -76,7 +78,7 @@ function acceptSignal(
   event: EventOf<"signal">,
   now: number,
 ): Acceptance {
-  if (Object.hasOwn(state.seen, seenKey(event))) return { type: "known" };
+  if (wasSeen(state, event)) return { type: "known" };
   try {
     const ageMs = now - event.sentAt;
     if (ageMs > limits.signalHorizonMs)
@@ -126,7 +128,17 @@ function acceptResult(definition: Definition, state: SagaState, event: EventOf<"
   }
   const doubt = Object.hasOwn(state.doubts, intent) ? state.doubts[intent] : undefined;
   if (doubt !== undefined && corrects(definition, doubt, event)) return { type: "new", event };
-  return state.unpaid.includes(intent) ? { type: "new", event } : settledOrStale(state, intent);
+  if (state.unpaid.includes(intent)) return { type: "new", event };
+  const misfit = doubt === undefined ? undefined : newMisfit(definition, doubt, event);
+  if (misfit !== undefined) return refused("BAD_RESULT", `${intent} of ${state.saga}: ${misfit}`);
+  if (doubt === undefined && turnOf(intent) <= state.turn) assertDoubtsWhole(state);
+  return settledOrStale(state, intent);
+}
+
+/** Why a success that comes for a doubt cannot be read. The very one that made the doubt is known. */
+function newMisfit(definition: Definition, doubt: Doubt, { result }: EventOf<"result">): string | undefined {
+  if (result.outcome !== "succeeded" || digestOf(result.output) === doubt.unread) return undefined;
+  return misfitOf(definition, doubt, result.output);
 }
 
 /** A task is settled by votes and a timer by its firing: a result must not take their place. */
@@ -151,16 +163,19 @@ function acceptDeferred(state: SagaState, event: EventOf<"deferred">): Acceptanc
 function acceptVote(definition: Definition, state: SagaState, event: EventOf<"task">): Acceptance {
   const open = openOf(state, event.intent);
   if (open === undefined) return settledOrStale(state, event.intent);
-  if (Object.hasOwn(state.seen, seenKey(event))) return { type: "known" };
+  if (wasSeen(state, event)) return { type: "known" };
   if (open.intent.kind !== "task")
     return refused("TASK_UNKNOWN", `${event.intent} of ${state.saga} is no task`);
-  const refusal = refusalOfVote(definition, open, event.vote);
+  const refusal = refusalOfVote({ definition, state }, open, event.vote);
   return refusal === undefined
     ? { type: "new", event }
     : refused("INPUT_INVALID", `task ${event.intent} of ${state.saga}: ${refusal}`);
 }
 
-const refused = (code: "BAD_MESSAGE" | "TASK_UNKNOWN" | "INPUT_INVALID", detail: string): Acceptance => ({
+const refused = (
+  code: "BAD_MESSAGE" | "BAD_RESULT" | "TASK_UNKNOWN" | "INPUT_INVALID",
+  detail: string,
+): Acceptance => ({
   type: "refused",
   error: new MeshError(code, detail),
 });

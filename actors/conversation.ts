@@ -7,7 +7,7 @@
  *    that digest or is not sent.
  */
 import { z } from "zod";
-import { digestOf, sha256 } from "../protocol/digest.ts";
+import { digestOf, sha256, shortDigestOf } from "../protocol/digest.ts";
 import { canonicalJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Message, ModelRequest, ModelTool } from "../protocol/model.ts";
@@ -23,7 +23,7 @@ export const requestDigest = (
   step: number,
   now: number,
   messagesDigest: string,
-): string => digestOf([frameDigest, step, now, messagesDigest]);
+): string => shortDigestOf([frameDigest, step, now, messagesDigest]);
 
 /** The digest of a whole request, computed from the request itself: what `replay` compares. */
 export function digestOfRequest(request: ModelRequest): string {

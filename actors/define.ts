@@ -45,7 +45,8 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
 export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
   config: SagaConfig<I, O, S>,
 ): Saga<I, O, S> {
-  const faults = [...commonFaults(config), ...machineFaults(config.machine)];
+  const inMachine = machineFaults(config.machine).map((fault) => `${config.name}: ${fault}`);
+  const faults = [...commonFaults(config), ...inMachine];
   const machine = openMachine(config.machine);
   return saga("saga", config, {
     machine,
@@ -98,7 +99,7 @@ export function defineAgent<I extends z.ZodType, O extends z.ZodType, S extends 
     tools: config.tools,
     agents: config.agents ?? [],
   };
-  const faults = [...commonFaults(config), ...calledFaults(config.name, [...spec.tools, ...spec.agents])];
+  const faults = [...commonFaults(config), ...calledFaults(spec)];
   const frame =
     faults.length === 0 ? attempt(faults, `agent ${config.name}`, () => requestFrame(spec)) : undefined;
   const machine = openMachine(agentMachine(spec), { builtin: true });
@@ -107,6 +108,7 @@ export function defineAgent<I extends z.ZodType, O extends z.ZodType, S extends 
     callables: [...spec.tools, ...spec.agents],
     faults,
     frame,
+    model: spec.model,
     identity: { frame, budget: config.budget, policies: config.policies?.map((policy) => policy.name) },
     whenEarly: "keep",
     budget: config.budget,
@@ -121,6 +123,7 @@ interface Parts {
   readonly identity: unknown;
   readonly whenEarly: "keep" | "ignore";
   readonly frame?: Definition["frame"];
+  readonly model?: string;
   readonly budget?: Budget | undefined;
   readonly policies?: readonly Policy[] | undefined;
 }
@@ -135,6 +138,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
   parts.faults.push(...sharedNames(name, parts.callables));
   for (const tool of tools.values()) parts.faults.push(...toolFaults(tool));
   for (const one of parts.callables) if (isQuestion(one)) parts.faults.push(...questionFaults(name, one));
+  const modelCalls = parts.callables.filter(isModelCall);
   const definition: Definition = {
     kind,
     name,
@@ -155,7 +159,13 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
     machine: parts.machine,
     tools,
     sagas: new Map(parts.callables.filter(isSaga).map((child) => [child.name, child.definition])),
-    modelCalls: parts.callables.filter(isModelCall),
+    modelCalls,
+    models: [
+      ...new Set([
+        ...(parts.model === undefined ? [] : [parts.model]),
+        ...modelCalls.map(({ model }) => model),
+      ]),
+    ],
     policies: parts.policies ?? [],
     budget: parts.budget ?? {},
     frame: parts.frame,
@@ -178,12 +188,16 @@ const isQuestion = (callable: unknown): callable is Question => kindOf(callable)
 function sharedNames(where: string, callables: readonly unknown[]): string[] {
   const tools = withCompensations(callables.filter(isTool));
   const sagas = [...new Set(callables.filter(isSaga).map(({ definition }) => definition))];
-  const twice = (all: readonly { name: string }[], what: string) =>
+  const twice = (all: readonly { name: string }[], what: "tools" | "sagas") =>
     all
       .filter(({ name }, index) => all.findIndex((other) => other.name === name) < index)
-      .map(({ name }) => `${where}: two of its ${what} are named "${name}"`);
+      .map(({ name }) => twiceNamed(where, what, name));
   return [...twice(tools, "tools"), ...twice(sagas, "sagas")];
 }
+
+/** How a definition tells that two of what it names are called alike; the application then need not. */
+export const twiceNamed = (where: string, what: "tools" | "sagas" | "calls", name: string): string =>
+  `${where}: two of its ${what} are named "${name}"`;
 
 function questionFaults(where: string, { output, otherwise, withinMs }: Question): string[] {
   const faults: string[] = [];
@@ -237,14 +251,14 @@ function commonFaults(config: { name: string; version: number; signals: Signals 
   return faults;
 }
 
-function calledFaults(agent: string, callables: readonly { name: string; input: z.ZodType }[]): string[] {
+/** Two tools of one name, or two sagas, are told of any definition; to a model a tool and a saga are both calls. */
+function calledFaults({ name: agent, tools, agents }: AgentSpec): string[] {
   const faults: string[] = [];
-  const names = new Set<string>();
-  for (const { name, input } of callables) {
-    if (names.has(name)) faults.push(`${agent}: two of its calls are named "${name}"`);
+  const names = new Set(tools.map(({ name }) => name));
+  for (const { name } of agents) if (names.has(name)) faults.push(twiceNamed(agent, "calls", name));
+  for (const { name, input } of [...tools, ...agents]) {
     if (reservedNames.has(name))
       faults.push(`${agent}: the tool name "${name}" is reserved; the model has it already`);
-    names.add(name);
     attempt(faults, `${agent}: the input of "${name}" cannot be shown to a model`, () => shownSchema(input));
   }
   return faults;
@@ -254,8 +268,14 @@ function toolFaults(tool: Tool): string[] {
   const faults: string[] = [];
   const where = `tool ${tool.name}`;
   if (!Name.safeParse(tool.name).success) faults.push(`"${tool.name}" is not a tool's name`);
-  if (tool.placement === "host" && tool.concurrencyMax !== undefined)
-    faults.push(`${where}: concurrencyMax holds over the mesh, so it needs placement "worker"`);
+  for (const bound of ["concurrencyMax", "perSecondMax"] as const) {
+    const value = tool[bound];
+    if (value === undefined) continue;
+    if (tool.placement === "host")
+      faults.push(`${where}: ${bound} holds over the mesh, so it needs placement "worker"`);
+    if (!(value > 0) || (bound === "concurrencyMax" && !Number.isInteger(value)))
+      faults.push(`${where}: ${bound} is ${value}`);
+  }
   if (tool.effect === "probe" && tool.body !== undefined && tool.body.probe === undefined)
     faults.push(`${where}: effect "probe" needs a probe beside its perform`);
   if (tool.timeoutMs <= 0) faults.push(`${where}: timeoutMs must be more than 0`);

@@ -50,6 +50,8 @@ export interface Definition {
   readonly sagas: ReadonlyMap<string, Definition>;
   /** A machine's single model calls. */
   readonly modelCalls: readonly ModelCall[];
+  /** Names of the model ports it asks. */
+  readonly models: readonly string[];
   readonly policies: readonly Policy[];
   readonly budget: Budget;
   readonly frame: RequestFrame | undefined;

@@ -31,10 +31,19 @@ import {
 import { issue, sendToChild } from "./issue.ts";
 import { type MachineStep, statusOf } from "./machine.ts";
 import type { MachineEvent } from "./machine-actions.ts";
+import { assertDoubtsWhole } from "./past.ts";
 import { charge, correct, corrects, counts, settle, usageOf } from "./settle.ts";
-import { type Ending, type KeptSignal, type SagaState, seenKey } from "./state.ts";
+import { remember, tidySeen, wasSeen } from "./seen.ts";
+import type { Ending, KeptSignal, OpenIntent, SagaState } from "./state.ts";
 import { takeTaskTimeout, takeVote } from "./task.ts";
-import { beginEndByUndoing, cancelChild, describeEffect, isOverAtOnce, progressPlans } from "./undo.ts";
+import {
+  beginEndByUndoing,
+  cancelChild,
+  describeEffect,
+  isOverAtOnce,
+  progressPlans,
+  standingOf,
+} from "./undo.ts";
 
 /** One turn as decided: what is appended, and what only the host uses. */
 export interface DecidedTurn {
@@ -47,7 +56,7 @@ export interface DecidedTurn {
 
 /**
  * Decides one turn. `state` is undefined before the first turn, whose first event is the start. The state
- * given is left as it was. Throws INTERNAL for events that `accept` would not have let through.
+ * given is left as it was. Throws INTERNAL for events that `accept` would not have let through, and PastNeeded.
  */
 export function decideTurn(
   definition: Definition,
@@ -76,7 +85,7 @@ export function decideTurn(
     run(f);
     return { event, intents: f.intents };
   });
-  if (draft.turn % 64 === 0) forgetOldSignals(f);
+  if (draft.turn % limits.seenTidyTurns === 0) Object.assign(draft, tidySeen(draft, turn.at));
   return { state: draft, steps, said: f.said, shown: f.shown };
 }
 
@@ -101,6 +110,7 @@ function blank(saga: SagaId, definition: Definition): Draft {
     undoneBefore: { turn: 0, k: 0 },
     toldParent: false,
     seen: {},
+    seenPacks: [],
     kept: [],
     spent: { steps: 0, inputTokens: 0, outputTokens: 0, usd: 0 },
     decided: {},
@@ -131,10 +141,9 @@ function take(f: Folding, event: Event): void {
  * is kept until every host's clock agrees that a repeat would be refused by its age.
  */
 function isFirst(f: Folding, event: EventOf<"signal" | "task">): boolean {
-  const key = seenKey(event);
-  if (Object.hasOwn(f.state.seen, key)) return false;
+  if (wasSeen(f.state, event)) return false;
   const sentAt = event.type === "signal" ? Math.max(event.sentAt, f.at) : f.at;
-  f.state.seen = { ...f.state.seen, [key]: sentAt + limits.signalHorizonMs + limits.clockSkewMs };
+  f.state.seen = remember(f.state.seen, event, sentAt + limits.signalHorizonMs + limits.clockSkewMs);
   return true;
 }
 
@@ -173,6 +182,8 @@ function eventOf(f: Folding, { name, data, at, from }: KeptSignal): MachineEvent
 
 /** An agent ends by its own machine, which stops its calls and compensates; any other by the runtime. */
 function takeCancel(f: Folding, event: EventOf<"signal">): void {
+  // The machine is done already: all that can be called off is the wait for people.
+  if (f.state.phase.kind === "ending") return closeDoubtTasks(f);
   if (f.state.phase.kind !== "running") return;
   const data = event.data as { reason?: unknown } | null;
   const reason =
@@ -185,6 +196,11 @@ function takeCancel(f: Folding, event: EventOf<"signal">): void {
   else beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
 }
 
+function closeDoubtTasks(f: Folding): void {
+  for (const [id, open] of openEntries(f))
+    if (open.intent.kind === "task" && open.intent.about === "doubt") closeIntent(f, id);
+}
+
 /** Results of one turn were judged by the state before it: each is judged again by what came before it. */
 function takeResult(f: Folding, event: EventOf<"result">): void {
   const { intent } = event;
@@ -193,7 +209,7 @@ function takeResult(f: Folding, event: EventOf<"result">): void {
   const doubt = f.state.doubts[intent];
   if (doubt !== undefined && corrects(f.definition, doubt, event))
     return correct(f, intent, doubt, event.result);
-  if (!f.state.unpaid.includes(intent)) return;
+  if (!f.state.unpaid.includes(intent)) return doubt === undefined ? assertDoubtsWhole(f.state) : undefined;
   f.state.unpaid = f.state.unpaid.filter((id) => id !== intent);
   charge(f, usageOf(event.result));
 }
@@ -340,18 +356,21 @@ function offerKept(f: Folding): boolean {
   return false;
 }
 
-/** W3. Once nothing is open, the end is recorded; a parent is told by an intent of its own. */
+/**
+ * W3. Once nothing is open, the end is recorded; a parent is told by an intent of its own. A human who was asked
+ * what became of an effect is waited for like the effect itself.
+ */
 function progressEnd(f: Folding): boolean {
   if (f.state.phase.kind !== "ending" || f.state.plans.length > 0) return false;
   for (const [id, open] of openEntries(f)) {
     if (open.intent.kind === "saga") cancelChild(f, id);
-    else if (isOverAtOnce(f, open) && (open.intent.kind !== "task" || open.intent.about !== "stuck"))
-      closeIntent(f, id);
+    else if (isOverAtOnce(f, open) && !asksAboutEffect(open)) closeIntent(f, id);
   }
   if (openEntries(f).length > 0) return false;
   const { ending } = f.state.phase;
-  const standing = ending.status === "completed" ? [] : f.state.effects.map(describeEffect);
-  const intent: Intent = { kind: "end", id: newId(f), standing, ...ending };
+  // What a saga that completed has done is its purpose; whether it was done, it does not know of what is in doubt.
+  const unsaid = standingOf(f).filter((one) => ending.status !== "completed" || one.outcome === "in_doubt");
+  const intent: Intent = { kind: "end", id: newId(f), standing: unsaid.map(describeEffect), ...ending };
   f.intents.push(intent);
   if (f.state.parent !== undefined && !f.state.toldParent) {
     f.state.open = { ...f.state.open, [intent.id]: { intent, input: null, attempt: 1 } };
@@ -363,8 +382,5 @@ function progressEnd(f: Folding): boolean {
   return true;
 }
 
-/** An id is kept for the horizon after it was taken; a repeat that comes later is refused by its age. */
-function forgetOldSignals(f: Folding): void {
-  const kept = Object.entries(f.state.seen).filter(([, until]) => until > f.at);
-  if (kept.length < Object.keys(f.state.seen).length) f.state.seen = Object.fromEntries(kept);
-}
+const asksAboutEffect = ({ intent }: OpenIntent): boolean =>
+  intent.kind === "task" && (intent.about === "stuck" || intent.about === "doubt");

@@ -50,18 +50,23 @@ export const counts = (open: OpenIntent, { attempt, result }: EventOf<"result">)
 
 /**
  * Whether a result corrects a settled intent (R2): a failure only of the attempt that is in doubt, a success only
- * if it can be read. One that cannot is what made the doubt, come again: known, and nothing new.
+ * if it can be read.
  */
 export function corrects(
   definition: Definition,
   doubt: Doubt,
-  { attempt, result }: EventOf<"result">,
+  { attempt, result }: Pick<EventOf<"result">, "attempt" | "result">,
 ): boolean {
-  if (result.outcome === "succeeded") {
-    const output = definition.tools.get(doubt.tool)?.output;
-    return attempt <= doubt.attempt && (output === undefined || readWith(output, result.output).success);
-  }
+  if (result.outcome === "succeeded")
+    return attempt <= doubt.attempt && misfitOf(definition, doubt, result.output) === undefined;
   return result.outcome === "failed" && attempt === doubt.attempt && doubt.outcome === "in_doubt";
+}
+
+/** Why an output cannot be read as that of the doubted call's tool, or undefined. */
+export function misfitOf(definition: Definition, { tool }: Doubt, output: Json): string | undefined {
+  const schema = definition.tools.get(tool)?.output;
+  const read = schema === undefined ? undefined : readWith(schema, output);
+  return read?.success === false ? read.reason : undefined;
 }
 
 /** Settles an open intent by the result of its present attempt. */
@@ -74,7 +79,7 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
   else closeIntent(f, id);
   if (open.intent.kind === "tool") {
     if (open.intent.undoes !== undefined) return settleUndoing(f, id, open, open.intent.undoes, result);
-    if (result.outcome === "in_doubt") return takeDoubt(f, id, open, result.reason);
+    if (result.outcome === "in_doubt") return takeDoubt(f, id, open, received, result.reason);
     holdEffect(f, id, open, received, result, output);
   }
   if (result.outcome === "succeeded") tellActor(f, open.actor, id, { output });
@@ -105,12 +110,12 @@ function holdEffect(
   const maybe = received.outcome === "succeeded" || isTooLate || mayHaveHappened(result);
   if (maybe) recordEffect(f, id, open, "in_doubt", undefined);
   // Whoever is delivered the same attempt again may still succeed, where no claim forbids it.
-  if (maybe || result.outcome === "failed") recordDoubt(f, id, open, "failed");
+  if (maybe || result.outcome === "failed") recordDoubt(f, id, open, "failed", received);
   else if (result.outcome === "cancelled") recordDoubt(f, id, open, "cancelled");
 }
 
 /** A failure that another attempt could follow, and of which nobody says that nothing happened. */
-const mayHaveHappened = (result: Result): boolean =>
+export const mayHaveHappened = (result: Result): boolean =>
   result.outcome === "failed" && result.retry === true && result.code !== "NOT_PERFORMED";
 
 /** R3. The result, and its output as the definition's own schema reads it. */
@@ -134,7 +139,8 @@ function checked(f: Folding, open: OpenIntent, said: Result): { result: Result; 
 }
 
 /** Classes of which nobody asks how they ended: they are run again, whoever performs them. */
-const canRunAgain = (effect: Effect | undefined): boolean => effect === "read" || effect === "idempotent";
+export const canRunAgain = (effect: Effect | undefined): boolean =>
+  effect === "read" || effect === "idempotent";
 
 function schemaOf(f: Folding, open: OpenIntent): z.ZodType {
   const { intent } = open;
@@ -208,11 +214,11 @@ function settleUndoing(f: Folding, id: IntentId, open: OpenIntent, undoes: Inten
 }
 
 /** Nobody knows whether it happened: the effect is held, and whoever the tool names settles the doubt. */
-function takeDoubt(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
+function takeDoubt(f: Folding, id: IntentId, open: OpenIntent, received: Result, reason: string): void {
   if (open.intent.kind !== "tool") return;
   const tool = toolOf(f, open.intent.name);
   recordEffect(f, id, open, "in_doubt", undefined);
-  recordDoubt(f, id, open, "in_doubt");
+  recordDoubt(f, id, open, "in_doubt", received);
   if (isAwaited(f, id, open.actor)) {
     if (tool?.onDoubt === "ask") return askAboutDoubt(f, id, open, reason);
     if (tool?.onDoubt === "compensate")

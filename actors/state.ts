@@ -81,6 +81,8 @@ export interface Doubt {
   readonly undone?: boolean;
   /** The doubtful intent is itself the undoing of this one. */
   readonly undoes?: IntentId;
+  /** Digest of the success that made the doubt because it could not be read: it may come again. */
+  readonly unread?: string;
 }
 
 /** An undoing in progress. */
@@ -124,6 +126,22 @@ export interface KeptSignal {
   readonly from: string;
 }
 
+/** Ids that were taken together, as one text of sorted hashes. Forgotten together, by the latest. See seen.ts. */
+export interface SeenPack {
+  readonly until: number;
+  readonly codes: string;
+}
+
+/** What a state knows of the parts of it that were laid by. See past.ts. */
+export interface Past {
+  /** How many there are; they are numbered from 1. */
+  readonly parts: number;
+  /** Of the newest, which names the one before. */
+  readonly digest: string;
+  /** Whether a late result may concern something in them. */
+  readonly holdsDoubts: boolean;
+}
+
 /** A place in the ledger between two intents: before the k-th of a turn. */
 export interface Position {
   readonly turn: number;
@@ -153,8 +171,11 @@ export interface SagaState {
   readonly undoneBefore: Position;
   /** A parent hears of the first end only. */
   readonly toldParent: boolean;
-  /** Signals and votes taken (`seenKey`), with the time until which a repeat is possible. */
+  /** Signals and votes taken, with the time until which a repeat is possible; older ones in packs (seen.ts). */
   readonly seen: Readonly<Record<string, number>>;
+  readonly seenPacks: readonly SeenPack[];
+  /** Effects and doubts that stand elsewhere (past.ts); undefined while all of them stand here. */
+  readonly past?: Past;
   readonly kept: readonly KeptSignal[];
   readonly spent: Spent;
   /** Intents decided per tool, for policies. */
@@ -167,14 +188,6 @@ export interface Spent {
   readonly outputTokens: number;
   readonly usd: number;
 }
-
-/**
- * What a repeat of an input is recognised by. A prefix, so that an id such as `__proto__` or `7` is a key like
- * any other, and so that a vote and a signal of one id are two inputs.
- */
-export const seenKey = (
-  event: { type: "signal"; id: string } | { type: "task"; intent: IntentId; id: string },
-): string => (event.type === "signal" ? `signal:${event.id}` : `task:${event.intent}:${event.id}`);
 
 /** Whether the saga's own host has something to do for an open intent itself, now or after a backoff. */
 export const isOwnWork = (open: OpenIntent, placementOf: (tool: string) => "worker" | "host"): boolean => {

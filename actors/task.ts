@@ -20,20 +20,31 @@ import {
   toolOf,
 } from "./folding.ts";
 import { issueApproved } from "./issue.ts";
-import { correct } from "./settle.ts";
+import { correct, corrects } from "./settle.ts";
 import type { OpenIntent } from "./state.ts";
 import { settleUndone } from "./undo.ts";
 
-/** What a human may say of a doubt. */
-export const DoubtAnswer = z.discriminatedUnion("outcome", [
-  z.object({ outcome: z.literal("happened"), output: z.json() }),
-  z.object({ outcome: z.literal("did_not_happen") }),
-]);
+/** What a human may say of a doubt about a tool with this output. */
+const doubtAnswer = (output: z.ZodType<unknown, Json>) =>
+  z.discriminatedUnion("outcome", [
+    z.object({ outcome: z.literal("happened"), output: z.json().pipe(output) }),
+    z.object({ outcome: z.literal("did_not_happen") }),
+  ]);
+
+/** The same of any tool. */
+export const DoubtAnswer = doubtAnswer(z.json());
+
+/** What is needed of a saga to judge an answer. */
+type Asking = Pick<Folding, "definition" | "state">;
 
 /** The schema an open task's answer must fit. */
-export function answerSchema(definition: Folding["definition"], open: OpenIntent): z.ZodType {
+export function answerSchema({ definition, state }: Asking, open: OpenIntent): z.ZodType {
   if (open.intent.kind !== "task") return z.never();
-  if (open.intent.about === "doubt") return DoubtAnswer;
+  if (open.intent.about === "doubt") {
+    const doubt = open.intent.of === undefined ? undefined : state.doubts[open.intent.of];
+    const output = definition.tools.get(doubt?.tool ?? "")?.output ?? z.json();
+    return doubtAnswer(output as z.ZodType<unknown, Json>); // Proof: a schema reads whatever it is given.
+  }
   if (open.intent.about !== "question" || open.call === undefined) return z.json();
   const shown = (open.input as { schema?: Record<string, unknown> } | null)?.schema;
   if (shown !== undefined && definition.kind === "agent") return askedSchema(shown);
@@ -41,11 +52,7 @@ export function answerSchema(definition: Folding["definition"], open: OpenIntent
 }
 
 /** Why a vote cannot be taken by its task, or undefined. Without it the fold would have nothing to do. */
-export function refusalOfVote(
-  definition: Folding["definition"],
-  open: OpenIntent,
-  { vote, answer }: Vote,
-): string | undefined {
+export function refusalOfVote(asking: Asking, open: OpenIntent, { vote, answer }: Vote): string | undefined {
   if (open.intent.kind !== "task") return "it is no task";
   const { about } = open.intent;
   if (vote === "deny")
@@ -53,7 +60,7 @@ export function refusalOfVote(
   if (about === "approval" || about === "stuck")
     return vote === "approve" ? undefined : "it is approved or denied, not answered";
   if (vote !== "answer") return "it is answered or denied, not approved";
-  const read = readWith(answerSchema(definition, open), answer ?? null);
+  const read = readWith(answerSchema(asking, open), answer ?? null);
   return read.success ? undefined : `the answer does not fit: ${read.reason}`;
 }
 
@@ -69,7 +76,7 @@ export function takeVote(f: Folding, event: EventOf<"task">): void {
       if (vote === "deny") return fail(f, event.intent, open, reason ?? `${by} declined to answer`);
       return answerQuestion(f, event.intent, open, answer ?? null);
     case "doubt":
-      return settleDoubt(f, event.intent, open, answer ?? null);
+      return settleDoubt(f, open, answer ?? null);
     case "stuck":
       return settleStuck(f, event.intent, open, vote !== "deny");
   }
@@ -120,23 +127,23 @@ function fail(f: Folding, id: IntentId, open: OpenIntent, reason: string): void 
 
 /** The door refuses an answer that does not fit; a default that does not is a question nobody answered. */
 function answerQuestion(f: Folding, id: IntentId, open: OpenIntent, answer: Json): void {
-  const read = readWith(answerSchema(f.definition, open), answer);
+  const read = readWith(answerSchema(f, open), answer);
   if (!read.success) return fail(f, id, open, `its default does not fit: ${read.reason}`);
   closeIntent(f, id);
   tellActor(f, open.actor, id, { output: f.definition.kind === "agent" ? toJson(read.data) : read.data });
 }
 
-function settleDoubt(f: Folding, id: IntentId, open: OpenIntent, answer: Json): void {
+/** The correction closes the task, and only if it took: an answer that says nothing leaves the human asked. */
+function settleDoubt(f: Folding, open: OpenIntent, answer: Json): void {
   const parsed = DoubtAnswer.safeParse(answer);
   const of = open.intent.kind === "task" ? open.intent.of : undefined;
   const doubt = of === undefined ? undefined : f.state.doubts[of];
   if (!parsed.success || of === undefined || doubt === undefined) return;
-  closeIntent(f, id);
   const result: Result =
     parsed.data.outcome === "happened"
       ? { outcome: "succeeded", output: toJson(parsed.data.output) }
       : { outcome: "failed", code: "NOT_PERFORMED", reason: "a human found that it did not happen" };
-  correct(f, of, doubt, result);
+  if (corrects(f.definition, doubt, { attempt: doubt.attempt, result })) correct(f, of, doubt, result);
 }
 
 /** Nobody knows, in time: the actor hears that it is in doubt, and a late result still corrects it. */

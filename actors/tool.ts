@@ -84,6 +84,7 @@ export interface Tool<
   readonly retry: Retry;
   readonly onDoubt: "ask" | "model" | "compensate";
   readonly concurrencyMax: number | undefined;
+  readonly perSecondMax: number | undefined;
   readonly approval: ((input: never) => false | Approval) | undefined;
   readonly compensation:
     { readonly tool: Tool; readonly input: (effect: never) => unknown } | "point_of_no_return" | undefined;
@@ -107,6 +108,8 @@ interface Contract<I extends z.ZodType, O extends z.ZodType> {
   onDoubt?: "ask" | "model" | "compensate";
   /** How many attempts may run at once over the whole mesh. Not with `placement: "host"`. */
   concurrencyMax?: number;
+  /** How many attempts may begin in a second over the whole mesh. Not with `placement: "host"`. */
+  perSecondMax?: number;
   /** Pure. False, or the terms of the approval this input needs. */
   approval?: (input: z.infer<I>) => false | Approval;
 }
@@ -145,6 +148,7 @@ export function defineTool<
     retry: config.retry ?? { attemptsMax: limits.retryAttemptsMax, backoffMs: limits.retryBackoffMs },
     onDoubt: config.onDoubt ?? "ask",
     concurrencyMax: config.concurrencyMax,
+    perSecondMax: config.perSecondMax,
     approval: config.approval,
     compensation: config.compensation,
     // The performer parses the input with this tool's own schema before it calls the body.

@@ -9,6 +9,7 @@
 import { digestOf } from "../protocol/digest.ts";
 import { effectKey, type IntentId, turnOf } from "../protocol/ids.ts";
 import { limits } from "../protocol/limits.ts";
+import type { Result } from "../protocol/result.ts";
 import {
   actorError,
   argumentsDigest,
@@ -25,11 +26,18 @@ import {
   tellActor,
   toolOf,
 } from "./folding.ts";
+import { assertWhole } from "./past.ts";
 import type { Doubt, Ending, OpenIntent, Position, StandingEffect, UndoPlan } from "./state.ts";
 import { type Effected, type Tool, undoOf } from "./tool.ts";
 
+/** All that stands. */
+export function standingOf(f: Folding): readonly StandingEffect[] {
+  assertWhole(f.state);
+  return f.state.effects;
+}
+
 export const effectOf = (f: Folding, id: IntentId): StandingEffect | undefined =>
-  f.state.effects.find(({ intent }) => intent === id);
+  f.state.effects.find(({ intent }) => intent === id) ?? standingOf(f).find(({ intent }) => intent === id);
 
 export function removeEffect(f: Folding, id: IntentId): void {
   f.state.effects = f.state.effects.filter(({ intent }) => intent !== id);
@@ -60,7 +68,7 @@ export function beginCompensation(
 
 /** What a call of the model's came to, if it is open or stands; a call has one intent at a time. */
 function intentsOfCall(f: Folding, call: string): IntentId[] | undefined {
-  const effect = f.state.effects.find((one) => one.call === call);
+  const effect = standingOf(f).find((one) => one.call === call);
   if (effect !== undefined) return [effect.intent];
   const open = openEntries(f).find(([, one]) => one.actor === call);
   return open === undefined ? undefined : [open[0]];
@@ -186,7 +194,8 @@ export function progressPlans(f: Folding): boolean {
     if (plan.only === undefined) releaseUnawaited(f);
     if (openEntries(f).some(([id, open]) => blocksPlan(f, plan, id, open))) continue;
     const members = membersOf(f, plan);
-    const ready = members.filter((effect) => effect.undoing === undefined && !hasDependents(effect, members));
+    const latest = members.reduce((turn, { intent }) => Math.max(turn, turnOf(intent)), 0);
+    const ready = members.filter((effect) => effect.undoing === undefined && !hasDependents(effect, latest));
     for (const effect of ready) issueUndo(f, effect);
     if (ready.length > 0) return true;
     if (members.length > 0) continue;
@@ -223,8 +232,14 @@ function releaseDeferred(f: Folding, id: IntentId, open: OpenIntent): void {
   recordDoubt(f, id, open, "cancelled");
 }
 
-/** A late result of this intent may still say how it ended. */
-export function recordDoubt(f: Folding, id: IntentId, open: OpenIntent, outcome: Doubt["outcome"]): void {
+/** A late result of this intent may still say how it ended. `received` is what made the doubt. */
+export function recordDoubt(
+  f: Folding,
+  id: IntentId,
+  open: OpenIntent,
+  outcome: Doubt["outcome"],
+  received?: Result,
+): void {
   if (open.intent.kind !== "tool") return;
   const { name, key, call, undoes } = open.intent;
   const tool = toolOf(f, name);
@@ -237,22 +252,23 @@ export function recordDoubt(f: Folding, id: IntentId, open: OpenIntent, outcome:
     attempt: open.attempt,
     ...(call === undefined ? {} : { call }),
     ...(undoes === undefined ? {} : { undoes }),
+    ...(received?.outcome === "succeeded" ? { unread: digestOf(received.output) } : {}),
   };
   f.state.doubts = { ...f.state.doubts, [id]: doubt };
 }
 
 const membersOf = (f: Folding, plan: UndoPlan): StandingEffect[] =>
-  f.state.effects.filter(
+  standingOf(f).filter(
     ({ intent, undo, stuck }) =>
       undo !== undefined && stuck !== true && (plan.only === undefined || plan.only.includes(intent)),
   );
 
-/** V2. What was decided in a later turn than the effect settled in may rest on it. */
-const hasDependents = ({ intent, settledAt }: StandingEffect, members: readonly StandingEffect[]): boolean =>
-  members.some(
-    (other) =>
-      other.intent !== intent && turnOf(other.intent) >= settledAt && turnOf(other.intent) > turnOf(intent),
-  );
+/**
+ * V2. What was decided in a later turn than the effect settled in may rest on it: so it waits while the `latest`
+ * member of its plan was.
+ */
+const hasDependents = ({ intent, settledAt }: StandingEffect, latest: number): boolean =>
+  latest >= settledAt && latest > turnOf(intent);
 
 function issueUndo(f: Folding, effect: StandingEffect): void {
   const { intent: undoes } = effect;
@@ -327,7 +343,7 @@ function completePlan(f: Folding, plan: UndoPlan): void {
   const { then } = plan;
   switch (then.type) {
     case "answer": {
-      const standing = f.state.effects
+      const standing = standingOf(f)
         .filter(({ intent }) => plan.only === undefined || plan.only.includes(intent))
         .map(describeEffect);
       f.queue.push({ event: doneFor(f, then.actor, { undone: plan.undone, standing }) });

@@ -4,18 +4,27 @@
  */
 import { z } from "zod";
 import { DefinitionRef, Event, ParentRef } from "./event.ts";
-import { IntentId, SagaId } from "./ids.ts";
+import { IntentId, Name, SagaId } from "./ids.ts";
 import { Intent } from "./intent.ts";
 import { Payload } from "./json.ts";
+import { ThrottleKind } from "./throttle.ts";
 import { Effect } from "./tool.ts";
 
-/** One line of stderr: an error, or a sign of life. */
+/** One line of stderr: an error, a sign of life, or a line of the log. */
 export const ErrorDocument = z.object({
   error: z.object({ code: z.string(), message: z.string(), remedy: z.string(), retriable: z.boolean() }),
 });
 export type ErrorDocument = z.infer<typeof ErrorDocument>;
 export const ProgressDocument = z.object({ progress: z.string() });
 export type ProgressDocument = z.infer<typeof ProgressDocument>;
+/** What hosts and workers log, with --json or without. `msg` is one of a fixed set; the values are fields. */
+export const LogDocument = z.looseObject({
+  level: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]),
+  time: z.iso.datetime(),
+  service: z.string(),
+  msg: z.string(),
+});
+export type LogDocument = z.infer<typeof LogDocument>;
 
 /** A definition as hosts register it; the schemas are JSON Schema of what goes in. */
 export const DefinitionDocument = z.object({
@@ -28,6 +37,8 @@ export const DefinitionDocument = z.object({
   output: Payload,
   signals: z.record(z.string(), Payload),
   tools: z.array(z.string()),
+  /** Names of the models it asks. */
+  models: z.array(z.string()).default([]),
 });
 export type DefinitionDocument = z.infer<typeof DefinitionDocument>;
 
@@ -39,6 +50,39 @@ export const ToolDocument = z.looseObject({
 });
 export type ToolDocument = z.infer<typeof ToolDocument>;
 
+/** `dead ls`, `dead show`; with `body` only where one letter is shown. */
+export const LetterDocument = z.object({
+  /** Its number, by which `dead show`, `retry` and `drop` name it. */
+  letter: z.int().positive(),
+  source: z.enum(["inbox", "work"]),
+  /** Where it was sent. */
+  subject: z.string(),
+  code: z.string(),
+  reason: z.string(),
+  at: z.number(),
+  saga: z.string().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  body: z.string().optional(),
+});
+export type LetterDocument = z.infer<typeof LetterDocument>;
+
+/** `dead retry`, `dead drop`: what was done with a letter. */
+export const LetterDoneDocument = z.object({
+  letter: z.int().positive(),
+  done: z.enum(["retried", "dropped"]),
+  subject: z.string(),
+});
+export type LetterDoneDocument = z.infer<typeof LetterDoneDocument>;
+
+/** `pause`, `resume`: how what was named stands now. */
+export const ThrottledDocument = z.object({
+  kind: ThrottleKind,
+  name: Name,
+  paused: z.boolean(),
+  reason: z.string().optional(),
+});
+export type ThrottledDocument = z.infer<typeof ThrottledDocument>;
+
 /** `up`, `host`, `worker`: printed once, when the process serves. */
 export const ServingDocument = z.object({
   role: z.enum(["up", "host", "worker"]),
@@ -48,6 +92,8 @@ export const ServingDocument = z.object({
   definitions: z.array(z.object({ name: z.string(), version: z.int() })),
   tools: z.array(z.string()),
   pid: z.int(),
+  /** Where /healthz, /readyz and /metrics are, if anywhere. */
+  health: z.string().optional(),
 });
 export type ServingDocument = z.infer<typeof ServingDocument>;
 
@@ -90,6 +136,8 @@ export const SagaRow = z.object({
   /** What a running saga waits for, for example `tool pay`, `task question`, `timer`. */
   waitsFor: z.array(z.string()),
   parent: ParentRef.optional(),
+  /** The file's name, once its turns were archived; the rest is what its tombstone says. */
+  archived: z.string().optional(),
   /** Set instead of the rest being right: the ledger cannot be read. */
   fault: z.string().optional(),
 });
@@ -106,6 +154,8 @@ export const IntentDocument = z.object({
   deferred: z.boolean(),
   /** Absent while it is open. */
   outcome: IntentOutcome.optional(),
+  /** A tool's success as it was reported: its output could not be held against the tool's contract here. */
+  unverified: z.boolean().default(false),
   output: Payload.optional(),
   reason: z.string().optional(),
   settledTurn: z.int().optional(),
@@ -163,6 +213,57 @@ export const VerifyDocument = z.object({
 });
 export type VerifyDocument = z.infer<typeof VerifyDocument>;
 
+/** `archive`: one line per saga. */
+export const ArchiveDocument = z.object({
+  saga: SagaId,
+  /**
+   * `archived`: its turns are in the file and purged. `due`: would be archived (--dry-run). `kept`: not due, for
+   * the reason. `already`: there was nothing left to do. `failed`: nothing was purged, for the reason.
+   */
+  outcome: z.enum(["archived", "due", "kept", "already", "failed"]),
+  file: z.string().optional(),
+  turns: z.int().optional(),
+  /** Of the file. */
+  bytes: z.int().optional(),
+  reason: z.string().optional(),
+});
+export type ArchiveDocument = z.infer<typeof ArchiveDocument>;
+
+/** The first line of an archive. Its other lines: the turns in order, then the blobs they name. */
+export const ArchiveManifest = z.object({
+  format: z.literal("sagamesh.archive"),
+  v: z.literal(1),
+  saga: SagaId,
+  definition: DefinitionRef,
+  parent: ParentRef.optional(),
+  status: SagaStatus.exclude(["running"]),
+  turns: z.int().positive(),
+  /** Of the last turn: its sequence, and the hash of its bytes. */
+  head: z.object({ seq: z.int(), hash: z.string() }),
+  startedAt: z.number(),
+  endedAt: z.number(),
+  archivedAt: z.number(),
+  /** Contracts of the tools it called, as hosts had registered them. */
+  tools: z.array(ToolDocument),
+});
+export type ArchiveManifest = z.infer<typeof ArchiveManifest>;
+
+/** A turn's message in an archive, exactly as it was stored: `body` where its bytes are text, else `base64`. */
+export const ArchivedMessage = z.object({
+  turn: z.int().positive(),
+  subject: z.string(),
+  seq: z.int().positive(),
+  storedAt: z.number(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string().optional(),
+  base64: z.base64().optional(),
+});
+export type ArchivedMessage = z.infer<typeof ArchivedMessage>;
+
+/** A blob in an archive, under the SHA-256 of its bytes. */
+export const ArchivedBlob = z.object({ blob: z.string(), base64: z.base64() });
+export type ArchivedBlob = z.infer<typeof ArchivedBlob>;
+
 /** `replay`. */
 export const DecisionDocument = z.object({
   intent: IntentId,
@@ -201,15 +302,36 @@ export const TaskDocument = z.object({
   dueAt: z.number(),
   input: Payload.optional(),
   of: IntentId.optional(),
+  /** Whose call that is. */
+  tool: z.string().optional(),
 });
 export type TaskDocument = z.infer<typeof TaskDocument>;
 
-/** `doctor`. */
+/** `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: what was looked at and is as it should be. */
+export const Finding = z.object({
+  severity: z.enum(["wrong", "warning", "fine"]),
+  code: z.string(),
+  what: z.string(),
+  remedy: z.string(),
+});
+export type Finding = z.infer<typeof Finding>;
+
+/** `doctor`. Ages in milliseconds. What could not be learnt is absent or empty, and a finding says why. */
 export const DoctorDocument = z.object({
+  /** Nothing is wrong. */
   ok: z.boolean(),
   server: z
-    .object({ url: z.string(), version: z.string(), apiLevel: z.int(), embedded: z.boolean() })
+    .object({
+      url: z.string(),
+      version: z.string(),
+      apiLevel: z.int(),
+      embedded: z.boolean(),
+      name: z.string().optional(),
+      cluster: z.string().optional(),
+    })
     .optional(),
+  /** This machine's clock minus the server's. */
+  clockOffsetMs: z.int().optional(),
   streams: z.array(
     z.object({
       name: z.string(),
@@ -217,9 +339,19 @@ export const DoctorDocument = z.object({
       bytes: z.int(),
       replicas: z.int(),
       fault: z.string().optional(),
+      leader: z.string().optional(),
+      peers: z.array(z.object({ server: z.string(), current: z.boolean(), offline: z.boolean() })),
     }),
   ),
-  hosts: z.array(z.object({ host: z.string(), partitions: z.array(z.int()) })),
+  hosts: z.array(
+    z.object({
+      host: z.string(),
+      partitions: z.array(z.int()),
+      draining: z.boolean(),
+      /** When it began, by its own clock. */
+      since: z.number().optional(),
+    }),
+  ),
   partitions: z.array(
     z.object({
       partition: z.int(),
@@ -227,6 +359,13 @@ export const DoctorDocument = z.object({
       held: z.int(),
       redelivered: z.int(),
       host: z.string().optional(),
+      /** Somebody asks for its inputs. */
+      consumed: z.boolean(),
+      /** Of the oldest input that is not acked. */
+      oldestAgeMs: z.int().optional(),
+      oldestSaga: z.string().optional(),
+      /** Of the oldest input that was never delivered. */
+      lagMs: z.int().optional(),
     }),
   ),
   tools: z.array(
@@ -234,14 +373,37 @@ export const DoctorDocument = z.object({
       name: z.string(),
       waiting: z.int(),
       held: z.int(),
+      redelivered: z.int(),
+      /** Somebody asks for its calls. */
       workers: z.boolean(),
       paused: z.boolean(),
+      oldestAgeMs: z.int().optional(),
+      lagMs: z.int().optional(),
+    }),
+  ),
+  paused: z.array(
+    z.object({
+      kind: z.enum(["tool", "model"]),
+      name: z.string(),
+      at: z.number(),
+      by: z.string(),
+      reason: z.string().optional(),
     }),
   ),
   definitions: z.array(z.object({ kind: z.string(), name: z.string(), version: z.int(), hash: z.string() })),
   deadLetters: z.int(),
+  deadByCode: z.array(
+    z.object({
+      code: z.string(),
+      source: z.string(),
+      count: z.int(),
+      newestAt: z.number(),
+      newestSubject: z.string(),
+    }),
+  ),
+  /** What a turn survives, one sentence each. */
   durability: z.array(z.string()),
-  findings: z.array(z.object({ code: z.string(), what: z.string(), remedy: z.string() })),
+  findings: z.array(Finding),
 });
 export type DoctorDocument = z.infer<typeof DoctorDocument>;
 

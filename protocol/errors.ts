@@ -1,8 +1,9 @@
 /**
  * The one error class and the closed table of codes.
  *
- * Owns: every code sagamesh can show a person, what it means, whether the same call may succeed
- * later, and the remedy. Does not own: how an error is printed (services/cli) or recorded (result.ts).
+ * Owns: every code of an error, what it means, whether the same call may succeed later, and the remedy. Does not
+ * own: how an error is printed (services/cli) or recorded (result.ts), and the codes of what `doctor` finds
+ * (services/runtime/doctor), which nobody throws.
  *
  * E1 A code is never renamed or reused; ledgers keep codes for ever.
  * E2 A message has the form `[CODE] what happened`, and `remedy` says what to do next.
@@ -63,6 +64,22 @@ const table = {
     remedy: "Use another id, or read the existing saga.",
   },
   SAGA_ENDED: { meaning: "the saga has ended", retriable: false, remedy: "Start a new saga." },
+  SAGA_ARCHIVED: {
+    meaning: "the saga's turns were archived and purged; only its tombstone is left",
+    retriable: false,
+    remedy:
+      "Read it in its archive: `sagamesh inspect SAGA --archive DIR`, or the file's name in place of the saga's. What a late result says must be dealt with by hand.",
+  },
+  ARCHIVE_BROKEN: {
+    meaning: "a file is no whole archive of the saga that was asked for",
+    retriable: false,
+    remedy: "Move the file away, or name another folder; what is still in the ledger was not purged.",
+  },
+  ARCHIVE_UNWRITABLE: {
+    meaning: "the folder of archives cannot be written to",
+    retriable: true,
+    remedy: "Free space in the folder named, or name another with --to; nothing more was purged.",
+  },
   TASK_UNKNOWN: {
     meaning: "no task with this name is open",
     retriable: false,
@@ -82,6 +99,11 @@ const table = {
     meaning: "no model port of this name is configured",
     retriable: false,
     remedy: "Add it under `models` in the application file.",
+  },
+  LETTER_UNKNOWN: {
+    meaning: "there is no dead letter of this number",
+    retriable: false,
+    remedy: "`sagamesh dead ls` lists them; somebody may have retried or dropped it.",
   },
   // Application file
   APP_INVALID: {
@@ -198,6 +220,11 @@ const table = {
     retriable: false,
     remedy: "Read the dead letter and the worker's log.",
   },
+  POISON: {
+    meaning: "whatever process takes it dies of it",
+    retriable: false,
+    remedy: "Mend what kills the process (the log names the saga and the signal it died by), then `sagamesh dead retry`.",
+  },
   CANCELLED: {
     meaning: "the saga was cancelled",
     retriable: false,
@@ -256,7 +283,7 @@ const table = {
   },
 } as const satisfies Record<string, Row>;
 
-/** Every code sagamesh can show. Closed: a new one is a row in the table above. */
+/** Every code of an error. Closed: a new one is a row in the table above. */
 export type ErrorCode = keyof typeof table;
 
 /**

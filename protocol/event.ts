@@ -31,7 +31,16 @@ export const Vote = z.object({
 });
 export type Vote = z.infer<typeof Vote>;
 
-export const Event = z.discriminatedUnion("type", [
+const resultEvent = z.object({
+  type: z.literal("result"),
+  intent: IntentId,
+  attempt: z.int(),
+  /** The incarnation that observed it. */
+  by: z.string(),
+  result: Result,
+});
+
+const otherEvents = [
   z.object({
     type: z.literal("start"),
     definition: DefinitionRef,
@@ -47,19 +56,29 @@ export const Event = z.discriminatedUnion("type", [
     from: z.string(),
     sentAt: z.number(),
   }),
-  /** Stored without `attempt` where it is 1, and without `by` where that is the turn's host: see turn.ts. */
-  z.object({
-    type: z.literal("result"),
-    intent: IntentId,
-    attempt: z.int().default(1),
-    by: z.string().default(""),
-    result: Result,
-  }),
   z.object({ type: z.literal("deferred"), intent: IntentId, attempt: z.int(), dueAt: z.number() }),
   z.object({ type: z.literal("timer"), intent: IntentId }),
   z.object({ type: z.literal("task"), intent: IntentId, id: z.string(), vote: Vote }),
   /** A host proves that it owns the saga before it acts on a load that has nothing else to append. */
   z.object({ type: z.literal("adopted") }),
-]);
+] as const;
+
+export const Event = z.discriminatedUnion("type", [resultEvent, ...otherEvents]);
 export type Event = z.infer<typeof Event>;
 export type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;
+
+/**
+ * An event as a turn stores it: a result without `attempt` where it is 1, without `by` where that is the turn's
+ * host, and a success as its `output` alone. turn.ts puts back what is left out.
+ */
+export const StoredEvent = z.discriminatedUnion("type", [
+  resultEvent
+    .partial({ attempt: true, by: true, result: true })
+    .extend({ output: Payload.optional() })
+    .refine(
+      ({ result, output }) => (result === undefined) !== (output === undefined),
+      "a result has either an output or a result",
+    ),
+  ...otherEvents,
+]);
+export type StoredEvent = z.infer<typeof StoredEvent>;

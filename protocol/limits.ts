@@ -27,6 +27,12 @@ export const limits = {
   hostBeatMs: 600,
   /** Inputs of one partition that a host holds un-acked; the rest waits in the stream. */
   inFlightPerPartitionMax: 512,
+  /** Sagas that a host has begun and that are not at rest: about 70 KB of its memory each. */
+  sagasPerHostMax: 2_000,
+  /** Model calls and host-placed tools that one host has in flight: each may hold a connection and a buffer. */
+  effectsPerHostMax: 256,
+  /** Calls of one tool that a worker process holds un-acked; it asks for more while it has less. */
+  inFlightPerToolMax: 64,
   workAckWaitMs: 5_000,
   workHeartbeatMs: 1_500,
   /** The server's window for Msg-Ids. It only spares the transport; the ledger is what deduplicates. */
@@ -38,6 +44,19 @@ export const limits = {
   /** An input for a saga that has no ledger yet is offered again for this long: its start may be on the way. */
   earlyInputMs: 3_600_000,
   earlyInputDelayMs: 2_000,
+  /** And this often at least: a server that leads no more and does not know it yet, for 20 s at most, may lack the ledger. */
+  earlyInputLooksMin: 12,
+  /** Child processes that die of the same message, alone with it, before it is set aside. */
+  victimsMax: 3,
+  /** Child processes for one suspect each that a host or worker starts at once; one that lives on after the probation counts no more. */
+  childrenStartingMax: 4,
+  probationMs: 5_000,
+  /** A child that dies within this of an input died of it and of none that came later. */
+  handOneByOneMs: 500,
+  /** Heartbeats of its parent during which a child may say nothing; then it hangs: about half a minute. */
+  childSilentBeatsMax: 33,
+  /** A mark that nobody took away: longer than any effect runs, so that it vanishes only where it is forgotten. */
+  markTtlMs: 86_400_000,
   /** A message for a definition that this host does not serve is offered to another host after this. */
   unservedDelayMs: 1_000,
   /** A claim's loser waits the tool's timeout and this before it reports a doubt. */
@@ -62,6 +81,20 @@ export const limits = {
   /** Turns between two snapshots of a saga that keeps running, and of one that falls asleep. */
   snapshotTurns: 100,
   snapshotAsleepTurns: 10,
+  /**
+   * A snapshot may be so many times as large as what the ledger grew by since the last, so all of them together
+   * cost a share of the ledger. More for a saga that falls asleep: folding a byte takes ten times as long as
+   * writing it, and nobody waits.
+   */
+  snapshotBytesPerLedgerByte: 4,
+  snapshotAsleepBytesPerLedgerByte: 16,
+  /** Pieces of a snapshot that is too large for a message. */
+  snapshotPieceBytes: 512 * 1024,
+  /** Settled effects and failures that are worth a part of their own beside the snapshot. */
+  pastPartMin: 256,
+  /** Ids of signals and votes that are worth a pack, and the turns between two looks at them. */
+  seenPackMin: 256,
+  seenTidyTurns: 64,
   /** A saga that cannot be folded here is offered again after this: another host may have the right code. */
   parkedDelayMs: 30_000,
 } as const;
@@ -69,5 +102,6 @@ export const limits = {
 assert(limits.inboxHeartbeatMs * 3 < limits.inboxAckWaitMs, "three inbox heartbeats fit into one lease");
 assert(limits.hostBeatMs * 3 < limits.hostTtlMs, "three host heartbeats fit into its time to live");
 assert(limits.workHeartbeatMs * 3 < limits.workAckWaitMs, "three work heartbeats fit into one lease");
+assert(limits.snapshotPieceBytes < limits.messageBytesMax, "a piece of a snapshot fits into a message");
 assert(limits.inlineBytesMax < limits.messageBytesMax, "an inline value fits into a message");
 assert(limits.signalHorizonMs > limits.duplicateWindowMs, "the ledger remembers longer than the server");

@@ -13,6 +13,8 @@ export const buckets = {
   claim: "CLAIM",
   snapshot: "SNAPSHOT",
   hosts: "HOSTS",
+  throttle: "THROTTLE",
+  suspect: "SUSPECT",
   registry: "REGISTRY",
   blob: "BLOB",
 } as const;
@@ -31,6 +33,9 @@ export const subjects = {
   live: (saga: SagaId, lane: string) => `live.${saga}.${lane}`,
   dead: (source: DeadSource, id: string) => `dead.${source}.${id}`,
   inboxPartition: (partition: number) => `inbox.${partition}.>`,
+  /** Of a partition: its starts, and all else. They share no message and leave none out. */
+  inboxStarts: (partition: number) => `inbox.${partition}.*.start`,
+  inboxOthers: (partition: number) => `inbox.${partition}.*.*.*`,
 } as const;
 
 export type DeadSource = "inbox" | "work";
@@ -48,6 +53,7 @@ export const inboxTransform = (partitions: number) => ({
 
 export const consumers = {
   inbox: (partition: number) => `inbox-${partition}`,
+  starts: (partition: number) => `starts-${partition}`,
   work: (tool: string) => `work-${tool}`,
 } as const;
 

@@ -26,7 +26,7 @@ import type { Intent, IntentOf } from "../../protocol/intent.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import type { Message, ModelAnswer } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
-import { Turn } from "../../protocol/turn.ts";
+import { toStored, Turn } from "../../protocol/turn.ts";
 
 /** An event, or one that is known once it is known what is open. */
 export type Happening = Event | ((story: Story) => Event);
@@ -173,15 +173,10 @@ function append(ledger: Ledger, at: number, events: readonly Event[], acceptance
   const { definition, state } = ledger;
   const saga = state?.saga ?? parseSagaId("saga-1");
   const decided = decideTurn(definition, state, { saga, at, events });
-  const bytes = encodeJson({
-    v: 1,
-    saga,
-    turn: decided.state.turn,
-    at,
-    host: "given",
-    prev: ledger.prev,
-    steps: decided.steps,
-  });
+  const { steps } = decided;
+  const bytes = encodeJson(
+    toStored({ v: 1, saga, turn: decided.state.turn, at, host: "given", prev: ledger.prev, steps }),
+  );
   const turn = Turn.parse(decode(bytes, contentTypes.json));
   const rested =
     state === undefined ? undefined : stateFromJson(definition, throughText(stateToJson(definition, state)));

@@ -55,7 +55,7 @@ describe("a signal", () => {
     },
   );
 
-  test("that does not fit its schema is refused", () => {
+  test("P8: that does not fit its schema is refused, and nothing is recorded", () => {
     waiting.when(signalled("note", { text: 7 })).thenRefused("INPUT_INVALID");
     waiting.when(signalled("note", 7)).thenRefused("INPUT_INVALID");
   });

@@ -14,7 +14,7 @@ const messages: Message[] = [
 ];
 const request: ModelRequest = { saga: "s", step: 2, now: 5, ...frame, messages };
 
-test("a request's digest is the one recorded before the call", () => {
+test("P7: a request's digest is the one recorded before the call", () => {
   const chain = messages.reduce(chainDigest, "");
   expect(digestOfRequest(request)).toBe(requestDigest(frameDigest, 2, 5, chain));
 });

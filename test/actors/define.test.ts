@@ -98,12 +98,18 @@ describe("a definition", () => {
     expect(release.compensation).toBeUndefined();
   });
 
-  test("refuses what a ledger cannot record in a machine", () => {
+  test("refuses what a ledger cannot record in a machine, and says whose machine it is", () => {
     const machine = createMachine({ entry: () => undefined, invoke: { src: "nobody" } });
     const faults = faultsOf(
-      defineSaga({ name: "a", version: 1, input: z.json(), output: z.json(), signals: {}, machine }),
+      defineSaga({ name: "odd", version: 1, input: z.json(), output: z.json(), signals: {}, machine }),
     );
-    expect(faults).toMatch(/side effect[^]*"nobody" is not declared/);
+    expect(faults).toMatch(/^odd: .*side effect[^]*^odd: .*"nobody" is not declared/m);
+  });
+
+  test("tells once of two tools with one name", () => {
+    expect(faultsOf(agentOf({ tools: [look, { ...look }] }))).toBe(
+      'helper: two of its tools are named "look"',
+    );
   });
 });
 

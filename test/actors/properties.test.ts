@@ -13,12 +13,13 @@ import { defineSaga } from "../../actors/define.ts";
 import type { Definition } from "../../actors/definition.ts";
 import { decideTurn } from "../../actors/fold.ts";
 import { atMost } from "../../actors/policy.ts";
+import { layBy, partOf, PastNeeded, type PastPart, recall } from "../../actors/past.ts";
 import { foldLedger, foldTurn, stateFromJson, stateToJson } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { contentTypes, decode, encodeMsgpack } from "../../protocol/codec.ts";
 import type { Event } from "../../protocol/event.ts";
 import { type IntentId, parseSagaId } from "../../protocol/ids.ts";
-import { canonicalJson, type Json } from "../../protocol/json.ts";
+import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
 import { Turn } from "../../protocol/turn.ts";
 import {
@@ -306,6 +307,36 @@ describe.each(Object.entries(definitions))("any ledger of %s", (_, definition) =
       }),
       { numRuns: 200, seed },
     );
+  });
+
+  test("folds to the same state whatever was laid by before any of its turns", () => {
+    let recalled = 0;
+    fc.assert(
+      fc.property(walk, fc.infiniteStream(fc.boolean()), (moves, choices) => {
+        const { turns, states } = walkThrough(definition, moves);
+        let state: SagaState | undefined;
+        let parts: PastPart[] = [];
+        const whole = (of: SagaState): SagaState => recall(of, parts);
+        for (const [index, turn] of turns.entries()) {
+          const part = state === undefined || choices.next().value !== true ? undefined : partOf(state, 1);
+          if (state !== undefined && part !== undefined) {
+            state = layBy(state, part, `part-${parts.length + 1}`);
+            parts = [...parts, throughMsgpack(toJson(part)) as PastPart];
+          }
+          try {
+            state = foldTurn(definition, state, turn).state;
+          } catch (error) {
+            if (!(error instanceof PastNeeded)) throw error;
+            recalled += 1;
+            state = foldTurn(definition, whole(state as SagaState), turn).state;
+            parts = [];
+          }
+          expect(text(definition, whole(state))).toBe(text(definition, states[index] as SagaState));
+        }
+      }),
+      { numRuns: 200, seed },
+    );
+    expect(recalled).toBeGreaterThan(20);
   });
 
   test("gives each effect a key of its own, which its retries keep", () => {

@@ -7,6 +7,7 @@ import { assign, setup } from "xstate";
 import { z } from "zod";
 import { toActors } from "../../actors/callable.ts";
 import { defineSaga } from "../../actors/define.ts";
+import { decideTurn } from "../../actors/fold.ts";
 import { defineTool } from "../../actors/tool.ts";
 import {
   cancelled,
@@ -237,6 +238,38 @@ describe("an effect in doubt", () => {
     const story = given(calling(chargeAsk), begun, failed("charge_ask"), inDoubt("charge_ask"));
     story.when(failed("1-0", { retry: false }, 1)).thenNotTaken("known");
     story.when(failed("1-0", { retry: false }, 2)).then({ kind: "end", status: "failed" });
+  });
+
+  test("takes no answer whose output is none of the tool's: the human is asked on, and may say it right", () => {
+    const asked = given(calling(chargeAsk), begun, inDoubt("charge_ask"));
+    const wrong = asked.when(
+      voted("doubt", "answer", { answer: { outcome: "happened", output: { id: 7 } } }),
+    );
+    wrong.thenRefused("INPUT_INVALID");
+    wrong
+      .when(voted("doubt", "answer", { answer: { outcome: "happened", output: done } }))
+      .then({ kind: "end", status: "completed", output: { said: done } });
+  });
+
+  test("keeps its task open where a recorded answer does not settle it", () => {
+    const asked = given(calling(chargeAsk), begun, inDoubt("charge_ask"));
+    const { definition, state } = asked;
+    const vote = { vote: "answer", by: "ana", answer: { outcome: "happened", output: 7 } } as const;
+    const event = { type: "task", intent: asked.intent("doubt"), id: "v", vote } as const;
+    const decided = decideTurn(definition, state, { saga: state.saga, at: state.updatedAt, events: [event] });
+    expect(decided.state.open).toEqual(state.open);
+    expect(decided.state.doubts).toEqual(state.doubts);
+  });
+
+  test("P2: refuses a success that cannot be read, unless it is the very one that made the doubt", () => {
+    const nobodyKnows = given(calling(chargeAsk), begun, inDoubt("charge_ask"));
+    nobodyKnows.when(succeeded("1-0", { id: 7 }, 1)).thenRefused("BAD_RESULT");
+    const unread = given(calling(chargeAsk), begun, succeeded("charge_ask", { id: 7 }));
+    unread.when(succeeded("1-0", { id: 7 }, 1)).thenNotTaken("known");
+    unread.when(succeeded("1-0", { id: 8 }, 1)).thenRefused("BAD_RESULT");
+    const undone = given(calling(hold), begun, succeeded("hold", { wrong: 1 }), succeeded("release", {}));
+    undone.when(succeeded("1-0", { wrong: 1 }, 1)).thenNotTaken("known");
+    undone.when(succeeded("1-0", { wrong: 2 }, 1)).thenRefused("BAD_RESULT");
   });
 
   test("is told to the model when it is corrected, also while the model is asked", () => {

@@ -25,6 +25,7 @@ import {
   call,
   calling,
   chargeAsk,
+  finish,
   hold,
   look,
   Of,
@@ -253,6 +254,35 @@ describe("an end", () => {
       given(calling(hold), begun, signalled("stop"), succeeded("hold", done)).end?.standing,
     ).toHaveLength(1);
     expect(given(calling(hold), begun, succeeded("hold", done)).end?.standing).toEqual([]);
+  });
+
+  test("of a saga that completed lists what is in doubt, and no success: those are its purpose", () => {
+    const told = given(agentOf(), begun, replied({ calls: [call("hold"), call("send")] }));
+    const ended = told.when(succeeded("hold", done)).when(inDoubt("send")).when(replied(finish));
+    ended.then({ kind: "end", status: "completed", standing: [/^send saga-1\.2-1\./] });
+    ended.when(failed("2-1", { retry: false }, 1)).thenNothing();
+  });
+
+  test("waits for the human who was asked about a doubt, although the machine is done", () => {
+    const asked = given(agentOf(), begun, replied({ calls: [call("charge_ask")] }), inDoubt("charge_ask"));
+    const finished = asked.when(signalled("note", { text: "hurry" })).when(replied(finish));
+    finished.thenNothing();
+    expect(finished.open).toEqual(asked.open);
+    const happened = { answer: { outcome: "happened", output: done } };
+    finished
+      .when(voted("doubt", "answer", happened))
+      .then({ kind: "end", status: "completed", standing: [] });
+    finished.when(fired("doubt")).then({ kind: "end", status: "completed", standing: [/^charge_ask/] });
+  });
+
+  test("no longer waits for that human once the saga is cancelled: what is in doubt is listed", () => {
+    const asked = given(agentOf(), begun, replied({ calls: [call("charge_ask")] }), inDoubt("charge_ask"));
+    const finished = asked.when(signalled("note", { text: "hurry" })).when(replied(finish));
+    const ended = finished.when(signalled("cancel"));
+    ended.then({ kind: "end", status: "completed", output: { answer: "42" }, standing: [/^charge_ask/] });
+    const corrected = ended.when(succeeded("2-0", done, 1));
+    corrected.thenNothing();
+    expect(corrected.state.effects).toMatchObject([{ tool: "charge_ask", outcome: "succeeded" }]);
   });
 
   test("takes no further signal", () => {
