@@ -9,7 +9,9 @@ import { limits } from "../protocol/limits.ts";
 import type { Clock } from "./ports.ts";
 
 const firstDelayMs = 25;
-const delayMaxMs = 1_000;
+/** While it may be an election, after which each saga should go on at once; then it is an outage. */
+const electionMs = 15_000;
+const delayMaxMs = (waitedMs: number): number => (waitedMs < electionMs ? 250 : 1_000);
 
 /** Whether sending the identical request again can help. */
 export const isTransient = (error: unknown): boolean =>
@@ -30,8 +32,9 @@ export async function patiently<T>(
     signal,
   }: { patienceMs?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
-  const until = clock.now() + patienceMs;
-  for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, delayMaxMs)) {
+  const begun = clock.now();
+  const until = begun + patienceMs;
+  for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, delayMaxMs(clock.now() - begun))) {
     try {
       return await request();
     } catch (error) {

@@ -46,13 +46,10 @@ export interface Ack {
 export interface LedgerPort {
   /**
    * One compare-and-set on the saga's literal subject: stored only if the subject's last sequence is
-   * `expectedSeq` (0: none). Throws WRONG_SEQUENCE (10071), WRITE_IN_FLIGHT (10164), DUPLICATE_IN_FLIGHT
-   * (10158), STORAGE_FULL, TOO_LARGE, UNAVAILABLE.
+   * `expectedSeq` (0: none). Throws WRONG_SEQUENCE (10071), WRITE_IN_FLIGHT (10164), STORAGE_FULL, TOO_LARGE,
+   * UNAVAILABLE.
    */
-  append(
-    saga: SagaId,
-    message: { data: Uint8Array; headers: Headers; msgId: string; expectedSeq: number },
-  ): Promise<Ack>;
+  append(saga: SagaId, message: { data: Uint8Array; headers: Headers; expectedSeq: number }): Promise<Ack>;
   /** The saga's last turn as the leader has it, or undefined. */
   last(saga: SagaId): Promise<StoredMessage | undefined>;
   /** The saga's turns with sequence > `afterSeq`, in order, up to and with `throughSeq`. */
@@ -61,6 +58,11 @@ export interface LedgerPort {
   follow(options: { saga?: SagaId; afterSeq?: number; signal: AbortSignal }): AsyncIterable<StoredMessage>;
   /** Ids of all sagas that have a ledger, with how many turns are stored. */
   list(): Promise<{ saga: SagaId; turns: number }[]>;
+  /**
+   * Removes the saga's messages before the one of sequence `seq`, which must be stored: it and all after it stay,
+   * and so does the sequence that the next append must name. Again is free. Throws UNAVAILABLE.
+   */
+  purgeBefore(saga: SagaId, seq: number): Promise<void>;
 }
 
 export interface Delivery extends StoredMessage {
@@ -82,10 +84,13 @@ export interface InboxPort {
   readonly partitions: number;
   /** Stores an input on its subject. Throws UNAVAILABLE, STORAGE_FULL, TOO_LARGE. */
   publish(message: { subject: string; data: Uint8Array; headers: Headers; msgId?: string }): Promise<Ack>;
-  /** Delivers the partition's inputs, at most `inFlightMax` un-acked at once, to `take`, which must not throw. */
+  /**
+   * Delivers the partition's inputs to `take`, which must not throw. At most `inFlightMax` are un-acked at once,
+   * and as many starts as `startsMax` says at the time: what begins a saga waits apart from what reaches one.
+   */
   consume(
     partition: number,
-    options: { inFlightMax: number },
+    options: { inFlightMax: number; startsMax: () => number },
     take: (delivery: Delivery) => void,
   ): Promise<Consumption>;
   /**
@@ -105,6 +110,9 @@ export interface WorkPort {
     options: { inFlightMax: number; concurrencyMax?: number },
     take: (delivery: Delivery) => void,
   ): Promise<Consumption>;
+  /** Nothing of the tool is delivered to anybody until it is resumed; what runs goes on. Creates its consumer if need be. */
+  pause(tool: string): Promise<void>;
+  resume(tool: string): Promise<void>;
 }
 
 export interface ClaimPort {
@@ -122,9 +130,13 @@ export interface ClaimPort {
   now(): Promise<number>;
 }
 
+/** A saga's snapshot, and what belongs to it under names of its own. The last write of each counts. */
 export interface SnapshotPort {
-  get(saga: SagaId): Promise<Uint8Array | undefined>;
-  put(saga: SagaId, data: Uint8Array): Promise<void>;
+  get(saga: SagaId, name?: string): Promise<Uint8Array | undefined>;
+  /** Throws TOO_LARGE, STORAGE_FULL, UNAVAILABLE. */
+  put(saga: SagaId, data: Uint8Array, name?: string): Promise<void>;
+  /** Removes the saga's snapshot and all that stands beside it. Again is free. Throws UNAVAILABLE. */
+  drop(saga: SagaId): Promise<void>;
 }
 
 export interface BlobPort {
@@ -136,7 +148,11 @@ export interface BlobPort {
 
 export interface DeadPort {
   publish(message: { subject: string; data: Uint8Array; headers: Headers; msgId: string }): Promise<void>;
+  /** All letters, the oldest first. */
   list(): Promise<StoredMessage[]>;
+  get(seq: number): Promise<StoredMessage | undefined>;
+  /** Takes a letter away for good; one that is not there is no error. */
+  remove(seq: number): Promise<void>;
 }
 
 /** Best effort, never stored: tokens and progress. */
@@ -151,12 +167,38 @@ export interface RegistryPort {
   list(): Promise<{ key: string; data: Uint8Array }[]>;
 }
 
+export interface ThrottlePort {
+  /** The entry as the leader has it, or undefined. */
+  read(key: string): Promise<{ data: Uint8Array; revision: number } | undefined>;
+  /**
+   * Writes the entry if its revision still is this (0: none). Throws WRONG_SEQUENCE, WRITE_IN_FLIGHT,
+   * STORAGE_FULL, UNAVAILABLE.
+   */
+  write(key: string, data: Uint8Array, revision: number): Promise<void>;
+  list(): Promise<{ key: string; data: Uint8Array }[]>;
+}
+
+/** Notes on messages that were delivered before and are taken again. The last write of each counts. */
+export interface SuspectPort {
+  /** The note as the leader has it, or undefined. */
+  get(key: string): Promise<{ data: Uint8Array; revision: number } | undefined>;
+  /** Writes it, and returns its revision. It vanishes by itself after `ttlMs`. Throws STORAGE_FULL, UNAVAILABLE. */
+  put(key: string, data: Uint8Array, ttlMs: number): Promise<number>;
+  /** Takes it away, unless a newer one stands there. Again is free. Throws UNAVAILABLE. */
+  remove(key: string, revision: number): Promise<void>;
+}
+
 export interface MembershipPort {
   /** Writes this host's entry; it vanishes by itself `ttlMs` after the last write. */
   beat(host: string, data: Uint8Array, ttlMs: number): Promise<void>;
   leave(host: string): Promise<void>;
   /** The live hosts now. */
   hosts(): Promise<{ host: string; data: Uint8Array }[]>;
+  /**
+   * Beats and departures (without data) of all hosts as they happen, from the call on. Best effort: one may be
+   * missed, and a host that dies says nothing; `hosts` tells. Ends with the signal.
+   */
+  follow(signal: AbortSignal): AsyncIterable<{ host: string; data: Uint8Array | undefined }>;
 }
 
 /** The whole of the outside that sagamesh itself stands on. Tools and models are the application's. */
@@ -171,4 +213,6 @@ export interface Ports {
   readonly live: LivePort;
   readonly registry: RegistryPort;
   readonly membership: MembershipPort;
+  readonly throttles: ThrottlePort;
+  readonly suspects: SuspectPort;
 }

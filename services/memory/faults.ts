@@ -33,6 +33,8 @@ export interface FaultPlan {
   readonly duplicated: number;
   /** On three replicas: a read is answered by one that lags. */
   readonly staleRead: number;
+  /** On three replicas: the ledger's leader is deposed and does not know it, and answers for a while. Per call. */
+  readonly deposed: number;
   /** On three replicas: an election holds up all writes of a stream. Per write. */
   readonly slowCommit: number;
   /** A delivery goes out, and nobody gets it: its lease has to end. */
@@ -54,6 +56,7 @@ export const calm: FaultPlan = {
   delayed: 0,
   duplicated: 0,
   staleRead: 0,
+  deposed: 0,
   slowCommit: 0,
   lostDelivery: 0,
   reordered: 0,
@@ -69,6 +72,7 @@ export const rough: FaultPlan = {
   delayed: 0.02,
   duplicated: 0.02,
   staleRead: 0.1,
+  deposed: 0.015,
   slowCommit: 0.01,
   lostDelivery: 0.02,
   reordered: 0.1,
@@ -84,7 +88,7 @@ export type Fate = "served" | "lostRequest" | "lostAnswer" | "delayed" | "duplic
 export interface Weather {
   fate(): Fate;
   happens(
-    fault: "staleRead" | "slowCommit" | "lostDelivery" | "reordered" | "cutRate" | "pauseRate",
+    fault: "staleRead" | "deposed" | "slowCommit" | "lostDelivery" | "reordered" | "cutRate" | "pauseRate",
   ): boolean;
   readonly chance: SeededChance;
 }

@@ -1,33 +1,52 @@
 /**
  * The ledger's messages as they are kept and read: whole, by saga, and by those who follow.
  *
- * G1 `last` is the leader's word. A range may be read from a replica that lags: it then ends early, and has no
- *    holes.
+ * G1 `last` is the leader's word, and so is a refusal; one that was deposed and does not know it gives both by what it
+ *    had then. A range may be read from a replica that lags: it then ends early, and has no holes.
  * G2 A follower is told that there is more, not what: it reads on from where it is, so nothing is lost to it
  *    however long it was away.
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import { sagaOfLedger } from "../../protocol/subjects.ts";
 import type { StoredMessage } from "../ports.ts";
+import type { VirtualClock } from "./clock.ts";
 import type { Weather } from "./faults.ts";
 
 export interface MemoryLog {
   add(message: StoredMessage): void;
   last(saga: SagaId): StoredMessage | undefined;
+  /** What an append is compared with: 0 before the first turn. Undefined where the true leader compares. */
+  deposedHead(saga: SagaId): number | undefined;
   read(saga: SagaId, afterSeq: number, throughSeq: number): StoredMessage[];
   /** What is stored after the sequence, of one saga or of all. */
   after(saga: SagaId | undefined, afterSeq: number): StoredMessage[];
   list(): { saga: SagaId; turns: number }[];
+  /** Removes a saga's messages before the sequence. */
+  purgeBefore(saga: SagaId, seq: number): void;
   /** Calls back at each storing, of one saga or of any; returns the end of it. */
   watch(saga: SagaId | undefined, wake: () => void): () => void;
 }
 
 const lagTurnsMax = 2;
+/** How long a deposed leader goes on answering, and how many of the calls it gets. */
+const deposedMs = { min: 50, max: 4_000 };
+const askedShare = 0.5;
 
-export function createLog(replicas: 1 | 3, weather: Weather): MemoryLog {
-  const all: StoredMessage[] = [];
+export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather): MemoryLog {
+  let all: StoredMessage[] = [];
   const bySaga = new Map<SagaId, StoredMessage[]>();
   const watchers = new Set<{ saga: SagaId | undefined; wake: () => void }>();
+  const deposed = { until: 0, knownSeq: 0 };
+  /** G1: how far the deposed leader knows, if this call is one that it answers. */
+  const askDeposed = (): number | undefined => {
+    const now = clock.now();
+    if (replicas === 3 && now >= deposed.until && weather.happens("deposed"))
+      Object.assign(deposed, {
+        until: now + weather.chance.between(deposedMs.min, deposedMs.max),
+        knownSeq: all.at(-1)?.seq ?? 0,
+      });
+    return now < deposed.until && weather.chance.happens(askedShare) ? deposed.knownSeq : undefined;
+  };
   const turnsOf = (saga: SagaId | undefined) => (saga === undefined ? all : (bySaga.get(saga) ?? []));
 
   return {
@@ -39,10 +58,19 @@ export function createLog(replicas: 1 | 3, weather: Weather): MemoryLog {
       all.push(message);
       for (const watcher of watchers) if (watcher.saga === undefined || watcher.saga === saga) watcher.wake();
     },
-    last: (saga) => bySaga.get(saga)?.at(-1),
+    last: (saga) => {
+      const turns = turnsOf(saga);
+      const knownSeq = askDeposed();
+      return knownSeq === undefined ? turns.at(-1) : turns[placeAfter(turns, knownSeq) - 1];
+    },
+    deposedHead: (saga) => {
+      const turns = turnsOf(saga);
+      const knownSeq = askDeposed();
+      return knownSeq === undefined ? undefined : (turns[placeAfter(turns, knownSeq) - 1]?.seq ?? 0);
+    },
     read: (saga, afterSeq, throughSeq) => {
       const turns = turnsOf(saga);
-      const lag = replicas === 3 && weather.happens("staleRead") ? weather.chance.between(1, lagTurnsMax) : 0; // G1
+      const lag = replicas === 3 && weather.happens("staleRead") ? weather.chance.between(1, lagTurnsMax) : 0;
       const end = Math.min(placeAfter(turns, throughSeq), Math.max(0, turns.length - lag));
       return turns.slice(placeAfter(turns, afterSeq), end);
     },
@@ -51,6 +79,15 @@ export function createLog(replicas: 1 | 3, weather: Weather): MemoryLog {
       return turns.slice(placeAfter(turns, afterSeq));
     },
     list: () => [...bySaga].map(([saga, turns]) => ({ saga, turns: turns.length })),
+    purgeBefore: (saga, seq) => {
+      const isPurged = (message: StoredMessage) =>
+        message.seq < seq && sagaOfLedger(message.subject) === saga;
+      bySaga.set(
+        saga,
+        turnsOf(saga).filter((message) => !isPurged(message)),
+      );
+      all = all.filter((message) => !isPurged(message));
+    },
     watch: (saga, wake) => {
       const watcher = { saga, wake };
       watchers.add(watcher);

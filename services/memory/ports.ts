@@ -32,9 +32,17 @@ export function memoryPorts(server: MemoryServer, gate: ProcessGate): Ports {
           repeat(own.msgId),
         );
       },
-      consume: async (partition, { inFlightMax }, take) => {
-        const queue = await ask("inbox", "consume", () => server.inbox.partitions[partition]!);
-        return consume({ gate, port: "inbox", queue, inFlightMax, take });
+      consume: async (partition, { inFlightMax, startsMax }, take) => {
+        const { starts, others } = await ask("inbox", "consume", () => server.inbox.partitions[partition]!);
+        const both = [
+          consume({ gate, port: "inbox", queue: starts, inFlightMax: startsMax, take }),
+          consume({ gate, port: "inbox", queue: others, inFlightMax: () => inFlightMax, take }),
+        ];
+        return {
+          stop: async () => {
+            await Promise.all(both.map((one) => one.stop()));
+          },
+        };
       },
       schedule: (timer) => {
         const { headers } = copied({ data: nothing, headers: timer.headers });
@@ -52,8 +60,10 @@ export function memoryPorts(server: MemoryServer, gate: ProcessGate): Ports {
         const queue = await ask("work", "consume", () =>
           server.work.queue(subjects.work(tool), concurrencyMax),
         );
-        return consume({ gate, port: "work", queue, inFlightMax, take });
+        return consume({ gate, port: "work", queue, inFlightMax: () => inFlightMax, take });
       },
+      pause: (tool) => ask("work", "pause", () => server.work.queue(subjects.work(tool)).pause(true)),
+      resume: (tool) => ask("work", "resume", () => server.work.queue(subjects.work(tool)).pause(false)),
     },
     claims: {
       create: async (key, attempt, nonce) => {
@@ -66,11 +76,12 @@ export function memoryPorts(server: MemoryServer, gate: ProcessGate): Ports {
       now: () => ask("claims", "now", () => server.now()),
     },
     snapshots: {
-      get: (saga) => ask("snapshots", "get", () => server.shelves.getSnapshot(saga)),
-      put: (saga, data) => {
+      get: (saga, name) => ask("snapshots", "get", () => server.shelves.getSnapshot(saga, name)),
+      put: (saga, data, name) => {
         const own = new Uint8Array(data);
-        return ask("snapshots", "put", () => server.shelves.putSnapshot(saga, own));
+        return ask("snapshots", "put", () => server.shelves.putSnapshot(saga, own, name));
       },
+      drop: (saga) => ask("snapshots", "drop", () => server.shelves.dropSnapshots(saga)),
     },
     blobs: {
       put: (digest, bytes) => {
@@ -85,6 +96,8 @@ export function memoryPorts(server: MemoryServer, gate: ProcessGate): Ports {
         await gate.request("dead", "publish", (reply) => server.dead.publish(own, reply), repeat(own.msgId));
       },
       list: () => ask("dead", "list", () => server.dead.list()),
+      get: (seq) => ask("dead", "get", () => server.dead.list().find((letter) => letter.seq === seq)),
+      remove: (seq) => ask("dead", "remove", () => server.dead.remove(seq)),
     },
     live: createLive(server, gate),
     registry: {
@@ -101,6 +114,23 @@ export function memoryPorts(server: MemoryServer, gate: ProcessGate): Ports {
       },
       leave: (host) => ask("membership", "leave", () => server.shelves.leave(host)),
       hosts: () => ask("membership", "hosts", () => server.shelves.hosts()),
+      follow: (signal) => followCore(gate, signal, (hear) => server.shelves.watchHosts(hear)),
+    },
+    throttles: {
+      read: (key) => ask("throttles", "read", () => server.shelves.getThrottle(key)),
+      write: (key, data, revision) => {
+        const own = new Uint8Array(data);
+        return ask("throttles", "write", () => server.shelves.putThrottle(key, own, revision));
+      },
+      list: () => ask("throttles", "list", () => server.shelves.listThrottles()),
+    },
+    suspects: {
+      get: (key) => ask("suspects", "get", () => server.shelves.getSuspect(key)),
+      put: (key, data, ttlMs) => {
+        const own = new Uint8Array(data);
+        return ask("suspects", "put", () => server.shelves.putSuspect(key, own, ttlMs));
+      },
+      remove: (key, revision) => ask("suspects", "remove", () => server.shelves.removeSuspect(key, revision)),
     },
   };
 }
@@ -133,6 +163,12 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
       "list",
       atOnce(() => server.ledger.list()),
     ),
+  purgeBefore: (saga, seq) =>
+    gate.request(
+      "ledger",
+      "purgeBefore",
+      atOnce(() => server.ledger.purgeBefore(saga, seq)),
+    ),
   follow: ({ saga, afterSeq = 0, signal }) => {
     let cursor = afterSeq;
     const next = () => {
@@ -145,36 +181,44 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
 });
 
 /** A follower that does not keep up loses the oldest. */
-const liveBacklogMax = 10_000;
+const coreBacklogMax = 10_000;
 
 const createLive = (server: MemoryServer, gate: ProcessGate): LivePort => ({
   publish: (saga, lane, data) => {
     const own = new Uint8Array(data);
     gate.post(() => server.live.publish(saga, lane, own));
   },
-  follow: (saga, signal) => {
-    let backlog: { lane: string; data: Uint8Array }[] = [];
-    const next = () => {
-      const heard = backlog;
-      backlog = [];
-      return heard;
-    };
-    const watch = (wake: () => void) =>
-      server.live.listen(saga, (lane, data) => {
-        if (!gate.isReachable()) return; // what is sent to one who is cut off is gone
-        backlog.push({ lane, data });
-        if (backlog.length > liveBacklogMax) backlog.shift();
-        wake();
-      });
-    return follow(gate, signal, { next, watch });
-  },
+  follow: (saga, signal) =>
+    followCore(gate, signal, (hear) => server.live.listen(saga, (lane, data) => hear({ lane, data }))),
 });
+
+/** Follows what nobody keeps, from the call on. */
+function followCore<T>(
+  gate: ProcessGate,
+  signal: AbortSignal,
+  listen: (hear: (heard: T) => void) => () => void,
+): AsyncIterable<T> {
+  let backlog: T[] = [];
+  const next = () => {
+    const heard = backlog;
+    backlog = [];
+    return heard;
+  };
+  const watch = (wake: () => void) =>
+    listen((heard) => {
+      if (!gate.isReachable()) return; // what is sent to one who is cut off is gone
+      backlog.push(heard);
+      if (backlog.length > coreBacklogMax) backlog.shift();
+      wake();
+    });
+  return follow(gate, signal, { next, watch });
+}
 
 interface Consuming {
   readonly gate: ProcessGate;
   readonly port: string;
   readonly queue: MemoryQueue;
-  readonly inFlightMax: number;
+  readonly inFlightMax: () => number;
   readonly take: (delivery: Delivery) => void;
 }
 

@@ -21,7 +21,7 @@ export interface Handed {
 }
 
 export interface Receiver {
-  readonly inFlightMax: number;
+  readonly inFlightMax: () => number;
   /** False while nothing can be sent to it. */
   isReachable(): boolean;
   /** Must not call the queue: a delivery takes its time. */
@@ -34,6 +34,8 @@ export interface MemoryQueue {
   attach(receiver: Receiver): { wake(): void; end(): void };
   /** Bounds what is out at once over all receivers. */
   bound(concurrencyMax: number): void;
+  /** While paused nothing is handed out; what is out stays out. */
+  pause(isPaused: boolean): void;
   ack(seq: number): void;
   nak(seq: number, delayMs: number): void;
   working(seq: number): void;
@@ -68,6 +70,7 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
   const attached = new Set<Attached>();
   let concurrencyMax = Infinity;
   let leased = 0;
+  let isPaused = false;
   let isHandOutDue = false;
 
   const handOutSoon = () => {
@@ -79,9 +82,9 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
     isHandOutDue = false;
     while (fresh.length + returned.length > 0) {
       const open = [...attached].filter(
-        ({ receiver, held }) => held < receiver.inFlightMax && receiver.isReachable(),
+        ({ receiver, held }) => held < receiver.inFlightMax() && receiver.isReachable(),
       );
-      if (open.length === 0 || leased >= concurrencyMax) return;
+      if (open.length === 0 || leased >= concurrencyMax || isPaused) return;
       const item = takeNext();
       if (item !== undefined) lease(item, open.length === 1 ? open[0]! : weather.chance.pick(open));
     }
@@ -139,6 +142,10 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
     },
     bound: (max) => {
       concurrencyMax = max;
+      handOutSoon();
+    },
+    pause: (isNowPaused) => {
+      isPaused = isNowPaused;
       handOutSoon();
     },
     ack: (seq) => {

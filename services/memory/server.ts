@@ -2,8 +2,8 @@
  * The server of a memory mesh: every stream and bucket, in one process and in virtual time.
  *
  * Owns: putting together what the mesh stands on, in the shapes of one server or of three. Called by ports.ts
- * alone, for all processes; it never sees who calls. Left out: power loss, deposed leaders that still answer
- * reads, limits of size other than a message's.
+ * alone, for all processes; it never sees who calls. Left out: power loss, limits of size other than a
+ * message's.
  *
  * N1 Whatever a caller hands over is copied: a process may use its buffer again.
  * N2 An input's partition is the server's to find, by a hash of its saga's id.
@@ -11,7 +11,7 @@
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { type Headers, inboxSubjects, subjects } from "../../protocol/subjects.ts";
+import { type Headers, inboxSubjects, sagaOfLedger, subjects } from "../../protocol/subjects.ts";
 import type { Ack, StoredMessage } from "../ports.ts";
 import type { VirtualClock } from "./clock.ts";
 import { calm, createWeather, hashText, seededChance, type Weather } from "./faults.ts";
@@ -30,10 +30,7 @@ export interface MemoryServerOptions {
   readonly weather?: Weather;
   /** Default 4: enough to tell partitions apart. */
   readonly partitions?: number;
-  /** For INBOX, WORK and DEAD. */
   readonly duplicateWindowMs?: number;
-  /** Default one second, as on the real one: the compare-and-set is what protects the ledger. */
-  readonly ledgerDuplicateWindowMs?: number;
 }
 
 export interface Claim {
@@ -45,7 +42,8 @@ export interface MemoryServer {
   readonly replicas: 1 | 3;
   readonly ledger: MemoryLog & { append(message: Storing, reply: Reply<Ack>): void };
   readonly inbox: {
-    readonly partitions: readonly MemoryQueue[];
+    /** What begins a saga waits apart from what reaches one. */
+    readonly partitions: readonly { readonly starts: MemoryQueue; readonly others: MemoryQueue }[];
     publish(message: Storing, reply: Reply<Ack>): void;
     readonly timers: MemoryTimers;
   };
@@ -55,7 +53,11 @@ export interface MemoryServer {
     queue(subject: string, concurrencyMax?: number): MemoryQueue;
   };
   readonly claims: { create(name: string, nonce: string, reply: Reply<Claim>): void };
-  readonly dead: { publish(message: Storing, reply: Reply<Ack>): void; list(): StoredMessage[] };
+  readonly dead: {
+    publish(message: Storing, reply: Reply<Ack>): void;
+    list(): StoredMessage[];
+    remove(seq: number): void;
+  };
   readonly shelves: Shelves;
   /** Core messages: whoever listens now hears them. Returns the end of listening. */
   readonly live: {
@@ -76,16 +78,29 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
   let full = false;
   const isFull = () => full;
 
-  const stream = (take: (message: StoredMessage) => void, windowMs = duplicateWindowMs): MemoryStream =>
-    createStream({ clock, weather, replicas, duplicateWindowMs: windowMs, isFull, take });
+  const stream = (take: (message: StoredMessage) => void): MemoryStream =>
+    createStream({ clock, weather, replicas, duplicateWindowMs, isFull, take });
 
-  const log = createLog(replicas, weather);
-  const ledger = stream((message) => log.add(message), options.ledgerDuplicateWindowMs ?? 1_000);
+  const log = createLog(clock, replicas, weather);
+  const ledger = stream((message) => log.add(message));
 
-  const partitionQueues = Array.from({ length: partitions }, () =>
-    createQueue(clock, weather, limits.inboxAckWaitMs),
-  );
-  const inbox = stream((message) => partitionQueues[partitionOf(message.subject)]!.add(message));
+  const append = (message: Storing, reply: Reply<Ack>) => {
+    const head = log.deposedHead(sagaOfLedger(message.subject));
+    if (head === undefined) return ledger.store(message, reply);
+    // A deposed leader finds nobody to store with, so it refuses or is silent.
+    const code = head === message.expectedSeq ? "UNAVAILABLE" : "WRONG_SEQUENCE";
+    reply({ error: new MeshError(code, `${message.subject}: a deposed leader has ${head}`) });
+  };
+
+  const inboxQueue = () => createQueue(clock, weather, limits.inboxAckWaitMs);
+  const partitionQueues = Array.from({ length: partitions }, () => ({
+    starts: inboxQueue(),
+    others: inboxQueue(),
+  }));
+  const inbox = stream((message) => {
+    const [, partition, , kind] = message.subject.split(".");
+    partitionQueues[Number(partition)]![kind === "start" ? "starts" : "others"].add(message);
+  });
   const publishInput = (message: Storing, reply: Reply<Ack>) => {
     if (!isInput(message.subject))
       return reply({
@@ -106,22 +121,26 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
   };
   const work = stream((message) => workQueue(message.subject).add(message));
 
-  const deadLetters: StoredMessage[] = [];
+  let deadLetters: StoredMessage[] = [];
   const dead = stream((message) => deadLetters.push(message));
 
   return {
     replicas,
-    ledger: { ...log, append: ledger.store },
+    ledger: { ...log, append },
     inbox: { partitions: partitionQueues, publish: publishInput, timers },
     work: { publish: work.store, queue: workQueue },
     claims: createClaims(stream),
-    dead: { publish: dead.store, list: () => [...deadLetters] },
+    dead: {
+      publish: dead.store,
+      list: () => [...deadLetters],
+      remove: (seq) => void (deadLetters = deadLetters.filter((letter) => letter.seq !== seq)),
+    },
     shelves: createShelves(clock, isFull),
     live: createLive(),
     now: () => clock.now(),
     setFull: (isNowFull) => void (full = isNowFull),
     open: () => ({
-      inbox: sizeOf(partitionQueues),
+      inbox: sizeOf(partitionQueues.flatMap(({ starts, others }) => [starts, others])),
       work: sizeOf([...workQueues.values()]),
       timers: timers.size(),
     }),
@@ -147,8 +166,6 @@ const storedSubject = (subject: string, partitions: number): string => {
   const own = subjects.inboxPartition(hashText(id) % partitions);
   return own.replace(">", [id, ...rest].join("."));
 };
-
-const partitionOf = (stored: string): number => Number(stored.split(".")[1]);
 
 /** A claim is a compare-and-set on a subject nobody has written; its holder is whose nonce is found there. */
 function createClaims(stream: (take: (message: StoredMessage) => void) => MemoryStream) {

@@ -1,8 +1,8 @@
 /**
  * What is kept by name: snapshots, blobs, registered documents and the list of hosts.
  *
- * Nothing is decided by any of these, so they have no sequences and no compare-and-set: the last write counts,
- * and what is named by its content is written once.
+ * Nothing is decided by any of these but the throttles, so the others have no sequences and no compare-and-set:
+ * the last write counts, and what is named by its content is written once.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -10,22 +10,36 @@ import type { VirtualClock } from "./clock.ts";
 import { payloadBytesMax } from "./stream.ts";
 
 export interface Shelves {
-  getSnapshot(saga: SagaId): Uint8Array | undefined;
-  putSnapshot(saga: SagaId, data: Uint8Array): void;
+  getSnapshot(saga: SagaId, name?: string): Uint8Array | undefined;
+  putSnapshot(saga: SagaId, data: Uint8Array, name?: string): void;
+  dropSnapshots(saga: SagaId): void;
   getBlob(digest: string): Uint8Array;
   putBlob(digest: string, bytes: Uint8Array): void;
   listDocuments(): { key: string; data: Uint8Array }[];
   putDocument(key: string, data: Uint8Array): void;
+  getThrottle(key: string): { data: Uint8Array; revision: number } | undefined;
+  /** Throws WRONG_SEQUENCE unless the revision still is this; 0: none. */
+  putThrottle(key: string, data: Uint8Array, revision: number): void;
+  listThrottles(): { key: string; data: Uint8Array }[];
+  getSuspect(key: string): { data: Uint8Array; revision: number } | undefined;
+  putSuspect(key: string, data: Uint8Array, ttlMs: number): number;
+  removeSuspect(key: string, revision: number): void;
   beat(host: string, data: Uint8Array, ttlMs: number): void;
   leave(host: string): void;
   hosts(): { host: string; data: Uint8Array }[];
+  /** Calls back at each beat and departure; returns the end of it. */
+  watchHosts(hear: (heard: { host: string; data: Uint8Array | undefined }) => void): () => void;
 }
 
 export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelves {
-  const snapshots = new Map<SagaId, Uint8Array>();
+  const snapshots = new Map<string, Uint8Array>();
   const blobs = new Map<string, Uint8Array>();
   const documents = new Map<string, Uint8Array>();
+  const throttles = new Map<string, { data: Uint8Array; revision: number }>();
+  const suspects = new Map<string, { data: Uint8Array; revision: number; until: number }>();
+  let suspectsWritten = 0;
   const hosts = new Map<string, { data: Uint8Array; until: number }>();
+  const watchers = new Set<(heard: { host: string; data: Uint8Array | undefined }) => void>();
 
   const write = (what: string, act: () => void, bytes = 0) => {
     if (bytes > payloadBytesMax)
@@ -34,8 +48,12 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
     act();
   };
   return {
-    getSnapshot: (saga) => snapshots.get(saga),
-    putSnapshot: (saga, data) => write(`snapshot of ${saga}`, () => snapshots.set(saga, data), data.length),
+    getSnapshot: (saga, name = "") => snapshots.get(`${saga}.${name}`),
+    putSnapshot: (saga, data, name = "") =>
+      write(`snapshot of ${saga}`, () => snapshots.set(`${saga}.${name}`, data), data.length),
+    dropSnapshots: (saga) => {
+      for (const name of snapshots.keys()) if (name.startsWith(`${saga}.`)) snapshots.delete(name);
+    },
     getBlob: (digest) => {
       const bytes = blobs.get(digest);
       if (bytes === undefined) throw new MeshError("LEDGER_BROKEN", `blob ${digest} is not stored`);
@@ -44,9 +62,40 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
     putBlob: (digest, bytes) => write(`blob ${digest}`, () => blobs.set(digest, bytes)),
     listDocuments: () => [...documents].map(([key, data]) => ({ key, data })),
     putDocument: (key, data) => write(key, () => documents.set(key, data), data.length),
-    beat: (host, data, ttlMs) =>
-      write(host, () => hosts.set(host, { data, until: clock.now() + ttlMs }), data.length),
-    leave: (host) => void hosts.delete(host),
+    getThrottle: (key) => throttles.get(key),
+    putThrottle: (key, data, revision) => {
+      const present = throttles.get(key)?.revision ?? 0;
+      if (present !== revision)
+        throw new MeshError("WRONG_SEQUENCE", `${key}: expected revision ${revision}, got ${present}`);
+      write(key, () => throttles.set(key, { data, revision: present + 1 }), data.length);
+    },
+    listThrottles: () => [...throttles].map(([key, { data }]) => ({ key, data })),
+    getSuspect: (key) => {
+      const present = suspects.get(key);
+      if (present === undefined || present.until <= clock.now()) return undefined;
+      return { data: present.data, revision: present.revision };
+    },
+    putSuspect: (key, data, ttlMs) => {
+      suspectsWritten += 1;
+      const revision = suspectsWritten;
+      write(key, () => suspects.set(key, { data, revision, until: clock.now() + ttlMs }), data.length);
+      return revision;
+    },
+    removeSuspect: (key, revision) => {
+      if ((suspects.get(key)?.revision ?? 0) <= revision) suspects.delete(key);
+    },
+    beat: (host, data, ttlMs) => {
+      write(host, () => hosts.set(host, { data, until: clock.now() + ttlMs }), data.length);
+      for (const hear of watchers) hear({ host, data });
+    },
+    leave: (host) => {
+      hosts.delete(host);
+      for (const hear of watchers) hear({ host, data: undefined });
+    },
+    watchHosts: (hear) => {
+      watchers.add(hear);
+      return () => void watchers.delete(hear);
+    },
     hosts: () => {
       for (const [host, { until }] of hosts) if (until <= clock.now()) hosts.delete(host);
       return [...hosts].map(([host, { data }]) => ({ host, data }));

@@ -5,10 +5,12 @@
  *    takes its chunks back, so the first one's chunks are never pulled away from under a reader.
  * U2 Chunks are read as a range up to the directory entry. The client's own reader waits without end for
  *    chunks that do not come.
+ * U3 A leader that was deposed and does not know it yet may lack a blob that is there. So on a replicated store
+ *    "not there" is asked again until no such leader can be left: who believes it, parks a saga or refuses an input.
  */
 import type { JetStreamClient } from "@nats-io/jetstream";
 import { type ObjectStore, Objm } from "@nats-io/obj";
-import { MeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { buckets } from "../../protocol/subjects.ts";
 import type { BlobPort } from "../ports.ts";
 import { toMeshError, translated } from "./errors.ts";
@@ -19,30 +21,42 @@ import { blobStream, chunkSubject } from "./streams.ts";
 const chunkBytes = 256 * 1024;
 const inFlightTriesMax = 20;
 const inFlightDelayMs = 50;
+/** A leader without its followers resigns after ten seconds; and it looks every ten. */
+const deposedMsMax = 20_000;
+const askAgainMs = 1_000;
 
 export const createBlobs = async (context: ReadContext & { js: JetStreamClient }): Promise<BlobPort> => {
   const store = await translated(blobStream, () => new Objm(context.js).open(buckets.blob, false));
+  const { replicas } = await translated(blobStream, () => store.status());
   return {
     put: (digest, bytes) => putBlob(store, digest, bytes),
     get: async (digest) => {
-      const entry = await entryOf(store, digest);
-      if (entry === undefined) throw new MeshError("LEDGER_BROKEN", `blob ${digest} is not stored`);
-      const range = {
-        stream: blobStream,
-        subject: chunkSubject(entry.nuid),
-        afterSeq: 0,
-        throughSeq: entry.revision,
-      };
-      const bytes = Buffer.concat((await readRange(context, range)).map((chunk) => chunk.data)); // U2
-      if (bytes.length !== entry.size)
-        throw new MeshError(
-          "LEDGER_BROKEN",
-          `blob ${digest}: expected ${entry.size} bytes, got ${bytes.length}`,
-        );
-      return bytes;
+      const believeAt = performance.now() + (replicas > 1 ? deposedMsMax : 0);
+      for (;;)
+        try {
+          return await getBlob(context, store, digest);
+        } catch (error) {
+          if (!isMeshError(error, "LEDGER_BROKEN") || performance.now() >= believeAt) throw error;
+          await sleep(askAgainMs); // U3
+        }
     },
   };
 };
+
+async function getBlob(context: ReadContext, store: ObjectStore, digest: string): Promise<Uint8Array> {
+  const entry = await entryOf(store, digest);
+  if (entry === undefined) throw new MeshError("LEDGER_BROKEN", `blob ${digest} is not stored`);
+  const range = {
+    stream: blobStream,
+    subject: chunkSubject(entry.nuid),
+    afterSeq: 0,
+    throughSeq: entry.revision,
+  };
+  const bytes = Buffer.concat((await readRange(context, range)).map((chunk) => chunk.data)); // U2
+  if (bytes.length !== entry.size)
+    throw new MeshError("LEDGER_BROKEN", `blob ${digest}: expected ${entry.size} bytes, got ${bytes.length}`);
+  return bytes;
+}
 
 async function putBlob(store: ObjectStore, digest: string, bytes: Uint8Array): Promise<void> {
   for (let triesLeft = inFlightTriesMax; (await entryOf(store, digest)) === undefined; triesLeft--)

@@ -58,7 +58,11 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
   return nc;
 }
 
-async function dial({ servers, name, client }: ConnectOptions): Promise<NatsConnection> {
+/**
+ * Connects to whatever server is there, unchecked and unwatched: for looking at it. Throws UNAVAILABLE,
+ * SERVER_REFUSED.
+ */
+export async function dial({ servers, name, client }: ConnectOptions): Promise<NatsConnection> {
   const addresses = [servers].flat();
   try {
     return await connect({
@@ -106,7 +110,8 @@ const isNetworkError = (error: unknown): boolean =>
   typeof error.code === "string" &&
   /^(E[A-Z]+|ERR_SOCKET.*)$/.test(error.code);
 
-function checkServer(nc: NatsConnection): void {
+/** Throws SERVER_MISCONFIGURED, SERVER_TOO_OLD, or UNAVAILABLE if it is gone already. */
+export function checkServer(nc: NatsConnection): void {
   const { info } = nc;
   if (info === undefined) throw new MeshError("UNAVAILABLE", "the server closed the connection");
   if (info.jetstream !== true)
@@ -122,7 +127,10 @@ function checkServer(nc: NatsConnection): void {
 
 async function watch(nc: NatsConnection, report: Report): Promise<void> {
   for await (const event of nc.status()) {
-    if (event.type === "disconnect") report(`lost the NATS server ${event.server}; looking for it`);
+    if (event.type === "disconnect")
+      report(
+        `[UNAVAILABLE] lost the NATS server ${event.server}; looking for it. Check that it runs; work goes on when it is back.`,
+      );
     if (event.type === "error") report(`the NATS server says: ${event.error.message}`);
     if (event.type === "reconnect") {
       report(`connected again to the NATS server ${event.server}`);

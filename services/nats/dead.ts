@@ -2,7 +2,8 @@
 import { streams } from "../../protocol/subjects.ts";
 import type { DeadPort } from "../ports.ts";
 import { publish } from "./publish.ts";
-import { headOf, type ReadContext, readRange } from "./read.ts";
+import { translated } from "./errors.ts";
+import { headOf, nextOfLeader, type ReadContext, readRange } from "./read.ts";
 
 const stream = streams.dead;
 
@@ -13,5 +14,21 @@ export const createDead = (context: ReadContext): DeadPort => ({
   list: async () => {
     const { lastSeq } = await headOf(context.jsm, stream);
     return readRange(context, { stream, subject: ">", afterSeq: 0, throughSeq: lastSeq });
+  },
+  get: async (seq) => {
+    const letter = await nextOfLeader(context.jsm, {
+      stream,
+      subject: ">",
+      afterSeq: seq - 1,
+      throughSeq: seq,
+    });
+    return letter?.seq === seq ? letter : undefined;
+  },
+  remove: async (seq) => {
+    try {
+      await translated(stream, () => context.jsm.streams.deleteMessage(stream, seq, false));
+    } catch (error) {
+      if ((await createDead(context).get(seq)) !== undefined) throw error;
+    }
   },
 });

@@ -8,20 +8,27 @@
  *    know and says nothing, so what it echoes is compared, field by field, whoever created it.
  * K2 Several hosts may do this at once: creating the same thing twice is no error.
  */
-import type { ConsumerConfig, JetStreamManager } from "@nats-io/jetstream";
+import type { ConsumerConfig, JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import { isDeepStrictEqual } from "node:util";
 import { MeshError } from "../../protocol/errors.ts";
 import { toMeshError } from "./errors.ts";
 import type { Declared } from "./streams.ts";
 
-/** Creates the stream if it is missing. Throws SERVER_MISCONFIGURED naming the first field that differs. */
-export async function declareStream(jsm: JetStreamManager, declared: Declared): Promise<void> {
+/**
+ * Creates the stream if it is missing, with the fields of `missing` besides. Throws SERVER_MISCONFIGURED naming the
+ * first field that differs from what is declared.
+ */
+export async function declareStream(
+  jsm: JetStreamManager,
+  declared: Declared,
+  missing: Partial<StreamConfig>,
+): Promise<void> {
   const what = `stream ${declared.name}`;
   const echoed =
     (await found(what, async () => (await jsm.streams.info(declared.name)).config)) ??
     (await created(
       what,
-      async () => (await jsm.streams.add(declared)).config,
+      async () => (await jsm.streams.add({ ...missing, ...declared })).config,
       async () => (await jsm.streams.info(declared.name)).config,
     ));
   assertEchoed(what, declared, echoed);
@@ -76,22 +83,36 @@ async function created<T>(what: string, create: () => Promise<T>, info: () => Pr
   }
 }
 
-/**
- * Throws SERVER_MISCONFIGURED unless every declared field is echoed as declared. Fields that are not declared
- * may be anything; so may the description, and members of an object that are not declared.
- */
+/** Throws SERVER_MISCONFIGURED naming the first difference, if there is one. */
 export function assertEchoed(what: string, declared: object, echoed: object): void {
+  const [first] = differences(declared, echoed);
+  if (first === undefined) return;
+  const { field, expected, got } = first;
+  throw new MeshError("SERVER_MISCONFIGURED", `${what}: ${field}: expected ${expected}, got ${got}`, {
+    remedy:
+      field === "num_replicas"
+        ? `Give every stream as many (\`nats stream edit NAME --replicas ${expected}\`), or leave --replicas out to take the mesh as it is.`
+        : `Correct ${what} with the nats CLI, or remove it if it is not sagamesh's; then start again.`,
+  });
+}
+
+/** A field that is not as declared; both values as JSON. */
+export interface Difference {
+  readonly field: string;
+  readonly expected: string;
+  readonly got: string;
+}
+
+/**
+ * Every declared field that is not echoed as declared. Fields that are not declared may be anything; so may the
+ * description, and members of an object that are not declared.
+ */
+export function* differences(declared: object, echoed: object): Iterable<Difference> {
   for (const [field, expected] of Object.entries(declared)) {
     if (field === "description") continue;
     const got = (echoed as Record<string, unknown>)[field];
     if (!matches(expected, got))
-      throw new MeshError(
-        "SERVER_MISCONFIGURED",
-        `${what}: ${field}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(got) ?? "nothing"}`,
-        {
-          remedy: `Correct ${what} with the nats CLI, or remove it if it is not sagamesh's; then start again.`,
-        },
-      );
+      yield { field, expected: JSON.stringify(expected), got: JSON.stringify(got) ?? "nothing" };
   }
 }
 

@@ -2,7 +2,7 @@
  * One delivery of a durable consumer, as the ports know it.
  *
  * Y1 An ack is sent, not confirmed. One that is lost (said while the connection is lost, say) costs a
- *    redelivery, which every receiver must bear in any case; a confirmed one costs a round trip each.
+ *    redelivery, which every receiver must bear in any case (pull.ts, L5); a confirmed one costs a round trip each.
  * Y2 A delivery is settled once; a second ack or nak does nothing.
  */
 import type { Msg, NatsConnection } from "@nats-io/nats-core";
@@ -14,7 +14,7 @@ import { decodeHeaders } from "./headers.ts";
 const words = { ack: "+ACK", nak: "-NAK", working: "+WPI" } as const;
 
 export interface DeliveryWatch {
-  settled(seq: number): void;
+  settled(seq: number, word: "ack" | "nak"): void;
   prolonged(): void;
 }
 
@@ -33,11 +33,11 @@ export function createDelivery(nc: NatsConnection, message: Msg, watch: Delivery
       throw unanswered(`${message.subject} ${place.seq}`, "the connection is closed", error);
     }
   };
-  const settle = async (word: string) => {
+  const settle = async (word: "ack" | "nak", said: string) => {
     if (isSettled) return; // Y2
     isSettled = true;
-    watch.settled(place.seq);
-    say(word); // Y1
+    watch.settled(place.seq, word);
+    say(said); // Y1
   };
   return {
     subject: message.subject,
@@ -46,9 +46,9 @@ export function createDelivery(nc: NatsConnection, message: Msg, watch: Delivery
     data: message.data,
     storedAt: place.storedAt,
     deliveries: place.deliveries,
-    ack: () => settle(words.ack),
+    ack: () => settle("ack", words.ack),
     nak: (delayMs = 0) =>
-      settle(delayMs > 0 ? `${words.nak} {"delay": ${Math.round(delayMs * 1e6)}}` : words.nak),
+      settle("nak", delayMs > 0 ? `${words.nak} {"delay": ${Math.round(delayMs * 1e6)}}` : words.nak),
     working: () => {
       if (isSettled || nc.isClosed()) return;
       watch.prolonged();

@@ -2,18 +2,22 @@
  * The NATS server that sagamesh runs itself: one per data folder, found again by whoever comes next.
  *
  * Owns: start, reuse and stop. Does not own: the binary (server-binary.ts), the process (server-process.ts),
- * what is on record (server-state.ts). Called by the commands that need a server and were given none.
+ * what is on record (server-state.ts), who uses it (server-users.ts), when a lost one is asked for again
+ * (server-revival.ts). Called by the commands that need a server and were given none.
  *
  * S1 One data folder, at most one server: two on one store would destroy it. Starting is done under the
  *    folder's lock; the record holds the process before it holds the address; and a recorded process that
  *    still lives is waited for, never started beside.
- * S2 The server outlives whoever started it, also one that was killed. Only the one that started it, or
- *    stopEmbeddedServer, ends it.
+ * S2 The server outlives whoever started it, also one that was killed. Whoever leaves last ends it, also one
+ *    that only found it: so a server whose users were all killed is ended by the next one who comes and goes.
  * S3 A server that is reused gives what was asked for, or the call is refused: durability is never less than
  *    the caller believes.
+ * S4 The folder's server comes back on the port it had last, so whoever looks for a lost one finds it there.
+ *    It takes another only if that one is taken.
  */
 import { randomBytes } from "node:crypto";
-import { access, mkdir, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { MeshError } from "../../protocol/errors.ts";
@@ -26,12 +30,15 @@ import { awaitReady, endServer, readLogTail, type ReadyServer, spawnServer } fro
 import {
   isServerProcess,
   probe,
+  readPort,
   readRecord,
   removeRecord,
   serverFiles,
   type ServerRecord,
+  writePort,
   writeRecord,
 } from "./server-state.ts";
+import { enterAsUser, type ServerUser, usersOf } from "./server-users.ts";
 import { dataFolder, type Environment, makeFolder } from "./user-folders.ts";
 
 /** A store is recovered before the server answers; one of many gigabytes takes its time. */
@@ -50,8 +57,10 @@ export interface RunningServer {
 
 export interface EmbeddedServer extends RunningServer {
   /** True if this call started it. */
-  readonly owned: boolean;
-  /** Ends the server if this call started it, else does nothing. May be called again. */
+  readonly started: boolean;
+  /** The folder's server now: the one that runs, or, if it was lost, a new one. Throws as the start does. */
+  revive(signal?: AbortSignal): Promise<RunningServer>;
+  /** Takes the use back, and ends the server if nobody else uses it (S2). May be called again. */
   stop(): Promise<void>;
 }
 
@@ -65,7 +74,7 @@ export interface EmbeddedServerOptions {
   readonly syncAlways?: boolean;
   /** More lines of the server's own configuration language. Not for a server that runs already. */
   readonly extraConfig?: string;
-  /** Default: any free one; after a server that did not end cleanly its port, if it is free. */
+  /** Default: the port of the folder's last server if it is free, else any (S4). */
   readonly port?: number;
   /** Where the binary is cached; default as in ensureServerBinary. */
   readonly cacheDir?: string;
@@ -81,17 +90,20 @@ export interface EmbeddedServerOptions {
 export const startEmbeddedServer = async (options: EmbeddedServerOptions): Promise<EmbeddedServer> => {
   const env = options.env ?? process.env;
   const dataDir = resolve(options.dataDir ?? defaultDataDir(env));
-  const running = await findRunningServer(dataDir);
-  if (running !== undefined) return reuse(running, options);
-
   await makeFolder(dataDir, { code: "UNAVAILABLE", variable: "SAGAMESH_DATA" });
-  const { path: binary } = await ensureServerBinary({ ...options, env });
-  return underLock(dataDir, options, async () => {
-    const record = await readRecord(dataDir);
-    const survivor = record && (await awaitSurvivor(record, dataDir, options)); // S1
-    if (survivor !== undefined) return reuse(survivor, options);
-    return start(binary, dataDir, options, record);
-  });
+  const user = await enterAsUser(dataDir); // S2: before the server is looked for, or it might end meanwhile.
+  try {
+    const obtained = await obtain(dataDir, { ...options, env });
+    let left: Promise<void> | undefined;
+    return {
+      ...obtained,
+      revive: (signal) => obtain(dataDir, { ...options, env, ...(signal && { signal }) }),
+      stop: () => (left ??= leave(user, dataDir)),
+    };
+  } catch (error) {
+    await user.leave();
+    throw error;
+  }
 };
 
 /** The folder of the embedded server if none is named. */
@@ -107,7 +119,7 @@ export const findRunningServer = async (dataDir: string): Promise<RunningServer 
 };
 
 /**
- * Ends the server of this folder, whoever started it. False if none runs. The store stays.
+ * Ends the server of this folder, whoever uses it. False if none runs. The store stays.
  *
  * @throws MeshError UNAVAILABLE if the process cannot be ended
  */
@@ -116,21 +128,70 @@ export const stopEmbeddedServer = async (dataDir: string): Promise<boolean> => {
   const record = await readRecord(folder);
   if (record === undefined) return false;
   const wasAlive = await isServerProcess(record);
-  await end(record, folder);
+  await underLock(folder, {}, () => end(record, folder));
   return wasAlive;
 };
 
+/** The server that runs, or a new one, under the folder's lock: it cannot be stopped in between. */
+const obtain = async (
+  dataDir: string,
+  options: EmbeddedServerOptions,
+): Promise<RunningServer & { readonly started: boolean }> => {
+  // Getting the binary may take minutes, in which nobody need wait for the lock.
+  const binary = (await findRunningServer(dataDir)) ? undefined : await ensureServerBinary(options);
+  return underLock(dataDir, options, async () => {
+    const record = await readRecord(dataDir);
+    const survivor = record && (await awaitSurvivor(record, dataDir, options)); // S1
+    if (survivor !== undefined) return { ...reuse(survivor, options), started: false };
+    const { path } = binary ?? (await ensureServerBinary(options));
+    return { ...(await start(path, dataDir, options)), started: true };
+  });
+};
+
+/**
+ * Ends the server of a folder whose users have all died, if it runs. False, and nothing is changed, if
+ * somebody may still use it or nobody is known to have used it.
+ *
+ * @throws MeshError UNAVAILABLE if the process cannot be ended
+ */
+export const endAbandonedServer = async (dataDir: string): Promise<boolean> => {
+  const folder = resolve(dataDir);
+  const isAbandoned = async () => {
+    const { living, dead } = await usersOf(folder);
+    return living.length === 0 && dead.length > 0;
+  };
+  if (!(await isAbandoned())) return false; // No folder of ours, perhaps: not even a lock is made in it.
+  return underLock(folder, {}, async () => {
+    if (!(await isAbandoned())) return false;
+    const record = await readRecord(folder);
+    if (record !== undefined) await end(record, folder);
+    return true;
+  });
+};
+
+/** S2. */
+const leave = async (user: ServerUser, dataDir: string): Promise<void> => {
+  if (!existsSync(dataDir)) return;
+  await underLock(dataDir, {}, async () => {
+    await user.leave();
+    const { living, dead } = await usersOf(dataDir);
+    await Promise.all(dead.map((path) => rm(path, { force: true })));
+    const record = await readRecord(dataDir);
+    if (living.length === 0 && record !== undefined) await end(record, dataDir);
+  });
+};
+
+/** Under the folder's lock. */
 const start = async (
   binary: string,
   dataDir: string,
   options: EmbeddedServerOptions,
-  previous: ServerRecord | undefined,
-): Promise<EmbeddedServer> => {
+): Promise<RunningServer> => {
   const { report, signal, syncAlways = false } = options;
   const files = serverFiles(dataDir);
   const nonce = randomBytes(8).toString("hex");
   const config = {
-    port: options.port ?? (await choosePort(previous)),
+    port: options.port ?? (await choosePort(dataDir)),
     storeDir: files.store,
     portsDir: files.ports,
     logFile: files.log,
@@ -150,12 +211,12 @@ const start = async (
     );
     if (ready === undefined) throw await startFailed(dataDir);
     checkServerInfo(ready.info);
+    await writePort(dataDir, ready.url); // S4
     await writeRecord(dataDir, { ...record, url: ready.url });
     report(`nats-server ${ready.info.version} runs at ${ready.url} (process ${record.pid}).`);
-    return { ...describe(record, ready, dataDir), owned: true, stop: () => end(record, dataDir) };
+    return describe(record, ready, dataDir);
   } catch (error) {
-    await endServer(record);
-    await removeRecord(dataDir, nonce);
+    await end(record, dataDir);
     throw error;
   }
 };
@@ -185,7 +246,7 @@ const awaitSurvivor = async (
   return undefined;
 };
 
-const reuse = (running: RunningServer, { report, syncAlways }: EmbeddedServerOptions): EmbeddedServer => {
+const reuse = (running: RunningServer, { report, syncAlways }: EmbeddedServerOptions): RunningServer => {
   if (syncAlways === true && !running.syncAlways)
     // S3
     throw new MeshError(
@@ -196,16 +257,13 @@ const reuse = (running: RunningServer, { report, syncAlways }: EmbeddedServerOpt
       },
     );
   report(`Using the nats-server that runs at ${running.url} (process ${running.pid}).`);
-  return { ...running, owned: false, stop: async () => {} };
+  return running;
 };
 
+/** Under the folder's lock. */
 const end = async (record: ServerRecord, dataDir: string): Promise<void> => {
   await endServer(record);
-  const isThere = await access(dataDir).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) await underLock(dataDir, {}, () => removeRecord(dataDir, record.nonce));
+  await removeRecord(dataDir, record.nonce);
 };
 
 const describe = (record: ServerRecord, ready: ReadyServer, dataDir: string): RunningServer => ({
@@ -224,7 +282,7 @@ const underLock = <T>(
   withFileLock(
     {
       path: serverFiles(dataDir).lock,
-      onWait: () => report?.("Another process is starting the nats-server; waiting for it."),
+      onWait: () => report?.("Another process is starting or stopping the nats-server; waiting for it."),
       signal,
     },
     work,
@@ -235,11 +293,10 @@ const startFailed = async (dataDir: string): Promise<MeshError> =>
     remedy: `Read ${serverFiles(dataDir).log}.`,
   });
 
-/** The port of the server before, so that clients which still try it find the new one. */
-const choosePort = async (previous: ServerRecord | undefined): Promise<number> => {
-  if (previous?.url === undefined) return -1;
-  const port = Number(new URL(previous.url).port);
-  return (await isFree(port)) ? port : -1;
+/** S4. */
+const choosePort = async (dataDir: string): Promise<number> => {
+  const port = await readPort(dataDir);
+  return port !== undefined && (await isFree(port)) ? port : -1;
 };
 
 const isFree = (port: number): Promise<boolean> =>

@@ -20,6 +20,8 @@ export interface ServerRefusal {
   readonly description?: string;
 }
 
+const noPeersCode = 10005;
+
 const codes: Readonly<Record<number, ErrorCode>> = {
   10071: "WRONG_SEQUENCE",
   10164: "WRITE_IN_FLIGHT",
@@ -35,7 +37,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   10097: "TOO_LARGE",
   10185: "SERVER_TOO_OLD",
   // Streams and consumers that are not as they must be, or are somebody else's.
-  10005: "SERVER_MISCONFIGURED",
+  [noPeersCode]: "SERVER_MISCONFIGURED",
   10039: "SERVER_MISCONFIGURED",
   10058: "SERVER_MISCONFIGURED",
   10059: "SERVER_MISCONFIGURED",
@@ -68,6 +70,10 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   10195: "UNAVAILABLE",
   10202: "UNAVAILABLE",
 };
+
+/** Fewer servers of the cluster could take a copy than were asked for. */
+export const isWithoutPeers = (error: MeshError): boolean =>
+  error.cause instanceof JetStreamApiError && error.cause.code === noPeersCode;
 
 /** The server said no, in so many words. `what` names the thing that was asked for. */
 export const refusalToMeshError = (refusal: ServerRefusal, what: string, cause?: unknown): MeshError => {

@@ -2,7 +2,8 @@
  * InboxPort on the stream INBOX.
  *
  * The server puts a saga's inputs into a partition by its id, and turns schedules into inputs when they fall
- * due. A durable consumer per partition is shared by all hosts.
+ * due. Two durable consumers per partition, one for starts and one for all else, are shared by all hosts: a flood
+ * of starts waits in the stream while signals and results go by.
  *
  * N1 A timer is a stored message with a date, one per subject: arming again replaces, purging disarms. It
  *    survives any process and the server's restart, fires once, and up to half a second late.
@@ -37,12 +38,19 @@ export const createInbox = (context: InboxContext): InboxPort => {
   return {
     partitions,
     publish: (message) => publish(requests, { ...message, stream }),
-    consume: async (partition, { inFlightMax }, take) =>
-      startPull(
-        nc,
-        { stream, consumer: consumers.inbox(partition), inFlightMax, leaseMs: ackWaitMs, report },
-        take,
-      ),
+    consume: async (partition, { inFlightMax, startsMax }, take) => {
+      const pull = (consumer: string, most: () => number) =>
+        startPull(nc, { stream, consumer, inFlightMax: most, leaseMs: ackWaitMs, report }, take);
+      const pulls = [
+        pull(consumers.starts(partition), startsMax),
+        pull(consumers.inbox(partition), () => inFlightMax),
+      ];
+      return {
+        stop: async () => {
+          await Promise.all(pulls.map((one) => one.stop()));
+        },
+      };
+    },
     schedule: async ({ saga, intent, dueAt, headers }) => {
       const control = {
         [natsHeaders.schedule]: `@at ${new Date(dueAt).toISOString()}`,
@@ -63,10 +71,16 @@ export const createInbox = (context: InboxContext): InboxPort => {
   };
 };
 
-/** A partition's consumer: every input of its sagas until it is acked, however often it takes. */
-export const partitionConsumer = (partition: number, ackWaitMs: number): DeclaredConsumer => ({
-  durable_name: consumers.inbox(partition),
-  filter_subject: subjects.inboxPartition(partition),
+/** A partition's consumers: every input of its sagas until it is acked, however often it takes. */
+export const inputsConsumer = (partition: number, ackWaitMs: number): DeclaredConsumer =>
+  consumerOf(consumers.inbox(partition), subjects.inboxOthers(partition), ackWaitMs);
+
+export const startsConsumer = (partition: number, ackWaitMs: number): DeclaredConsumer =>
+  consumerOf(consumers.starts(partition), subjects.inboxStarts(partition), ackWaitMs);
+
+const consumerOf = (name: string, filter: string, ackWaitMs: number): DeclaredConsumer => ({
+  durable_name: name,
+  filter_subject: filter,
   ack_policy: AckPolicy.Explicit,
   deliver_policy: DeliverPolicy.All,
   ack_wait: nanos(ackWaitMs),

@@ -3,8 +3,8 @@
  *
  * G1 An append is one request with an expectation on the saga's own literal subject. On a wildcard the check
  *    would not see writes that are still on their way through a replicated stream.
- * G2 An append is never sent twice here. Whether a refused one is stored after all is told by the Msg-Id of
- *    the saga's last turn, which `last` shows in its headers.
+ * G2 An append is never sent twice here. Whether a refused one is stored after all is told by the bytes of the
+ *    saga's last turn.
  */
 import { sagaOfLedger, streams, subjects } from "../../protocol/subjects.ts";
 import type { LedgerPort } from "../ports.ts";
@@ -29,6 +29,10 @@ export const createLedger = (context: ReadContext & FollowContext): LedgerPort =
         saga: sagaOfLedger(subject),
         turns,
       }));
+    },
+    purgeBefore: async (saga, seq) => {
+      const filter = subjects.ledger(saga);
+      await translated(filter, () => jsm.streams.purge(stream, { filter, seq }));
     },
     follow: ({ saga, afterSeq = 0, signal }) => {
       const subject = saga === undefined ? subjects.ledgers : subjects.ledger(saga);

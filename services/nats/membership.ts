@@ -3,32 +3,42 @@
  *
  * Every beat is a publish with the time to live in its headers. The client's `update` has no such field, and
  * what it writes stays for ever.
+ *
+ * M1 Who follows listens to the publishes themselves: no consumer on the server, and no way through the store. An
+ *    entry that runs out is not seen so; a departure is, because it is a publish as well.
  */
-import { buckets } from "../../protocol/subjects.ts";
+import type { NatsConnection } from "@nats-io/nats-core";
+import { buckets, type Headers } from "../../protocol/subjects.ts";
 import type { MembershipPort } from "../ports.ts";
 import { entriesOf } from "./entries.ts";
-import { translated } from "./errors.ts";
-import { natsHeaders } from "./headers.ts";
+import { decodeHeaders, natsHeaders } from "./headers.ts";
+import { listen } from "./listen.ts";
 import { publish } from "./publish.ts";
 import type { ReadContext } from "./read.ts";
-import { bucketStream, entrySubject } from "./streams.ts";
+import { bucketStream, entryKey, entrySubject } from "./streams.ts";
 
 const stream = bucketStream(buckets.hosts);
+/** The server's least time to live, for a mark that nobody needs once it is stored. */
+const shortest = { [natsHeaders.ttl]: "1s" };
 
-export const createMembership = (context: ReadContext): MembershipPort => {
-  const { requests, jsm } = context;
+export const createMembership = (context: ReadContext & { readonly nc: NatsConnection }): MembershipPort => {
+  const { nc, requests } = context;
+  const write = (host: string, data: Uint8Array, control: Headers) =>
+    publish(requests, { subject: entrySubject(buckets.hosts, host), stream, data, control });
   return {
     beat: async (host, data, ttlMs) => {
       // The server counts in whole seconds, from one up; an entry rather stays a little longer.
-      const control = { [natsHeaders.ttl]: `${Math.max(1, Math.ceil(ttlMs / 1000))}s` };
-      await publish(requests, { subject: entrySubject(buckets.hosts, host), stream, data, control });
+      await write(host, data, { [natsHeaders.ttl]: `${Math.max(1, Math.ceil(ttlMs / 1000))}s` });
     },
     leave: async (host) => {
-      await translated(stream, () =>
-        jsm.streams.purge(stream, { filter: entrySubject(buckets.hosts, host) }),
-      );
+      await write(host, new Uint8Array(), { ...shortest, [natsHeaders.kvOperation]: "DEL" }); // M1
     },
     hosts: async () =>
       (await entriesOf(context, buckets.hosts)).map(({ key, data }) => ({ host: key, data })),
+    follow: (signal) =>
+      listen(nc, entrySubject(buckets.hosts, ">"), signal, (message) => ({
+        host: entryKey(buckets.hosts, message.subject),
+        data: decodeHeaders(message).fields[natsHeaders.kvOperation] === undefined ? message.data : undefined,
+      })),
   };
 };

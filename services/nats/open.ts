@@ -13,22 +13,33 @@ import { createBlobs } from "./blobs.ts";
 import { createClaims } from "./claims.ts";
 import { createDead } from "./dead.ts";
 import { declareConsumer, declareStream, found } from "./declare.ts";
-import { createInbox, partitionConsumer } from "./inbox.ts";
+import { createInbox, inputsConsumer, startsConsumer } from "./inbox.ts";
 import { createLedger } from "./ledger.ts";
 import { createLive } from "./live.ts";
 import { createMembership } from "./membership.ts";
 import type { Report } from "./progress.ts";
 import { createRegistry } from "./registry.ts";
-import { createRequests } from "./requests.ts";
+import { createRequests, requestTimeoutMs } from "./requests.ts";
 import { createSnapshots } from "./snapshots.ts";
 import { whileStarting } from "./start-up.ts";
 import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
+import { createSuspects } from "./suspects.ts";
+import { createThrottles } from "./throttles.ts";
 import { createWork } from "./work.ts";
+
+/**
+ * For what is asked of a stream's leader through the API: while there is none, nobody answers, and nobody says so.
+ * Asked again that often, a saga goes on soon after the election; a leader answers in milliseconds.
+ */
+const askTimeoutMs = 1_000;
 
 export interface OpenOptions {
   /** Of a new mesh; default 8. An existing one keeps its own, and another number given here is refused. */
   readonly partitions?: number;
-  /** Copies of every stream; default 1 for a new mesh, and any for an existing one. */
+  /**
+   * Copies of every stream, bucket and consumer: 1, 3 or 5. Default: as many as the mesh has, and 1 for a new one.
+   * Another number than there is is refused; `setReplicas` changes it.
+   */
   readonly replicas?: number;
   /** Takes lines for a person: what the server says that nobody asked for. */
   readonly report?: Report;
@@ -53,11 +64,11 @@ export async function openNatsPorts(
     inboxAckWaitMs = limits.inboxAckWaitMs,
     workAckWaitMs = limits.workAckWaitMs,
   } = options;
-  const js = jetstream(nc);
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
-  const partitions = await whileStarting("the streams", () => declareMesh(jsm, options, inboxAckWaitMs), {
-    report,
-  });
+  const declaring = await jetstreamManager(nc, { checkAPI: false });
+  const declare = () => declareMesh(declaring, options, inboxAckWaitMs);
+  const partitions = await whileStarting("the streams", declare, { report });
+  const js = jetstream(nc, { timeout: requestTimeoutMs });
+  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: askTimeoutMs });
   const requests = createRequests(nc);
   const context = { nc, js, jsm, requests, report };
   return {
@@ -65,12 +76,14 @@ export async function openNatsPorts(
     inbox: createInbox({ ...context, partitions, ackWaitMs: inboxAckWaitMs }),
     work: createWork({ ...context, ackWaitMs: workAckWaitMs }),
     claims: createClaims(context),
-    snapshots: createSnapshots(requests),
-    blobs: await createBlobs(context),
+    snapshots: createSnapshots(context),
+    blobs: await whileStarting("the object store", () => createBlobs(context), { report }),
     dead: createDead(context),
     live: createLive(nc),
     registry: createRegistry(context),
     membership: createMembership(context),
+    throttles: createThrottles(context),
+    suspects: createSuspects(context),
     close: async () => requests.close(),
   };
 }
@@ -81,22 +94,29 @@ async function declareMesh(
   options: OpenOptions,
   inboxAckWaitMs: number,
 ): Promise<number> {
-  const partitions = options.partitions ?? (await existingPartitions(jsm)) ?? partitionsDefault;
+  const existing = await existingMesh(jsm);
+  const partitions = options.partitions ?? existing?.partitions ?? partitionsDefault;
   const declared = declareStreams({ partitions, replicas: options.replicas });
-  await Promise.all(declared.map((stream) => declareStream(jsm, stream)));
-  const inboxConsumers = Array.from({ length: partitions }, (_, partition) =>
-    partitionConsumer(partition, inboxAckWaitMs),
-  );
+  // What is missing, a stream of a newer version say, is made with as many copies as the others have.
+  const missing = { num_replicas: options.replicas ?? existing?.replicas ?? 1 };
+  await Promise.all(declared.map((stream) => declareStream(jsm, stream, missing)));
+  const inboxConsumers = Array.from({ length: partitions }, (_, partition) => [
+    inputsConsumer(partition, inboxAckWaitMs),
+    startsConsumer(partition, inboxAckWaitMs),
+  ]).flat();
   await Promise.all(inboxConsumers.map((consumer) => declareConsumer(jsm, streams.inbox, consumer)));
   return partitions;
 }
 
-/** How many partitions the mesh has, if there is one. */
-async function existingPartitions(jsm: JetStreamManager): Promise<number | undefined> {
+/** How many partitions and copies the mesh has, if there is one. */
+async function existingMesh(
+  jsm: JetStreamManager,
+): Promise<{ partitions: number; replicas: number } | undefined> {
   const info = await found(streams.inbox, () => jsm.streams.info(streams.inbox));
   if (info === undefined) return undefined;
   const partitions = Number(info.config.metadata?.[partitionsKey]);
-  if (Number.isInteger(partitions) && partitions > 0) return partitions;
+  if (Number.isInteger(partitions) && partitions > 0)
+    return { partitions, replicas: info.config.num_replicas };
   throw new MeshError(
     "SERVER_MISCONFIGURED",
     `stream ${streams.inbox}: metadata: expected ${partitionsKey}, got none`,

@@ -7,13 +7,15 @@
  * The client's own `consume` asks for more as soon as a message is handed over; a host must have a bound on
  * what is handed over and not yet acked, so the requests are made here.
  *
- * L1 held + requested never exceeds `inFlightMax`. What comes beyond it after a restart of the pull is given
+ * L1 held + requested never exceeds `inFlightMax` as it is when more is asked for. What comes beyond it after a restart of the pull is given
  *    back at once.
  * L2 Only a running request is expected to give signs of life. If none comes for some heartbeats, its server
  *    is dead: a new request is made under a new reply subject, in seconds and not when the old one expires.
  *    After a lost connection that is certain, and done as soon as it is back.
  * L3 A delivery whose lease has run out no longer counts as held: the server gives it to another.
  * L4 After `stop` nothing is handed over; what was on its way is given back.
+ * L5 An ack that a dying server took with it is said again when the message comes back, and nobody is bothered:
+ *    who acked is done with the message. To work on it again could mean to wait for a claim that is one's own.
  */
 import { createInbox, type Msg, type NatsConnection, type Subscription } from "@nats-io/nats-core";
 import type { Consumption, Delivery } from "../ports.ts";
@@ -28,11 +30,14 @@ const silenceMaxMs = 2_500;
 const tickMs = 500;
 /** Between a request that the server ended for a reason of its own (an election) and the next. */
 const retryDelayMs = 250;
+/** For how long at least an ack is remembered: an election and a lease. It may be twice that. */
+const ackMemoryMs = 15_000;
 
 export interface PullOptions {
   readonly stream: string;
   readonly consumer: string;
-  readonly inFlightMax: number;
+  /** Asked each time; where it shrinks, what is held beyond it is left to end. */
+  readonly inFlightMax: () => number;
   readonly leaseMs: number;
   readonly report: Report;
 }
@@ -54,6 +59,7 @@ export function startPull(
   const { stream, consumer, inFlightMax, leaseMs, report } = options;
   const name = `consumer ${consumer} of ${stream}`;
   const held = new Map<number, { leaseUntil: number }>();
+  const acked = createAckMemory();
   let isStopped = false;
   let pullAfter = 0;
   let isRefillDue = false;
@@ -83,14 +89,16 @@ export function startPull(
   function onDelivery(from: Asking, message: Msg): void {
     if (from.requested > 0) from.requested -= 1;
     const delivery = createDelivery(nc, message, {
-      settled: (seq) => {
+      settled: (seq, word) => {
         if (held.get(seq) === hold) held.delete(seq);
+        if (word === "ack") acked.add(seq);
         scheduleRefill();
       },
       prolonged: () => (hold.leaseUntil = performance.now() + leaseMs),
     });
     const hold = { leaseUntil: performance.now() + leaseMs };
-    if (isStopped || (held.size >= inFlightMax && !held.has(delivery.seq))) return giveBack(nc, message); // L1, L4
+    if (delivery.deliveries > 1 && acked.has(delivery.seq)) return void delivery.ack(); // L5
+    if (isStopped || (held.size >= inFlightMax() && !held.has(delivery.seq))) return giveBack(nc, message); // L1, L4
     held.set(delivery.seq, hold);
     take(delivery);
     scheduleRefill();
@@ -103,6 +111,7 @@ export function startPull(
     else {
       from.requested = 0;
       pullAfter = performance.now() + retryDelayMs;
+      setTimeout(refill, retryDelayMs + 1).unref();
       // 503 and a change of leader are an election and pass; anything else a person should see.
       if (status !== 503 && description !== "Leadership Change") report(`${name}: ${status} ${description}`);
     }
@@ -113,10 +122,12 @@ export function startPull(
     const now = performance.now();
     for (const [seq, hold] of held) if (hold.leaseUntil < now) held.delete(seq); // L3
     if (asking.requested > 0 && now - asking.heardAt > silenceMaxMs) startOver();
+    acked.age(now);
     refill();
   }
 
   function startOver(): void {
+    if (nc.isClosed()) return;
     asking.sub.unsubscribe();
     asking = ask(); // L2
     refill();
@@ -133,9 +144,10 @@ export function startPull(
   }
 
   function refill(): void {
-    const free = inFlightMax - held.size - asking.requested;
+    const most = inFlightMax();
+    const free = most - held.size - asking.requested;
     // Many small requests would each wait at the server; a quarter of the slots is worth one.
-    const isWorthwhile = free > 0 && (asking.requested === 0 || free >= inFlightMax / 4);
+    const isWorthwhile = free > 0 && (asking.requested === 0 || free >= most / 4);
     const now = performance.now();
     if (isStopped || !isWorthwhile || now < pullAfter || nc.isClosed()) return;
     if (asking.requested === 0) asking.heardAt = now;
@@ -154,6 +166,23 @@ export function startPull(
       stopWatching();
       // A closed connection has nothing on its way; its leases run out by themselves.
       await asking.sub.drain().catch(() => {});
+    },
+  };
+}
+
+/** The sequences acked lately, in two generations: a number in a set costs less than a time for each. */
+function createAckMemory() {
+  let young = new Set<number>();
+  let old = new Set<number>();
+  let bornAt = performance.now();
+  return {
+    add: (seq: number) => void young.add(seq),
+    has: (seq: number) => young.has(seq) || old.has(seq),
+    age: (now: number) => {
+      if (now - bornAt < ackMemoryMs) return;
+      bornAt = now;
+      old = young;
+      young = new Set();
     },
   };
 }

@@ -113,7 +113,11 @@ export const newestOfLeader = async (
 ): Promise<StoredMessage | undefined> =>
   fromLeader(await translated(subject, () => jsm.streams.getMessage(stream, { last_by_subj: subject })));
 
-const nextOfLeader = async (jsm: JetStreamManager, range: Range): Promise<StoredMessage | undefined> => {
+/** The first message of the subject after a sequence, as the stream's leader has it. */
+export const nextOfLeader = async (
+  jsm: JetStreamManager,
+  range: Range,
+): Promise<StoredMessage | undefined> => {
   // The server takes the subject beside the sequence; the client's type for this call leaves it out.
   const query = { seq: range.afterSeq + 1, next_by_subj: range.subject };
   return fromLeader(await translated(range.subject, () => jsm.streams.getMessage(range.stream, query)));

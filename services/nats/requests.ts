@@ -18,8 +18,11 @@ import { watchConnection } from "./connection-watch.ts";
 import { toMeshError, unanswered } from "./errors.ts";
 import { decodeHeaders } from "./headers.ts";
 
-/** An answer that takes longer is treated as none. A healthy server answers in milliseconds. */
-export const requestTimeoutMs = 5_000;
+/**
+ * An answer that takes longer is treated as none. A healthy server answers in milliseconds; one that dies with a
+ * message in hand, or has just been elected, may never, and the saga waits for this before it asks again.
+ */
+export const requestTimeoutMs = 2_500;
 const sweepMs = 250;
 
 export interface Requests {

@@ -1,7 +1,7 @@
 /**
  * What is written down about the embedded server of one data folder, and whether it is true.
  *
- * Owns: `server.json`, the probe of a port, the question whether a process is ours. Does not own: starting
+ * Owns: `server.json`, the last port, the probe of a port, the question whether a process is ours. Does not own: starting
  * and stopping (embedded-server.ts). A record is a claim: processes die without correcting it, ports and
  * process ids are given to others. So:
  *
@@ -43,6 +43,8 @@ export const serverFiles = (dataDir: string) => ({
   log: join(dataDir, "server.log"),
   ports: join(dataDir, "ports"),
   store: join(dataDir, "store"),
+  port: join(dataDir, "port"),
+  users: join(dataDir, "users"),
 });
 
 export const serverName = (nonce: string): string => `sagamesh-${nonce}`;
@@ -63,6 +65,15 @@ export const writeRecord = async (dataDir: string, record: ServerRecord): Promis
 export const removeRecord = async (dataDir: string, nonce: string): Promise<void> => {
   if ((await readRecord(dataDir))?.nonce === nonce) await rm(serverFiles(dataDir).record, { force: true });
 };
+
+/** The port that the folder's server had last, also after a clean end; undefined if it never had one. */
+export const readPort = async (dataDir: string): Promise<number | undefined> => {
+  const text = await readFile(serverFiles(dataDir).port, "utf8").catch(() => "");
+  return /^\d{1,5}\n$/.test(text) ? Number(text) : undefined;
+};
+
+export const writePort = (dataDir: string, url: string): Promise<void> =>
+  writeFile(serverFiles(dataDir).port, `${new URL(url).port}\n`, { mode: 0o600 });
 
 /** T1: what the server at this address says of itself; undefined if it is silent, gone or another. */
 export const probe = async (url: string, nonce: string): Promise<ServerInfo | undefined> => {

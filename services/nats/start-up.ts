@@ -5,13 +5,16 @@
  * seconds, and are slow to make streams right after. Only calls that may be sent twice may wait here.
  */
 import { limits } from "../../protocol/limits.ts";
-import { toMeshError } from "./errors.ts";
+import { isWithoutPeers, toMeshError } from "./errors.ts";
 import type { Report } from "./progress.ts";
 import { sleep } from "./sleep.ts";
 
 const retryDelayMs = 500;
 
-/** Calls until it is answered, saying what it waits for; gives up after `serverPatienceMs` with the last error. */
+/**
+ * Calls until it is answered, saying what it waits for; gives up after `serverPatienceMs` with the last error. That a
+ * cluster has no place for a copy is an answer only by then: its servers may be joining still.
+ */
 export async function whileStarting<T>(
   what: string,
   call: () => Promise<T>,
@@ -24,8 +27,9 @@ export async function whileStarting<T>(
       return await call();
     } catch (error) {
       const failure = toMeshError(error, what);
-      if (failure.code !== "UNAVAILABLE" || performance.now() > giveUpAt) throw failure;
-      report(`waiting for ${what}: a new cluster elects its leaders first`);
+      const mayPass = failure.code === "UNAVAILABLE" || isWithoutPeers(failure);
+      if (!mayPass || performance.now() > giveUpAt) throw failure;
+      report(`waiting for ${what}: a cluster elects its leaders first`);
       await sleep(retryDelayMs, signal);
     }
   }

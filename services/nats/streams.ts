@@ -29,13 +29,6 @@ export const partitionsDefault = 8;
 /** Where INBOX says how many partitions it has, for hosts that join and for people who look. */
 export const partitionsKey = "sagamesh.partitions";
 
-/**
- * The ledger's window for Msg-Ids. The compare-and-set is what keeps a turn from being stored twice, so the
- * window is as good as none, and must be: the server keeps about 200 bytes for each id in it, which at
- * 20,000 turns a second and two minutes is half a gigabyte.
- */
-const ledgerDuplicateWindowMs = 1_000;
-
 /** Every stream of a mesh. `replicas` undefined: one when created, and whatever there is when joining. */
 export const declareStreams = (options: { partitions: number; replicas?: number }): Declared[] =>
   [
@@ -46,6 +39,8 @@ export const declareStreams = (options: { partitions: number; replicas?: number 
     bucket(buckets.claim),
     bucket(buckets.snapshot),
     bucket(buckets.registry),
+    bucket(buckets.throttle),
+    { ...bucket(buckets.suspect), allow_msg_ttl: true },
     { ...bucket(buckets.hosts), allow_msg_ttl: true },
     blobs,
   ].map((stream) =>
@@ -87,7 +82,6 @@ const ledger: Declared = {
   max_age: 0,
   max_msgs_per_subject: -1,
   allow_direct: true,
-  duplicate_window: nanos(ledgerDuplicateWindowMs),
 };
 
 const work: Declared = {

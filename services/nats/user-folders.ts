@@ -7,9 +7,9 @@
  * F1 What is in the cache folder can be deleted at any time and is got again; what is in the data
  *    folder is the only copy.
  */
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, constants, mkdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 
 /** The variables of a process, as in `process.env`. */
@@ -42,7 +42,7 @@ export const makeFolder = async (
   }: { code: "SERVER_MISSING" | "UNAVAILABLE"; variable: "SAGAMESH_CACHE" | "SAGAMESH_DATA" },
 ): Promise<void> => {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await makeEach(path);
     await access(path, constants.W_OK);
   } catch (error) {
     throw new MeshError(code, `a folder cannot be written to: ${describeError(error)}`, {
@@ -51,5 +51,22 @@ export const makeFolder = async (
     });
   }
 };
+
+/** Node's own `recursive` asks for ever where the parent is there and takes no folder: `/proc/x`. */
+const makeEach = async (path: string): Promise<void> => {
+  if (await isFolder(path)) return;
+  if (dirname(path) !== path) await makeEach(dirname(path));
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    if (!(await isFolder(path))) throw error; // Else somebody has made it meanwhile.
+  }
+};
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 
 const home = (env: Environment): string => env.HOME || homedir();

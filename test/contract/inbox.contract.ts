@@ -1,6 +1,7 @@
 /** InboxPort without its timers: partitions, leases, redelivery, bounds. */
 import { describe, expect, test } from "vitest";
-import { parseInboxSubject } from "../../protocol/subjects.ts";
+import { parseSagaId } from "../../protocol/ids.ts";
+import { parseInboxSubject, subjects } from "../../protocol/subjects.ts";
 import type { Delivery, Ports } from "../../services/ports.ts";
 import { bytes, consumeInbox, type MeshUnderTest, text } from "./mesh-under-test.ts";
 
@@ -250,6 +251,32 @@ export const inboxContract = (mesh: () => MeshUnderTest): void => {
       });
       await until("it is delivered", () => got.length === 1);
       expect(got[0]!.headers).toEqual({ "Saga-Reason": "one Saga-Event: two" });
+      await consumption.stop();
+    });
+
+    test("starts beyond their bound wait, while what reaches a saga goes by", async () => {
+      const { ports, wait, until } = mesh();
+      const got: Delivery[] = [];
+      let startsMax = 1;
+      const consumption = await consumeInbox(
+        ports,
+        (delivery) => got.push(delivery),
+        10,
+        () => startsMax,
+      );
+      const publish = (subject: string) =>
+        ports.inbox.publish({ subject, data: bytes("{}"), headers: {}, msgId: subject });
+      const saga = parseSagaId("a"); // One saga, so all is in one partition.
+      for (let n = 0; n < 4; n++)
+        await ports.inbox.publish({ subject: subjects.start(saga), data: bytes("{}"), headers: {} });
+      for (const name of ["x", "y"]) await publish(subjects.signal(saga, name));
+      const count = (kind: string) => got.filter(({ subject }) => subject.split(".")[3] === kind).length;
+      await until("the signals are there", () => count("signal") === 2);
+      await wait(200);
+      expect(count("start")).toBe(1);
+      startsMax = 3;
+      await got.find(({ subject }) => subject.endsWith(".start"))!.ack();
+      await until("more starts come, as many as may be held now", () => count("start") === 4);
       await consumption.stop();
     });
   });

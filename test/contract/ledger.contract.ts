@@ -1,6 +1,5 @@
 /** LedgerPort: compare-and-set on one saga's subject, and every way to read it. */
 import { describe, expect, test } from "vitest";
-import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Ports, StoredMessage } from "../../services/ports.ts";
 import { bytes, codeOf, type MeshUnderTest, sagaId, text } from "./mesh-under-test.ts";
@@ -15,7 +14,6 @@ const appendTurns = async (ports: Ports, to: SagaId, turns: number, expectedSeq 
     const message = {
       data: bytes(`${to} ${turn}`),
       headers: { "Saga-Turn": String(turn) },
-      msgId: `${to}:${expectedSeq}+${turn}`,
     };
     seqs.push((await ports.ledger.append(to, { ...message, expectedSeq: seqs.at(-1) ?? expectedSeq })).seq);
   }
@@ -26,16 +24,16 @@ const turnTexts = (messages: readonly StoredMessage[]) => messages.map((message)
 
 export const ledgerContract = (mesh: () => MeshUnderTest): void => {
   describe("ledger", () => {
-    const message = { data: bytes('{"turn":1}'), headers: { "Saga-Turn": "1" }, msgId: "hiring-1:1:aa" };
+    const message = { data: bytes('{"turn":1}'), headers: { "Saga-Turn": "1" } };
 
-    test("an append at the right sequence is stored with its headers, its Msg-Id and the server's time", async () => {
+    test("an append at the right sequence is stored with its headers and the server's time", async () => {
       const { ports } = mesh();
       const before = await ports.claims.now();
       const ack = await ports.ledger.append(saga, { ...message, expectedSeq: 0 });
       const last = await ports.ledger.last(saga);
       expect(ack.duplicate).toBe(false);
       expect(last).toMatchObject({ subject: "saga.hiring-1.ledger", seq: ack.seq });
-      expect(last?.headers).toMatchObject({ "Saga-Turn": "1", "Nats-Msg-Id": "hiring-1:1:aa" });
+      expect(last?.headers).toMatchObject({ "Saga-Turn": "1" });
       expect(text(last!.data)).toBe('{"turn":1}');
       expect(Math.abs(last!.storedAt - before)).toBeLessThan(2_000);
     });
@@ -47,14 +45,10 @@ export const ledgerContract = (mesh: () => MeshUnderTest): void => {
     test("an append at a stale sequence is refused and stores nothing", async () => {
       const { ports } = mesh();
       const [first] = await appendTurns(ports, saga, 1);
-      expect(
-        await codeOf(ports.ledger.append(saga, { ...message, msgId: "hiring-1:1:bb", expectedSeq: 0 })),
-      ).toBe("WRONG_SEQUENCE");
-      expect(
-        await codeOf(
-          ports.ledger.append(saga, { ...message, msgId: "hiring-1:2:bb", expectedSeq: first! + 7 }),
-        ),
-      ).toBe("WRONG_SEQUENCE");
+      expect(await codeOf(ports.ledger.append(saga, { ...message, expectedSeq: 0 }))).toBe("WRONG_SEQUENCE");
+      expect(await codeOf(ports.ledger.append(saga, { ...message, expectedSeq: first! + 7 }))).toBe(
+        "WRONG_SEQUENCE",
+      );
       expect(await ports.ledger.list()).toEqual([{ saga, turns: 1 }]);
     });
 
@@ -62,20 +56,17 @@ export const ledgerContract = (mesh: () => MeshUnderTest): void => {
       const { ports } = mesh();
       const append = { ...message, expectedSeq: 0 };
       const { seq } = await ports.ledger.append(saga, append);
-      // A replicated ledger may answer that it knows the Msg-Id; one server looks at the sequence first.
-      const outcome = await ports.ledger.append(saga, append).then(
-        (ack) => ack.duplicate,
-        (error: unknown) => isMeshError(error, "WRONG_SEQUENCE"),
-      );
-      expect(outcome).toBe(true);
-      expect(await ports.ledger.last(saga)).toMatchObject({ seq, headers: { "Nats-Msg-Id": message.msgId } });
+      expect(await codeOf(ports.ledger.append(saga, append))).toBe("WRONG_SEQUENCE");
+      const last = await ports.ledger.last(saga);
+      expect(last?.seq).toBe(seq);
+      expect(text(last!.data)).toBe(text(message.data));
       expect(await ports.ledger.list()).toEqual([{ saga, turns: 1 }]);
     });
 
     test("of two appends at the same sequence one is stored", async () => {
       const { ports } = mesh();
-      const rivals = ["aa", "bb"].map((hash) =>
-        codeOf(ports.ledger.append(saga, { ...message, msgId: `hiring-1:1:${hash}`, expectedSeq: 0 })),
+      const rivals = ["a", "b"].map((who) =>
+        codeOf(ports.ledger.append(saga, { ...message, data: bytes(who), expectedSeq: 0 })),
       );
       const codes = await Promise.all(rivals);
       expect(codes.filter((code) => code === "none")).toHaveLength(1);
@@ -86,9 +77,7 @@ export const ledgerContract = (mesh: () => MeshUnderTest): void => {
       const { ports } = mesh();
       const [first] = await appendTurns(ports, saga, 1);
       await appendTurns(ports, other, 3);
-      expect(
-        await codeOf(ports.ledger.append(saga, { ...message, msgId: "hiring-1:2:aa", expectedSeq: first! })),
-      ).toBe("none");
+      expect(await codeOf(ports.ledger.append(saga, { ...message, expectedSeq: first! }))).toBe("none");
     });
 
     test("a turn over the limit of a message is refused", async () => {
@@ -105,14 +94,12 @@ export const ledgerContract = (mesh: () => MeshUnderTest): void => {
             await ports.ledger.append(saga, {
               ...message,
               data: bytes(`turn ${turn}`),
-              msgId: `t${turn}`,
               expectedSeq: seqs.at(-1) ?? 0,
             })
           ).seq,
         );
         await ports.ledger.append(other, {
           ...message,
-          msgId: `o${turn}`,
           expectedSeq: (await ports.ledger.last(other))?.seq ?? 0,
         });
       }
@@ -126,7 +113,7 @@ export const ledgerContract = (mesh: () => MeshUnderTest): void => {
       expect(middle.map((turn) => turn.seq)).toEqual([seqs[1], seqs[2]]);
       expect(middle[0]).toMatchObject({
         subject: "saga.hiring-1.ledger",
-        headers: { "Nats-Msg-Id": "t2", "Saga-Turn": "1" },
+        headers: { "Saga-Turn": "1" },
       });
       expect(await ports.ledger.read(saga, seqs[3]!, seqs[3]!)).toEqual([]);
       expect(await ports.ledger.read(sagaId("nobody"), 0, seqs[3]!)).toEqual([]);
@@ -185,6 +172,43 @@ export const ledgerContract = (mesh: () => MeshUnderTest): void => {
       await appendTurns(ports, other, 2);
       await until("all four turns are seen", () => seen.length === 4);
       expect(turnTexts(seen)).toEqual(["hiring-1 1", "hiring-1 2", "hiring-2 1", "hiring-2 2"]);
+      await end();
+    });
+
+    test("purging before a turn removes what came before it, of that saga alone", async () => {
+      const { ports } = mesh();
+      const seqs = await appendTurns(ports, saga, 3);
+      const others = await appendTurns(ports, other, 2);
+      await ports.ledger.purgeBefore(saga, seqs[2]!);
+      expect(turnTexts(await ports.ledger.read(saga, 0, seqs[2]!))).toEqual(["hiring-1 3"]);
+      expect((await ports.ledger.last(saga))?.seq).toBe(seqs[2]);
+      expect(await ports.ledger.read(other, 0, others[1]!)).toHaveLength(2);
+      expect((await ports.ledger.list()).find((one) => one.saga === saga)).toEqual({ saga, turns: 1 });
+    });
+
+    test("after a purge the next append still needs the sequence of the last turn", async () => {
+      const { ports } = mesh();
+      const seqs = await appendTurns(ports, saga, 3);
+      await ports.ledger.purgeBefore(saga, seqs[2]!);
+      expect(await codeOf(ports.ledger.append(saga, { ...message, expectedSeq: 0 }))).toBe("WRONG_SEQUENCE");
+      expect(await codeOf(ports.ledger.append(saga, { ...message, expectedSeq: seqs[2]! }))).toBe("none");
+    });
+
+    test("a purge leaves every turn from the one it names on, and again changes nothing", async () => {
+      const { ports } = mesh();
+      const seqs = await appendTurns(ports, saga, 4);
+      await ports.ledger.purgeBefore(saga, seqs[2]!);
+      await ports.ledger.purgeBefore(saga, seqs[2]!);
+      expect(turnTexts(await ports.ledger.read(saga, 0, seqs[3]!))).toEqual(["hiring-1 3", "hiring-1 4"]);
+    });
+
+    test("a follower that comes after a purge begins with what is left", async () => {
+      const { ports, until } = mesh();
+      const seqs = await appendTurns(ports, saga, 3);
+      await ports.ledger.purgeBefore(saga, seqs[2]!);
+      const { seen, end } = follow(ports, { saga });
+      await until("what is left is seen", () => seen.length > 0);
+      expect(turnTexts(seen)).toEqual(["hiring-1 3"]);
       await end();
     });
 

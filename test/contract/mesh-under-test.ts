@@ -62,11 +62,12 @@ export const consumeInbox = async (
   ports: Ports,
   take: (delivery: Delivery, partition: number) => void,
   inFlightMax = 100,
+  startsMax = () => inFlightMax,
 ): Promise<Consumption> => {
   const partitions = Array.from({ length: ports.inbox.partitions }, (_, partition) => partition);
   const consumptions = await Promise.all(
     partitions.map((partition) =>
-      ports.inbox.consume(partition, { inFlightMax }, (delivery) => take(delivery, partition)),
+      ports.inbox.consume(partition, { inFlightMax, startsMax }, (delivery) => take(delivery, partition)),
     ),
   );
   return {

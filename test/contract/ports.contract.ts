@@ -11,6 +11,8 @@ import { ledgerContract } from "./ledger.contract.ts";
 import { liveContract } from "./live.contract.ts";
 import { type MeshUnderTest, type Opened, prepareMesh } from "./mesh-under-test.ts";
 import { storesContract } from "./stores.contract.ts";
+import { suspectsContract } from "./suspects.contract.ts";
+import { throttlesContract } from "./throttles.contract.ts";
 import { timersContract } from "./timers.contract.ts";
 import { workContract } from "./work.contract.ts";
 
@@ -30,6 +32,8 @@ export const portsContract = (name: string, open: () => Promise<Opened>): void =
       timersContract,
       workContract,
       storesContract,
+      throttlesContract,
+      suspectsContract,
       liveContract,
     ])
       contract(() => mesh);

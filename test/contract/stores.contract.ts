@@ -72,6 +72,31 @@ export const storesContract = (mesh: () => MeshUnderTest): void => {
       expect(text((await snapshots.get(sagaId("a")))!)).toBe("two");
     });
 
+    test("what stands beside a snapshot has names of its own, and each saga's", async () => {
+      const { snapshots } = mesh().ports;
+      await snapshots.put(sagaId("a"), bytes("one"));
+      await snapshots.put(sagaId("a"), bytes("part"), "past-1");
+      await snapshots.put(sagaId("a"), bytes("piece"), "past-1-piece-0");
+      expect(text((await snapshots.get(sagaId("a")))!)).toBe("one");
+      expect(text((await snapshots.get(sagaId("a"), "past-1"))!)).toBe("part");
+      expect(text((await snapshots.get(sagaId("a"), "past-1-piece-0"))!)).toBe("piece");
+      expect(await snapshots.get(sagaId("b"), "past-1")).toBeUndefined();
+    });
+
+    test("a dropped snapshot is gone with all that stands beside it, and nobody else's", async () => {
+      const { snapshots } = mesh().ports;
+      for (const name of [undefined, "past-1", "past-1-piece-0"])
+        for (const saga of ["a", "a-b"]) await snapshots.put(sagaId(saga), bytes(saga), name);
+      await snapshots.drop(sagaId("a"));
+      await snapshots.drop(sagaId("a"));
+      for (const name of [undefined, "past-1", "past-1-piece-0"]) {
+        expect(await snapshots.get(sagaId("a"), name)).toBeUndefined();
+        expect(text((await snapshots.get(sagaId("a-b"), name))!)).toBe("a-b");
+      }
+      await snapshots.put(sagaId("a"), bytes("anew"));
+      expect(text((await snapshots.get(sagaId("a")))!)).toBe("anew");
+    });
+
     test("a snapshot over the limit of a message is refused", async () => {
       expect(await codeOf(mesh().ports.snapshots.put(sagaId("a"), new Uint8Array(2 * 1024 * 1024)))).toBe(
         "TOO_LARGE",
@@ -134,6 +159,23 @@ export const storesContract = (mesh: () => MeshUnderTest): void => {
       ]);
       expect(list[0]!.headers).toMatchObject({ "Saga-Reason": "BAD_ID" });
     });
+
+    test("one is read by its number until it is taken away, and the others stay", async () => {
+      const { dead } = mesh().ports;
+      for (const id of ["7", "8", "9"])
+        await dead.publish({
+          subject: subjects.dead("inbox", id),
+          data: bytes(id),
+          headers: {},
+          msgId: `dead:${id}`,
+        });
+      const { seq } = (await dead.list())[1]!;
+      expect(text((await dead.get(seq))!.data)).toBe("8");
+      await dead.remove(seq);
+      await dead.remove(seq);
+      expect(await dead.get(seq)).toBeUndefined();
+      expect((await dead.list()).map((letter) => text(letter.data))).toEqual(["7", "9"]);
+    });
   });
 
   describe("registry", () => {
@@ -171,6 +213,25 @@ export const storesContract = (mesh: () => MeshUnderTest): void => {
       await ports.membership.beat("host-b", bytes("last"), 1_000);
       expect(await names()).toEqual(["host-b"]);
       await until("the other vanishes too", async () => (await names()).length === 0);
+    });
+
+    test("who follows hears every beat and every departure from the call on, in their order", async () => {
+      const { ports, until } = mesh();
+      const { membership } = ports;
+      await membership.beat("host-a", bytes("unheard"), 5_000);
+      const ended = new AbortController();
+      const heard: string[] = [];
+      const following = (async () => {
+        for await (const { host, data } of membership.follow(ended.signal))
+          heard.push(`${host} ${data === undefined ? "leaves" : text(data)}`);
+      })();
+      await membership.beat("host-b", bytes("one"), 5_000);
+      await membership.beat("host-a", bytes("two"), 5_000);
+      await membership.leave("host-b");
+      await until("all is heard", () => heard.length >= 3);
+      expect(heard).toEqual(["host-b one", "host-a two", "host-b leaves"]);
+      ended.abort();
+      await following;
     });
 
     test("a host that leaves is gone at once", async () => {

@@ -115,5 +115,27 @@ export const workContract = (mesh: () => MeshUnderTest): void => {
       await until("three are delivered", () => got.length === 3);
       for (const consumption of consumptions) await consumption.stop();
     });
+
+    test("nothing of a paused tool is delivered until it is resumed, and other tools go on", async () => {
+      const { ports, wait, until } = mesh();
+      await ports.work.pause("charge");
+      const got: string[] = [];
+      const take = (delivery: Delivery) => {
+        got.push(delivery.subject);
+        void delivery.ack();
+      };
+      const consumptions = [
+        await ports.work.consume("charge", { inFlightMax: 5 }, take),
+        await ports.work.consume("search", { inFlightMax: 5 }, take),
+      ];
+      await put(ports, "charge", "1-0");
+      await put(ports, "search", "1-1");
+      await until("the other tool is served", () => got.length === 1);
+      await wait(300);
+      expect(got).toEqual(["work.search"]);
+      await ports.work.resume("charge");
+      await until("what waited is delivered", () => got.length === 2, 5_000);
+      for (const consumption of consumptions) await consumption.stop();
+    });
   });
 };

@@ -42,7 +42,7 @@ const watch = (work: Promise<unknown>) => {
 
 const consumeAll = async (ports: Ports, take: (delivery: Delivery) => void) => {
   for (let partition = 0; partition < ports.inbox.partitions; partition++)
-    await ports.inbox.consume(partition, { inFlightMax: 10 }, take);
+    await ports.inbox.consume(partition, { inFlightMax: 10, startsMax: () => 10 }, take);
 };
 
 describe("virtual clock", () => {
@@ -146,7 +146,7 @@ describe("an append that is sent again", () => {
   test("is refused by three once the window has passed", async () => {
     const { append, clock } = oneProcess({ replicas: 3 });
     await append("a", 0);
-    await clock.advance(1_100);
+    await clock.advance(limits.duplicateWindowMs + 100);
     expect(await codeOf(append("a", 0))).toBe("WRONG_SEQUENCE");
   });
 
@@ -490,7 +490,11 @@ describe("a seed", () => {
       const live = async () => {
         for (let partition = 0; partition < ports.inbox.partitions; partition++)
           await patiently(() =>
-            ports.inbox.consume(partition, { inFlightMax: 3 }, (delivery) => void take(delivery)),
+            ports.inbox.consume(
+              partition,
+              { inFlightMax: 3, startsMax: () => 3 },
+              (delivery) => void take(delivery),
+            ),
           );
         for (let n = 0; n < 10; n++)
           await patiently(() =>

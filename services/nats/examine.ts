@@ -1,0 +1,161 @@
+/**
+ * Examining a mesh for doctor: what lies in its streams and buckets, without making anything.
+ *
+ * Owns: reading on a connection of any kind, also to a server that sagamesh would refuse. Does not own: what is
+ * wrong with what was found.
+ *
+ * E1 Every part is read by itself. What cannot be read is undefined, and its error is told: the rest still helps.
+ */
+import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/nats-core";
+import type { MeshError } from "../../protocol/errors.ts";
+import { buckets, streams, subjects } from "../../protocol/subjects.ts";
+import type { StoredMessage } from "../ports.ts";
+import { translated } from "./errors.ts";
+import { natsHeaders } from "./headers.ts";
+import { type MeshHealth, readHealth } from "./health.ts";
+import { headOf, nextOfLeader, readRange } from "./read.ts";
+import { createRequests } from "./requests.ts";
+import { bucketStream, entryKey, entrySubject } from "./streams.ts";
+
+/** Newest messages of DEAD that are read; how many there are is told by the stream. */
+const lettersMax = 1_000;
+
+export interface Entry {
+  readonly key: string;
+  readonly data: Uint8Array;
+  /** The server's time of it, milliseconds since the epoch. */
+  readonly storedAt: number;
+}
+
+/** The oldest message of a queue that nobody has acked, and the oldest that was never delivered. */
+export interface Oldest {
+  readonly unacked: StoredMessage | undefined;
+  readonly undelivered: StoredMessage | undefined;
+}
+
+export interface Examination {
+  readonly health: MeshHealth | undefined;
+  /** The server's present time. */
+  readonly now: number;
+  readonly account: { readonly storage: number; readonly storageMax: number | undefined } | undefined;
+  readonly hosts: readonly Entry[] | undefined;
+  readonly registry: readonly Entry[] | undefined;
+  readonly throttles: readonly Entry[] | undefined;
+  readonly letters: readonly StoredMessage[] | undefined;
+  /** By partition and by tool; of tools also those that have work and no consumer. */
+  readonly inbox: ReadonlyMap<string, Oldest>;
+  readonly work: ReadonlyMap<string, Oldest & { readonly messages: number }>;
+  /** What could not be read, and why. */
+  readonly failures: readonly MeshError[];
+}
+
+/** Reads all there is. Throws nothing but what aborting throws. */
+export async function examineMesh(nc: NatsConnection): Promise<Examination> {
+  const failures: MeshError[] = [];
+  const tried = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await translated("JetStream", read);
+    } catch (error) {
+      failures.push(error as MeshError); // Of `translated`.
+      return undefined;
+    }
+  };
+  const jsm = await tried(() => jetstreamManager(nc, { checkAPI: false }));
+  const health = jsm && (await tried(() => readHealth(nc)));
+  const nothing = { now: Date.now(), inbox: new Map(), work: new Map(), failures };
+  if (jsm === undefined || health === undefined)
+    return { ...nothing, health, ...{ account: undefined, ...noBuckets } };
+  const account = await tried(() => jsm.getAccountInfo());
+  const requests = createRequests(nc);
+  try {
+    const context = { requests, jsm };
+    const isThere = (name: string) =>
+      health.streams.some((one) => one.name === name && one.state === "there");
+    const bucket = (name: string) =>
+      isThere(bucketStream(name)) ? tried(() => entriesIn(context, name)) : undefined;
+    return {
+      health,
+      now: Date.now() - (health.clockOffsetMs ?? 0),
+      account: account && {
+        storage: account.storage,
+        storageMax: account.limits.max_storage > 0 ? account.limits.max_storage : undefined,
+      },
+      hosts: await bucket(buckets.hosts),
+      registry: await bucket(buckets.registry),
+      throttles: await bucket(buckets.throttle),
+      letters: isThere(streams.dead) ? await tried(() => newestLetters(context)) : undefined,
+      inbox: (await tried(() => oldestInputs(jsm, health))) ?? new Map<string, Oldest>(),
+      work: isThere(streams.work) ? ((await tried(() => backlog(jsm, health))) ?? new Map()) : new Map(),
+      failures,
+    };
+  } finally {
+    requests.close();
+  }
+}
+
+const noBuckets = { hosts: undefined, registry: undefined, throttles: undefined, letters: undefined };
+
+type Context = Parameters<typeof readRange>[0];
+
+async function entriesIn(context: Context, bucket: string): Promise<Entry[]> {
+  const stream = bucketStream(bucket);
+  const { lastSeq } = await headOf(context.jsm, stream);
+  const subject = entrySubject(bucket, ">");
+  const messages = await readRange(context, { stream, subject, afterSeq: 0, throughSeq: lastSeq });
+  const entries = new Map<string, Entry>();
+  for (const { subject: of, headers, data, storedAt } of messages) {
+    const key = entryKey(bucket, of);
+    if (headers[natsHeaders.kvOperation] === undefined) entries.set(key, { key, data, storedAt });
+    else entries.delete(key);
+  }
+  return [...entries.values()];
+}
+
+async function newestLetters(context: Context): Promise<StoredMessage[]> {
+  const { lastSeq } = await headOf(context.jsm, streams.dead);
+  const afterSeq = Math.max(0, lastSeq - lettersMax);
+  return readRange(context, { stream: streams.dead, subject: ">", afterSeq, throughSeq: lastSeq });
+}
+
+async function oldestInputs(jsm: JetStreamManager, health: MeshHealth): Promise<Map<string, Oldest>> {
+  const all = new Map<string, Oldest>();
+  for (const { name, missing, waiting, held, deliveredSeq } of health.partitions) {
+    if (!missing && waiting === 0 && held === 0) continue;
+    const subject = subjects.inboxPartition(Number(name));
+    all.set(name, await oldestOf(jsm, streams.inbox, subject, waiting > 0 ? deliveredSeq : undefined));
+  }
+  return all;
+}
+
+async function oldestOf(
+  jsm: JetStreamManager,
+  stream: string,
+  subject: string,
+  deliveredSeq: number | undefined,
+): Promise<Oldest> {
+  const after = (afterSeq: number) =>
+    nextOfLeader(jsm, { stream, subject, afterSeq, throughSeq: Number.POSITIVE_INFINITY });
+  return {
+    unacked: await after(0),
+    undelivered: deliveredSeq === undefined ? undefined : await after(deliveredSeq),
+  };
+}
+
+/** Work by tool. The stream's own count also knows of tools that no worker ever served. */
+async function backlog(
+  jsm: JetStreamManager,
+  health: MeshHealth,
+): Promise<Map<string, Oldest & { messages: number }>> {
+  const prefix = subjects.work("");
+  const { state } = await jsm.streams.info(streams.work, { subjects_filter: ">" });
+  const all = new Map<string, Oldest & { messages: number }>();
+  for (const [subject, messages] of Object.entries(state.subjects ?? {})) {
+    const tool = subject.slice(prefix.length);
+    const consumer = health.tools.find((one) => one.name === tool);
+    const isWaiting = consumer !== undefined && consumer.waiting > 0;
+    const oldest = await oldestOf(jsm, streams.work, subject, isWaiting ? consumer.deliveredSeq : undefined);
+    all.set(tool, { ...oldest, messages });
+  }
+  return all;
+}

@@ -1,0 +1,48 @@
+/**
+ * Monitor: what a server's monitoring endpoint says of its disk. No client is told how a server syncs, so this is
+ * where it can be known at all.
+ */
+import { z } from "zod";
+
+const patienceMs = 1_000;
+
+const Varz = z.object({
+  server_id: z.string(),
+  server_name: z.string(),
+  jetstream: z
+    .object({
+      config: z
+        .object({ sync_always: z.boolean().optional(), sync_interval: z.number().optional() })
+        .optional(),
+    })
+    .optional(),
+});
+
+export interface Monitored {
+  readonly serverId: string;
+  readonly serverName: string;
+  /** Undefined: it runs no JetStream. */
+  readonly syncAlways: boolean | undefined;
+}
+
+/** Asks `<url>/varz`. Undefined where nobody answers, or something that is no NATS server. */
+export async function readMonitor(url: string): Promise<Monitored | undefined> {
+  try {
+    const answer = await fetch(new URL("/varz", url), { signal: AbortSignal.timeout(patienceMs) });
+    const { server_id, server_name, jetstream } = Varz.parse(await answer.json());
+    const config = jetstream?.config;
+    return {
+      serverId: server_id,
+      serverName: server_name,
+      syncAlways: config === undefined ? undefined : config.sync_always === true,
+    };
+  } catch {
+    return undefined; // Not there, not reachable from here, or somebody else.
+  }
+}
+
+/** Where servers show it unless told otherwise, on the machine of this address. */
+export const usualMonitor = (server: string): string | undefined => {
+  const url = server.includes("://") ? server : `nats://${server}`;
+  return URL.canParse(url) ? `http://${new URL(url).hostname}:8222` : undefined;
+};

@@ -1,0 +1,27 @@
+/**
+ * Patient ports: for those who read a mesh for a person, and have no loop of their own in which they would ask again.
+ *
+ * H1 Only reads are wrapped: what writes is repeated by its caller, who knows whether it may be.
+ */
+import { patiently } from "./patience.ts";
+import type { Clock, Ports } from "./ports.ts";
+
+/** The ports with reads that outlast an election: they throw UNAVAILABLE only after 30 s without an answer. */
+export function withPatientReads(ports: Ports, clock: Clock): Ports {
+  const patient = <T>(read: () => Promise<T>): Promise<T> => patiently(clock, read);
+  const { ledger, snapshots, blobs, dead, registry, membership } = ports;
+  return {
+    ...ports,
+    ledger: {
+      ...ledger,
+      last: (saga) => patient(() => ledger.last(saga)),
+      read: (saga, afterSeq, throughSeq) => patient(() => ledger.read(saga, afterSeq, throughSeq)),
+      list: () => patient(() => ledger.list()),
+    },
+    snapshots: { ...snapshots, get: (saga, name) => patient(() => snapshots.get(saga, name)) },
+    blobs: { ...blobs, get: (digest) => patient(() => blobs.get(digest)) },
+    dead: { ...dead, list: () => patient(() => dead.list()) },
+    registry: { ...registry, list: () => patient(() => registry.list()) },
+    membership: { ...membership, hosts: () => patient(() => membership.hosts()) },
+  };
+}
