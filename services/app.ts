@@ -4,11 +4,14 @@
  * A1 What is wrong in an application is told at load, all faults at once, and nothing is served until it is
  *    right.
  */
+import { z } from "zod";
+import { twiceNamed } from "../actors/define.ts";
 import type { Definition, Saga } from "../actors/definition.ts";
 import type { AnyBody, Implementation, Tool } from "../actors/tool.ts";
 import { MeshError } from "../protocol/errors.ts";
 import type { DefinitionRef } from "../protocol/event.ts";
 import type { ModelPort } from "../protocol/model.ts";
+import { ThrottleLimits } from "../protocol/throttle.ts";
 
 export interface AppConfig {
   sagas?: readonly Saga[];
@@ -17,6 +20,8 @@ export interface AppConfig {
   implementations?: readonly Implementation[];
   /** Model ports by the name that agents use. */
   models?: Readonly<Record<string, ModelPort>>;
+  /** How fast each of these models may be asked over the whole mesh: so many at once, so many per second. */
+  modelLimits?: Readonly<Record<string, ThrottleLimits>>;
 }
 
 export interface App {
@@ -45,10 +50,16 @@ export function defineApp(config: AppConfig): App {
     ...(config.implementations ?? []).map((one) => one.tool),
   ]) {
     const other = tools.get(tool.name);
-    if (other !== undefined && other !== tool) faults.push(`two tools are named "${tool.name}"`);
+    const isTold = definitions.some((one) => one.faults.includes(twiceNamed(one.name, "tools", tool.name)));
+    if (other !== undefined && other !== tool && !isTold) faults.push(`two tools are named "${tool.name}"`);
     tools.set(tool.name, tool);
   }
   const models = new Map(Object.entries(config.models ?? {}));
+  for (const [model, limits] of Object.entries(config.modelLimits ?? {})) {
+    if (!models.has(model)) faults.push(`modelLimits names "${model}", which is not under models`);
+    const read = ThrottleLimits.safeParse(limits);
+    if (!read.success) faults.push(`modelLimits of "${model}": ${z.prettifyError(read.error)}`);
+  }
   const byVersion = new Map<string, Definition>();
   for (const definition of definitions) {
     const key = `${definition.name}@${definition.version}`;
@@ -87,17 +98,30 @@ function collectBodies(config: AppConfig, tools: ReadonlyMap<string, Tool>): Map
 }
 
 /**
+ * The tools that a worker performs: all with a body and placement "worker", or the ones named. Throws
+ * TOOL_UNSERVED with every name that is none of them.
+ */
+export function workerTools(app: App, only?: readonly string[]): Tool[] {
+  const all = [...app.tools.values()].filter(
+    (tool) => tool.placement === "worker" && app.bodies.has(tool.name),
+  );
+  const missing = only?.filter((name) => !all.some((tool) => tool.name === name)) ?? [];
+  if (missing.length > 0)
+    throw new MeshError("TOOL_UNSERVED", `there is no implementation of ${missing.join(", ")}`);
+  return all.filter((tool) => only === undefined || only.includes(tool.name));
+}
+
+/**
  * Throws APP_INVALID with every fault. For a host also: a tool with `placement: "host"` needs its body here,
- * and an agent's model its port.
+ * and each model that is asked its port.
  */
 export function assertServable(app: App, role: "host" | "worker"): void {
   const faults = [...app.faults];
   if (role === "host") {
-    for (const definition of app.definitions) {
-      const model = definition.frame?.model;
-      if (model !== undefined && !app.models.has(model))
-        faults.push(`agent ${definition.name}: no model port is named "${model}"; add it under models`);
-    }
+    for (const { kind, name, models } of app.definitions)
+      for (const model of models)
+        if (!app.models.has(model))
+          faults.push(`${kind} ${name}: no model port is named "${model}"; add it under models`);
     for (const tool of app.tools.values())
       if (tool.placement === "host" && !app.bodies.has(tool.name))
         faults.push(`tool ${tool.name}: placement "host" needs its body in the application file`);
@@ -105,9 +129,10 @@ export function assertServable(app: App, role: "host" | "worker"): void {
   for (const { tool, body } of app.config.implementations ?? [])
     if (tool.effect === "probe" && body.probe === undefined)
       faults.push(`tool ${tool.name}: effect "probe" needs a probe`);
-  if (faults.length > 0)
+  const told = [...new Set(faults)];
+  if (told.length > 0)
     throw new MeshError(
       "APP_INVALID",
-      `${faults.length} fault${faults.length === 1 ? "" : "s"}:\n${[...new Set(faults)].map((fault) => `  - ${fault}`).join("\n")}`,
+      `${told.length} fault${told.length === 1 ? "" : "s"}:\n${told.map((fault) => `  - ${fault}`).join("\n")}`,
     );
 }

@@ -1,8 +1,12 @@
 /**
  * Dead letter: a message set aside with the reason, its origin and its original headers. Nothing waits for it.
+ *
+ * L1 A letter keeps what its message is recognised by, so one that is retried is the same input.
+ * L2 Headers by which the server acts on a message are left out: the letter is neither a schedule nor a repeat.
  */
 import type { MeshError } from "../protocol/errors.ts";
-import { type DeadSource, headers, subjects } from "../protocol/subjects.ts";
+import { type DeadSource, type Headers, headers, subjects } from "../protocol/subjects.ts";
+import { eventIdOf } from "./messages.ts";
 import { patiently } from "./patience.ts";
 import type { Clock, Delivery, Ports } from "./ports.ts";
 
@@ -20,7 +24,8 @@ export async function deadLetter(
     subject: subjects.dead(source, id ?? "unknown"),
     data: delivery.data,
     headers: {
-      ...delivery.headers,
+      ...withoutServerFields(delivery.headers),
+      ...(source === "inbox" ? { [headers.event]: eventIdOf(delivery) } : {}), // L1
       [headers.reason]: `${error.message} ${error.remedy}`.replaceAll(/[\r\n]+/g, " ").slice(0, 2_000),
       [headers.origin]: `${delivery.subject}#${delivery.seq}`,
     },
@@ -30,3 +35,7 @@ export async function deadLetter(
     patienceMs: Number.POSITIVE_INFINITY,
   });
 }
+
+/** L2. */
+const withoutServerFields = (fields: Headers): Headers =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !name.startsWith("Nats-")));

@@ -83,3 +83,7 @@ export const makeHeaders = (fields: Readonly<Record<string, string | undefined>>
   Object.fromEntries(
     Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined),
   );
+
+/** What repeats of an input are recognised by: the sender's own id, else the transport's, else the message's place. */
+export const eventIdOf = ({ headers, seq }: { readonly headers: Headers; readonly seq: number }): string =>
+  headers[names.event] ?? headers[names.msgId] ?? `inbox-${seq}`;

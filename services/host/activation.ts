@@ -10,11 +10,14 @@
  * V3 A known input changes nothing, but what is open is handed on again before it is acked, after a turn of
  *    this host's own has proved that the saga is still its.
  * V4 A fenced host drops the state, gives back what it holds, begins nothing more, and reports how its running
- *    effects end as ordinary inputs.
+ *    effects end as ordinary inputs. So does one that stood still for longer than its lease.
+ * V5 A saga that leaves with its partition begins nothing more and gives back what it has not taken. What it has
+ *    taken stays un-acked until its host's running effects have ended and their results are stored inputs: the next
+ *    host goes on from those, and performs nothing again.
  */
 import { accept } from "../../actors/accept.ts";
 import { decideTurn, type DecidedTurn } from "../../actors/fold.ts";
-import { readWith } from "../../actors/folding.ts";
+import { PastNeeded } from "../../actors/past.ts";
 import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/state.ts";
 import { mayHoldBlob } from "../../protocol/codec.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -22,20 +25,22 @@ import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Address } from "../../protocol/subjects.ts";
+import type { Tombstone } from "../../protocol/tombstone.ts";
 import { deadLetter } from "../dead-letter.ts";
-import { ackDelivery, nakDelivery } from "../delivery.ts";
+import { ackDelivery, earlyDelayMs, nakDelivery } from "../delivery.ts";
 import { type Head, emptyHead } from "../ledger-reader.ts";
 import { assertOwnValue } from "../messages.ts";
 import { patiently } from "../patience.ts";
 import type { Performed } from "../perform/perform.ts";
-import { publishResult } from "../perform/publish-result.ts";
 import type { Delivery } from "../ports.ts";
 import { appendTurn } from "./append.ts";
+import { answerArchived } from "./archived.ts";
 import { publishTaken } from "./dispatch.ts";
 import { createHands } from "./hands.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { concernsSame, readEvent } from "./intake.ts";
-import { type Loaded, loadSaga, loadWhole, writeSnapshot } from "./load.ts";
+import { createKeeper } from "./keeper.ts";
+import { type Loaded, loadPast, loadSaga, loadWhole, newSaga } from "./load.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
 export interface Activation {
@@ -48,6 +53,8 @@ export interface Activation {
   idleSince(): number | undefined;
   /** Lets go of whatever it holds: everything un-acked is given back. With `ifIdle`, only if that is nothing. */
   release(options?: { ifIdle: boolean }): Promise<void>;
+  /** Hands the saga over to another host (V5). Resolves when it is gone from here. */
+  leave(): Promise<void>;
 }
 
 type Item =
@@ -73,10 +80,16 @@ export function createActivation(
   /** The batch that is being taken; while it is, its items stand here and not in the box. */
   let taking: readonly Item[] = [];
   let loaded: Loaded | undefined;
+  const keeper = createKeeper(deps);
   let recovered = false;
   /** An append of this activation's own was acked: the open work of a host is this host's. */
   let owner = false;
   let gone = false;
+  let leaving = false;
+  /** A turn was appended while leaving: its intents are the next host's to hand on. */
+  let owesIntents = false;
+  const left = Promise.withResolvers<void>();
+  const bornAt = clock.now();
   let idleSince: number | undefined;
   let wake: (() => void) | undefined;
 
@@ -91,7 +104,8 @@ export function createActivation(
   };
 
   const hands = createHands(deps, saga, {
-    current: () => (gone ? undefined : loaded),
+    current: () => (gone || leaving ? undefined : loaded),
+    isGone: () => gone,
     conversation: () => conversation(),
     observe: (event, performed) =>
       put({ from: "host", event, ...(performed === undefined ? {} : { performed }) }),
@@ -102,6 +116,12 @@ export function createActivation(
   async function run(): Promise<void> {
     // eslint-disable-next-line no-unmodified-loop-condition -- drop() sets it, from within the loop and from outside
     while (!gone) {
+      if (leaving) {
+        await giveBack(box.splice(0));
+        if (hands.isEmpty()) await depart();
+        else if (box.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
       if (box.length === 0 && isQuiet()) await ackHeld();
       if (box.length === 0) {
         if (isQuiet() && held.size === 0) idleSince = clock.now();
@@ -137,8 +157,17 @@ export function createActivation(
     const local = items.flatMap((item) => (item.from === "host" ? item.event : []));
     // What the host observed itself needs no reading; most turns hold nothing else.
     const read = local.length === items.length ? local : await Promise.all(items.map(readItem));
-    loaded ??= await load(read);
+    const found = loaded ?? (await load(read));
     if (gone) return; // Let go meanwhile: everything was given back.
+    if (found !== undefined && "type" in found) {
+      const inputs = items.flatMap((item, index) => {
+        const event = read[index];
+        return item.from === "inbox" && event !== undefined ? [{ delivery: item.delivery, event }] : [];
+      });
+      return answerArchived(found, inputs, clock.now(), { refuse, taken: answerTaken });
+    }
+    if (found !== undefined && loaded === undefined) keeper.found(found.snapshot);
+    loaded = found;
     if (loaded === undefined && !(await begin(read, batch))) return;
     for (const [index, item] of items.entries()) {
       const event = read[index];
@@ -168,7 +197,7 @@ export function createActivation(
     }
   }
 
-  async function load(read: readonly (Event | undefined)[]): Promise<Loaded | undefined> {
+  async function load(read: readonly (Event | undefined)[]): Promise<Loaded | Tombstone | undefined> {
     if (read.every((event) => event === undefined)) return undefined;
     const found = await loadSaga(deps, app, saga);
     // An open intent of the host's own, in a saga nobody here works on: its former owner died, or is frozen.
@@ -184,26 +213,17 @@ export function createActivation(
         "SAGA_UNKNOWN",
         `no saga ${saga} was started within an hour of this message`,
       );
-      for (const delivery of held) await putBackOrRefuse(delivery, limits.earlyInputDelayMs, error);
+      for (const delivery of held) await putBackOrRefuse(delivery, earlyDelayMs(delivery), error);
       return false;
     }
-    const definition = app.definition(start.definition);
-    if (definition === undefined)
-      throw new MeshError("INTERNAL", "a start names a definition of this application");
-    const parsed = readWith(definition.input, start.input);
-    if (!parsed.success) {
-      const error = new MeshError("INPUT_INVALID", `the input of ${definition.name}: ${parsed.reason}`);
+    try {
+      loaded = newSaga(app, start);
+    } catch (error) {
+      if (!isMeshError(error, "INPUT_INVALID")) throw error;
       if (start.parent !== undefined) await publishTaken(deps, saga, start.parent);
       for (const delivery of held) await refuse(delivery, error);
       return false;
     }
-    loaded = {
-      definition,
-      state: undefined as unknown as SagaState,
-      head: emptyHead,
-      snapshotTurn: 0,
-      messages: [],
-    };
     batch.events.push(start);
     return true;
   }
@@ -217,7 +237,9 @@ export function createActivation(
       box.push(item);
       return false;
     }
-    const judged = accept(loaded.definition, loaded.state, event, clock.now());
+    const judge = ({ definition, state }: Loaded) => accept(definition, state, event, clock.now());
+    const judged = await withPast(loaded, judge);
+    if (judged === undefined || gone) return true;
     switch (judged.type) {
       case "new":
         batch.events.push(judged.event);
@@ -260,11 +282,29 @@ export function createActivation(
     await ackDelivery(delivery);
   }
 
+  /** Takes a pure step; once more with what was laid by, if that is missing. Undefined if let go of meanwhile. */
+  async function withPast<T>(at: Loaded, step: (loaded: Loaded) => T): Promise<T | undefined> {
+    try {
+      return step(at);
+    } catch (error) {
+      if (!(error instanceof PastNeeded)) throw error;
+      const whole = await loadPast(deps, app, at);
+      if (gone) return undefined;
+      if (whole.snapshot !== at.snapshot) keeper.found(whole.snapshot); // Lost, and so is what names it.
+      return step((loaded = whole));
+    }
+  }
+
   async function turn(batch: Batch): Promise<void> {
     if (loaded === undefined) return;
-    const before = loaded.head === emptyHead ? undefined : loaded.state;
+    if (deps.hasLapsed()) return drop("this host stood still for too long"); // V4
     const at = clock.now();
-    const decided = decideTurn(loaded.definition, before, { saga, at, events: batch.events });
+    const stateOf = ({ head, state }: Loaded) => (head === emptyHead ? undefined : state);
+    const decide = (from: Loaded) =>
+      decideTurn(from.definition, stateOf(from), { saga, at, events: batch.events });
+    const decided = await withPast(loaded, decide);
+    if (decided === undefined || gone) return;
+    const before = stateOf(loaded);
     const from = { agent: loaded.definition.name, traceId };
     const message = await encodeTurn(deps, from, loaded.head, decided, at);
     const outcome = await appendTurn(
@@ -277,10 +317,11 @@ export function createActivation(
     if (outcome.type === "fenced") return drop("another host has appended");
     if (gone) return; // Let go meanwhile: whoever takes the saga up finds the turn and hands on what is open.
     const head: Head = { turn: decided.state.turn, seq: outcome.seq, hash: message.hash };
-    loaded = { ...loaded, state: decided.state, head };
+    loaded = { ...loaded, state: keeper.grew(message.data.length, decided.state), head };
     loaded.messages?.push(...decided.said);
     owner = true;
-    afterTurn(before, decided, batch);
+    owesIntents = leaving;
+    if (!leaving) afterTurn(before, decided, batch);
   }
 
   /** V1: the turn is acked, so its intents may be handed on and what is closed may be called off. */
@@ -294,13 +335,14 @@ export function createActivation(
       !recovered &&
       (batch.known || (before !== undefined && ownWork(before).some((open) => !hands.isInHand(open))));
     for (const event of batch.events) hands.letGoOf(event);
-    if (takeover) recovered = true;
+    if (takeover) {
+      recovered = true;
+      deps.observe.takenOver(clock.now() - bornAt);
+    }
     for (const open of takeover ? Object.values(state.open) : openedBy(decided, batch))
       hands.handOn(open, heardSignal);
-    deps.observe.turn(decided);
-    // A snapshot costs as much as what stands; at a fixed distance a long saga would write little else.
-    if (loaded.head.turn - loaded.snapshotTurn >= Math.max(limits.snapshotTurns, state.effects.length))
-      void snapshot();
+    deps.observe.turn(decided, before);
+    void keeper.keep(loaded, "running");
   }
 
   /** The open intents that this turn brought: new ones, next attempts, deferred ones that need their limit. */
@@ -321,16 +363,6 @@ export function createActivation(
     return loaded?.messages ?? [];
   }
 
-  /** A lost snapshot costs time only. It counts as taken at once, so that two are never under way. */
-  async function snapshot(): Promise<void> {
-    if (loaded === undefined) return;
-    const { definition, state, head } = loaded;
-    loaded = { ...loaded, snapshotTurn: head.turn };
-    await writeSnapshot(deps, definition, state, head).catch((error: unknown) =>
-      log.warn({ err: error, sagaId: saga }, "snapshot not written"),
-    );
-  }
-
   async function refuse(delivery: Delivery, error: MeshError): Promise<void> {
     log.warn(
       { sagaId: saga, subject: delivery.subject, code: error.code, reason: error.message },
@@ -342,18 +374,19 @@ export function createActivation(
     await ackDelivery(delivery);
   }
 
-  async function putBack(delivery: Delivery, delayMs: number): Promise<void> {
+  async function putBack(delivery: Delivery, delayMs?: number): Promise<void> {
     held.delete(delivery);
     await nakDelivery(delivery, delayMs);
   }
 
   const putBackOrRefuse = (delivery: Delivery, delayMs: number, error: MeshError): Promise<void> =>
-    clock.now() - delivery.storedAt > limits.earlyInputMs
+    clock.now() - delivery.storedAt > limits.earlyInputMs && delivery.deliveries >= limits.earlyInputLooksMin
       ? refuse(delivery, error)
       : putBack(delivery, delayMs);
 
   /** A batch that cannot be taken: everything goes back, to be offered again here or elsewhere. */
   async function stumble(error: unknown): Promise<void> {
+    if (gone) return; // Whoever has the saga now will see.
     const parked = isMeshError(error) && !error.retriable;
     const level =
       isMeshError(error, "VERSION_UNSERVED") || deps.signal.aborted ? "debug" : parked ? "error" : "warn";
@@ -387,29 +420,42 @@ export function createActivation(
     loaded = undefined;
     poke();
     await Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs)));
-    for (const { event, performed } of locals) {
-      if (
-        performed === undefined ||
-        performed.type === "silent" ||
-        (event.type !== "result" && event.type !== "deferred")
-      )
-        continue;
-      await publishResult(
-        deps,
-        { saga, intent: event.intent, attempt: event.attempt },
-        performed,
-        deps.signal,
-      );
-    }
+    left.resolve();
+    for (const { event, performed } of locals) await hands.reportObserved(event, performed);
+  }
+
+  async function leave(): Promise<void> {
+    if (idleSince !== undefined) await release({ ifIdle: true });
+    if (gone) return;
+    leaving = true;
+    hands.beginNothing();
+    poke();
+    await left.promise;
+  }
+
+  /** V5: what is not taken yet goes to the next host as it came, or as a result. */
+  async function giveBack(items: readonly Item[]): Promise<void> {
+    for (const item of items)
+      if (item.from === "inbox") await putBack(item.delivery);
+      else
+        await hands
+          .reportObserved(item.event, item.performed)
+          .catch((error: unknown) => log.debug({ err: error, sagaId: saga }, "result not reported"));
+  }
+
+  /** V5: acked only if every open intent of this host's own has its result in the inbox, and all else was handed on. */
+  async function depart(): Promise<void> {
+    const { state } = loaded ?? {};
+    const isReported =
+      state === undefined ||
+      !owner ||
+      (!owesIntents && ownWork(state).every((open) => hands.isReported(open)));
+    if (isReported) await ackHeld();
+    await drop("its partition is another host's");
   }
 
   async function release({ ifIdle } = { ifIdle: false }): Promise<void> {
-    if (
-      loaded !== undefined &&
-      loaded.head.turn - loaded.snapshotTurn >= limits.snapshotAsleepTurns &&
-      held.size === 0
-    )
-      await snapshot();
+    if (loaded !== undefined && held.size === 0 && !deps.hasLapsed()) await keeper.keep(loaded, "asleep");
     if (!ifIdle || idleSince !== undefined) await drop("released"); // Something may have come meanwhile.
   }
 
@@ -418,6 +464,7 @@ export function createActivation(
     held,
     idleSince: () => idleSince,
     release,
+    leave,
     offer: (delivery, address) => put({ from: "inbox", delivery, address }),
   };
   run().catch((error: unknown) => log.error({ err: error, sagaId: saga }, "activation failed"));

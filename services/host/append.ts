@@ -5,17 +5,21 @@
  * H1 A refused append is ours only if the stored turn has our hash, never because its number is ours.
  * H2 A doubtful answer is resolved by sending the identical message again; nothing else happens to the saga
  *    meanwhile.
+ * H3 A refusal that the ledger does not bear out is a deposed leader's, which has not seen the turn before this one:
+ *    a doubtful answer like any other. To believe it would be safe, and would drop a saga for nothing.
  */
-import { describeError, isMeshError } from "../../protocol/errors.ts";
+import { chainHash } from "../../protocol/digest.ts";
+import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { type Headers, headers } from "../../protocol/subjects.ts";
+import type { Headers } from "../../protocol/subjects.ts";
 import { isTransient, patiently } from "../patience.ts";
 import type { Clock, LedgerPort } from "../ports.ts";
 
 export interface TurnMessage {
   readonly data: Uint8Array;
+  /** Of `data`, as the next turn will name it. */
+  readonly hash: string;
   readonly headers: Headers;
-  readonly msgId: string;
   readonly expectedSeq: number;
 }
 
@@ -32,22 +36,18 @@ export async function appendTurn(
   signal: AbortSignal,
 ): Promise<Appended> {
   const forever = { patienceMs: Number.POSITIVE_INFINITY, signal };
-  try {
-    const ack = await patiently(
-      deps.clock,
-      () =>
-        deps.ledger.append(saga, message).catch((error: unknown) => {
-          if (isTransient(error)) deps.onRetry?.(describeError(error));
-          throw error;
-        }),
-      forever,
-    );
-    return { type: "appended", seq: ack.seq };
-  } catch (error) {
-    if (!isMeshError(error, "WRONG_SEQUENCE")) throw error;
-  }
-  const last = await patiently(deps.clock, () => deps.ledger.last(saga), forever);
-  return last?.headers[headers.msgId] === message.msgId
-    ? { type: "appended", seq: last.seq }
-    : { type: "fenced" };
+  const append = async (): Promise<Appended> => {
+    try {
+      return { type: "appended", seq: (await deps.ledger.append(saga, message)).seq };
+    } catch (error) {
+      if (isTransient(error)) deps.onRetry?.(describeError(error));
+      if (!isMeshError(error, "WRONG_SEQUENCE")) throw error;
+    }
+    const last = await patiently(deps.clock, () => deps.ledger.last(saga), forever);
+    if (last !== undefined && chainHash(last.data) === message.hash)
+      return { type: "appended", seq: last.seq }; // H1
+    if (last === undefined || last.seq > message.expectedSeq) return { type: "fenced" };
+    throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`); // H3
+  };
+  return patiently(deps.clock, append, forever);
 }

@@ -5,7 +5,9 @@
  * turn is acked (activation.ts), how a message looks (dispatch.ts), how an attempt is performed (own-work.ts).
  *
  * D1 An attempt is in hand from its beginning until the turn that records how it ended: never begun twice here.
- * D2 Once the saga is somebody else's, nothing more begins, and what ends is published as an ordinary input.
+ * D2 Once the saga is somebody else's, or is leaving, no further attempt begins, and what ends is published as an
+ *    ordinary input. An attempt has begun before it asks for its claim: what was claimed and not performed would
+ *    cost an attempt.
  */
 import type { OpenIntent, SagaState } from "../../actors/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -24,8 +26,9 @@ import { performOwn } from "./own-work.ts";
 
 /** What the hands need of the activation they belong to. */
 export interface HandsOwner {
-  /** Undefined once the saga was let go of. */
+  /** Undefined once the saga is leaving or was let go of. */
   current(): Loaded | undefined;
+  isGone(): boolean;
   conversation(): Promise<readonly Message[]>;
   /** Takes what this host itself observed, as an input. */
   observe(event: Event, performed?: Performed): void;
@@ -42,19 +45,30 @@ export interface Hands {
   /** The event records how an attempt ended. */
   letGoOf(event: Event): void;
   isInHand(open: OpenIntent): boolean;
+  /** Ends what only waits to begin: for a backoff, for its turn. */
+  beginNothing(): void;
+  /** Publishes what this host observed and no turn of its own recorded, as an ordinary input. */
+  reportObserved(event: Event, performed: Performed | undefined): Promise<void>;
+  /** The attempt's result is a stored input. */
+  isReported(open: OpenIntent): boolean;
   /** Whether nothing is being published or performed. */
   isEmpty(): boolean;
+}
+
+interface Performing {
+  readonly intent: IntentId;
+  readonly attempt: number;
+  readonly cutOff: CutOff;
+  hasBegun: boolean;
 }
 
 const keyOf = (open: OpenIntent): string => `${open.intent.id}#${open.attempt}`;
 
 export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Hands {
   const { ports, clock, log } = deps;
-  const performing = new Map<
-    string,
-    { readonly intent: IntentId; readonly attempt: number; readonly cutOff: CutOff }
-  >();
+  const performing = new Map<string, Performing>();
   const inHand = new Set<string>();
+  const reported = new Set<string>();
   let publishing = 0;
 
   function handOn(open: OpenIntent, settleFirst = false): void {
@@ -97,6 +111,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
           owner.observe(localResult(settles.intent.id, settles.attempt, deps.incarnation, null));
       })
       .catch((error: unknown) => {
+        if (owner.isGone()) return; // Whoever has the saga now hands it on.
         log.warn({ err: error, sagaId: saga }, "not handed on");
         void owner.drop("something could not be handed on");
       })
@@ -111,14 +126,19 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
     if (inHand.has(key)) return; // D1
     inHand.add(key);
     const cutOff = new CutOff();
-    performing.set(key, { intent: open.intent.id, attempt: open.attempt, cutOff });
+    const own: Performing = { intent: open.intent.id, attempt: open.attempt, cutOff, hasBegun: false };
+    performing.set(key, own);
     const isCurrent = () => performing.get(key)?.cutOff === cutOff;
     const attempt = async () => {
       try {
         const performed = await performOwn(deps, saga, open, {
           cutOff,
           settleFirst,
-          mayBegin: () => owner.current() !== undefined && isCurrent(), // D2
+          mayBegin: () => {
+            if (owner.isGone() || !isCurrent() || deps.hasLapsed()) return false;
+            own.hasBegun ||= owner.current() !== undefined;
+            return own.hasBegun; // D2
+          },
           definition: () => owner.current()?.definition,
           messages: () => owner.conversation(),
         });
@@ -140,13 +160,21 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
     await owner.drop("an intent could not be performed here", limits.parkedDelayMs);
   }
 
+  async function publish(
+    { intent, attempt }: { intent: IntentId; attempt: number },
+    performed: Performed | undefined,
+  ): Promise<void> {
+    if (performed === undefined || performed.type === "silent") return;
+    await publishResult(deps, { saga, intent, attempt }, performed, deps.signal);
+    reported.add(`${intent}#${attempt}`);
+  }
+
   /** How an attempt of this host's own ended: the next turn here, or an input for whoever has the saga now (D2). */
   async function report(open: OpenIntent, performed: Performed): Promise<void> {
     if (performed.type === "silent") return;
     const { attempt } = open;
     const intent = open.intent.id;
-    if (owner.current() === undefined)
-      return publishResult(deps, { saga, intent, attempt }, performed, deps.signal);
+    if (owner.current() === undefined) return publish({ intent, attempt }, performed);
     const event: Event =
       performed.type === "result"
         ? { type: "result", intent, attempt, by: deps.incarnation, result: performed.result }
@@ -182,6 +210,14 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
         inHand.delete(`${event.intent}#${event.attempt}`);
     },
     isInHand: (open) => inHand.has(keyOf(open)),
+    beginNothing: () => {
+      for (const { cutOff, hasBegun } of performing.values())
+        if (!hasBegun) cutOff.cut(new MeshError("CANCELLED", "the saga goes to another host"));
+    },
+    reportObserved: async (event, performed) => {
+      if (event.type === "result" || event.type === "deferred") await publish(event, performed);
+    },
+    isReported: (open) => reported.has(keyOf(open)),
     isEmpty: () => publishing === 0 && performing.size === 0,
   };
 }

@@ -1,24 +1,33 @@
 /** What every part of a host is given. */
 import type { DecidedTurn } from "../../actors/fold.ts";
+import type { SagaState } from "../../actors/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { App } from "../app.ts";
 import type { Log } from "../log.ts";
+import { type AttemptObserver, silentAttempts } from "../perform/observe.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import type { Throttle } from "../throttle/throttle.ts";
+import type { Room } from "./room.ts";
 
 /** What a host tells of itself as it happens: for metrics, tests and the demo. */
-export interface Observer {
-  turn(decided: DecidedTurn): void;
+export interface Observer extends AttemptObserver {
+  /** A turn is acked. `before` is the state it was decided from; undefined for a saga's first. */
+  turn(decided: DecidedTurn, before?: SagaState): void;
   append(outcome: "appended" | "fenced" | "retried", reason?: string): void;
   refused(code: string): void;
   parked(saga: SagaId, error: unknown): void;
+  /** A saga that another activation had work open for goes on here, `ms` after its first input came here. */
+  takenOver(ms: number): void;
 }
 
 export const silentObserver: Observer = {
+  ...silentAttempts,
   turn: () => undefined,
   append: () => undefined,
   refused: () => undefined,
   parked: () => undefined,
+  takenOver: () => undefined,
 };
 
 export interface HostDeps {
@@ -31,10 +40,18 @@ export interface HostDeps {
   /** This process, new at each start. */
   readonly incarnation: string;
   readonly callbackBase: string;
+  /** Whether this incarnation stood still for longer than a lease: it may no longer begin or append anything. */
+  readonly hasLapsed: () => boolean;
   /** Aborted when the host must let go of everything. */
   readonly signal: AbortSignal;
   /** Where a tool's attempts are performed. */
   readonly placementOf: (tool: string) => "worker" | "host";
+  /** How fast models may be asked, over the whole mesh. */
+  readonly throttle: Throttle;
+  /** How many sagas may run here that this host began; what wakes others is bounded by the inputs held. */
+  readonly sagasMax: number;
+  /** How many effects this host has in flight at once. */
+  readonly room: Room;
   /** Best effort, never recorded. */
   readonly live: (saga: SagaId, lane: string, value: Json) => void;
 }

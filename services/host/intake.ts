@@ -8,7 +8,7 @@ import type { Json } from "../../protocol/json.ts";
 import { type ResultMessage as ResultBody, ResultMessage } from "../../protocol/result.ts";
 import { type Address, headers } from "../../protocol/subjects.ts";
 import type { App } from "../app.ts";
-import { decodeBody, readBody } from "../messages.ts";
+import { decodeBody, eventIdOf, readBody } from "../messages.ts";
 import type { BlobPort, Delivery } from "../ports.ts";
 
 /**
@@ -29,7 +29,7 @@ export async function readEvent(
         type: "signal",
         name: address.name,
         data: await decodeBody(blobs, delivery),
-        id: idOf(delivery),
+        id: eventIdOf(delivery),
         from: delivery.headers[headers.from] ?? "outside",
         sentAt: delivery.storedAt,
       };
@@ -39,17 +39,13 @@ export async function readEvent(
       return {
         type: "task",
         intent: address.intent,
-        id: idOf(delivery),
+        id: eventIdOf(delivery),
         vote: await readBody(blobs, delivery, Vote),
       };
     case "timer":
       return { type: "timer", intent: address.intent };
   }
 }
-
-/** What repeats are recognised by: the sender's own id, else the transport's, else the message's place. */
-const idOf = (delivery: Delivery): string =>
-  delivery.headers[headers.event] ?? delivery.headers[headers.msgId] ?? `inbox-${delivery.seq}`;
 
 function readStart(app: App, body: StartMessage): Event {
   const definition = app.latest(body.name, body.version);

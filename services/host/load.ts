@@ -5,68 +5,95 @@
  * N2 A snapshot only saves time: without it the same state is folded from the first turn.
  */
 import type { Definition } from "../../actors/definition.ts";
-import { definitionOf, foldLedger, stateFromJson, stateToJson } from "../../actors/replay.ts";
+import { readWith } from "../../actors/folding.ts";
+import { PastNeeded, recall } from "../../actors/past.ts";
+import { definitionOf, foldLedger, stateFromJson } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
-import { contentTypes, decode, encodeMsgpack } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
+import type { Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { toJson } from "../../protocol/json.ts";
-import { limits } from "../../protocol/limits.ts";
 import type { Message } from "../../protocol/model.ts";
+import type { Tombstone } from "../../protocol/tombstone.ts";
 import type { App } from "../app.ts";
-import { emptyHead, type Head, readTurns } from "../ledger-reader.ts";
+import {
+  emptyHead,
+  type Head,
+  isTombstone,
+  readTombstone,
+  readTurns,
+  type StoredTurn,
+} from "../ledger-reader.ts";
 import { patiently } from "../patience.ts";
-import type { Clock, Ports } from "../ports.ts";
+import type { Clock, Ports, StoredMessage } from "../ports.ts";
+import { readPast, readSnapshot, type Snapshot } from "./snapshots.ts";
 
 export interface LoadDeps {
   readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs">;
   readonly clock: Clock;
 }
 
+/** The newest snapshot as a loader found it, and the ledger since. */
+export interface SnapshotAge {
+  /** 0: there is none. */
+  readonly turn: number;
+  readonly bytes: number;
+  /** By how many bytes the ledger has grown since. */
+  readonly grown: number;
+}
+
+/** A saga without a snapshot. */
+export const noSnapshot: SnapshotAge = { turn: 0, bytes: 0, grown: 0 };
+
 export interface Loaded {
   readonly definition: Definition;
   readonly state: SagaState;
   readonly head: Head;
-  /** The turn of the newest snapshot; 0 if there is none. */
-  readonly snapshotTurn: number;
+  /** The newest snapshot, as it was when this was loaded. */
+  readonly snapshot: SnapshotAge;
   /** The conversation, where the whole ledger was folded. */
   readonly messages: Message[] | undefined;
 }
 
-interface Snapshot {
-  readonly head: Head;
-  readonly definition: { readonly name: string; readonly version: number; readonly hash: string };
-  readonly state: unknown;
+/**
+ * What a saga is before its first turn. Throws INPUT_INVALID if the start's input is not its definition's.
+ */
+export function newSaga(app: App, start: Extract<Event, { type: "start" }>): Loaded {
+  const definition = app.definition(start.definition);
+  if (definition === undefined)
+    throw new MeshError("INTERNAL", "a start names a definition of this application");
+  const parsed = readWith(definition.input, start.input);
+  if (!parsed.success)
+    throw new MeshError("INPUT_INVALID", `the input of ${definition.name}: ${parsed.reason}`);
+  const state = undefined as unknown as SagaState; // Proof: the first turn decides it, and nobody reads it before.
+  return { definition, state, head: emptyHead, snapshot: noSnapshot, messages: [] };
 }
 
 /**
- * Loads a saga, or undefined if it has no ledger. Throws VERSION_UNSERVED if the application lacks its
- * definition, FOLD_DIVERGED or LEDGER_BROKEN if it cannot be folded, UNAVAILABLE after 30 s without the server.
+ * Loads a saga, or what is left of an archived one, or undefined if it has no ledger. Throws VERSION_UNSERVED if the
+ * application lacks its definition, FOLD_DIVERGED or LEDGER_BROKEN if it cannot be folded, UNAVAILABLE after 30 s
+ * without the server.
  */
-export async function loadSaga(deps: LoadDeps, app: App, saga: SagaId): Promise<Loaded | undefined> {
+export async function loadSaga(
+  deps: LoadDeps,
+  app: App,
+  saga: SagaId,
+): Promise<Loaded | Tombstone | undefined> {
   const last = await patiently(deps.clock, () => deps.ports.ledger.last(saga));
   if (last === undefined) return undefined;
-  const snapshot = await readSnapshot(deps, saga);
-  const usable =
-    snapshot !== undefined &&
-    snapshot.head.seq <= last.seq &&
-    (snapshot.head.seq < last.seq || snapshot.head.hash === chainHash(last.data));
-  if (!usable) return loadWhole(deps, app, saga, last.seq);
+  if (isTombstone(last)) return readTombstone(deps.ports.blobs, last); // A snapshot may be there still; it is over.
+  const found = await readSnapshot(deps, saga);
+  if (found === undefined || !isUsable(found.snapshot, last)) return loadWhole(deps, app, saga, last.seq);
+  const { snapshot, bytes } = found;
   const definition = served(app, saga, snapshot.definition);
   try {
     const turns = await patiently(deps.clock, () => readTurns(deps.ports, saga, snapshot.head, last.seq));
-    const from = stateFromJson(definition, snapshot.state);
-    const { state } = foldLedger(
-      definition,
-      turns.map(({ turn }) => turn),
-      from,
-    );
+    const state = await foldOn(deps, definition, stateFromJson(definition, snapshot.state), turns);
     return {
       definition,
       state,
       head: turns.at(-1)?.head ?? snapshot.head,
-      snapshotTurn: snapshot.head.turn,
+      snapshot: { turn: snapshot.head.turn, bytes, grown: bytesOf(turns) },
       messages: undefined,
     };
   } catch (error) {
@@ -74,6 +101,46 @@ export async function loadSaga(deps: LoadDeps, app: App, saga: SagaId): Promise<
     return loadWhole(deps, app, saga, last.seq); // N2: a snapshot that does not lead to the head is thrown away.
   }
 }
+
+/** N1. Turns that follow it prove its hash by naming it. */
+const isUsable = ({ head }: Snapshot, last: StoredMessage): boolean =>
+  head.seq < last.seq || (head.seq === last.seq && head.hash === chainHash(last.data));
+
+/** Folds turns onto a state, with its past if they need it. */
+async function foldOn(
+  deps: LoadDeps,
+  definition: Definition,
+  from: SagaState,
+  stored: readonly StoredTurn[],
+): Promise<SagaState> {
+  const turns = stored.map(({ turn }) => turn);
+  try {
+    return foldLedger(definition, turns, from).state;
+  } catch (error) {
+    if (!(error instanceof PastNeeded)) throw error;
+    const whole = await withPast(deps, from);
+    if (whole === undefined) throw error;
+    return foldLedger(definition, turns, whole).state;
+  }
+}
+
+async function withPast(deps: LoadDeps, state: SagaState): Promise<SagaState | undefined> {
+  const parts = state.past === undefined ? [] : await readPast(deps, state.saga, state.past);
+  return parts === undefined ? undefined : recall(state, parts);
+}
+
+/**
+ * The same saga at the same turn, with nothing laid by: from the parts of its past, and from its first turn if
+ * those are lost (N2). Throws as `loadSaga`.
+ */
+export async function loadPast(deps: LoadDeps, app: App, loaded: Loaded): Promise<Loaded> {
+  const state = await withPast(deps, loaded.state);
+  return state === undefined
+    ? loadWhole(deps, app, loaded.state.saga, loaded.head.seq)
+    : { ...loaded, state };
+}
+
+const bytesOf = (turns: readonly StoredTurn[]): number => turns.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** Loads from the first turn, with the conversation. */
 export async function loadWhole(deps: LoadDeps, app: App, saga: SagaId, throughSeq: number): Promise<Loaded> {
@@ -85,7 +152,13 @@ export async function loadWhole(deps: LoadDeps, app: App, saga: SagaId, throughS
     definition,
     turns.map(({ turn }) => turn),
   );
-  return { definition, state, head: turns.at(-1)?.head ?? emptyHead, snapshotTurn: 0, messages };
+  return {
+    definition,
+    state,
+    head: turns.at(-1)?.head ?? emptyHead,
+    snapshot: { ...noSnapshot, grown: bytesOf(turns) },
+    messages,
+  };
 }
 
 function served(app: App, saga: SagaId, ref: { name: string; version: number; hash: string }): Definition {
@@ -95,30 +168,4 @@ function served(app: App, saga: SagaId, ref: { name: string; version: number; ha
     "VERSION_UNSERVED",
     `${saga} was started with ${ref.name} version ${ref.version} (${ref.hash}), which this host does not serve`,
   );
-}
-
-async function readSnapshot(deps: LoadDeps, saga: SagaId): Promise<Snapshot | undefined> {
-  const bytes = await patiently(deps.clock, () => deps.ports.snapshots.get(saga));
-  if (bytes === undefined) return undefined;
-  try {
-    return decode(bytes, contentTypes.msgpack) as unknown as Snapshot;
-  } catch {
-    return undefined; // N2: unreadable is the same as absent.
-  }
-}
-
-/** Writes a snapshot after the turn's ack. Best effort: a lost one costs time only. */
-export async function writeSnapshot(
-  deps: LoadDeps,
-  definition: Definition,
-  state: SagaState,
-  head: Head,
-): Promise<boolean> {
-  const { name, version, hash } = definition;
-  const data = encodeMsgpack(
-    toJson({ head, definition: { name, version, hash }, state: stateToJson(definition, state) }),
-  );
-  if (data.length > limits.messageBytesMax) return false;
-  await deps.ports.snapshots.put(state.saga, data);
-  return true;
 }

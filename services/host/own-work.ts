@@ -12,7 +12,9 @@ import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Message, ModelRequest } from "../../protocol/model.ts";
 import type { CutOff } from "../perform/cut-off.ts";
+import type { Throttled } from "../../protocol/throttle.ts";
 import { decide } from "../perform/decide.ts";
+import { observed } from "../perform/observe.ts";
 import { perform, type Performed } from "../perform/perform.ts";
 import type { HostDeps } from "./host-deps.ts";
 
@@ -52,7 +54,26 @@ export async function performOwn(
     progress: (_: unknown, note: unknown) => deps.live(saga, "progress", toJson({ intent: intent.id, note })),
   };
   const attempt = { saga, intent: intent.id, attempt: open.attempt, key: intent.key, input: open.input };
-  return perform(performDeps, tool, body, attempt, context);
+  return inRoom(deps, context, "tool", tool.name, async () =>
+    context.mayBegin() ? perform(performDeps, tool, body, attempt, context) : { type: "silent" },
+  );
+}
+
+/** What only waits, for a time or for a model's turn, takes no room. */
+async function inRoom(
+  deps: HostDeps,
+  { cutOff }: OwnWorkContext,
+  kind: "tool" | "model",
+  name: string,
+  act: () => Promise<Performed>,
+): Promise<Performed> {
+  const wait = deps.room.enter(cutOff);
+  if (wait !== undefined) await wait;
+  try {
+    return await observed(deps, kind, name, act);
+  } finally {
+    deps.room.leave();
+  }
 }
 
 async function askModel(
@@ -75,12 +96,33 @@ async function askModel(
         retry: true,
       },
     };
-  const request = await requestOf(definition, saga, open, intent, context);
-  if (!context.mayBegin()) return { type: "silent" };
-  const live = (token: object) =>
-    deps.live(saga, "tokens", toJson({ intent: intent.id, attempt: open.attempt, ...token }));
-  const options = { digest: intent.request, cutOff: context.cutOff };
-  return { type: "result", result: await decide({ clock: deps.clock, live }, port, request, options) };
+  const throttled = { kind: "model", name: intent.name } as const;
+  const limits = deps.app.config.modelLimits?.[intent.name] ?? {};
+  const leave = await deps.throttle.enter(throttled, limits, context.cutOff.signal);
+  const ask = async (): Promise<Performed> => {
+    const request = await requestOf(definition, saga, open, intent, context);
+    if (!context.mayBegin()) return { type: "silent" };
+    const live = (token: object) =>
+      deps.live(saga, "tokens", toJson({ intent: intent.id, attempt: open.attempt, ...token }));
+    const options = { digest: intent.request, cutOff: context.cutOff };
+    const result = await decide({ clock: deps.clock, live }, port, request, options);
+    if (result.outcome === "failed" && result.retryAfterMs !== undefined)
+      await slowDown(deps, throttled, result.retryAfterMs);
+    return { type: "result", result };
+  };
+  try {
+    return await inRoom(deps, context, "model", intent.name, ask);
+  } finally {
+    leave();
+  }
+}
+
+/** The provider has asked every host to wait, not only this one. */
+async function slowDown(deps: HostDeps, model: Throttled, ms: number): Promise<void> {
+  deps.log.warn({ model: model.name, retryAfterMs: ms }, "model slowed down");
+  await deps.throttle
+    .slow(model, ms)
+    .catch((error: unknown) => deps.log.warn({ err: error, model: model.name }, "model not slowed down"));
 }
 
 async function requestOf(

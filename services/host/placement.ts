@@ -1,36 +1,88 @@
 /**
- * Placement: which partitions are this host's. For speed only; safety is the ledger's compare-and-set.
+ * Placement: which partitions a host should have, from what every host says it has. Pure, and for speed only:
+ * safety is the ledger's compare-and-set.
  *
- * O1 Every host computes the same assignment from the same members: rendezvous hashing with a bound, so that
- *    partitions spread evenly within one and few move when a host comes or goes.
+ * O1 Every host computes the same assignment from the same members, whatever their order.
+ * O2 Even within one over the hosts that serve, and as little moves as that allows: everybody keeps what it has up
+ *    to its share, and only what nobody has, or is over somebody's share, goes to another.
+ * O3 A host takes up only what nobody else that serves says it has. So a move is two beats, one lays down and then
+ *    one takes up; where two say they have the same, all know which of them keeps it.
  */
 import { sha256 } from "../../protocol/digest.ts";
+import type { HostEntry } from "../../protocol/host-entry.ts";
 
-/** The partitions of each host. Pure; the order of the hosts does not matter. */
-export function assignPartitions(partitions: number, hosts: readonly string[]): Map<string, number[]> {
-  const assigned = new Map<string, number[]>(hosts.map((host) => [host, []]));
-  if (hosts.length === 0) return assigned;
-  const least = Math.floor(partitions / hosts.length);
-  let larger = partitions % hosts.length; // So many hosts take one more than the least.
-  const taken = new Set<number>();
-  const wishes = hosts
-    .flatMap((host) =>
-      Array.from({ length: partitions }, (_, partition) => ({
-        host,
-        partition,
-        score: sha256(`${host}/${partition}`),
-      })),
-    )
-    .sort((a, b) => (a.score < b.score ? 1 : -1));
-  for (const { host, partition } of wishes) {
-    const own = assigned.get(host);
-    if (own === undefined || taken.has(partition) || own.length > least) continue;
-    if (own.length === least) {
-      if (larger === 0) continue;
-      larger -= 1;
-    }
-    own.push(partition);
-    taken.add(partition);
+export interface Member extends HostEntry {
+  readonly host: string;
+}
+
+/** The partitions of each host that serves, complete and disjoint; empty if none serves. */
+export function assignPartitions(partitions: number, members: readonly Member[]): Map<string, number[]> {
+  const serving = servingOf(members);
+  const assigned = claimsOf(partitions, serving);
+  const shares = sharesOf(partitions, serving, assigned);
+  const free = new Set(Array.from({ length: partitions }, (_, partition) => partition));
+  for (const [host, own] of assigned) {
+    own.splice(shares.get(host) ?? 0);
+    for (const partition of own) free.delete(partition);
   }
+  const hasRoom = ([host, own]: readonly [string, readonly number[]]) => own.length < (shares.get(host) ?? 0);
+  for (const partition of free)
+    firstBy([...assigned].filter(hasRoom), ([host]) => rank(host, partition))?.[1].push(partition);
+  for (const own of assigned.values()) own.sort((a, b) => a - b);
   return assigned;
+}
+
+/**
+ * Hosts hear of each other one after the other. Where a free partition goes depends on little but itself, so that
+ * those who know different things mostly agree all the same.
+ */
+const rank = (host: string, partition: number): string => sha256(`${host}/${partition}`);
+
+const firstBy = <T>(list: readonly T[], keyOf: (item: T) => string): T | undefined =>
+  list.reduce<T | undefined>(
+    (first, item) => (first === undefined || keyOf(item) < keyOf(first) ? item : first),
+    undefined,
+  );
+
+/** O3: what the host should have now, on the way to its assignment. A host that drains should have nothing. */
+export function nextHoldings(partitions: number, host: string, members: readonly Member[]): number[] {
+  const own = new Set(members.find((member) => member.host === host)?.partitions);
+  const others = new Set(
+    servingOf(members).flatMap((member) => (member.host === host ? [] : member.partitions)),
+  );
+  const assigned = assignPartitions(partitions, members).get(host) ?? [];
+  return assigned.filter((partition) => own.has(partition) || !others.has(partition));
+}
+
+/** Those that do not drain, the oldest first. */
+const servingOf = (members: readonly Member[]): Member[] =>
+  members.filter(({ draining }) => !draining).sort((a, b) => a.since - b.since || (a.host < b.host ? -1 : 1));
+
+/** What each has that no other has a better claim to: of several the one with the least keeps it, else the oldest. */
+function claimsOf(partitions: number, serving: readonly Member[]): Map<string, number[]> {
+  const claimants = Array.from({ length: partitions }, (_, partition) =>
+    serving.filter((member) => member.partitions.includes(partition)).map(({ host }) => host),
+  );
+  const claims = new Map<string, number[]>(serving.map(({ host }) => [host, []]));
+  const count = (host: string) => claims.get(host)?.length ?? 0;
+  for (const isDisputed of [false, true])
+    for (const [partition, hosts] of claimants.entries())
+      if (hosts.length > 1 === isDisputed) {
+        const least = Math.min(...hosts.map(count));
+        claims.get(hosts.find((host) => count(host) === least) ?? "")?.push(partition);
+      }
+  return claims;
+}
+
+/** How many each may have. The larger shares are those of the hosts that have most: they need not lay one down. */
+function sharesOf(
+  partitions: number,
+  serving: readonly Member[],
+  claims: ReadonlyMap<string, readonly number[]>,
+): Map<string, number> {
+  const least = Math.floor(partitions / Math.max(1, serving.length));
+  const larger = partitions - least * serving.length;
+  const count = ({ host }: Member) => claims.get(host)?.length ?? 0;
+  const byClaims = [...serving].sort((a, b) => count(b) - count(a)); // Stable: of equal ones the oldest first.
+  return new Map(byClaims.map(({ host }, place) => [host, place < larger ? least + 1 : least]));
 }

@@ -1,12 +1,13 @@
 /**
  * Turn message: a decided turn as the bytes and headers that are appended.
  *
- * T1 The Msg-Id holds the hash of the bytes: whether a refused append is ours is decided by it.
+ * T1 A turn has no Msg-Id: the compare-and-set keeps it from being stored twice, and the hash of the bytes, which
+ *    anybody can take of what is stored, tells whose a stored turn is. An eighth of a small turn is saved.
  * T2 What is too large for a message goes to the blob store before it.
  */
 import type { DecidedTurn } from "../../actors/fold.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";
-import { chainHash, sha256 } from "../../protocol/digest.ts";
+import { chainHash, sha256, spanOf } from "../../protocol/digest.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { headers } from "../../protocol/subjects.ts";
@@ -26,7 +27,7 @@ export async function encodeTurn(
   after: Head,
   { state, steps }: DecidedTurn,
   at: number,
-): Promise<TurnMessage & { hash: string }> {
+): Promise<TurnMessage> {
   const { saga } = state;
   const turn: Turn = { v: 1, saga, turn: state.turn, at, host: incarnation, prev: after.hash, steps };
   let data = encodeJson(toStored(turn));
@@ -42,14 +43,13 @@ export async function encodeTurn(
   return {
     data,
     hash,
-    msgId: `${saga}:${turn.turn}:${hash}`,
     expectedSeq: after.seq,
     headers: {
       [headers.saga]: saga,
       [headers.turn]: String(turn.turn),
       [headers.event]: event?.type === "result" ? event.result.outcome : (event?.type ?? ""),
       [headers.agent]: from.agent,
-      [headers.trace]: `00-${from.traceId}-${Buffer.from(hash, "base64url").toString("hex", 0, 8)}-01`,
+      [headers.trace]: `00-${from.traceId}-${spanOf(hash)}-01`,
     },
   };
 }

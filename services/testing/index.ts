@@ -5,7 +5,7 @@
 export type { OpenTask } from "../client/tasks.ts";
 export { type ScriptedAnswer, scriptedModel } from "../models/scripted.ts";
 export { crashMatrix, type CrashMatrixOptions, type CrashReport, type CrashRow } from "./crash-matrix.ts";
-export type { Duration } from "./duration.ts";
+export type { Duration } from "../duration.ts";
 export {
   cancelled,
   deferred,

@@ -21,7 +21,7 @@ import { decodeTurn } from "../ledger-reader.ts";
 import { silentLog } from "../log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../memory/mesh.ts";
 import { startWorker } from "../worker/worker.ts";
-import { type Duration, msOf } from "./duration.ts";
+import { type Duration, msOf } from "../duration.ts";
 import { type PerformedCall, watched } from "./performed.ts";
 
 export interface TestMeshOptions {

@@ -14,18 +14,20 @@ import { limits } from "../../protocol/limits.ts";
 import type { Result } from "../../protocol/result.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { WorkMessage } from "../../protocol/tool.ts";
-import type { App } from "../app.ts";
+import { type App, workerTools } from "../app.ts";
 import { deadLetter } from "../dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../delivery.ts";
 import type { Log } from "../log.ts";
 import { readBody } from "../messages.ts";
 import { claimAttempt } from "../perform/claim.ts";
 import { CutOff } from "../perform/cut-off.ts";
+import { type AttemptObserver, observed, silentAttempts } from "../perform/observe.ts";
 import { type Attempt, perform, type Performed, type PerformDeps } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import type { Chance, Clock, Consumption, Delivery, Ports } from "../ports.ts";
+import { createThrottle, type Throttle } from "../throttle/throttle.ts";
 
-export interface WorkerDeps {
+export interface WorkerOptions {
   readonly ports: Ports;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -33,7 +35,18 @@ export interface WorkerDeps {
   /** This process, new at each start. */
   readonly incarnation: string;
   readonly callbackBase: string;
+  readonly observe?: WorkerObserver;
 }
+
+type WorkerDeps = WorkerOptions & { readonly observe: WorkerObserver; readonly throttle: Throttle };
+
+/** What a worker tells of itself as it happens: for metrics and tests. */
+export interface WorkerObserver extends AttemptObserver {
+  /** A message that is no work, or none for this worker, was set aside. */
+  refused(code: string): void;
+}
+
+const silentWorker: WorkerObserver = { ...silentAttempts, refused: () => undefined };
 
 export interface Worker {
   /** Takes no more, lets what runs settle within the grace, gives the rest back. */
@@ -42,22 +55,20 @@ export interface Worker {
   readonly running: () => number;
 }
 
-/** Deliveries one worker process holds at once per tool. */
-const inFlightMax = 64;
-
 /** Serves every tool of the application that has a body and placement "worker", or the ones named. */
-export async function startWorker(deps: WorkerDeps, app: App, only?: readonly string[]): Promise<Worker> {
+export async function startWorker(
+  options: WorkerOptions,
+  app: App,
+  only?: readonly string[],
+): Promise<Worker> {
+  const deps: WorkerDeps = {
+    ...options,
+    observe: options.observe ?? silentWorker,
+    throttle: createThrottle(options),
+  };
   const held = new Map<Delivery, CutOff>();
   const stopping = new AbortController();
-  const served = [...app.tools.values()].filter(
-    (tool) =>
-      tool.placement === "worker" &&
-      app.bodies.has(tool.name) &&
-      (only === undefined || only.includes(tool.name)),
-  );
-  const missing = only?.filter((name) => !served.some((tool) => tool.name === name)) ?? [];
-  if (missing.length > 0)
-    throw new MeshError("TOOL_UNSERVED", `there is no implementation of ${missing.join(", ")}`);
+  const served = workerTools(app, only);
   const serve = (tool: Tool) => (delivery: Delivery) => {
     const cutOff = new CutOff();
     held.set(delivery, cutOff);
@@ -70,7 +81,10 @@ export async function startWorker(deps: WorkerDeps, app: App, only?: readonly st
   const consumptions: Consumption[] = [];
   for (const tool of served) {
     const { concurrencyMax } = tool;
-    const options = { inFlightMax, ...(concurrencyMax === undefined ? {} : { concurrencyMax }) };
+    const options = {
+      inFlightMax: limits.inFlightPerToolMax,
+      ...(concurrencyMax === undefined ? {} : { concurrencyMax }),
+    };
     consumptions.push(await deps.ports.work.consume(tool.name, options, serve(tool)));
   }
   const beating = heartbeat(deps.clock, held, stopping.signal);
@@ -114,6 +128,7 @@ async function handle(
     work = await readBody(deps.ports.blobs, delivery, WorkMessage);
   } catch (error) {
     if (!isMeshError(error) || error.retriable) return nakDelivery(delivery, limits.earlyInputDelayMs);
+    deps.observe.refused(error.code);
     await deadLetter(deps, "work", delivery, error);
     await reportUnreadable(deps, tool, delivery, error);
     return ackDelivery(delivery);
@@ -125,7 +140,9 @@ async function handle(
   const performed =
     delivery.deliveries > limits.workDeliveriesMax
       ? await giveUp(deps, tool, work, delivery, cutOff.signal)
-      : await perform(performDeps(deps), tool, body, work, { cutOff });
+      : await inTurn(deps, tool, cutOff, () =>
+          observed(deps, "tool", tool.name, () => perform(performDeps(deps), tool, body, work, { cutOff })),
+        );
   if (performed.type === "silent") return nakDelivery(delivery);
   await publishResult(deps, work, performed);
   await ackDelivery(delivery);
@@ -133,6 +150,27 @@ async function handle(
     { sagaId: work.saga, intentId: work.intent, attempt: work.attempt, tool: tool.name },
     "work settled",
   );
+}
+
+/** Waits for the tool's rate. Whoever is cut off meanwhile has begun nothing. */
+async function inTurn(
+  { throttle }: WorkerDeps,
+  { name, perSecondMax }: Tool,
+  cutOff: CutOff,
+  act: () => Promise<Performed>,
+): Promise<Performed> {
+  if (perSecondMax === undefined) return act();
+  let leave: () => void;
+  try {
+    leave = await throttle.enter({ kind: "tool", name }, { perSecond: perSecondMax }, cutOff.signal);
+  } catch {
+    return { type: "silent" };
+  }
+  try {
+    return await act();
+  } finally {
+    leave();
+  }
 }
 
 const performDeps = (deps: WorkerDeps): PerformDeps => ({
@@ -186,6 +224,7 @@ async function giveUp(
     { sagaId: work.saga, intentId: work.intent, tool: tool.name, deliveries: delivery.deliveries },
     "work given up",
   );
+  deps.observe.refused(error.code);
   await deadLetter(deps, "work", delivery, error);
   const { key, attempt } = work;
   const claimed =

@@ -1,0 +1,33 @@
+/** All: archives many sagas, a few at a time. What fails for one says so in its document and hinders no other. */
+import type { ArchiveDocument } from "../../protocol/documents.ts";
+import { describeError, isMeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { type ArchiveDeps, type ArchiveOptions, archiveSaga } from "./archive.ts";
+
+/** Ledgers held in memory at a time. */
+const concurrencyMax = 4;
+
+/**
+ * Archives each saga that is due and tells of each, in no order. Ends early, between two sagas, when the signal comes;
+ * throws what is no MeshError.
+ */
+export async function archiveAll(
+  deps: ArchiveDeps,
+  sagas: readonly SagaId[],
+  options: ArchiveOptions & { readonly signal: AbortSignal },
+  tell: (document: ArchiveDocument) => void,
+): Promise<void> {
+  const waiting = sagas.values();
+  const archiveSome = async () => {
+    for (const saga of waiting) {
+      if (options.signal.aborted) return;
+      tell(await archiveSaga(deps, saga, options).catch((error: unknown) => failed(saga, error)));
+    }
+  };
+  await Promise.all(Array.from({ length: concurrencyMax }, archiveSome));
+}
+
+function failed(saga: SagaId, error: unknown): ArchiveDocument {
+  if (!isMeshError(error)) throw error;
+  return { saga, outcome: "failed", reason: describeError(error) };
+}

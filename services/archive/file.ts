@@ -1,0 +1,204 @@
+/**
+ * File: an archived saga as gzipped lines of JSON. `zcat FILE | jq` reads it, and so does every language.
+ *
+ * Owns: writing and reading one. Does not own: when, and what follows (archive.ts). The first line is the
+ * manifest; then the turns' messages in order, with the bytes and headers that the ledger had; then each blob that
+ * a turn, or another blob, names, so that nothing outside is needed to read it.
+ *
+ * A1 A file is on disk when `writeFile` returns: its bytes and, once `nameFile` returns, its name.
+ * A2 What `readArchive` returns answers like a mesh that holds this saga alone: whatever reads a ledger there
+ *    reads it here.
+ * A3 A file that was changed is found: the manifest names the last turn's hash, each turn the one before, and a
+ *    blob is named by its own.
+ */
+import { createWriteStream } from "node:fs";
+import { open, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { createGzip, gunzip } from "node:zlib";
+import { z } from "zod";
+import { contentTypes, decode, isBlobRef, mayHoldBlob } from "../../protocol/codec.ts";
+import { chainHash } from "../../protocol/digest.ts";
+import { ArchivedBlob, ArchivedMessage, ArchiveManifest } from "../../protocol/documents.ts";
+import { describeError, MeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
+import { headers } from "../../protocol/subjects.ts";
+import type { LedgerSource } from "../ledger-reader.ts";
+import type { StoredMessage } from "../ports.ts";
+
+export interface Archive {
+  readonly manifest: ArchiveManifest;
+  readonly messages: readonly StoredMessage[];
+  readonly source: LedgerSource;
+}
+
+/** A saga's file in a folder of archives. */
+export const archiveName = (saga: SagaId): string => `${saga}.jsonl.gz`;
+
+/** Writes a new file and waits for the disk. Throws ARCHIVE_UNWRITABLE, and what reading a blob throws. */
+export async function writeArchive(
+  path: string,
+  manifest: ArchiveManifest,
+  messages: readonly StoredMessage[],
+  blobs: LedgerSource["blobs"],
+): Promise<void> {
+  const lines = Readable.from(linesOf(manifest, messages, blobs));
+  await onDisk(path, () =>
+    pipeline(lines, createGzip(), createWriteStream(path, { flags: "wx", mode: 0o600, flush: true })),
+  );
+}
+
+/** Gives a file its name, in place of the one that has it, and waits for the disk (A1). */
+export const nameFile = (from: string, to: string): Promise<void> =>
+  onDisk(to, async () => {
+    await rename(from, to);
+    const folder = await open(dirname(to), "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  });
+
+/** Runs what writes to the folder; what the system says against it is ARCHIVE_UNWRITABLE. */
+export async function onDisk<T>(path: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (typeof (error as NodeJS.ErrnoException).syscall !== "string") throw error;
+    throw new MeshError("ARCHIVE_UNWRITABLE", `${path}: ${describeError(error)}`, { cause: error });
+  }
+}
+
+async function* linesOf(
+  manifest: ArchiveManifest,
+  messages: readonly StoredMessage[],
+  blobs: LedgerSource["blobs"],
+): AsyncGenerator<string> {
+  const line = (value: ArchiveManifest | ArchivedMessage | ArchivedBlob) => `${JSON.stringify(value)}\n`;
+  const named = new Set<string>(); // Grows while it is walked: a blob may name others.
+  yield line(manifest);
+  for (const [index, message] of messages.entries()) {
+    yield line(toLine(message, index + 1));
+    if (mayHoldBlob(message.data)) gather(decode(message.data, contentTypeOf(message)), named);
+  }
+  for (const digest of named) {
+    const bytes = await blobs.get(digest);
+    gather(decode(bytes, contentTypes.msgpack, Number.POSITIVE_INFINITY), named);
+    yield line({ blob: digest, base64: Buffer.from(bytes).toString("base64") });
+  }
+}
+
+const contentTypeOf = (message: StoredMessage): string =>
+  message.headers[headers.contentType] ?? contentTypes.json;
+
+/** Text stays text, for people who look into the file; what does not survive that is told in base64. */
+function toLine(
+  { subject, seq, storedAt, headers: fields, data }: StoredMessage,
+  turn: number,
+): ArchivedMessage {
+  const bytes = Buffer.from(data);
+  const body = bytes.toString();
+  const kept = Buffer.from(body).equals(bytes) ? { body } : { base64: bytes.toString("base64") };
+  return { turn, subject, seq, storedAt, headers: { ...fields }, ...kept };
+}
+
+function gather(value: Json, named: Set<string>): void {
+  if (typeof value !== "object" || value === null) return;
+  if (isBlobRef(value)) named.add(value.$blob);
+  else for (const member of Object.values(value)) gather(member, named);
+}
+
+const unzip = promisify(gunzip);
+
+/**
+ * Reads a file whole: memory of its unpacked size. Throws ARCHIVE_BROKEN for what is none, or is not all there; its
+ * chain and its blobs are checked by who reads them.
+ */
+export async function readArchive(path: string): Promise<Archive> {
+  const broken = (what: string, cause?: unknown) =>
+    new MeshError("ARCHIVE_BROKEN", `${path}: ${what}`, { cause });
+  let text: Buffer;
+  try {
+    text = await unzip(await readFile(path));
+  } catch (error) {
+    throw broken(describeError(error), error);
+  }
+  const lines = linesIn(text);
+  const read = <S extends z.ZodType>(schema: S, line: string, place: number): z.infer<S> => {
+    try {
+      return schema.parse(JSON.parse(line));
+    } catch (error) {
+      const why = error instanceof z.ZodError ? z.prettifyError(error) : describeError(error);
+      throw broken(`line ${place}: ${why}`, error);
+    }
+  };
+  const manifest = read(ArchiveManifest, lines[0] ?? "", 1);
+  const { saga, turns, head } = manifest;
+  const messages = lines
+    .slice(1, turns + 1)
+    .map((line, index) => fromLine(read(ArchivedMessage, line, index + 2)));
+  const last = messages.at(-1);
+  if (messages.length < turns || last === undefined)
+    throw broken(`it holds ${messages.length} of ${turns} turns`);
+  if (last.seq !== head.seq || chainHash(last.data) !== head.hash)
+    throw broken(`its last turn is not the one it names: expected ${head.hash}, got ${chainHash(last.data)}`);
+  const blobs = new Map<string, Uint8Array>();
+  for (const [index, line] of lines.slice(turns + 1).entries()) {
+    const { blob, base64 } = read(ArchivedBlob, line, turns + 2 + index);
+    blobs.set(blob, Buffer.from(base64, "base64"));
+  }
+  return { manifest, messages, source: sourceOf(saga, messages, blobs) };
+}
+
+/** Not by a reader of lines: to most of those U+2028 in a text ends one. */
+function linesIn(text: Buffer): string[] {
+  const lines: string[] = [];
+  for (let from = 0, to = 0; from < text.length; from = to + 1) {
+    to = text.indexOf(0x0a, from);
+    if (to < 0) to = text.length;
+    lines.push(text.toString("utf8", from, to));
+  }
+  return lines;
+}
+
+const fromLine = ({
+  subject,
+  seq,
+  storedAt,
+  headers: fields,
+  body,
+  base64,
+}: ArchivedMessage): StoredMessage => ({
+  subject,
+  seq,
+  storedAt,
+  headers: fields,
+  data: body === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(body),
+});
+
+/** Messages as the ledger that they are all of. */
+export const ledgerOf = (saga: SagaId, messages: readonly StoredMessage[]): LedgerSource["ledger"] => ({
+  last: async (of) => (of === saga ? messages.at(-1) : undefined),
+  read: async (of, afterSeq, throughSeq) =>
+    of === saga ? messages.filter(({ seq }) => seq > afterSeq && seq <= throughSeq) : [],
+});
+
+/** A2. */
+const sourceOf = (
+  saga: SagaId,
+  messages: readonly StoredMessage[],
+  blobs: ReadonlyMap<string, Uint8Array>,
+): LedgerSource => ({
+  ledger: ledgerOf(saga, messages),
+  blobs: {
+    get: async (digest) => {
+      const bytes = blobs.get(digest);
+      if (bytes === undefined) throw new MeshError("LEDGER_BROKEN", `blob ${digest} is not in the archive`);
+      return bytes;
+    },
+  },
+});

@@ -1,0 +1,29 @@
+/**
+ * Archived: what a host does with inputs for a saga of which only the tombstone is left. Nothing is folded or
+ * appended, so each is answered by itself and no turn comes of it.
+ */
+import { acceptArchived } from "../../actors/accept-archived.ts";
+import type { MeshError } from "../../protocol/errors.ts";
+import type { Event, EventOf } from "../../protocol/event.ts";
+import type { Tombstone } from "../../protocol/tombstone.ts";
+import type { Delivery } from "../ports.ts";
+
+/** How an input is answered that is not simply known. */
+export interface Answers {
+  readonly refuse: (delivery: Delivery, error: MeshError) => Promise<void>;
+  readonly taken: (delivery: Delivery, start: EventOf<"start">) => Promise<void>;
+}
+
+/** Answers each input by the tombstone; what is known is left to be acked. `now` is in milliseconds since the epoch. */
+export async function answerArchived(
+  tombstone: Tombstone,
+  inputs: readonly { readonly delivery: Delivery; readonly event: Event }[],
+  now: number,
+  { refuse, taken }: Answers,
+): Promise<void> {
+  for (const { delivery, event } of inputs) {
+    const judged = acceptArchived(tombstone, event, now);
+    if (judged.type === "refused") await refuse(delivery, judged.error);
+    if (judged.type === "taken" && event.type === "start") await taken(delivery, event);
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Keeper: when a resident saga's snapshot is written, and what may leave memory once it is.
+ *
+ * J1 All snapshots of a saga together cost a share of its ledger: one is due after so many turns, if these wrote
+ *    so much that a snapshot of the last one's size is no waste. So waking folds a bounded number of turns, or a
+ *    share of what its snapshot is long, and never the history.
+ * J2 Two are never under way. A lost one costs time only.
+ */
+import { layBy } from "../../actors/past.ts";
+import type { SagaState } from "../../actors/state.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { type Loaded, noSnapshot, type SnapshotAge } from "./load.ts";
+import { type Written, writeSnapshot } from "./snapshots.ts";
+
+export interface Keeper {
+  /** The saga was loaded, or loaded anew. */
+  found(age: SnapshotAge): void;
+  /** A turn of so many bytes was acked: the state as memory keeps it. */
+  grew(bytes: number, state: SagaState): SagaState;
+  /** Writes a snapshot if one is due of a saga that goes on, or of one that falls asleep. */
+  keep(loaded: Loaded, saga: "running" | "asleep"): Promise<void>;
+}
+
+const due = {
+  running: { turns: limits.snapshotTurns, bytesPerByte: limits.snapshotBytesPerLedgerByte },
+  asleep: { turns: limits.snapshotAsleepTurns, bytesPerByte: limits.snapshotAsleepBytesPerLedgerByte },
+} as const;
+
+export function createKeeper(deps: Pick<HostDeps, "ports" | "clock" | "log">): Keeper {
+  let { turn, bytes, grown } = noSnapshot;
+  let writing: Promise<void> | undefined;
+  /** What the newest snapshot laid by and the state in memory still holds. */
+  let laid: Written["laid"];
+
+  async function write({ definition, state, head }: Loaded): Promise<void> {
+    try {
+      const written = await writeSnapshot(deps, definition, state, head);
+      ({ bytes, laid } = written);
+    } catch (error) {
+      deps.log.warn({ err: error, sagaId: state.saga }, "snapshot not written");
+    } finally {
+      writing = undefined;
+    }
+  }
+
+  return {
+    found: (age) => {
+      ({ turn, bytes, grown } = age);
+      laid = undefined;
+    },
+    grew: (more, state) => {
+      grown += more;
+      if (laid === undefined) return state;
+      const { part, digest } = laid;
+      laid = undefined;
+      return layBy(state, part, digest) ?? state;
+    },
+    keep: async (loaded, saga) => {
+      const { turns, bytesPerByte } = due[saga];
+      const isDue = loaded.head.turn - turn >= turns && grown * bytesPerByte >= bytes;
+      if (isDue && writing === undefined) {
+        ({ turn } = loaded.head); // Before it is written: one that fails is not tried again at once.
+        grown = 0;
+        writing = write(loaded);
+      }
+      await writing;
+    },
+  };
+}

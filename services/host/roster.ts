@@ -1,0 +1,141 @@
+/**
+ * Roster: who serves, and what of it is this host's to take. Says what this host has, hears what the others say,
+ * and has the host take up and lay down partitions by placement.ts.
+ *
+ * Owns: this host's entry in HOSTS and its view of the others'. Does not own: consuming, and the sagas (host.ts).
+ *
+ * R1 What others say is acted on when it is heard; the list itself is read with each beat, because one may be
+ *    missed, and who dies says nothing.
+ * R2 One thing at a time: what is laid down is no longer consumed when that is said, and only what is consumed, or
+ *    about to be, is said to be had.
+ * R3 HOSTS is written with each beat and with each change of this host's own, and never because another wrote.
+ */
+import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Log } from "../log.ts";
+import type { Clock, Ports } from "../ports.ts";
+import { type Member, nextHoldings } from "./placement.ts";
+
+export interface RosterOptions {
+  readonly ports: Pick<Ports, "membership" | "inbox">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly incarnation: string;
+  /** Whether it is dead to the mesh: then it says and takes nothing more. */
+  readonly hasLapsed: () => boolean;
+}
+
+/** The partitions as the host has them. */
+export interface Holdings {
+  held(this: void): readonly number[];
+  /** Consumes exactly these from now on. Whatever else it still holds of the others is being given back. */
+  take(this: void, partitions: readonly number[]): Promise<void>;
+}
+
+export interface Roster {
+  /** Takes nothing more, and says so: the others take over at once. Goes on saying that it lives. */
+  drain(): Promise<void>;
+  /** Says nothing more, and that it is gone. */
+  leave(): Promise<void>;
+}
+
+/** Joins: says that this host serves, and begins to take its share. */
+export function joinRoster(
+  { ports, clock, log, incarnation, hasLapsed }: RosterOptions,
+  holdings: Holdings,
+): Roster {
+  const { membership, inbox } = ports;
+  const left = new AbortController();
+  const since = clock.now();
+  /** Undefined: it left, or cannot be understood. */
+  let others = new Map<string, HostEntry | undefined>();
+  /** Since the list was last asked for. */
+  let heard = new Map<string, HostEntry | undefined>();
+  /** Until the list was read once, nobody is known to have anything. */
+  let hasLooked = false;
+  let draining = false;
+  let isSettlingDue = false;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** R2. What fails is tried again with the next beat. */
+  const serially = (work: () => Promise<void>): Promise<void> => {
+    const next = last
+      .then(() => (hasLapsed() ? undefined : work()))
+      .catch((error: unknown) => log.debug({ err: error }, "placement failed"));
+    last = next;
+    return next;
+  };
+
+  const entry = (): HostEntry => ({ partitions: [...holdings.held()], draining, since });
+  const beat = () => membership.beat(incarnation, encodeHostEntry(entry()), limits.hostTtlMs);
+
+  /** What was heard while the list was read may be newer than the list, and counts. */
+  async function look(): Promise<void> {
+    heard = new Map();
+    const list = await membership.hosts();
+    const next = new Map(list.map(({ host, data }) => [host, decodeHostEntry(data)]));
+    for (const [host, said] of heard) next.set(host, said);
+    next.delete(incarnation);
+    others = next;
+    hasLooked = true;
+  }
+
+  /** Does what placement says, and says what was done. */
+  async function settle(): Promise<void> {
+    isSettlingDue = false;
+    if (!hasLooked) return;
+    const held = new Set(holdings.held());
+    const members = [{ host: incarnation, ...entry() }, ...[...others].flatMap(toMember)];
+    const next = draining ? [] : nextHoldings(inbox.partitions, incarnation, members);
+    if (left.signal.aborted || (next.length === held.size && next.every((one) => held.has(one)))) return;
+    await holdings.take(next);
+    log.debug({ host: incarnation, partitions: next }, "partitions taken");
+    await beat(); // R3
+  }
+
+  function hear(host: string, data: Uint8Array | undefined): void {
+    if (host === incarnation) return;
+    const said = data === undefined ? undefined : decodeHostEntry(data);
+    heard.set(host, said);
+    const isNews = !isSame(others.get(host), said);
+    others.set(host, said);
+    if (!isNews || isSettlingDue) return;
+    isSettlingDue = true;
+    void serially(settle);
+  }
+
+  async function listen(): Promise<void> {
+    for await (const { host, data } of membership.follow(left.signal)) hear(host, data);
+  }
+
+  async function stayKnown(): Promise<void> {
+    while (!left.signal.aborted) {
+      await serially(beat);
+      await serially(look);
+      await serially(settle);
+      await clock.sleep(limits.hostBeatMs, left.signal).catch(() => undefined); // Aborted: the loop ends.
+    }
+  }
+
+  listen().catch((error: unknown) => log.warn({ err: error }, "other hosts are not heard, only looked up"));
+  void stayKnown();
+
+  return {
+    drain: async () => {
+      draining = true;
+      // Said at once, and not after what is under way: from now on the others need not wait for this host.
+      await Promise.all([beat().catch(() => undefined), serially(() => holdings.take([]))]);
+    },
+    leave: async () => {
+      left.abort();
+      await last;
+      await membership.leave(incarnation).catch(() => undefined); // It would vanish by itself.
+    },
+  };
+}
+
+const toMember = ([host, entry]: readonly [string, HostEntry | undefined]): Member[] =>
+  entry === undefined ? [] : [{ host, ...entry }];
+
+const isSame = (a: HostEntry | undefined, b: HostEntry | undefined): boolean =>
+  a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b));

@@ -1,0 +1,168 @@
+/**
+ * Snapshots: a saga's state at rest, in entries of the bucket SNAPSHOT and nowhere else, so that all of them
+ * can be thrown away at once and nothing that counts with them.
+ *
+ * H1 An entry is an array of its content's SHA-256 and the content, as MessagePack. Where they do not fit, the
+ *    entry is as good as absent.
+ * H2 What is too large for a message stands in pieces beside its entry, which says how many. They are written
+ *    over by the next one: a blob for each would stay for ever.
+ * H3 A part of the past is stored before the snapshot that names it (actors/past.ts).
+ */
+import { type PastPart, layBy, partOf } from "../../actors/past.ts";
+import type { Definition } from "../../actors/definition.ts";
+import { stateToJson } from "../../actors/replay.ts";
+import type { Past, SagaState } from "../../actors/state.ts";
+import { contentTypes, decode, encodeMsgpack } from "../../protocol/codec.ts";
+import { sha256 } from "../../protocol/digest.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { type Json, toJson } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Head } from "../ledger-reader.ts";
+import { patiently } from "../patience.ts";
+import type { Clock, Ports } from "../ports.ts";
+
+interface SnapshotDeps {
+  readonly ports: Pick<Ports, "snapshots">;
+  readonly clock: Clock;
+}
+
+/** How a state is written here. Another number is no snapshot of this code's. */
+const format = 2;
+
+export interface Snapshot {
+  readonly format: number;
+  readonly head: Head;
+  readonly definition: DefinitionRef;
+  readonly state: unknown;
+}
+
+export interface Written {
+  readonly bytes: number;
+  /** What the snapshot laid by, if anything: the live state may do without it too. */
+  readonly laid?: { readonly part: PastPart; readonly digest: string };
+}
+
+/** The saga's newest snapshot, or undefined if there is none that can be read. Throws UNAVAILABLE. */
+export async function readSnapshot(
+  deps: SnapshotDeps,
+  saga: SagaId,
+): Promise<{ snapshot: Snapshot; bytes: number } | undefined> {
+  const content = await readEntry(deps, saga);
+  if (content === undefined) return undefined;
+  const snapshot = content.value as unknown as Snapshot; // Proof: written below, as its hash and its format say.
+  return snapshot.format === format ? { snapshot, bytes: content.bytes } : undefined;
+}
+
+/** Writes a snapshot of a turn that is acked. A lost one costs time only. Throws APP_INVALID, UNAVAILABLE. */
+export async function writeSnapshot(
+  { ports }: SnapshotDeps,
+  definition: Definition,
+  state: SagaState,
+  head: Head,
+): Promise<Written> {
+  const part = partOf(state);
+  const content = part === undefined ? undefined : encodeMsgpack(toJson(part));
+  const digest = content === undefined ? "" : sha256(content);
+  const rest = part === undefined ? undefined : layBy(state, part, digest);
+  const { name, version, hash } = definition;
+  // Encoded before anything is awaited: later the state is another one.
+  const snapshot = encodeMsgpack({
+    format,
+    head: toJson(head),
+    definition: { name, version, hash },
+    state: stateToJson(definition, rest ?? state),
+  });
+  if (content !== undefined && rest?.past !== undefined)
+    await writeEntry(ports.snapshots, state.saga, content, partName(rest.past.parts)); // H3
+  await writeEntry(ports.snapshots, state.saga, snapshot);
+  return { bytes: snapshot.length, ...(part === undefined ? {} : { laid: { part, digest } }) };
+}
+
+/** Every part that a state laid by, oldest first, or undefined if one is lost or another's. Throws UNAVAILABLE. */
+export async function readPast(
+  deps: SnapshotDeps,
+  saga: SagaId,
+  past: Past,
+): Promise<PastPart[] | undefined> {
+  const numbers = Array.from({ length: past.parts }, (_, index) => index + 1);
+  const entries = await Promise.all(numbers.map((number) => readEntry(deps, saga, partName(number))));
+  const parts: PastPart[] = [];
+  let expected = past.digest;
+  for (const entry of entries.reverse()) {
+    if (entry?.digest !== expected) return undefined;
+    const part = entry.value as unknown as PastPart; // Proof: its digest is the one the next part names.
+    parts.unshift(part);
+    expected = part.prev;
+  }
+  return expected === "" ? parts : undefined;
+}
+
+interface Content {
+  readonly value: Json;
+  readonly digest: string;
+  readonly bytes: number;
+}
+
+const partName = (number: number): string => `past-${number}`;
+const pieceName = (name: string | undefined, index: number): string =>
+  name === undefined ? `piece-${index}` : `${name}-piece-${index}`;
+
+async function writeEntry(
+  snapshots: Ports["snapshots"],
+  saga: SagaId,
+  content: Uint8Array,
+  name?: string,
+): Promise<void> {
+  const entry = seal(content);
+  if (entry.length <= limits.messageBytesMax) return snapshots.put(saga, entry, name);
+  const pieces = Math.ceil(content.length / limits.snapshotPieceBytes);
+  for (let index = 0; index < pieces; index++) {
+    const from = index * limits.snapshotPieceBytes;
+    const piece = content.subarray(from, from + limits.snapshotPieceBytes);
+    await snapshots.put(saga, piece, pieceName(name, index));
+  }
+  await snapshots.put(saga, seal(encodeMsgpack({ pieces, digest: sha256(content) })), name);
+}
+
+async function readEntry(
+  { ports, clock }: SnapshotDeps,
+  saga: SagaId,
+  name?: string,
+): Promise<Content | undefined> {
+  const get = (entry?: string) => patiently(clock, () => ports.snapshots.get(saga, entry));
+  const entry = unseal(await get(name));
+  const cut = entry?.value as { pieces?: unknown; digest?: unknown } | undefined;
+  if (typeof cut?.pieces !== "number") return entry;
+  const pieces = await Promise.all(
+    Array.from({ length: cut.pieces }, (_, index) => get(pieceName(name, index))),
+  );
+  return open(Buffer.concat(pieces.flatMap((piece) => piece ?? [])), cut.digest);
+}
+
+/** The first bytes of an entry: an array of two, and a text of 64 characters. */
+const frame = [0x92, 0xd9, 64] as const;
+const digestEnd = frame.length + 64;
+
+/** H1. */
+const seal = (content: Uint8Array): Uint8Array =>
+  Buffer.concat([Uint8Array.from(frame), Buffer.from(sha256(content)), content]);
+
+function unseal(entry: Uint8Array | undefined): Content | undefined {
+  if (entry === undefined) return undefined;
+  return open(
+    entry.subarray(digestEnd),
+    Buffer.from(entry.subarray(frame.length, digestEnd)).toString("latin1"),
+  );
+}
+
+function open(content: Uint8Array, expected: unknown): Content | undefined {
+  const digest = sha256(content);
+  if (digest !== expected) return undefined;
+  try {
+    const value = decode(content, contentTypes.msgpack, Number.POSITIVE_INFINITY);
+    return { value, digest, bytes: content.length };
+  } catch {
+    return undefined; // A context may nest as deep as the codec lets through, and a snapshot lies around it.
+  }
+}

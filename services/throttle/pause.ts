@@ -1,0 +1,35 @@
+/**
+ * Pause: an operator stops what uses one tool or model, and lets it go on.
+ *
+ * A tool is paused where its work waits, at its consumer: no worker needs to know. A model is asked by hosts,
+ * who look at the shared entry before each call. What runs already is left to end in both cases.
+ */
+import { changeThrottle, type EntryDeps, serverClock } from "./entry.ts";
+import type { Throttled, ThrottleState } from "../../protocol/throttle.ts";
+import type { Ports } from "../ports.ts";
+
+export interface PauseDeps extends EntryDeps {
+  readonly ports: Pick<Ports, "throttles" | "claims" | "work">;
+  /** Who asks, for whoever looks later. */
+  readonly from: string;
+}
+
+/** Pauses, and says so in the entry. Doing it again renews the reason. Throws UNAVAILABLE. */
+export async function pause(deps: PauseDeps, what: Throttled, reason?: string): Promise<void> {
+  const at = await serverClock(deps)();
+  await changeThrottle(deps, what, (state) => ({
+    ...state,
+    paused: { at, by: deps.from, ...(reason === undefined ? {} : { reason }) },
+  }));
+  if (what.kind === "tool") await deps.ports.work.pause(what.name);
+}
+
+/** Lets it go on; a time that a provider asked to wait for is over, too. Nothing paused is no error. */
+export async function resume(deps: PauseDeps, what: Throttled): Promise<void> {
+  if (what.kind === "tool") await deps.ports.work.resume(what.name);
+  await changeThrottle(
+    deps,
+    what,
+    ({ paused: _paused, notBefore: _notBefore, ...state }): ThrottleState => state,
+  );
+}

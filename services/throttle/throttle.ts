@@ -1,0 +1,171 @@
+/**
+ * Throttle: this process's share of what may be used only so fast over the mesh.
+ *
+ * Owns: who waits here, one exchange with the server at a time per tool or model, and renewing the permits
+ * held. Used by hosts for models, by workers for tools. Does not own: the arithmetic (admit.ts).
+ *
+ * T1 Whoever is let in ends by calling what `enter` gave, however it ends; a process that dies has its permits
+ *    taken back after their lease.
+ * T2 What has no bound costs a look at an entry that is a second old at most, and no write.
+ * T3 While the server does not answer nobody is let in, and nothing is thrown: the wait goes on.
+ */
+import { describeError } from "../../protocol/errors.ts";
+import { throttleKey, type ThrottleLimits, type Throttled } from "../../protocol/throttle.ts";
+import type { Log } from "../log.ts";
+import type { Chance, Clock, Ports } from "../ports.ts";
+import { admit, permitLeaseMs } from "./admit.ts";
+import { changeThrottle, readThrottle, serverClock } from "./entry.ts";
+
+/** An entry read this long ago still holds: a pause reaches every process within this time. */
+const freshMs = 1_000;
+/** After a failed exchange. */
+const retryMs = 1_000;
+
+export interface ThrottleDeps {
+  readonly ports: Pick<Ports, "throttles" | "claims">;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly incarnation: string;
+  readonly log: Log;
+}
+
+export interface Throttle {
+  /**
+   * Waits until one more may begin. The function returned must be called when it has ended; a second call
+   * changes nothing. Rejects with the signal's reason when aborted before.
+   */
+  enter(what: Throttled, limits: ThrottleLimits, signal: AbortSignal): Promise<() => void>;
+  /** Nothing of it begins anywhere for so long: a provider has asked for it. Best effort. */
+  slow(what: Throttled, ms: number): Promise<void>;
+}
+
+export function createThrottle(deps: ThrottleDeps): Throttle {
+  const gates = new Map<string, Gate>();
+  const serverNow = serverClock(deps);
+  return {
+    enter: (what, limits, signal) => {
+      const key = throttleKey(what);
+      const gate = gates.get(key) ?? createGate(deps, serverNow, what);
+      gates.set(key, gate);
+      return gate.enter(limits, signal);
+    },
+    slow: async (what, ms) => {
+      const now = await serverNow();
+      await changeThrottle(deps, what, (state) => ({
+        ...state,
+        notBefore: Math.max(state.notBefore ?? 0, now + ms),
+      }));
+    },
+  };
+}
+
+interface Gate {
+  enter(limits: ThrottleLimits, signal: AbortSignal): Promise<() => void>;
+}
+
+const nothingToEnd = (): void => undefined;
+const isBounded = ({ atOnce, perSecond }: ThrottleLimits): boolean =>
+  atOnce !== undefined || perSecond !== undefined;
+
+function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: Throttled): Gate {
+  const { clock, log, incarnation: who } = deps;
+  const waiting = new Set<(end: () => void) => void>();
+  let limits: ThrottleLimits = {};
+  let held = 0;
+  /** Of those held, the ones whose time to start is still to come. */
+  let promised = 0;
+  /** What is held has changed since the server was told. */
+  let isUntold = false;
+  let openUntil = 0;
+  let isAsking = false;
+  let timer: (() => void) | undefined;
+
+  const askIn = (ms: number) => {
+    timer?.();
+    timer = clock.after(ms, () => void ask());
+  };
+  /** One exchange at a time; whatever came meanwhile is in the next. */
+  async function ask(): Promise<void> {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const waitMs = isBounded(limits) ? await exchange() : await look();
+      isAsking = false;
+      if (waitMs !== undefined) askIn(waitMs);
+      else if (waiting.size > promised || isUntold) void ask();
+      else if (held > 0) askIn(permitLeaseMs / 3); // T1: renewed while held.
+    } catch (error) {
+      isAsking = false;
+      isUntold = true;
+      log.debug({ throttle: throttleKey(what), reason: describeError(error) }, "throttle not asked"); // T3
+      askIn(retryMs);
+    }
+  }
+
+  /** T2. Nothing is counted, so all who wait are let in or none is. */
+  async function look(): Promise<number | undefined> {
+    const [now, state] = [await serverNow(), await readThrottle(deps, what)];
+    const { startAt, waitMs } = admit(state, {}, { who, wanted: waiting.size, holds: 0, now });
+    if (startAt.length === 0) return waitMs;
+    openUntil = clock.now() + freshMs;
+    for (const enter of [...waiting]) enter(nothingToEnd);
+    return undefined;
+  }
+
+  async function exchange(): Promise<number | undefined> {
+    const now = await serverNow();
+    const wanted = Math.max(0, waiting.size - promised);
+    const asking = { who, wanted, holds: limits.atOnce === undefined ? 0 : held, now };
+    isUntold = false;
+    const { startAt, waitMs } = await changeThrottle(deps, what, (state) => admit(state, limits, asking));
+    for (const at of startAt) {
+      held += 1;
+      promised += 1;
+      if (at > now) clock.after(at - now, letOneIn);
+      else letOneIn();
+    }
+    return waitMs;
+  }
+
+  /** Whoever waits longest. Nobody may be left: then the permit ends unused. */
+  function letOneIn(): void {
+    promised -= 1;
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      held -= 1;
+      isUntold = limits.atOnce !== undefined;
+      if (isUntold) void ask();
+    };
+    const [next] = waiting;
+    if (next === undefined) end();
+    else next(end);
+  }
+
+  return {
+    enter: (latest, signal) => {
+      limits = latest;
+      if (!isBounded(limits) && waiting.size === 0 && clock.now() < openUntil)
+        return Promise.resolve(nothingToEnd);
+      return new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason as Error);
+        const leave = () => {
+          waiting.delete(enter);
+          signal.removeEventListener("abort", abort);
+        };
+        const enter = (end: () => void) => {
+          leave();
+          resolve(end);
+        };
+        const abort = () => {
+          leave();
+          reject(signal.reason as Error);
+        };
+        waiting.add(enter);
+        signal.addEventListener("abort", abort, { once: true });
+        void ask();
+      });
+    },
+  };
+}
