@@ -30,8 +30,8 @@ export interface Account {
   /** Who held something then, or was down. */
   readonly busy: readonly string[];
   readonly open: { readonly inbox: number; readonly work: number };
-  /** Processes that once stood still. */
-  readonly paused: ReadonlySet<string>;
+  /** Whether the process stood still around the time of the act. */
+  readonly stoodStill: (act: Act) => boolean;
   /** What the product threw that is no error of the mesh's: mistakes in its code. */
   readonly mistakes: readonly string[];
 }

@@ -140,7 +140,7 @@ function phantoms({ asked }: Account, readings: ReadonlyMap<SagaId, Reading>): V
 
 // P1
 
-function performances({ acts, asked, paused }: Account): Violation[] {
+function performances({ acts, asked, stoodStill }: Account): Violation[] {
   const violations: Violation[] = [];
   for (const [place, group] of grouped(acts, placeOf)) {
     const [first] = group;
@@ -150,7 +150,7 @@ function performances({ acts, asked, paused }: Account): Violation[] {
         promise: "P1",
         what: `once twice: ${place} by ${group.map(({ by }) => by).join(", ")}`,
       });
-    if (first.effect === "probe" && !group.some((act) => isExcused(act, paused)))
+    if (first.effect === "probe" && !group.some((act) => stoodStill(act) || isHeldUp(act)))
       violations.push({
         promise: "P1",
         what: `probe twice: ${place} by ${group.map(({ by }) => by).join(", ")}`,
@@ -164,8 +164,7 @@ function performances({ acts, asked, paused }: Account): Violation[] {
   return violations;
 }
 
-const isExcused = ({ by, at, sentAt }: Act, paused: ReadonlySet<string>) =>
-  paused.has(by) || at - sentAt > heldUpMs;
+const isHeldUp = ({ at, sentAt }: Act) => at - sentAt > heldUpMs;
 /** Less than the claim's grace. */
 const heldUpMs = 1_500;
 

@@ -11,9 +11,9 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { type SeededChance, seededChance } from "../../services/memory/faults.ts";
-import type { MemoryMesh, MemoryProcess } from "../../services/memory/mesh.ts";
 import { patiently } from "../../services/patience.ts";
 import { parseSettlementToken } from "../../services/settlement-token.ts";
+import type { Speaker, SpeakingMesh } from "./speaking.ts";
 import type { Asked, World } from "./world.ts";
 
 export interface Outside {
@@ -25,11 +25,11 @@ export interface Outside {
 }
 
 export interface OutsideOptions {
-  readonly mesh: MemoryMesh;
+  readonly mesh: SpeakingMesh;
   readonly seed: number;
   readonly world: World;
-  /** From when on nothing is on its way any more. */
-  readonly settledAt: number;
+  /** From when on nothing of an effect is on its way any more, of which a doubt arose at a time. */
+  readonly settledAt: (doubtAt: number) => number;
 }
 
 const answerMs = { min: 5, max: 2_500 };
@@ -83,7 +83,7 @@ export function createOutside({ mesh, seed, world, settledAt }: OutsideOptions):
 }
 
 async function say(
-  process: MemoryProcess,
+  process: Speaker,
   subject: string,
   body: unknown,
   msgId: string,
@@ -97,12 +97,12 @@ async function say(
 }
 
 interface PeopleParts {
-  readonly process: MemoryProcess;
+  readonly process: Speaker;
   readonly chance: SeededChance;
   readonly world: World;
   readonly later: (ms: number, act: () => Promise<void>) => void;
   readonly now: () => number;
-  readonly settledAt: number;
+  readonly settledAt: OutsideOptions["settledAt"];
 }
 
 function createPeople({ process, chance, world, later, now, settledAt }: PeopleParts) {
@@ -126,18 +126,18 @@ function createPeople({ process, chance, world, later, now, settledAt }: PeopleP
       case "stuck":
         return later(soon(), () => vote(saga, task.id, "ann", { vote: "deny" }));
       case "doubt":
-        return judge(saga, task);
+        return judge(saga, task, now());
     }
   };
   /** U2. */
-  const judge = (saga: SagaId, task: IntentOf<"task">) =>
+  const judge = (saga: SagaId, task: IntentOf<"task">, doubtAt: number) =>
     later(lookAgainMs, async () => {
       const output = world.found(keys.get(`${saga}/${task.of ?? ""}`) ?? "");
       if (output !== undefined && chance.happens(0.7))
         return vote(saga, task.id, "ann", { vote: "answer", answer: { outcome: "happened", output } });
-      if (output === undefined && now() >= settledAt)
+      if (output === undefined && now() >= settledAt(doubtAt))
         return vote(saga, task.id, "ann", { vote: "answer", answer: { outcome: "did_not_happen" } });
-      judge(saga, task);
+      judge(saga, task, doubtAt);
       return;
     });
 

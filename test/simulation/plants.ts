@@ -14,6 +14,8 @@
  * | a result of a lagging reader is put back | the turn that proves the reader's view refuses it as well; planted together with that turn |
  * | a child's id is a hash of its parent's intent | no two of the simulated parents ask for one child |
  * | nothing is begun after a fence | what is begun is held to its claim or its key |
+ * | a saga that leaves is acked only when its host's work is reported | the moment is too short for chance; test/services/handover.test.ts drains at each call in turn |
+ * | who stood still begins and appends nothing | the compare-and-set refuses most of it as well; the same test holds the rest |
  * | a snapshot counts only with its turn's hash | a ledger never loses a turn here |
  */
 export interface Plant {
@@ -37,9 +39,9 @@ export const plants: readonly Plant[] = [
     rule: "a refused append is ours only if the stored turn has our hash",
     edits: [
       {
-        file: turnMessage,
-        find: "msgId: `${saga}:${turn.turn}:${hash}`,",
-        replace: "msgId: `${saga}:${turn.turn}`,",
+        file: "services/host/append.ts",
+        find: "chainHash(last.data) === message.hash",
+        replace: 'last.headers["Saga-Turn"] === message.headers["Saga-Turn"]',
       },
     ],
   },
@@ -142,15 +144,27 @@ export const plants: readonly Plant[] = [
     rule: "no input is set aside for having been delivered often",
     edits: [
       {
-        file: "services/host/host.ts",
-        find: "activationOf(address.saga).offer(delivery, address);",
+        file: "services/host/incarnation.ts",
+        find: "activationOf(address.saga, partition).offer(delivery, address);",
         replace:
-          'if (delivery.deliveries > 2) setAside(deps, delivery, new MeshError("BAD_MESSAGE", "delivered too often"));\n    else activationOf(address.saga).offer(delivery, address);',
+          'if (delivery.deliveries > 2) setAside(deps, delivery, new MeshError("BAD_MESSAGE", "delivered too often"));\n    else activationOf(address.saga, partition).offer(delivery, address);',
       },
       {
-        file: "services/host/host.ts",
+        file: "services/host/incarnation.ts",
         find: "import { isMeshError } from",
         replace: "import { isMeshError, MeshError } from",
+      },
+    ],
+  },
+  {
+    name: "deposed leader believed",
+    rule: "what the ledger seems not to know is offered again: who says so may lead no more",
+    edits: [
+      {
+        file: activation,
+        find: 'await putBackOrRefuse(\n      item.delivery,\n      limits.earlyInputDelayMs,\n      new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`),\n    );',
+        replace:
+          'await refuse(item.delivery, new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`));',
       },
     ],
   },
@@ -171,7 +185,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: 'if (Object.hasOwn(state.seen, seenKey(event))) return { type: "known" };\n  try',
+        find: 'if (wasSeen(state, event)) return { type: "known" };\n  try',
         replace: 'if (event.sentAt < state.updatedAt) return { type: "known" };\n  try',
       },
     ],
@@ -182,7 +196,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: 'if (Object.hasOwn(state.seen, seenKey(event))) return { type: "known" };\n  try',
+        find: 'if (wasSeen(state, event)) return { type: "known" };\n  try',
         replace: "try",
       },
     ],
@@ -365,6 +379,24 @@ export const plants: readonly Plant[] = [
         file: "actors/undo.ts",
         find: 'kind === "model" || kind === "timer" || kind === "task" || isRead(f, open);',
         replace: 'kind === "model" || kind === "timer" || kind === "task" || kind === "tool";',
+      },
+    ],
+  },
+  {
+    name: "dispatched calls superseded",
+    rule: "only a model decision can be superseded",
+    edits: [
+      {
+        file: "actors/issue.ts",
+        find: "const { frame, frameDigest } = f.definition;",
+        replace: `const { frame, frameDigest } = f.definition;
+  for (const [old, open] of openEntries(f)) {
+    if (open.intent.kind !== "tool" || open.intent.undoes !== undefined || open.actor === undefined) continue;
+    closeIntent(f, old);
+    const id = newId(f);
+    const key = effectKey(f.state.saga, id, digestOf(open.input));
+    openIntent(f, { ...open, attempt: 1, intent: { ...open.intent, id, key } });
+  }`,
       },
     ],
   },

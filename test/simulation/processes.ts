@@ -3,6 +3,7 @@
  *
  * R1 A process that crashed starts again after a while as another incarnation; one whose start fails, too.
  * R2 Its tools' bodies act on the outside world through its own gate, so they die and wait with it.
+ * R3 A host that drains ends when it is done, and starts again as one that crashed.
  */
 import { type AnyBody, implement, NotPerformed, type PerformContext, type Tool } from "../../actors/tool.ts";
 import type { ModelPort } from "../../protocol/model.ts";
@@ -14,6 +15,7 @@ import type { MemoryMesh, MemoryProcess } from "../../services/memory/mesh.ts";
 import { atOnce } from "../../services/memory/reply.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 import { startWorker } from "../../services/worker/worker.ts";
+import { aloneIn } from "../support/alone.ts";
 import { deferredMs, isDeferred, tools, undoTools } from "./contracts.ts";
 import type { Outside } from "./outside.ts";
 import type { Profile } from "./profile.ts";
@@ -42,6 +44,8 @@ interface Member {
   life: number;
   process: MemoryProcess | undefined;
   load: () => number;
+  /** Lets go of everything, as a process does that is asked to end. */
+  drain: (graceMs: number) => Promise<void>;
 }
 
 const restartMs = { min: 50, max: 4_000 };
@@ -59,6 +63,7 @@ export function createCrew(options: CrewOptions): Crew {
       life: 0,
       process: undefined,
       load: () => 0,
+      drain: async () => undefined,
     }));
   const members = [...roster("host", profile.hosts), ...roster("worker", profile.workers)];
 
@@ -72,6 +77,15 @@ export function createCrew(options: CrewOptions): Crew {
     member.process = undefined;
     member.load = () => 0;
     mesh.clock.at(mesh.clock.now() + chance.between(restartMs.min, restartMs.max), () => launch(member));
+  };
+  /** R3 */
+  const retire = async (member: Member) => {
+    const { process } = member;
+    if (process === undefined || !isRough()) return;
+    await member.drain(chance.between(0, 1_500));
+    if (member.process !== process) return;
+    process.gate.crash();
+    restart(member);
   };
   const launch = (member: Member) => {
     member.life += 1;
@@ -98,12 +112,21 @@ export function createCrew(options: CrewOptions): Crew {
       },
     );
   };
+  const change = () => {
+    if (!isRough()) return;
+    const inMs = chance.between(profile.drainEveryMs / 2, profile.drainEveryMs * 1.5);
+    mesh.clock.at(mesh.clock.now() + inMs, () => {
+      void retire(chance.pick(members.filter(({ role }) => role === "host")));
+      change();
+    });
+  };
 
   return {
     crashes: () => crashes,
     start: () => {
       for (const member of members) launch(member);
       if (profile.crashEveryMs > 0) blue();
+      if (profile.drainEveryMs > 0) change();
     },
     busy: () =>
       members
@@ -124,7 +147,7 @@ async function run(
   const { ports, clock, chance } = process;
   const incarnation = process.gate.name;
   const common = {
-    ports,
+    ports: options.profile.alone && member.role === "host" ? aloneIn(ports, incarnation) : ports,
     clock,
     chance,
     log: options.log,
@@ -135,6 +158,7 @@ async function run(
   if (member.role === "host") {
     const host = await startHost(common, app);
     member.load = host.resident;
+    member.drain = host.stop;
   } else {
     const worker = await startWorker(common, app);
     member.load = worker.running;

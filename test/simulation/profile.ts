@@ -24,6 +24,10 @@ export interface Profile {
   readonly planners: number;
   /** Stages of a journey and batches of a plan, at most. */
   readonly lengthMax: number;
+  /** Every host sees itself alone, and so takes every partition. */
+  readonly alone: boolean;
+  /** A host drains and starts again about this often, milliseconds; 0: never. */
+  readonly drainEveryMs: number;
   /** Processes' clocks are off by so much at most, milliseconds. */
   readonly skewMs: number;
 }
@@ -58,6 +62,8 @@ export function profileOf(seed: number, over: Partial<Profile> = {}): Profile {
     planners: chance.pick([0, 1, 1]),
     lengthMax: chance.pick([2, 3, 4]),
     skewMs: chance.pick([0, 0, 300]),
+    alone: chance.happens(0.15),
+    drainEveryMs: chance.pick([0, 0, 4_000]),
     ...over,
   };
 }

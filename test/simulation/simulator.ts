@@ -55,7 +55,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   const world = createWorld(mesh.clock.now);
   const inputs = watchInputs(mesh);
   const workload = createWorkload(seed, profile);
-  const outside = createOutside({ mesh, seed, world, settledAt: calmAt + 15_000 });
+  const outside = createOutside({ mesh, seed, world, settledAt: () => calmAt + 15_000 });
   watchTurns(mesh, outside.read, options.trace);
   const mistakes: string[] = [];
   const log = createLog(mistakes, (what) => options.trace?.(mesh.clock.now(), "log", what));
@@ -75,7 +75,8 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
 
   const { ledgers, broken } = await readLedgers(mesh);
   const account: Account = {
-    ...{ seed, sagas: workload.sagas, ledgers, broken, inputs, rested, busy: crew.busy(), paused, mistakes },
+    ...{ seed, sagas: workload.sagas, ledgers, broken, inputs, rested, busy: crew.busy(), mistakes },
+    stoodStill: ({ by }) => paused.has(by),
     ...{ dead: mesh.server.dead.list(), acts: world.acts, asked: world.asked, open: mesh.server.open() },
   };
   const turns = [...ledgers.values()].reduce((sum, ledger) => sum + ledger.length, 0);

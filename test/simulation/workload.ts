@@ -7,11 +7,11 @@
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import { type SeededChance, seededChance } from "../../services/memory/faults.ts";
-import type { MemoryMesh } from "../../services/memory/mesh.ts";
 import { patiently } from "../../services/patience.ts";
 import type { ToolName } from "./contracts.ts";
 import type { Profile } from "./profile.ts";
 import { type Batch, type JourneyInput, type Stage, stages } from "./sagas.ts";
+import type { SpeakingMesh } from "./speaking.ts";
 
 /** A message to send at a time; without `id` it has neither Msg-Id nor Saga-Event. */
 export interface Wish {
@@ -27,12 +27,17 @@ export interface Workload {
   readonly wishes: readonly Wish[];
 }
 
-export function createWorkload(seed: number, profile: Profile): Workload {
+/** The sagas of a seed; `prefix` tells them apart from another seed's on the same mesh. */
+export function createWorkload(
+  seed: number,
+  profile: Pick<Profile, "journeys" | "planners" | "lengthMax" | "cancel">,
+  prefix = "",
+): Workload {
   const chance = seededChance(seed, "workload");
   const sagas: SagaId[] = [];
   const wishes: Wish[] = [];
   const begin = (name: string, input: object) => {
-    const saga = parseSagaId(`${name}-${sagas.length}`);
+    const saga = parseSagaId(`${name}-${prefix}${sagas.length}`);
     sagas.push(saga);
     wishes.push(...wishesOf(chance, profile, saga, { name, input }));
   };
@@ -46,7 +51,7 @@ const several = <T>(chance: SeededChance, list: readonly T[], max: number): T[] 
 
 const heavier: readonly Stage[] = ["money", "mixed", "here", "fees", "order", "child", "spend"];
 
-const journeyOf = (chance: SeededChance, { lengthMax }: Profile): JourneyInput => ({
+const journeyOf = (chance: SeededChance, { lengthMax }: Pick<Profile, "lengthMax">): JourneyInput => ({
   todo: [chance.pick(heavier), ...several(chance, Object.keys(stages), lengthMax - 1)],
   strict: chance.happens(0.5),
   pauseMs: chance.between(20, 1_500),
@@ -55,7 +60,7 @@ const journeyOf = (chance: SeededChance, { lengthMax }: Profile): JourneyInput =
 
 const callable: readonly ToolName[] = ["look", "peek", "book", "hold", "reserve", "charge", "deposit", "fee"];
 
-const planOf = (chance: SeededChance, { lengthMax }: Profile): Batch[] =>
+const planOf = (chance: SeededChance, { lengthMax }: Pick<Profile, "lengthMax">): Batch[] =>
   Array.from({ length: chance.between(1, lengthMax) }, (_, n): Batch => {
     const drawn = chance.random();
     if (n === 0 || drawn < 0.5) return { calls: several(chance, callable, 3) };
@@ -66,7 +71,7 @@ const planOf = (chance: SeededChance, { lengthMax }: Profile): Batch[] =>
 
 function wishesOf(
   chance: SeededChance,
-  profile: Profile,
+  profile: Pick<Profile, "cancel">,
   saga: SagaId,
   start: { name: string; input: object },
 ): Wish[] {
@@ -109,7 +114,7 @@ function wishesOf(
 }
 
 /** Sends the wishes, each at its time. Calls back as each is acked, with the sequence it was stored under. */
-export function startClient(mesh: MemoryMesh, { wishes }: Workload): { isQuiet(): boolean } {
+export function startClient(mesh: SpeakingMesh, { wishes }: Workload): { isQuiet(): boolean } {
   const { ports, clock } = mesh.spawn("client");
   let busy = 0;
   const send = async ({ subject, body, id, times }: Wish): Promise<void> => {

@@ -14,7 +14,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import { type App, defineApp } from "../../services/app.ts";
 
 export type Line =
-  | { readonly type: "request"; readonly by: string; readonly step: number }
+  | { readonly type: "request"; readonly by: string; readonly saga: string; readonly step: number }
   | { readonly type: "effect"; readonly by: string; readonly tool: string; readonly key: string };
 
 export interface Surroundings {
@@ -68,8 +68,8 @@ export function longAgent({ by, steps, note, fails, think }: Surroundings) {
   });
   const patient = {
     name: "patient",
-    decide: async ({ step }: { step: number }) => {
-      note({ type: "request", by, step });
+    decide: async ({ saga, step }: { saga: string; step: number }) => {
+      note({ type: "request", by, saga, step });
       await think();
       if (fails()) throw new ModelFailure("retry", "injected");
       if (step === steps)
@@ -89,6 +89,10 @@ export interface Account {
   /** Calls that a kill hit while they were open: begun, and no result of theirs on the ledger. */
   readonly hit: number;
 }
+
+/** What of the account is a saga's: an effect's key begins with its saga. */
+export const linesOf = (saga: string, lines: readonly Line[]): Line[] =>
+  lines.filter((line) => (line.type === "request" ? line.saga : line.key.split(".")[0]) === saga);
 
 /**
  * Checks a run that came to its end and returns its sums. A call is open from its request until its result is
@@ -125,14 +129,13 @@ export function checkAccount(
     hits.add(by);
     hit += left;
   }
-  checkEffects(intents, lines);
+  checkEffects(turns, lines);
   return { requests: requests.length, decisions: decisions.length, retries, hit };
 }
 
-function checkEffects(
-  intents: readonly Turn["steps"][number]["intents"][number][],
-  lines: readonly Line[],
-): void {
+/** Whether each effect of a run that came to its end was done as often as its class allows, under the key recorded. */
+export function checkEffects(turns: readonly Turn[], lines: readonly Line[]): void {
+  const intents = turns.flatMap((turn) => turn.steps.flatMap((step) => step.intents));
   const done = new Map<string, number>();
   for (const line of lines) if (line.type === "effect") done.set(line.key, (done.get(line.key) ?? 0) + 1);
   const intended = new Map(

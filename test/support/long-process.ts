@@ -2,7 +2,7 @@
  * A host or a worker of the long run in a process of its own, to be killed at any moment.
  *
  * Read from the environment: MESH_URL (server), MESH_WORLD (the account's file), LONG_ROLE (host or worker),
- * LONG_STEPS, LONG_SEED.
+ * LONG_STEPS, LONG_SEED, LONG_ALONE (set: a host hears of no other host).
  */
 import { appendFileSync } from "node:fs";
 import { startHost } from "../../services/host/host.ts";
@@ -11,10 +11,18 @@ import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
 import { newIncarnation, systemChance, systemClock } from "../../services/runtime/system.ts";
 import { startWorker } from "../../services/worker/worker.ts";
+import { aloneIn } from "./alone.ts";
 import { longAgent } from "./long-agent.ts";
 import { testLog } from "./real-mesh.ts";
 
-const { MESH_URL = "", MESH_WORLD = "", LONG_ROLE = "host", LONG_STEPS = "0", LONG_SEED = "0" } = process.env;
+const {
+  MESH_URL = "",
+  MESH_WORLD = "",
+  LONG_ROLE = "host",
+  LONG_STEPS = "0",
+  LONG_SEED = "0",
+  LONG_ALONE,
+} = process.env;
 const incarnation = newIncarnation(LONG_ROLE);
 const chance = seededChance(Number(LONG_SEED), incarnation);
 const { app } = longAgent({
@@ -27,7 +35,7 @@ const { app } = longAgent({
 const nc = await connectNats({ servers: MESH_URL, name: LONG_ROLE });
 const ports = await openNatsPorts(nc);
 const options = {
-  ports,
+  ports: LONG_ALONE === undefined ? ports : aloneIn(ports, incarnation),
   clock: systemClock,
   chance: systemChance,
   log: testLog,

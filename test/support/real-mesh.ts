@@ -84,14 +84,15 @@ export interface RealMesh {
   close(): Promise<void>;
 }
 
-/** Opens a mesh at the address, which nobody else closes. */
-export async function openRealMesh(url: string): Promise<RealMesh> {
-  const nc = await connectNats({ servers: url, name: "test" });
-  const ports = await openNatsPorts(nc);
+/** Opens a mesh at the address, or at one of several separated by commas, which nobody else closes. */
+export async function openRealMesh(url: string, options: { replicas?: number } = {}): Promise<RealMesh> {
+  const servers = url.split(",");
+  const nc = await connectNats({ servers, name: "test" });
+  const ports = await openNatsPorts(nc, options);
   const closing: (() => Promise<void>)[] = [];
   const own = async (role: string) => {
-    const connection = await connectNats({ servers: url, name: role });
-    const opened = await openNatsPorts(connection);
+    const connection = await connectNats({ servers, name: role });
+    const opened = await openNatsPorts(connection, options);
     const close = async () => {
       await opened.close();
       await connection.close();
