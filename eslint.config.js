@@ -6,7 +6,14 @@
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
-const typescript = ["protocol/**/*.ts", "actors/**/*.ts", "services/**/*.ts", "test/**/*.ts", "*.ts"];
+const typescript = [
+  "protocol/**/*.ts",
+  "actors/**/*.ts",
+  "services/**/*.ts",
+  "deploy/**/*.ts",
+  "test/**/*.ts",
+  "*.ts",
+];
 const product = ["protocol/**/*.ts", "actors/**/*.ts", "services/**/*.ts"];
 const pure = ["protocol/**/*.ts", "actors/**/*.ts"];
 

@@ -22,6 +22,8 @@ export interface Option {
 export interface Positional {
   readonly help: string;
   readonly optional?: true;
+  /** Any number of words, or none; the last one only. */
+  readonly multiple?: true;
 }
 
 type Options = Readonly<Record<string, Option>>;
@@ -36,7 +38,11 @@ type ValueOf<O extends Option> = O extends { type: "boolean" }
       : string | undefined;
 
 export type ArgsOf<P extends Positionals, O extends Options> = {
-  readonly [K in keyof P]: P[K] extends { optional: true } ? string | undefined : string;
+  readonly [K in keyof P]: P[K] extends { multiple: true }
+    ? readonly string[]
+    : P[K] extends { optional: true }
+      ? string | undefined
+      : string;
 } & { readonly [K in keyof O]: ValueOf<O[K]> };
 
 export interface Command<P extends Positionals = Positionals, O extends Options = Options> {
@@ -47,6 +53,8 @@ export interface Command<P extends Positionals = Positionals, O extends Options 
   /** In the order in which they are written. */
   readonly positionals: P;
   readonly options: O;
+  /** Options of every command that mean nothing to this one, and are refused. */
+  readonly without?: readonly (keyof typeof globalOptions)[];
   readonly examples: readonly string[];
   /** The exit code: 0 done, 1 the saga or check failed. Bad usage is thrown. */
   run(args: ArgsOf<P, O>, context: CommandContext): Promise<number>;
@@ -72,6 +80,12 @@ export interface GlobalArgs {
   readonly help: boolean;
 }
 
+/** What the command takes of the options of every command. */
+const sharedOptions = ({ without = [] }: Command): Options =>
+  Object.fromEntries(
+    Object.entries(globalOptions).filter(([name]) => !(without as readonly string[]).includes(name)),
+  );
+
 /** Reads a command's words. Throws USAGE. */
 export function readArgs(
   command: Command,
@@ -83,12 +97,14 @@ export function readArgs(
   const globals = { json: false, help: false, ...pick(values, Object.keys(globalOptions)) } as GlobalArgs; // Of these options.
   if (globals.help) return { args: {}, globals };
   const names = Object.keys(command.positionals);
-  const missing = names.filter(
-    (name, index) => positionals[index] === undefined && command.positionals[name]?.optional !== true,
-  );
+  const takesMore = Object.values(command.positionals).at(-1)?.multiple === true;
+  const missing = names.filter((name, index) => {
+    const { optional, multiple } = command.positionals[name] ?? {};
+    return positionals[index] === undefined && optional !== true && multiple !== true;
+  });
   if (missing.length > 0)
     throw usage(`${missing.map(placeholder).join(" and ")} ${missing.length === 1 ? "is" : "are"} missing`);
-  if (positionals.length > names.length)
+  if (positionals.length > names.length && !takesMore)
     throw usage(`"${positionals[names.length] ?? ""}" is one word too many; quote values that hold spaces`);
   for (const [name, option] of Object.entries(command.options))
     if (option.required === true && values[name] === undefined)
@@ -98,20 +114,25 @@ export function readArgs(
     values[name] ?? (type === "boolean" ? false : undefined),
   ]);
   return {
-    args: Object.fromEntries([...names.map((name, index) => [name, positionals[index]]), ...flags]) as Record<
-      string,
-      unknown
-    >,
+    args: Object.fromEntries([
+      ...names.map((name, index) => [
+        name,
+        command.positionals[name]?.multiple === true ? positionals.slice(index) : positionals[index],
+      ]),
+      ...flags,
+    ]) as Record<string, unknown>,
     globals,
   };
 }
 
 function parse(command: Command, words: readonly string[], usage: (what: string) => MeshError) {
   const options = Object.fromEntries(
-    Object.entries({ ...globalOptions, ...command.options } as Options).map(([name, { type, multiple }]) => [
-      name,
-      { type, multiple: multiple === true, ...(name === "help" ? { short: "h" } : {}) },
-    ]),
+    Object.entries({ ...sharedOptions(command), ...command.options } as Options).map(
+      ([name, { type, multiple }]) => [
+        name,
+        { type, multiple: multiple === true, ...(name === "help" ? { short: "h" } : {}) },
+      ],
+    ),
   );
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
@@ -130,8 +151,12 @@ export function commandHelp(command: Command): string {
   const positionals = Object.entries(command.positionals);
   const usage = [
     `sagamesh ${command.name}`,
-    ...positionals.map(([name, { optional }]) =>
-      optional === true ? `[${placeholder(name)}]` : placeholder(name),
+    ...positionals.map(([name, { optional, multiple }]) =>
+      multiple === true
+        ? `[${placeholder(name)} ...]`
+        : optional === true
+          ? `[${placeholder(name)}]`
+          : placeholder(name),
     ),
     ...Object.entries(command.options).map(([name, option]) =>
       option.required === true ? optionWord(name, option) : `[${optionWord(name, option)}]`,
@@ -142,7 +167,7 @@ export function commandHelp(command: Command): string {
     ...Object.entries(command.options).map(
       ([name, option]) => [optionWord(name, option), option.help] as const,
     ),
-    ...Object.entries(globalOptions).map(
+    ...Object.entries(sharedOptions(command)).map(
       ([name, option]) => [optionWord(name, option), option.help] as const,
     ),
   ];

@@ -1,31 +1,41 @@
 /**
- * Commands: the table of all of them, as the help shows it.
+ * Commands: the table of all of them, in the order of the help. One is loaded when it is named, so a host carries
+ * nothing of the others.
  */
-import { answer } from "./commands/answer.ts";
-import { approve } from "./commands/approve.ts";
-import { cancel } from "./commands/cancel.ts";
-import { decode } from "./commands/decode.ts";
-import { demo } from "./commands/demo.ts";
-import { deny } from "./commands/deny.ts";
-import { doctor } from "./commands/doctor.ts";
-import { host } from "./commands/host.ts";
-import { inspect } from "./commands/inspect.ts";
-import { ls } from "./commands/ls.ts";
-import { replay } from "./commands/replay.ts";
-import { settle } from "./commands/settle.ts";
-import { signal } from "./commands/signal.ts";
-import { start } from "./commands/start.ts";
-import { tail } from "./commands/tail.ts";
-import { tasks } from "./commands/tasks.ts";
-import { up } from "./commands/up.ts";
-import { verify } from "./commands/verify.ts";
-import { worker } from "./commands/worker.ts";
 import type { CommandGroups } from "./run.ts";
 
 export const commands: CommandGroups = {
-  "Run a mesh": [demo, up, host, worker],
-  "Drive sagas": [start, signal, cancel, settle],
-  "Read sagas": [ls, inspect, tail, verify, replay],
-  "Answer what they ask": [tasks, approve, deny, answer],
-  Operate: [doctor, decode],
+  "Run a mesh": {
+    demo: async () => (await import("./commands/demo.ts")).demo,
+    up: async () => (await import("./commands/up.ts")).up,
+    host: async () => (await import("./commands/host.ts")).host,
+    worker: async () => (await import("./commands/worker.ts")).worker,
+  },
+  "Drive sagas": {
+    start: async () => (await import("./commands/start.ts")).start,
+    signal: async () => (await import("./commands/signal.ts")).signal,
+    cancel: async () => (await import("./commands/cancel.ts")).cancel,
+    settle: async () => (await import("./commands/settle.ts")).settle,
+  },
+  "Read sagas": {
+    ls: async () => (await import("./commands/ls.ts")).ls,
+    inspect: async () => (await import("./commands/inspect.ts")).inspect,
+    tail: async () => (await import("./commands/tail.ts")).tail,
+    verify: async () => (await import("./commands/verify.ts")).verify,
+    replay: async () => (await import("./commands/replay.ts")).replay,
+  },
+  "Answer what they ask": {
+    tasks: async () => (await import("./commands/tasks.ts")).tasks,
+    approve: async () => (await import("./commands/approve.ts")).approve,
+    deny: async () => (await import("./commands/deny.ts")).deny,
+    answer: async () => (await import("./commands/answer.ts")).answer,
+  },
+  Operate: {
+    doctor: async () => (await import("./commands/doctor.ts")).doctor,
+    archive: async () => (await import("./commands/archive.ts")).archive,
+    pause: async () => (await import("./commands/pause.ts")).pause,
+    resume: async () => (await import("./commands/resume.ts")).resume,
+    dead: async () => (await import("./commands/dead.ts")).dead,
+    decode: async () => (await import("./commands/decode.ts")).decode,
+  },
 };

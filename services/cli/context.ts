@@ -2,6 +2,7 @@
  * Context: what a command is given, and the ways to a mesh.
  */
 import type { ClientDeps } from "../client/mesh.ts";
+import { withPatientReads } from "../patient-ports.ts";
 import type { Config } from "../runtime/config.ts";
 import { openMesh, type OpenMesh } from "../runtime/mesh.ts";
 import { systemChance, systemClock } from "../runtime/system.ts";
@@ -36,7 +37,8 @@ export async function withMesh<T>(
     mustExist: true,
     name: "sagamesh cli",
   };
-  const mesh = await openMesh({ ...options, report, signal });
+  const opened = await openMesh({ ...options, report, signal });
+  const mesh = { ...opened, ports: withPatientReads(opened.ports, systemClock) };
   try {
     const deps = { ports: mesh.ports, clock: systemClock, chance: systemChance, from: config.from };
     return await run({ ...mesh, deps });

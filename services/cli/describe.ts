@@ -3,11 +3,13 @@
  */
 import type { EndDocument } from "../../protocol/documents.ts";
 import type { Event } from "../../protocol/event.ts";
-import type { SagaId } from "../../protocol/ids.ts";
-import type { Intent, IntentOf } from "../../protocol/intent.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { Intent } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
+import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import type { ViewOptions } from "../client/view.ts";
 
 /** A value on one line, cut where it grows long. */
 export function brief(value: Json | undefined, lengthMax = 80): string {
@@ -19,12 +21,23 @@ export function brief(value: Json | undefined, lengthMax = 80): string {
 export const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 23);
 export const dateOf = (at: number): string => new Date(at).toISOString().replace("T", " ").slice(0, 19);
 
-/** One line per step of a turn: what came in and what was decided. */
-export function describeTurn(turn: Turn): string[] {
-  return turn.steps.map(({ event, intents }) => {
-    const decided = intents.map(describeIntent).join("; ");
-    return `#${turn.turn} ${timeOf(turn.at)} ${describeEvent(event)}${decided === "" ? "" : `  →  ${decided}`}`;
-  });
+/**
+ * Tells turns that come in order, a line per step: what came in and what was decided. A result is what was reported;
+ * of a success that its tool's contract does not take the line says so.
+ */
+export function createTeller(contractOf: NonNullable<ViewOptions["contractOf"]>): (turn: Turn) => string[] {
+  const tools = new Map<IntentId, string>();
+  const noteOn = (event: Event): string => {
+    if (event.type !== "result" || event.result.outcome !== "succeeded") return "";
+    const misfit = contractOf(tools.get(event.intent) ?? "")?.misfitOf(event.result.output);
+    return misfit === undefined ? "" : `, which does not fit: ${misfit.replaceAll(/\s+/g, " ")}`;
+  };
+  return ({ turn, at, steps }) =>
+    steps.map(({ event, intents }) => {
+      for (const intent of intents) if (intent.kind === "tool") tools.set(intent.id, intent.name);
+      const decided = intents.map(describeIntent).join("; ");
+      return `#${turn} ${timeOf(at)} ${describeEvent(event)}${noteOn(event)}${decided === "" ? "" : `  →  ${decided}`}`;
+    });
 }
 
 export function describeEvent(event: Event): string {
@@ -42,7 +55,7 @@ export function describeEvent(event: Event): string {
     case "task":
       return `task ${event.intent}: ${event.vote.by} says ${event.vote.vote}${event.vote.answer === undefined ? "" : ` ${brief(event.vote.answer)}`}`;
     case "adopted":
-      return "adopted by another host";
+      return "adopted: its host proved that it owns the saga";
   }
 }
 
@@ -78,23 +91,18 @@ export function describeIntent(intent: Intent): string {
   }
 }
 
-export function describeEnd({
-  status,
-  output,
-  code,
-  reason,
-  standing,
-}: Pick<IntentOf<"end">, "status" | "output" | "code" | "reason" | "standing">): string {
+export function describeEnd({ status, output, code, reason, standing }: ArchivedEnd): string {
   const why =
     status === "completed"
       ? ` ${brief(output)}`
       : `${code === undefined || code === "" ? "" : ` [${code}]`} ${reason ?? ""}`;
-  return `${status}${why.trimEnd()}${standing.length === 0 ? "" : ` (standing: ${standing.join(", ")})`}`;
+  const stands = status === "completed" ? "in doubt" : "standing";
+  return `${status}${why.trimEnd()}${standing.length === 0 ? "" : ` (${stands}: ${standing.join(", ")})`}`;
 }
 
 export const endDocument = (
   saga: SagaId,
-  { status, output, code, reason, standing }: IntentOf<"end">,
+  { status, output, code, reason, standing }: ArchivedEnd,
 ): EndDocument => ({
   saga,
   status,

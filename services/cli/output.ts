@@ -2,7 +2,7 @@
  * Output: what a command says. Results on stdout, everything on the way on stderr.
  *
  * O1 With --json each line of stdout is one document of protocol/documents.ts, and each line of stderr one
- *    too: progress, or the error.
+ *    too: progress, the error, or, of a process that serves, a line of its log.
  * O2 An error is one coded line and its remedy, never a stack trace.
  */
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -57,6 +57,7 @@ const oneLine = (text: string): string =>
 export const isUsageError = (error: unknown): boolean => isMeshError(error) && usageCodes.has(error.code);
 
 const usageCodes: ReadonlySet<string> = new Set([
+  "TOOL_UNKNOWN",
   "USAGE",
   "BAD_JSON",
   "BAD_ID",

@@ -11,7 +11,8 @@ import { packageVersion } from "../runtime/version.ts";
 import { columns, type Command, commandHelp, globalOptions, readArgs } from "./command.ts";
 import { createOutput, isUsageError, type Streams } from "./output.ts";
 
-export type CommandGroups = Readonly<Record<string, readonly Command[]>>;
+/** By the title of a group and the name of a command: how it is loaded. */
+export type CommandGroups = Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>>;
 
 /** Runs one command line and ends the process with its exit code. */
 export async function runCommandLine(groups: CommandGroups, words: readonly string[]): Promise<void> {
@@ -41,16 +42,15 @@ async function run(
     const { name, rest } = splitWords(words);
     if (name === undefined) {
       if (words.includes("--version")) output.print({ version: packageVersion() }, packageVersion);
-      else streams.out(`${overallHelp(groups)}\n`);
+      else streams.out(`${await overallHelp(groups)}\n`);
       return words.length === 0 ? 2 : 0;
     }
-    const command = Object.values(groups)
-      .flat()
-      .find((one) => one.name === name);
-    if (command === undefined)
+    const load = Object.values(groups).find((group) => Object.hasOwn(group, name))?.[name];
+    if (load === undefined)
       throw new MeshError("USAGE", `there is no command "${name}"`, {
         remedy: "`sagamesh --help` lists the commands.",
       });
+    const command = await load();
     const { args, globals } = readArgs(command, rest);
     if (globals.help) {
       streams.out(`${commandHelp(command)}\n`);
@@ -80,15 +80,17 @@ function splitWords(words: readonly string[]): { name: string | undefined; rest:
   return { name: undefined, rest: [] };
 }
 
-function overallHelp(groups: CommandGroups): string {
+async function overallHelp(groups: CommandGroups): Promise<string> {
   const width = Math.max(
-    ...Object.values(groups).flatMap((commands) => commands.map((command) => command.name.length)),
+    ...Object.values(groups)
+      .flatMap(Object.keys)
+      .map((name) => name.length),
   );
-  const listed = Object.entries(groups).flatMap(([title, commands]) => [
-    "",
-    `${title}:`,
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
-  ]);
+  const listed: string[] = [];
+  for (const [title, group] of Object.entries(groups)) {
+    const all = await Promise.all(Object.values(group).map((load) => load()));
+    listed.push("", `${title}:`, ...all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`));
+  }
   const shared = Object.entries(globalOptions).map(
     ([name, option]) => [`--${name}${"hint" in option ? ` ${option.hint}` : ""}`, option.help] as const,
   );

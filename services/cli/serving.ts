@@ -2,8 +2,10 @@
  * Serving: what a process that serves says of itself once it does.
  */
 import type { ServingDocument } from "../../protocol/documents.ts";
+import { MeshError } from "../../protocol/errors.ts";
 import type { App } from "../app.ts";
-import { redactUrl } from "../runtime/config.ts";
+import { type Config, redactUrl, withHealth, withReplicas } from "../runtime/config.ts";
+import type { HostBounds } from "../runtime/run-host.ts";
 import type { Service } from "../runtime/serve.ts";
 import type { Output } from "./output.ts";
 
@@ -15,11 +17,69 @@ export const servedApp = {
   help: "application file, its default export made by defineApp",
 } as const;
 
+/** What people see of a host's or worker's log. It is for machines, so it looks the same to both. */
+export const logHelp =
+  "Its log is on stderr, one JSON line each, with --json or without; LOG_LEVEL=warn shows only what goes wrong.";
+
+/** Where a process that serves shows its health. */
+export const healthOptions = {
+  "health-port": {
+    type: "string",
+    hint: "PORT",
+    help: "show /healthz, /readyz and /metrics here, 0 for any free port; else SAGAMESH_HEALTH_PORT, else nowhere",
+  },
+  "health-host": {
+    type: "string",
+    hint: "ADDRESS",
+    help: "listen on this address for it; else SAGAMESH_HEALTH_HOST, else 127.0.0.1",
+  },
+} as const;
+
+/** How many copies the streams have that a process which serves makes or finds. */
+export const replicasOption = {
+  type: "string",
+  hint: "N",
+  help: "copies of each stream: 3 in a cluster; else SAGAMESH_REPLICAS, else as many as there are, 1 for a new mesh",
+} as const;
+
+/** How much one host takes upon itself. */
+export const boundOptions = {
+  "sagas-max": {
+    type: "string",
+    hint: "N",
+    help: "sagas it runs at once; more starts wait in the stream (2000)",
+  },
+  "effects-max": { type: "string", hint: "N", help: "model calls and tools of its own at once (256)" },
+} as const;
+
+/** Those options as numbers. Throws USAGE. */
+export const servedBounds = (args: {
+  readonly [K in keyof typeof boundOptions]: string | undefined;
+}): HostBounds => ({
+  sagasMax: boundOf("sagas-max", args["sagas-max"]),
+  effectsMax: boundOf("effects-max", args["effects-max"]),
+});
+
+function boundOf(name: keyof typeof boundOptions, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new MeshError("USAGE", `--${name}: expected a number from 1 to 999999, got "${text}"`, {
+    remedy: `For example --${name} 500.`,
+  });
+}
+
+/** The configuration with those options. Throws USAGE. */
+export const servedConfig = (
+  config: Config,
+  args: { readonly [K in keyof typeof healthOptions | "replicas"]: string | undefined },
+): Config =>
+  withReplicas(withHealth(config, { host: args["health-host"], port: args["health-port"] }), args.replicas);
+
 /** Prints where things are, what is served and, where sagas are, how to start one. */
 export function announce(
   output: Output,
   role: ServingDocument["role"],
-  { mesh }: Service,
+  { mesh, health }: Service,
   app: App,
   only?: readonly string[],
 ): void {
@@ -37,11 +97,13 @@ export function announce(
         ? []
         : performed.map((tool) => tool.name).filter((name) => only === undefined || only.includes(name)),
     pid: process.pid,
+    ...(health === undefined ? {} : { health: health.url }),
   };
   output.print(document, () => describe(document));
 }
 
-function describe({ role, url, serverVersion, dataDir, definitions, tools }: ServingDocument): string {
+function describe(document: ServingDocument): string {
+  const { role, url, serverVersion, dataDir, definitions, tools, health } = document;
   const lines = [
     `${role}: NATS ${serverVersion} at ${url}${dataDir === undefined ? "" : `, data in ${dataDir}`}`,
   ];
@@ -50,6 +112,7 @@ function describe({ role, url, serverVersion, dataDir, definitions, tools }: Ser
       `serves ${definitions.map(({ name, version }) => `${name}@${version}`).join(", ") || "no sagas"}`,
     );
   if (role !== "host") lines.push(`performs ${tools.join(", ") || "no tools"}`);
+  if (health !== undefined) lines.push(`health at ${health}/readyz, ${health}/metrics`);
   const [first] = definitions;
   if (role === "up" && first !== undefined)
     lines.push(`start one: sagamesh start ${first.name} --input '{…}' --wait    (Ctrl-C here stops)`);

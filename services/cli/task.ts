@@ -9,6 +9,10 @@ import { type OpenTask, tasksOf } from "../client/tasks.ts";
 import type { Ports } from "../ports.ts";
 import { type CommandContext, withMesh } from "./context.ts";
 
+/** Who may vote is the server's matter; until it knows people apart, a name is a word. */
+export const votersHelp =
+  "Whom a task is for, and --by, are recorded and not checked: whoever may publish to the server may vote.";
+
 /** `<saga>/<intent>`. Throws BAD_ID. */
 export function parseTask(text: string): { saga: SagaId; intent: IntentId } {
   const [saga = "", intent = "", ...more] = text.split("/");
@@ -29,8 +33,8 @@ export async function findTask(
   return task;
 }
 
-/** Throws USAGE where people cannot speak of this task in this way. */
-export type Check = (task: OpenTask) => void;
+/** Throws USAGE where people cannot speak of this task in this way, and INPUT_INVALID for what they say. */
+export type Check = (task: OpenTask, ports: Ports) => void | Promise<void>;
 
 /** Votes on a task once it was found and the check passed. */
 export async function voteOn(
@@ -46,7 +50,7 @@ export async function voteOn(
 ): Promise<number> {
   const { saga, intent } = parseTask(name);
   return withMesh(context, async ({ deps, ports }) => {
-    check(await findTask(ports, { saga, intent }));
+    await check(await findTask(ports, { saga, intent }), ports);
     await sendVote(deps, { saga, intent }, vote);
     const document: SentDocument = { saga, sent: "vote", name: vote.vote, intent };
     context.output.print(document, () => `${vote.vote} is stored for ${saga}/${intent}`);

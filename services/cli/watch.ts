@@ -4,12 +4,15 @@
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
+import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { endIn, followTurns } from "../client/mesh.ts";
+import { readRegistry, viewingBy } from "../client/registry.ts";
+import { findTombstone } from "../ledger-reader.ts";
 import type { Ports } from "../ports.ts";
 import { systemClock } from "../runtime/system.ts";
 import type { CommandContext } from "./context.ts";
-import { describeEnd, describeTurn, endDocument } from "./describe.ts";
+import { createTeller, describeEnd, endDocument } from "./describe.ts";
 
 /** A start that was stored a moment ago becomes a ledger as soon as a host takes it. */
 const ledgerWaitMs = 3_000;
@@ -48,11 +51,17 @@ export async function watchToEnd(
         `  no host has taken the start of ${saga} yet: ${seconds} s. Is one running? \`sagamesh doctor\` tells.`,
       );
   });
-  let end: ReturnType<typeof endIn>;
+  let end: ArchivedEnd | undefined;
   try {
-    for await (const turn of followTurns(ports, saga, watching)) {
+    const tell = createTeller(viewingBy(await readRegistry(ports.registry)).contractOf);
+    const tombstone = await findTombstone(ports, saga);
+    if (tombstone !== undefined) {
+      output.note(`${saga} was archived to ${tombstone.file}; its turns are there`);
+      end = tombstone.end;
+    }
+    for await (const turn of end === undefined ? followTurns(ports, saga, watching) : []) {
       turns += 1;
-      show.turn(describeTurn(turn), turn);
+      show.turn(tell(turn), turn);
       end = endIn(turn) ?? end;
     }
   } finally {

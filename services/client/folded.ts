@@ -1,12 +1,16 @@
 /**
  * Folded: a ledger's turns and what today's code makes of them.
  */
+import type { z } from "zod";
 import type { Definition } from "../../actors/definition.ts";
+import { readWith } from "../../actors/folding.ts";
 import { definitionOf, foldLedger } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
+import type { Json } from "../../protocol/json.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
+import type { ViewOptions } from "./view.ts";
 
 /** The definition a ledger was started with. Throws VERSION_UNSERVED if the application lacks it. */
 export function servedDefinition(app: App, turns: readonly Turn[]): Definition {
@@ -21,6 +25,26 @@ export function servedDefinition(app: App, turns: readonly Turn[]): Definition {
   );
 }
 
-/** The state that turns fold to. Throws VERSION_UNSERVED, FOLD_DIVERGED, LEDGER_BROKEN. */
-export const foldedState = (app: App, turns: readonly Turn[]): SagaState =>
-  foldLedger(servedDefinition(app, turns), turns).state;
+/**
+ * What a view takes from the definition itself: what the turns fold to, and each tool's contract. Throws
+ * VERSION_UNSERVED, FOLD_DIVERGED, LEDGER_BROKEN.
+ */
+export const viewingByFold = (
+  app: App,
+  turns: readonly Turn[],
+): { readonly state: SagaState; readonly contractOf: NonNullable<ViewOptions["contractOf"]> } => {
+  const definition = servedDefinition(app, turns);
+  const { tools } = definition;
+  return {
+    state: foldLedger(definition, turns).state,
+    contractOf: (name) => {
+      const tool = tools.get(name);
+      return tool && { effect: tool.effect, misfitOf: (output) => misfitOf(tool.output, output) };
+    },
+  };
+};
+
+function misfitOf(schema: z.ZodType, output: Json): string | undefined {
+  const read = readWith(schema, output);
+  return read.success ? undefined : read.reason;
+}

@@ -8,7 +8,7 @@
 import { z } from "zod";
 import type { Saga, Signals } from "../../actors/definition.ts";
 import { digestOf } from "../../protocol/digest.ts";
-import { MeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import {
   type IntentId,
   Name,
@@ -17,18 +17,19 @@ import {
   mintSagaId,
   parseIntentId,
 } from "../../protocol/ids.ts";
-import type { EventOf } from "../../protocol/event.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
-import { decodeTurn } from "../ledger-reader.ts";
+import type { ArchivedEnd } from "../../protocol/tombstone.ts";
+import { decodeTurn, findTombstone, isTombstone, readTombstone } from "../ledger-reader.ts";
 import { encodeBody, makeHeaders } from "../messages.ts";
 import { patiently } from "../patience.ts";
 import { parseSettlementToken } from "../settlement-token.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import { checkOutput, readRegistry } from "./registry.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
-import { readView } from "./view.ts";
+import { type IntentView, readView } from "./view.ts";
 
 export interface ClientDeps {
   readonly ports: Ports;
@@ -38,9 +39,12 @@ export interface ClientDeps {
   readonly from: string;
 }
 
-/** How a saga ended. `standing` lists effects that were not undone. */
+/**
+ * How a saga ended. `standing` lists effects that were not undone, `<tool> <key>`; of a saga that completed those in
+ * doubt alone, for the others are its purpose. What is in doubt stays open to `settle`.
+ */
 export type SagaEnd<O> =
-  | { readonly status: "completed"; readonly output: O; readonly standing: readonly [] }
+  | { readonly status: "completed"; readonly output: O; readonly standing: readonly string[] }
   | {
       readonly status: "failed" | "cancelled";
       readonly reason: string;
@@ -57,7 +61,7 @@ export interface Handle<O, S extends Signals> {
   cancel(reason: string): Promise<void>;
   /** Waits for the end, however long it takes, and through restarts of hosts and server. */
   result(options?: { signal?: AbortSignal }): Promise<SagaEnd<O>>;
-  /** Its turns from the first, then as they are appended, until the end. */
+  /** Its turns from the first, then as they are appended, until the end. Throws SAGA_ARCHIVED. */
   entries(options?: { signal?: AbortSignal }): AsyncIterable<Turn>;
   /** Tokens as the model says them: best effort, from now on, until the signal. */
   tokens(options: { signal: AbortSignal }): AsyncIterable<Json>;
@@ -77,7 +81,10 @@ export interface Mesh extends AsyncDisposable {
     saga: Saga<I, O, S>,
     id: string,
   ): Handle<z.infer<O>, S>;
-  /** Answers a deferred call, by its token or callback URL. Throws BAD_ID, SAGA_UNKNOWN, INTENT_UNKNOWN. */
+  /**
+   * Answers a deferred call, by its token or callback URL. Throws BAD_ID, SAGA_UNKNOWN, INTENT_UNKNOWN, and
+   * INPUT_INVALID for what does not fit the tool's output as hosts have registered it.
+   */
   settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
   /** What waits for a human, over all sagas. */
   tasks(): Promise<OpenTask[]>;
@@ -125,7 +132,10 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
     saga: (saga, id) => handle(saga, parseSagaId(id)),
     settle: async (token, result) => {
       const { saga, intent } = parseSettlementToken(token);
-      await settleIntent(deps, { saga, intent, attempt: await attemptOf(deps.ports, saga, intent) }, result);
+      const { attempt, intent: called } = await viewedIntent(deps.ports, saga, intent);
+      if ("succeeded" in result && called.kind === "tool")
+        checkOutput(await readRegistry(deps.ports.registry), called.name, toJson(result.succeeded));
+      await settleIntent(deps, { saga, intent, attempt }, result);
     },
     tasks: () => openTasks(deps.ports),
     vote: async ({ saga, intent }, vote) =>
@@ -186,24 +196,29 @@ async function assertNotTaken(
 ): Promise<void> {
   const start = await patiently(deps.clock, () => readStart(deps.ports, id));
   if (start === undefined) return;
-  if (start.definition.name === name && digestOf(start.input) === inputDigest) return;
-  const what = start.definition.name === name ? "with another input" : `as ${start.definition.name}`;
+  if (start.name === name && start.inputDigest === inputDigest) return;
+  const what = start.name === name ? "with another input" : `as ${start.name}`;
   throw new MeshError("SAGA_ID_TAKEN", `saga ${id} exists and was started ${what}`);
 }
 
-/** What a saga was started with, or undefined if it has no ledger. Reads the first turn only. */
+/** What a saga was started with, or undefined if it has no ledger. Reads the first turn only, or the tombstone. */
 async function readStart(
   ports: Pick<Ports, "ledger" | "blobs">,
   id: SagaId,
-): Promise<EventOf<"start"> | undefined> {
-  if ((await ports.ledger.last(id)) === undefined) return undefined;
+): Promise<{ name: string; inputDigest: string } | undefined> {
+  const last = await ports.ledger.last(id);
+  if (last === undefined) return undefined;
+  if (isTombstone(last)) {
+    const { definition, inputDigest } = await readTombstone(ports.blobs, last);
+    return { name: definition.name, inputDigest };
+  }
   const own = new AbortController();
   const messages = ports.ledger.follow({ saga: id, signal: own.signal })[Symbol.asyncIterator]();
   try {
     const first = await messages.next();
     if (first.done === true) throw new MeshError("UNAVAILABLE", `the first turn of ${id} could not be read`);
     const event = (await decodeTurn(ports.blobs, first.value)).steps[0]?.event;
-    if (event?.type === "start") return event;
+    if (event?.type === "start") return { name: event.definition.name, inputDigest: digestOf(event.input) };
     throw new MeshError("LEDGER_BROKEN", `the ledger of ${id} does not begin with a start`);
   } finally {
     own.abort();
@@ -251,12 +266,12 @@ export function settleIntent(
   });
 }
 
-/** A result counts for its own attempt, and a token names none: the intent's present one, from the ledger. */
-async function attemptOf(ports: Ports, saga: SagaId, intent: IntentId): Promise<number> {
+/** A result counts for its own attempt, and a token names none: the intent's present one is in the ledger. */
+async function viewedIntent(ports: Ports, saga: SagaId, intent: IntentId): Promise<IntentView> {
   const view = await readView(ports, saga);
   const viewed = view.intents.find((one) => one.intent.id === intent);
   if (viewed === undefined) throw new MeshError("INTENT_UNKNOWN", `${saga} has no intent ${intent}`);
-  return viewed.attempt;
+  return viewed;
 }
 
 /** Stores a vote on a task; `id` is what repeats are recognised by. */
@@ -290,17 +305,20 @@ export function sendVote(
 
 /**
  * A saga's turns in order, to the end or the signal. What the ledger holds when this begins is given whole: an
- * end may be followed by corrections, and by another end.
+ * end may be followed by corrections, and by another end. Throws SAGA_ARCHIVED if turns were purged unseen.
  */
 export async function* followTurns(ports: Ports, saga: SagaId, signal?: AbortSignal): AsyncGenerator<Turn> {
   const own = new AbortController();
   const following = signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
   const headSeq = (await ports.ledger.last(saga))?.seq ?? 0;
   let ended = false;
+  let seen = 0;
   try {
     for await (const message of ports.ledger.follow({ saga, signal: following })) {
+      if (isTombstone(message) && (await readTombstone(ports.blobs, message)).turns === seen) return;
       const turn = await decodeTurn(ports.blobs, message);
       yield turn;
+      seen = turn.turn;
       ended ||= endIn(turn) !== undefined;
       if (ended && message.seq >= headSeq) return;
     }
@@ -313,17 +331,22 @@ export async function* followTurns(ports: Ports, saga: SagaId, signal?: AbortSig
 export const endIn = (turn: Turn): IntentOf<"end"> | undefined =>
   turn.steps.flatMap((step) => step.intents).find((intent) => intent.kind === "end");
 
-async function endOf(deps: ClientDeps, saga: SagaId, signal?: AbortSignal): Promise<IntentOf<"end">> {
-  let end: IntentOf<"end"> | undefined;
-  for await (const turn of followTurns(deps.ports, saga, signal)) end = endIn(turn) ?? end;
+async function endOf(deps: ClientDeps, saga: SagaId, signal?: AbortSignal): Promise<ArchivedEnd> {
+  let end: ArchivedEnd | undefined;
+  try {
+    for await (const turn of followTurns(deps.ports, saga, signal)) end = endIn(turn) ?? end;
+  } catch (error) {
+    if (!isMeshError(error, "SAGA_ARCHIVED")) throw error;
+    end = (await findTombstone(deps.ports, saga))?.end;
+  }
   if (end !== undefined) return end;
   signal?.throwIfAborted();
   throw new MeshError("UNAVAILABLE", `the ledger of ${saga} could not be followed to its end`);
 }
 
-function readEnd<O>(end: IntentOf<"end">): SagaEnd<O> {
-  if (end.status === "completed") return { status: "completed", output: end.output as O, standing: [] }; // Checked by the fold.
-  const { status, reason = "", code, standing } = end;
+function readEnd<O>(end: ArchivedEnd): SagaEnd<O> {
+  const { status, output, reason = "", code, standing } = end;
+  if (status === "completed") return { status, output: output as O, standing }; // Checked by the fold.
   return { status, reason, standing, ...(code === undefined ? {} : { code }) };
 }
 

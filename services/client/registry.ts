@@ -11,6 +11,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { RegistryPort } from "../ports.ts";
+import type { ViewOptions } from "./view.ts";
 
 export interface Registered {
   readonly definitions: readonly DefinitionDocument[];
@@ -39,8 +40,32 @@ function parse(data: Uint8Array): unknown {
   }
 }
 
+/** What a view of a ledger takes from the registry. */
+export const viewingBy = (registered: Registered): Required<Pick<ViewOptions, "isRead" | "contractOf">> => ({
+  isRead: readsOnly(registered),
+  contractOf: (tool) => {
+    const contracts = registered.tools.filter(({ name }) => name === tool);
+    const effect = contracts.at(-1)?.effect;
+    if (effect === undefined) return undefined;
+    return {
+      effect,
+      misfitOf: (output) =>
+        faultOfAll(
+          contracts.map((one) => one["output"]),
+          output,
+        ),
+    };
+  },
+});
+
+/** Throws INPUT_INVALID for what no registered contract of the tool takes as its output. */
+export function checkOutput(registered: Registered, tool: string, output: Json): void {
+  const misfit = viewingBy(registered).contractOf(tool)?.misfitOf(output);
+  if (misfit !== undefined) throw new MeshError("INPUT_INVALID", `the output of ${tool}: ${misfit}`);
+}
+
 /** Whether a tool is known to have no effect. */
-export const readsOnly = ({ tools }: Registered): ((tool: string) => boolean) => {
+const readsOnly = ({ tools }: Registered): ((tool: string) => boolean) => {
   const reads = new Set(tools.filter((tool) => tool.effect === "read").map((tool) => tool.name));
   return (tool) => reads.has(tool);
 };
@@ -53,10 +78,15 @@ export function checkStart({ definitions }: Registered, name: string, input: Jso
   const named = definitions.filter((one) => one.name === name);
   if (named.length === 0) throw unknownAgent(definitions, name);
   const version = Math.max(...named.map((one) => one.version));
-  const faults = named.filter((one) => one.version === version).map((one) => faultOf(one.input, input));
-  const [fault] = faults.reverse();
-  if (fault !== undefined && faults.every((one) => one !== undefined))
-    throw new MeshError("INPUT_INVALID", `the input of ${name}: ${fault}`);
+  const schemas = named.filter((one) => one.version === version).map((one) => one.input);
+  const fault = faultOfAll(schemas, input);
+  if (fault !== undefined) throw new MeshError("INPUT_INVALID", `the input of ${name}: ${fault}`);
+}
+
+/** Why a value fits none of the schemas, by the newest of them; undefined if it fits one. */
+function faultOfAll(schemas: readonly unknown[], value: Json): string | undefined {
+  const faults = schemas.map((schema) => faultOf(schema as Json, value));
+  return faults.includes(undefined) ? undefined : faults.at(-1);
 }
 
 function unknownAgent(definitions: readonly DefinitionDocument[], name: string): MeshError {

@@ -1,8 +1,8 @@
 /**
  * Verify: what must hold of any ledger, as predicates over its stored messages.
  *
- * F1 Numbers without a gap, each turn chained to the bytes before it, each message under the id that its own
- *    bytes give it, headers that say what the body says.
+ * F1 Numbers without a gap, each turn chained to the bytes before it, headers that say what the body says. The
+ *    last turn has none behind it: its bytes must be those that its own `traceparent` was made of.
  * F2 Every input that names an intent names one decided before it. An attempt fails once at most, and the same
  *    success is recorded once: a success after a failure, or another success after one that could not be read,
  *    is a correction.
@@ -11,7 +11,7 @@
  */
 import { foldTurn } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
-import { chainHash } from "../../protocol/digest.ts";
+import { chainHash, spanOf } from "../../protocol/digest.ts";
 import type { VerifyDocument } from "../../protocol/documents.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -19,23 +19,20 @@ import { canonicalJson } from "../../protocol/json.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
-import { decodeTurn } from "../ledger-reader.ts";
-import type { Ports, StoredMessage } from "../ports.ts";
+import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger-reader.ts";
+import type { StoredMessage } from "../ports.ts";
 import { servedDefinition } from "./folded.ts";
 
 type Finding = VerifyDocument["findings"][number];
 
-/** The header under which the server keeps a message's id. */
-const msgIdHeader = "Nats-Msg-Id";
-
-/** Checks a whole ledger and lists everything found. Throws SAGA_UNKNOWN, UNAVAILABLE, VERSION_UNSERVED. */
-export async function verifyLedger(
-  ports: Pick<Ports, "ledger" | "blobs">,
-  saga: SagaId,
-  app?: App,
-): Promise<VerifyDocument> {
+/**
+ * Checks a whole ledger and lists everything found. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, UNAVAILABLE,
+ * VERSION_UNSERVED.
+ */
+export async function verifyLedger(ports: LedgerSource, saga: SagaId, app?: App): Promise<VerifyDocument> {
   const last = await ports.ledger.last(saga);
   if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  await assertNotArchived(ports.blobs, last);
   const messages = await ports.ledger.read(saga, 0, last.seq);
   const findings: Finding[] = [];
   const turns: Turn[] = [];
@@ -57,7 +54,7 @@ export async function verifyLedger(
 
 /** F3. */
 async function readWhole(
-  ports: Pick<Ports, "blobs">,
+  ports: Pick<LedgerSource, "blobs">,
   message: StoredMessage,
   place: number,
   findings: Finding[],
@@ -85,11 +82,10 @@ function checkPlace(
     broken(
       `it does not follow the turn before it: expected ${before || "nothing"}, got ${turn.prev || "nothing"}`,
     );
-  const msgId = `${saga}:${turn.turn}:${chainHash(message.data)}`;
-  if (message.headers[msgIdHeader] !== msgId)
-    broken(
-      `its Msg-Id is not its own hash: expected ${msgId}, got ${message.headers[msgIdHeader] ?? "none"}`,
-    );
+  const span = spanOf(chainHash(message.data));
+  const trace = message.headers[headers.trace] ?? "nothing";
+  if (trace.split("-")[2] !== span)
+    broken(`its ${headers.trace} is not of its own bytes: expected span ${span}, got ${trace}`);
   if (message.headers[headers.turn] !== String(turn.turn))
     broken(`its header ${headers.turn} says ${message.headers[headers.turn] ?? "nothing"}`);
   if ((place === 1) !== (turn.steps[0]?.event.type === "start"))

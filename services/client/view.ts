@@ -9,9 +9,10 @@
  * V2 Before the end an intent without an outcome shows as open unless a later record proves that it is over:
  *    a decision replaced by the next one, a cancellation, a compensation of it, a timer long past its date.
  * V3 With the folded state (`state`), what is open, what stands and what was spent is what the fold says.
- *
- * A success whose output did not fit its schema shows as the success that was reported; only the fold knows.
+ * V4 A success whose output does not fit its tool's contract is shown as what the fold makes of it. Where the
+ *    contract is not at hand, the success is what was reported, and `unverified`.
  */
+import { canRunAgain, mayHaveHappened, usageOf } from "../../actors/settle.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, Event, EventOf, ParentRef } from "../../protocol/event.ts";
@@ -20,9 +21,15 @@ import type { Intent, IntentKind, IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Outcome, Result, Usage } from "../../protocol/result.ts";
+import type { Effect } from "../../protocol/tool.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { emptyHead, readTurns, type StoredTurn } from "../ledger-reader.ts";
-import type { Ports } from "../ports.ts";
+import {
+  assertNotArchived,
+  emptyHead,
+  type LedgerSource,
+  readTurns,
+  type StoredTurn,
+} from "../ledger-reader.ts";
 
 export type ViewedIntent = Exclude<Intent, { kind: "retry" }>;
 
@@ -35,6 +42,8 @@ export interface IntentView {
   readonly deferred: boolean;
   /** Undefined while it is open. */
   readonly outcome: Outcome | "superseded" | undefined;
+  /** A tool's success as it was reported: nobody here could hold it against the tool's output (V4). */
+  readonly unverified: boolean;
   readonly output: Json | undefined;
   readonly reason: string | undefined;
   readonly settledTurn: number | undefined;
@@ -72,28 +81,31 @@ export interface SagaView {
   readonly hosts: readonly string[];
 }
 
+/** A tool's contract, as far as a view needs it. */
+export interface ViewedContract {
+  readonly effect: Effect;
+  /** Why an output does not fit, or undefined. */
+  readonly misfitOf: (output: Json) => string | undefined;
+}
+
 export interface ViewOptions {
   /** What the turns fold to (V3). */
   readonly state?: SagaState | undefined;
   /** Tools known to have no effect: they neither stand nor outlive a cancellation. */
   readonly isRead?: (tool: string) => boolean;
+  /** The contract of a tool, where it is known (V4). */
+  readonly contractOf?: (tool: string) => ViewedContract | undefined;
 }
 
-/** Reads a saga's whole ledger. Throws SAGA_UNKNOWN, or LEDGER_BROKEN with the turn. */
-export async function readLedger(
-  ports: Pick<Ports, "ledger" | "blobs">,
-  saga: SagaId,
-): Promise<StoredTurn[]> {
+/** Reads a saga's whole ledger. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, or LEDGER_BROKEN with the turn. */
+export async function readLedger(ports: LedgerSource, saga: SagaId): Promise<StoredTurn[]> {
   const last = await ports.ledger.last(saga);
   if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  await assertNotArchived(ports.blobs, last);
   return readTurns(ports, saga, emptyHead, last.seq);
 }
 
-export const readView = async (
-  ports: Pick<Ports, "ledger" | "blobs">,
-  saga: SagaId,
-  options?: ViewOptions,
-): Promise<SagaView> =>
+export const readView = async (ports: LedgerSource, saga: SagaId, options?: ViewOptions): Promise<SagaView> =>
   viewOf(
     (await readLedger(ports, saga)).map(({ turn }) => turn),
     options,
@@ -109,12 +121,18 @@ interface Viewing {
   readonly decisions: Map<IntentId, number>;
   readonly approvals: Map<IntentId, Set<string>>;
   readonly isRead: (tool: string) => boolean;
+  readonly contractOf: (tool: string) => ViewedContract | undefined;
+  /** Calls that failed although they may have happened: their effects stand in doubt. */
+  readonly held: Set<IntentId>;
   readonly spent: { steps: number; inputTokens: number; outputTokens: number; usd: number };
   end: { readonly intent: IntentOf<"end">; readonly turn: number } | undefined;
 }
 
 /** The view of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */
-export function viewOf(turns: readonly Turn[], { state, isRead = () => false }: ViewOptions = {}): SagaView {
+export function viewOf(
+  turns: readonly Turn[],
+  { state, isRead = () => false, contractOf = () => undefined }: ViewOptions = {},
+): SagaView {
   const [first] = turns;
   const start = first?.steps[0]?.event;
   if (first === undefined || start?.type !== "start")
@@ -125,6 +143,8 @@ export function viewOf(turns: readonly Turn[], { state, isRead = () => false }: 
     decisions: new Map(),
     approvals: new Map(),
     isRead,
+    contractOf,
+    held: new Set(),
     spent: { steps: 0, inputTokens: 0, outputTokens: 0, usd: 0 },
     end: undefined,
   };
@@ -182,7 +202,7 @@ function takeEvent(v: Viewing, event: Event, turn: number): void {
     }
     case "timer": {
       const viewed = v.intents.get(event.intent);
-      if (viewed !== undefined) settleByTimer(viewed, turn);
+      if (viewed !== undefined) settleByTimer(v, viewed, turn);
       return;
     }
     case "task":
@@ -211,16 +231,40 @@ function takeResult(v: Viewing, { intent: id, by, result }: EventOf<"result">, t
   if (viewed === undefined) return;
   if (viewed.intent.kind === "model") charge(v, usageOf(result));
   if (viewed.intent.kind === "model" && viewed.outcome !== undefined) return; // Only its cost came in late.
-  const { outcome } = result;
-  closeTasksAbout(v, viewed.intent, outcome, turn);
+  const misfit = misfitOf(v, viewed.intent, result);
+  if (misfit !== undefined && viewed.outcome !== undefined) return; // It corrects nothing.
+  const judged = outcomeOf(v, viewed.intent, result, misfit);
+  const succeeded = judged === "succeeded" && result.outcome === "succeeded";
+  closeTasksAbout(v, viewed.intent, judged, turn);
   Object.assign(viewed, {
-    outcome,
+    outcome: judged,
+    unverified: succeeded && viewed.intent.kind === "tool" && v.contractOf(viewed.intent.name) === undefined,
     settledTurn: turn,
     by,
-    output: outcome === "succeeded" ? result.output : undefined,
-    reason: outcome === "succeeded" ? undefined : result.reason,
+    output: succeeded ? result.output : undefined,
+    reason: result.outcome === "succeeded" ? misfit : result.reason,
   });
-  if (viewed.intent.kind === "model" && outcome === "succeeded") rememberCalls(v, id, result.output);
+  if (judged === "failed" && (misfit !== undefined || mayHaveHappened(result))) v.held.add(id);
+  else v.held.delete(id);
+  if (viewed.intent.kind === "model" && succeeded) rememberCalls(v, id, result.output);
+}
+
+/** V4 */
+function misfitOf(v: Viewing, intent: ViewedIntent, result: Result): string | undefined {
+  if (intent.kind !== "tool" || result.outcome !== "succeeded") return undefined;
+  return v.contractOf(intent.name)?.misfitOf(result.output);
+}
+
+/** What the fold makes of a result: see `settle` in actors/settle.ts. */
+function outcomeOf(
+  v: Viewing,
+  intent: ViewedIntent,
+  { outcome }: Result,
+  misfit: string | undefined,
+): Outcome {
+  const effect = intent.kind === "tool" ? v.contractOf(intent.name)?.effect : undefined;
+  if (misfit !== undefined) return effect === "once" ? "in_doubt" : "failed";
+  return outcome === "in_doubt" && canRunAgain(effect) ? "failed" : outcome;
 }
 
 /** Call ids are `<decision>.<position>`, the decision counted over all that were asked for. */
@@ -245,13 +289,13 @@ function closeTasksAbout(v: Viewing, { id, ...intent }: ViewedIntent, outcome: O
   }
 }
 
-function settleByTimer(viewed: Editable, turn: number): void {
+function settleByTimer(v: Viewing, viewed: Editable, turn: number): void {
   if (viewed.outcome !== undefined) return;
   const { intent } = viewed;
   if (intent.kind !== "task") {
-    if (viewed.deferred) close(viewed, "failed", turn, "the outside did not answer in time");
-    else close(viewed, "succeeded", turn);
-    return;
+    if (!viewed.deferred) return close(viewed, "succeeded", turn);
+    v.held.add(intent.id);
+    return close(viewed, "failed", turn, "the outside did not answer in time");
   }
   const holds =
     intent.about === "approval"
@@ -288,27 +332,18 @@ function takeVote(v: Viewing, { intent: id, vote }: EventOf<"task">, turn: numbe
 /** What a human found out about an effect in doubt. */
 function settleByAnswer(doubted: Editable, answer: Json | undefined, by: string, turn: number): void {
   const said = answer as { outcome?: unknown; output?: Json } | null | undefined;
-  if (said?.outcome === "happened")
-    Object.assign(doubted, {
-      outcome: "succeeded",
-      output: said.output,
-      reason: undefined,
-      settledTurn: turn,
-      by,
-    });
-  if (said?.outcome === "did_not_happen")
-    Object.assign(doubted, {
-      outcome: "failed",
-      reason: "a human found that it did not happen",
-      settledTurn: turn,
-      by,
-    });
+  if (said?.outcome === "happened") close(doubted, "succeeded", turn);
+  else if (said?.outcome === "did_not_happen")
+    close(doubted, "failed", turn, "a human found that it did not happen");
+  else return;
+  Object.assign(doubted, { output: said.output, by });
 }
 
 function takeIntent(v: Viewing, intent: Intent, turn: number): void {
   if (intent.kind === "retry") {
     const viewed = v.intents.get(intent.id);
     const { attempt } = intent;
+    v.held.delete(intent.id);
     if (viewed !== undefined)
       Object.assign(viewed, {
         attempt,
@@ -338,6 +373,7 @@ function takeIntent(v: Viewing, intent: Intent, turn: number): void {
     attempt: 1,
     deferred: false,
     outcome: denied ? "denied" : undefined,
+    unverified: false,
     output: undefined,
     reason: denied ? intent.reason : undefined,
     settledTurn: denied ? turn : undefined,
@@ -392,8 +428,12 @@ function closeByState(v: Viewing, state: SagaState): void {
       Object.assign(viewed, { outcome: undefined, attempt: open.attempt, input: viewed.input ?? open.input });
     else if (isOpen(viewed))
       close(viewed, silentOutcome(viewed.intent.kind), state.turn, "nobody waited for it");
-    if (state.doubts[viewed.intent.id]?.outcome === "in_doubt" && viewed.outcome === "cancelled")
-      viewed.outcome = "in_doubt";
+    const doubt = state.doubts[viewed.intent.id];
+    if (doubt?.outcome === "in_doubt" && viewed.outcome === "cancelled") viewed.outcome = "in_doubt";
+    // What succeeded as its tool's schema reads it leaves no doubt.
+    if (doubt !== undefined && viewed.outcome === "succeeded")
+      Object.assign(viewed, { outcome: doubt.outcome, output: undefined });
+    viewed.unverified = false;
   }
 }
 
@@ -414,26 +454,17 @@ function effectsOf(v: Viewing): EffectView[] {
     )
       undone.add(intent.of);
   }
-  return [...v.intents.values()].flatMap(({ intent, outcome }) =>
-    intent.kind === "tool" &&
-    intent.undoes === undefined &&
-    (outcome === "succeeded" || outcome === "in_doubt") &&
-    !v.isRead(intent.name) &&
-    !undone.has(intent.id)
-      ? [{ intent: intent.id, tool: intent.name, key: intent.key, outcome }]
-      : [],
-  );
+  return [...v.intents.values()].flatMap(({ intent, outcome }) => {
+    if (intent.kind !== "tool" || intent.undoes !== undefined) return [];
+    if (v.isRead(intent.name) || undone.has(intent.id)) return [];
+    const stands = v.held.has(intent.id) ? "in_doubt" : outcome;
+    if (stands !== "succeeded" && stands !== "in_doubt") return [];
+    return [{ intent: intent.id, tool: intent.name, key: intent.key, outcome: stands }];
+  });
 }
 
 const effectsOfState = (state: SagaState): EffectView[] =>
   state.effects.map(({ intent, tool, key, outcome }) => ({ intent, tool, key, outcome }));
-
-function usageOf(result: Result): Usage | undefined {
-  if (result.outcome === "failed" || result.outcome === "cancelled") return result.usage;
-  if (result.outcome !== "succeeded") return undefined;
-  const reply = ModelReply.safeParse(result.output);
-  return reply.success ? reply.data.usage : undefined;
-}
 
 function charge({ spent }: Viewing, usage: Usage | undefined): void {
   if (usage === undefined) return;

@@ -6,14 +6,13 @@
  * killed when (kill-plan.ts), the trigger (world.ts), what counts (reckon.ts).
  *
  * E1 Nothing that was started outlives the run, whichever way it ends; only if the demo itself is killed with
- *    SIGKILL, the server stays behind.
+ *    SIGKILL, its server and its folder stay behind, until the next demo clears them away.
  * E2 The exit code is 0 only if the saga completed and nothing was duplicated or lost.
  */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { DemoReport } from "../../protocol/documents.ts";
+import { DemoReport, type ProgressDocument } from "../../protocol/documents.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { mintSagaId } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";
@@ -23,6 +22,7 @@ import { type OpenMesh, openMesh } from "../runtime/mesh.ts";
 import { systemChance, systemClock } from "../runtime/system.ts";
 import { readAccount } from "./account.ts";
 import { hireForRole } from "./hiring.ts";
+import { clearLeftovers, makeTemporaryFolder, serverFolder } from "./folders.ts";
 import { killsMax, planKills } from "./kill-plan.ts";
 import type { Strike } from "./letters.ts";
 import { recoveryOf, sumOf, tallyByTool } from "./reckon.ts";
@@ -43,7 +43,9 @@ export interface DemoOptions {
   readonly dataDir?: string | undefined;
   /** The server stays until Ctrl-C. */
   readonly keep?: boolean | undefined;
-  /** One JSON document on `out`; the story goes to `err`. */
+  /** The command line that runs this demo and keeps its server, for the person to type. */
+  readonly keepCommand?: string | undefined;
+  /** One JSON document on `out`; the story goes to `err`, a progress document a line. */
   readonly json?: boolean | undefined;
   /** Ends the demo. Without it SIGINT and SIGTERM do. */
   readonly signal?: AbortSignal | undefined;
@@ -78,19 +80,28 @@ export async function runDemo(options: DemoOptions = {}): Promise<number> {
   const signal = options.signal ?? ended.signal;
   const out = options.out ?? ((text) => void process.stdout.write(text));
   const err = options.err ?? ((text) => void process.stderr.write(text));
+  const say = options.json === true ? sayAsProgress(err) : out;
   const cleanups: (() => Promise<void>)[] = [];
   try {
-    const run = { options, ...parsed.data, say: options.json === true ? err : out, out, cleanups, signal };
+    const run = { options, ...parsed.data, say, out, cleanups, signal };
     return await runOnce(run);
   } catch (error) {
     if (signal.aborted) return 130;
     throw error;
   } finally {
     for (const cleanup of cleanups.reverse())
-      await cleanup().catch((error: unknown) => err(`not cleaned up: ${String(error)}\n`)); // E1
+      await cleanup().catch((error: unknown) => say(`not cleaned up: ${String(error)}\n`)); // E1
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   }
 }
+
+/** Each line of a text as a document. */
+const sayAsProgress =
+  (write: (text: string) => void) =>
+  (text: string): void => {
+    for (const progress of text.split("\n").filter((line) => line !== ""))
+      write(`${JSON.stringify({ progress } satisfies ProgressDocument)}\n`);
+  };
 
 interface Run extends z.infer<typeof Checked> {
   readonly options: DemoOptions;
@@ -116,15 +127,17 @@ async function runOnce(run: Run): Promise<number> {
   for (const line of planInWords(plan)) say(`${line}\n`);
   say("\n");
 
+  await clearLeftovers((line) => story.tell(line)); // E1
   const folder = await openFolder(run);
   const mesh = await openMesh({
     servers: undefined,
-    dataDir: join(folder, "server"),
+    dataDir: join(folder, serverFolder),
     name: "sagamesh demo",
     report: (line) => story.tell(line),
     signal: run.signal,
   });
   run.cleanups.push(() => mesh.close());
+  const serverAt = Date.now(); // Getting a server, once for a machine, is no part of what is measured.
   const stage = openStage({
     folder,
     url: mesh.url,
@@ -150,7 +163,7 @@ async function runOnce(run: Run): Promise<number> {
     story,
     signal: AbortSignal.any([run.signal, within, stage.failed]),
   });
-  const elapsedMs = Date.now() - startedAt;
+  const elapsedMs = Date.now() - serverAt;
   const isOver = within.aborted || stage.failed.aborted;
   if (isOver)
     story.tell(`the saga has not ended: ${String((stage.failed.aborted ? stage.failed : within).reason)}`);
@@ -170,11 +183,10 @@ async function runOnce(run: Run): Promise<number> {
 async function openFolder({ options, cleanups }: Run): Promise<string> {
   if (options.dataDir !== undefined) {
     const folder = resolve(options.dataDir);
-    await mkdir(folder, { recursive: true });
     await rm(accountFile(folder), { force: true }); // Of the run before: this one has a saga of its own.
     return folder;
   }
-  const folder = await mkdtemp(join(tmpdir(), "sagamesh-demo-"));
+  const folder = await makeTemporaryFolder();
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -322,12 +334,16 @@ function conclusion(of: {
 }
 
 /** The same streams, seen with the server's own tool. */
-function commandsFor(saga: string, { url }: OpenMesh, { keep = false, dataDir }: DemoOptions): string[] {
+function commandsFor(
+  saga: string,
+  { url }: OpenMesh,
+  { keep = false, keepCommand = "sagamesh demo --keep", dataDir }: DemoOptions,
+): string[] {
   const nats = `nats --server ${url}`;
   return [
     keep
       ? "The server stays until Ctrl-C. See the same streams for yourself, in another terminal:"
-      : "See the same streams for yourself: with --keep the server stays until Ctrl-C, and in another terminal there is",
+      : `The server ends now. To see such streams for yourself, run \`${keepCommand}\`: it stays until Ctrl-C, and in another terminal there are these, with the port and the saga that it then prints:`,
     "",
     `  ${nats} sub 'saga.${saga}.ledger' --stream LEDGER --all --terminate-at-end`,
     "      every turn of the saga, in order",

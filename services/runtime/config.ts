@@ -19,13 +19,26 @@ export interface Config {
   readonly dataDir: string | undefined;
   /** Folder of the embedded server. */
   readonly serverDir: string;
+  /** Folder of archives, beside the embedded server's. */
+  readonly archiveDir: string;
   /** What callback URLs begin with; a token follows. */
   readonly callbackBase: string;
   /** Undefined: the process's own default. */
   readonly logLevel: LogLevel | undefined;
   readonly anthropicApiKey: string | undefined;
+  readonly health: HealthConfig;
+  /** Copies of each stream. Undefined: as many as the mesh has, and one for a new one. */
+  readonly replicas: number | undefined;
   /** Who speaks; recorded with signals and votes. */
   readonly from: string;
+}
+
+/** Where a host or worker shows its health. */
+export interface HealthConfig {
+  /** Default 127.0.0.1: the metrics tell much and there is no password, so only this machine sees them. */
+  readonly host: string;
+  /** 0: any free one. Undefined: nowhere, and nothing of it is loaded. */
+  readonly port: number | undefined;
 }
 
 export interface ConfigFlags {
@@ -57,24 +70,67 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
   const level = LogLevel.safeParse(env["LOG_LEVEL"] || "info");
   if (!level.success)
     faults.push(`LOG_LEVEL: expected one of ${LogLevel.options.join(", ")}, got "${env["LOG_LEVEL"] ?? ""}"`);
+  const healthPort = env["SAGAMESH_HEALTH_PORT"] ? readPort(env["SAGAMESH_HEALTH_PORT"]) : undefined;
+  if (healthPort === "bad")
+    faults.push(
+      `SAGAMESH_HEALTH_PORT: expected 0 to 65535, such as 9464, got "${env["SAGAMESH_HEALTH_PORT"] ?? ""}"`,
+    );
+  const replicas = env["SAGAMESH_REPLICAS"] ? readReplicas(env["SAGAMESH_REPLICAS"]) : undefined;
+  if (replicas === "bad")
+    faults.push(`SAGAMESH_REPLICAS: expected 1, 3 or 5, got "${env["SAGAMESH_REPLICAS"] ?? ""}"`);
   if (flags.data === "") faults.push("--data: expected a folder, got nothing");
   if (faults.length > 0)
     throw new MeshError("USAGE", faults.join("; "), {
       remedy: "Correct the flag or variable named, or leave it out.",
     });
+  const folder = dataFolder(flags.data === undefined ? env : { ...env, SAGAMESH_DATA: flags.data });
   return {
     servers: servers || undefined,
     dataDir: flags.data,
-    serverDir: join(
-      dataFolder(flags.data === undefined ? env : { ...env, SAGAMESH_DATA: flags.data }),
-      "server",
-    ),
+    serverDir: join(folder, "server"),
+    archiveDir: join(folder, "archive"),
     callbackBase: callback === undefined ? noCallbackBase : callback.replace(/\/?$/, "/"),
     logLevel: env["LOG_LEVEL"] ? level.data : undefined,
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
+    health: {
+      host: env["SAGAMESH_HEALTH_HOST"] || "127.0.0.1",
+      port: healthPort === "bad" ? undefined : healthPort,
+    },
+    replicas: replicas === "bad" ? undefined : replicas,
     from: flags.from ?? userName(),
   };
 }
+
+/** The configuration with what a command's own flags say of health. Throws USAGE. */
+export function withHealth(
+  config: Config,
+  flags: { readonly host: string | undefined; readonly port: string | undefined },
+): Config {
+  const { health } = config;
+  const port = flags.port === undefined ? health.port : readPort(flags.port);
+  if (port === "bad")
+    throw new MeshError("USAGE", `--health-port: expected 0 to 65535, got "${flags.port ?? ""}"`, {
+      remedy: "For example --health-port 9464; 0 takes any free one.",
+    });
+  return { ...config, health: { host: flags.host ?? health.host, port } };
+}
+
+/** The configuration with what a command's own flag says of copies. Throws USAGE. */
+export function withReplicas(config: Config, flag: string | undefined): Config {
+  if (flag === undefined) return config;
+  const replicas = readReplicas(flag);
+  if (replicas === "bad")
+    throw new MeshError("USAGE", `--replicas: expected 1, 3 or 5, got "${flag}"`, {
+      remedy: "A cluster of three servers holds three copies; one server holds one.",
+    });
+  return { ...config, replicas };
+}
+
+/** With two or four copies the loss of as many servers stops the mesh as with one or three. */
+const readReplicas = (text: string): number | "bad" => (/^[135]$/.test(text) ? Number(text) : "bad");
+
+const readPort = (text: string): number | "bad" =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : "bad";
 
 /** The configuration as it may be shown. */
 export const describeConfig = (config: Config): Record<string, unknown> => ({

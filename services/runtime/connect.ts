@@ -2,6 +2,7 @@
  * Connect: a client of the mesh, for applications.
  */
 import { createClient, type Mesh } from "../client/mesh.ts";
+import { withPatientReads } from "../patient-ports.ts";
 import { readConfig } from "./config.ts";
 import { openMesh } from "./mesh.ts";
 import { systemChance, systemClock } from "./system.ts";
@@ -31,5 +32,6 @@ export async function connect(options: ConnectOptions = {}): Promise<Mesh> {
     name: `sagamesh client ${from}`,
     report: () => undefined,
   });
-  return createClient({ ports: mesh.ports, clock: systemClock, chance: systemChance, from }, mesh.close);
+  const ports = withPatientReads(mesh.ports, systemClock);
+  return createClient({ ports, clock: systemClock, chance: systemChance, from }, mesh.close);
 }

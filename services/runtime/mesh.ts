@@ -1,12 +1,16 @@
 /**
  * Mesh: the way to a server. The one that NATS_URL or `--server` names, else an embedded one that is started,
- * reused while it runs, and stopped by the process that started it.
+ * reused while it runs, started again when it is lost, and stopped by the last process that uses it.
  */
 import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { connectNats } from "../nats/connection.ts";
-import { startEmbeddedServer } from "../nats/embedded-server.ts";
+import { type EmbeddedServer, endAbandonedServer, startEmbeddedServer } from "../nats/embedded-server.ts";
+import type { MeshHealth } from "../nats/health.ts";
 import { openNatsPorts } from "../nats/open.ts";
+import { reviveServer } from "../nats/server-revival.ts";
 import { serverFiles } from "../nats/server-state.ts";
 import type { Ports } from "../ports.ts";
 import { readConfig } from "./config.ts";
@@ -34,10 +38,10 @@ export interface OpenMesh {
   readonly url: string;
   readonly version: string;
   readonly dataDir: string | undefined;
-  /** This process started the server, and `close` stops it. */
-  readonly owned: boolean;
   /** Settles when the connection has ended for good, with the reason if there was one. */
   readonly closed: Promise<string | undefined>;
+  /** What the server has of the mesh. Throws UNAVAILABLE. */
+  readonly readHealth: () => Promise<MeshHealth>;
   readonly close: () => Promise<void>;
 }
 
@@ -49,13 +53,14 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
   const { name, report, replicas, signal } = options;
   const server = await openServer(options);
   try {
-    const { url, dataDir, owned } = server;
+    const { url, dataDir, embedded } = server;
     const nc = await connectNats({
       servers: url.split(","),
       name,
       report,
       ...(signal === undefined ? {} : { signal }),
     });
+    const revival = embedded && reviveServer(nc, embedded, report);
     try {
       const ports = await openNatsPorts(nc, { report, ...(replicas === undefined ? {} : { replicas }) });
       return {
@@ -63,15 +68,17 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
         url,
         version: nc.info?.version ?? "unknown",
         dataDir,
-        owned,
+        readHealth: async () => (await import("../nats/health.ts")).readHealth(nc),
         closed: nc.closed().then((why) => (why === undefined ? undefined : describeError(why))),
         close: async () => {
+          await revival?.stop(); // Before the connection is closed, or that would be a loss.
           await ports.close();
           await nc.drain().catch(() => nc.close()); // A lost connection cannot be drained.
           await server[Symbol.asyncDispose]();
         },
       };
     } catch (error) {
+      await revival?.stop();
       await nc.close();
       throw error;
     }
@@ -84,16 +91,22 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
 export interface OpenServer extends AsyncDisposable {
   readonly url: string;
   readonly dataDir: string | undefined;
-  readonly owned: boolean;
+  /** Undefined: the server was named. */
+  readonly embedded: EmbeddedServer | undefined;
 }
 
-/** The server that is named, or an embedded one. Disposing of it stops it if this call started it. */
+/** The server that is named, or an embedded one. Disposing of it stops it if nobody else uses it. */
 export async function openServer(
   options: Pick<MeshOptions, "servers" | "dataDir" | "mustExist" | "report" | "syncAlways" | "signal">,
 ): Promise<OpenServer> {
   const { servers, report, syncAlways, signal } = options;
   if (servers !== undefined)
-    return { url: servers, dataDir: undefined, owned: false, [Symbol.asyncDispose]: async () => undefined };
+    return {
+      url: servers,
+      dataDir: undefined,
+      embedded: undefined,
+      [Symbol.asyncDispose]: async () => undefined,
+    };
   const dataDir = options.dataDir ?? readConfig().serverDir;
   if (options.mustExist === true) assertStarted(dataDir);
   const server = await startEmbeddedServer({
@@ -105,9 +118,19 @@ export async function openServer(
   return {
     url: server.url,
     dataDir: server.dataDir,
-    owned: server.owned,
+    embedded: server,
     [Symbol.asyncDispose]: () => server.stop(),
   };
+}
+
+/**
+ * Removes a folder whose embedded server, in this subfolder, has nobody left who uses it, and ends that server if
+ * it runs. False, and nothing is changed, for every other folder. Throws UNAVAILABLE if the server does not end.
+ */
+export async function removeAbandoned(folder: string, subfolder: string): Promise<boolean> {
+  if (!(await endAbandonedServer(join(folder, subfolder)))) return false;
+  await rm(folder, { recursive: true, force: true });
+  return true;
 }
 
 /** Throws UNAVAILABLE if no server ever ran in the folder: there is nothing to read. */

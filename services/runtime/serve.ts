@@ -5,8 +5,11 @@ import { MeshError } from "../../protocol/errors.ts";
 import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
 import { type Config, describeConfig } from "./config.ts";
+import type { Health } from "./health/health.ts";
+import { endLeanStart } from "./lean-start.ts";
 import { createLogger } from "./logger.ts";
 import { openMesh, type OpenMesh } from "./mesh.ts";
+import type { Part } from "./part.ts";
 import { newIncarnation, systemChance, systemClock } from "./system.ts";
 
 export interface ServeOptions {
@@ -28,11 +31,8 @@ export interface Service {
   readonly log: Log;
   readonly callbackBase: string;
   readonly incarnation: (role: string) => string;
-}
-
-/** A part that runs: a host, a worker. */
-export interface Part {
-  stop(graceMs: number): Promise<void>;
+  /** Where the process shows its health, if it does. */
+  readonly health: Pick<Health, "url" | "observers"> | undefined;
 }
 
 /**
@@ -45,28 +45,46 @@ export async function serve(
   start: (service: Service) => Promise<Part[]>,
 ): Promise<void> {
   const log = createLogger({ level: config.logLevel ?? logLevel, fields: { service: "sagamesh" } });
+  const health = await openHealth(config); // Before the mesh: a process that waits for its server is alive, and not ready.
+  let isServing = false;
   const mesh = await openMesh({
     servers: config.servers,
     dataDir: config.serverDir,
+    replicas: config.replicas,
     name: `sagamesh ${process.pid}`,
-    report,
+    // Until it serves a person may be waiting; from then on it is a matter for the log.
+    report: (line) => (isServing ? log.warn({ detail: line }, "server heard") : report(line)),
     signal,
+  }).catch(async (error: unknown) => {
+    await health?.close();
+    throw error;
   });
   try {
     const { ports } = mesh;
     log.info({ config: describeConfig(config), pid: process.pid, serverVersion: mesh.version }, "starting");
     const base = { clock: systemClock, chance: systemChance, log, callbackBase: config.callbackBase };
-    const parts = await start({ ...base, mesh, ports, incarnation: newIncarnation });
+    const parts = await start({ ...base, mesh, ports, incarnation: newIncarnation, health });
+    endLeanStart();
+    health?.serving(mesh, parts);
+    isServing = true;
     try {
       await Promise.race([aborted(signal), lost(mesh)]);
     } finally {
+      health?.draining();
       log.info({ graceMs }, "stopping");
       await Promise.all(parts.map((part) => part.stop(graceMs)));
     }
   } finally {
     await mesh.close();
+    await health?.close();
     log.info({}, "stopped");
   }
+}
+
+/** Loaded only where it is asked for: an HTTP server is not for nothing. */
+async function openHealth({ health }: Config): Promise<Health | undefined> {
+  const { host, port } = health;
+  return port === undefined ? undefined : (await import("./health/health.ts")).startHealth({ host, port });
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

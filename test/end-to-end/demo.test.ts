@@ -4,12 +4,13 @@
  * what it prints, read by the schema that other people's programs would use.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { DemoReport } from "../../protocol/documents.ts";
+import { DemoReport, ProgressDocument } from "../../protocol/documents.ts";
+import { startEmbeddedServer } from "../../services/nats/embedded-server.ts";
 import { type PlannedKill, planKills, type Window } from "../../services/demo/kill-plan.ts";
 
 const main = fileURLToPath(new URL("../../services/cli/main.ts", import.meta.url));
@@ -80,6 +81,7 @@ describe("the demo", () => {
           folder,
         ]).ran;
         expect(code, err).toBe(0);
+        for (const line of err.trim().split("\n")) ProgressDocument.parse(JSON.parse(line));
         const report = DemoReport.parse(JSON.parse(out));
         expect(report).toMatchObject({ status: "completed", seed, effects: { duplicates: 0, lost: 0 } });
         expect(report.kills.map(({ tool, window: met }) => `${tool} ${met}`)).toEqual(
@@ -113,6 +115,58 @@ describe("the demo", () => {
     // Node keeps a compile cache there, which is no data of a run.
     expect((await readdir(folder)).filter((name) => name.startsWith("sagamesh"))).toEqual([]);
   });
+
+  test(
+    "killed with SIGKILL, it leaves a server and a folder, which the next demo clears away, and nothing else",
+    { timeout: timeoutMs },
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), "sagamesh-demo-test-"));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const env = { ...process.env, TMPDIR: folder };
+      const demos = async () => (await readdir(folder)).filter((name) => name.startsWith("sagamesh-demo-"));
+      const killed = start([], env);
+      while (!killed.said().includes("the saga starts"))
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      killed.child.kill("SIGKILL");
+      await killed.ran;
+      const [left = ""] = await demos();
+      const [server = 0] = pidsIn(killed.said());
+      expect(lives(server)).toBe(true);
+
+      // One that somebody uses, and one that is none of a demo's, but for its name.
+      const used = join(folder, "sagamesh-demo-used");
+      const inUse = await startEmbeddedServer({ dataDir: join(used, "server"), report: () => {} });
+      onTestFinished(() => inUse.stop());
+      const foreign = join(folder, "sagamesh-demo-foreign");
+      await mkdir(join(foreign, "server"), { recursive: true });
+
+      const next = start(["--kills", "0"], env);
+      while (!next.said().includes("the saga starts"))
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(next.said()).toContain(
+        `cleared away what a killed demo left: its server, and ${join(folder, left)}`,
+      );
+      next.child.kill("SIGINT");
+      await next.ran;
+      expect(lives(server)).toBe(false);
+      expect(lives(inUse.pid)).toBe(true);
+      expect((await demos()).sort()).toEqual(["sagamesh-demo-foreign", "sagamesh-demo-used"]);
+    },
+  );
+
+  test(
+    "--server is refused, and how to keep the server is told as it was begun",
+    { timeout: timeoutMs },
+    async () => {
+      const { code, out, err } = await start(["--server", "nats://127.0.0.1:4222"]).ran;
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toMatch(/\[USAGE\].*--server/);
+      const npm = { npm_lifecycle_event: "start", npm_lifecycle_script: "node sagamesh demo" };
+      const ran = await start(["--kills", "0", "--wait", "0"], { ...process.env, ...npm }).ran;
+      expect(ran.code, ran.err).toBe(0);
+      expect(ran.out).toContain("`npm start -- --kills 0 --wait 0 --keep`");
+    },
+  );
 
   test("a real model without a key is refused before anything starts", { timeout: timeoutMs }, async () => {
     const { ANTHROPIC_API_KEY: _, ...env } = process.env;

@@ -198,7 +198,7 @@ describe("a hundred signals at once", () => {
   });
 });
 
-describe("a saga that waits", () => {
+describe("P5: a saga that waits", () => {
   test("is nowhere in the host once the linger is over, and a signal wakes it", async () => {
     const { agent, app, model } = listener((_, heard) => (heard.length === 0 ? wait : finish(heard.join())));
     const host = await mesh.host(app);
@@ -263,7 +263,7 @@ describe("a bare NATS client without any header", () => {
   });
 });
 
-describe("a bad input", () => {
+describe("P8: a bad input", () => {
   test.each([
     ["a signal nobody declared", "signal.nonsense", "{}", "SIGNAL_UNKNOWN"],
     ["a signal of another shape", "signal.mark", '{"at":"noon"}', "INPUT_INVALID"],

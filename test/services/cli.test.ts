@@ -4,7 +4,9 @@
  * One server and one `up` serve the whole file; each test has sagas of its own. What is wrong is typed wrong
  * here for real, and every answer must be one coded line, its remedy and an exit code.
  */
+import { connect } from "@nats-io/transport-node";
 import { createServer, type Server } from "node:net";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,17 +18,24 @@ import {
   EndDocument,
   ErrorDocument,
   InspectDocument,
+  LetterDocument,
+  LetterDoneDocument,
   ProgressDocument,
   ReplayDocument,
   SagaRow,
   SentDocument,
   ServingDocument,
   StartedDocument,
+  ThrottledDocument,
   TaskDocument,
   VerifyDocument,
   VersionDocument,
 } from "../../protocol/documents.ts";
+import { type IntentId, parseSagaId } from "../../protocol/ids.ts";
 import { Turn } from "../../protocol/turn.ts";
+import { settleIntent } from "../../services/client/mesh.ts";
+import { openMesh } from "../../services/runtime/mesh.ts";
+import { systemChance, systemClock } from "../../services/runtime/system.ts";
 import { type CliOptions, type Ended, runCli, type RunningCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 
@@ -107,7 +116,11 @@ describe("help", () => {
       "approve",
       "deny",
       "answer",
+      "archive",
       "doctor",
+      "pause",
+      "resume",
+      "dead",
       "decode",
     ])
       expect(stdout).toMatch(new RegExp(`^  ${name} +\\w`, "m"));
@@ -136,7 +149,7 @@ describe("help", () => {
   });
 });
 
-describe("what is typed wrong", () => {
+describe("P8: what is typed wrong", () => {
   test("an unknown command is refused", async () => expectError(await runCli(["strat"]), "USAGE", 2));
   test("an unknown option is refused instead of being dropped", async () => {
     const ended = await cli("start", "desk", "--input", input("book"), "--it", "x");
@@ -265,6 +278,16 @@ describe("servers that cannot be used", () => {
     expectError(await runCli(["worker", "--app", file, "--server", server.url]), "APP_INVALID", 1);
   });
 
+  test("an application with faults starts no server", async () => {
+    for (const role of ["up", "host"]) {
+      const data = join(folder, `faulty-${role}`);
+      const ended = await runCli([role, "--app", "test/apps/desk-unserved.ts", "--data", data]);
+      expectError(ended, "APP_INVALID", 1);
+      expect(ended.stderr).toContain('no model port is named "clerk"');
+      expect(existsSync(data)).toBe(false);
+    }
+  });
+
   test("a worker for a tool that the file has no body for does not start", async () =>
     expectError(
       await runCli(["worker", "--app", app, "--tool", "fly", "--server", server.url], {
@@ -273,6 +296,97 @@ describe("servers that cannot be used", () => {
       "TOOL_UNSERVED",
       2,
     ));
+});
+
+describe("pausing", () => {
+  test("a paused model is asked nothing until it is resumed", async () => {
+    const paused = document(
+      ThrottledDocument,
+      await cli("pause", "model", "clerk", "--reason", "the bill", "--json"),
+    );
+    expect(paused).toEqual({ kind: "model", name: "clerk", paused: true, reason: "the bill" });
+    expect((await start("pause-1", "book")).code).toBe(0);
+    const waiting = await until(
+      async () => documents(SagaRow, await cli("ls", "--json")).find(({ saga }) => saga === "pause-1"),
+      (row) => row !== undefined,
+    );
+    expect(waiting?.status).toBe("running");
+    const resumed = await cli("resume", "model", "clerk");
+    expect([resumed.code, resumed.stdout]).toEqual([0, "clerk goes on\n"]);
+    expect((await cli("tail", "pause-1")).code).toBe(0);
+  });
+
+  test("a tool's work waits while it is paused", async () => {
+    expect((await cli("pause", "tool", "look_up")).stdout).toContain("sagamesh resume tool look_up");
+    await start("pause-2", "book");
+    expect((await cli("resume", "tool", "look_up")).code).toBe(0);
+    expect((await cli("tail", "pause-2")).code).toBe(0);
+  });
+
+  test("what nobody served, or is neither tool nor model, is told with what there is", async () => {
+    const model = await cli("pause", "model", "slow");
+    expectError(model, "MODEL_UNKNOWN", 2);
+    expect(model.stderr).toContain("served here: clerk");
+    expectError(await cli("pause", "tool", "fly"), "TOOL_UNKNOWN", 2);
+    expectError(await cli("pause", "engine", "fly"), "USAGE", 2);
+    expectError(await cli("resume", "tool"), "USAGE", 2);
+  });
+});
+
+describe("serving", () => {
+  test("a tool without a body and an application with faults are refused before anything is logged", async () => {
+    expectError(await cli("worker", "--app", app, "--tool", "xx"), "TOOL_UNSERVED", 2);
+    const faulty = join(folder, "faulty.ts");
+    const source = new URL("../apps/desk-contract.ts", import.meta.url).href;
+    await writeFile(
+      faulty,
+      `import { defineApp } from "sagamesh"; import { desk } from "${source}"; export default defineApp({ agents: [desk] });`,
+    );
+    expectError(await cli("host", "--app", faulty), "APP_INVALID", 1);
+  });
+
+  test("an option of every command that means nothing to one is refused there, and not in its help", async () => {
+    expectError(await cli("decode"), "USAGE", 2);
+    expect((await runCli(["decode", "--help"])).stdout).not.toContain("--server");
+  });
+});
+
+describe("dead letters", () => {
+  const lettersOf = async (saga: string) =>
+    documents(LetterDocument, await cli("dead", "ls", "--json")).filter((one) => one.saga === saga);
+
+  test("are listed, shown whole, sent again and thrown away", async () => {
+    const nc = await connect({ servers: server.url });
+    nc.publish("saga.dead-1.result.1-0", "no result at all");
+    await nc.close();
+    const [letter] = await until(
+      () => lettersOf("dead-1"),
+      (letters) => letters.length === 1,
+    );
+    expect(letter).toMatchObject({ subject: "saga.dead-1.result.1-0", code: "BAD_MESSAGE", source: "inbox" });
+    const number = String(letter!.letter);
+    expect((await cli("dead", "show", number)).stdout).toContain("no result at all");
+    const retried = document(LetterDoneDocument, await cli("dead", "retry", number, "--json"));
+    expect(retried).toEqual({ letter: letter!.letter, done: "retried", subject: letter!.subject });
+    const [again] = await until(
+      () => lettersOf("dead-1"),
+      (letters) => letters.some((one) => one.letter > letter!.letter),
+    );
+    expect((await cli("dead", "drop", "--all", "--code", "BAD_MESSAGE")).code).toBe(0);
+    expect(await lettersOf("dead-1")).toEqual([]);
+    expectError(await cli("dead", "show", String(again!.letter)), "LETTER_UNKNOWN", 1);
+  });
+
+  test("are not touched by bad usage", async () => {
+    for (const words of [
+      ["burn"],
+      ["retry"],
+      ["show", "x"],
+      ["drop", "1", "--all"],
+      ["retry", "1", "--code", "X"],
+    ])
+      expectError(await cli("dead", ...words), "USAGE", 2);
+  });
 });
 
 describe("driving and reading a saga", () => {
@@ -364,6 +478,9 @@ describe("driving and reading a saga", () => {
       ({ intents }) => intents.some((one) => one.deferred && one.attempt === 2),
     );
     const { intent } = inspected.intents.find((one) => one.deferred) ?? {};
+    const wrong = await cli("settle", "airline-2", intent?.id ?? "", '{"answer":5}');
+    expectError(wrong, "INPUT_INVALID", 2);
+    expect(wrong.stderr).toContain("answer");
     expect(
       (await cli("settle", "airline-2", intent?.id ?? "", '{"succeeded":{"answer":"aisle"}}')).code,
     ).toBe(0);
@@ -374,6 +491,32 @@ describe("driving and reading a saga", () => {
       2,
     );
     expectError(await cli("settle", "airline-2", "9-9", "{}"), "INTENT_UNKNOWN", 2);
+  });
+
+  test("an answer from outside that does not fit is shown as the fold takes it, and the right one still settles it", async () => {
+    await start("airline-3", "airline");
+    const found = async () => document(InspectDocument, await cli("inspect", "airline-3", "--json"));
+    const { intents } = await until(found, (one) => one.intents.some(({ deferred }) => deferred));
+    const id = intents.find((one) => one.deferred)?.intent.id as IntentId;
+    const mesh = await openMesh({ servers: server.url, name: "outside", report: () => undefined });
+    const outside = { ports: mesh.ports, clock: systemClock, chance: systemChance, from: "outside" };
+    const call = { saga: parseSagaId("airline-3"), intent: id, attempt: 1 };
+    await settleIntent(outside, call, { succeeded: { answer: 5 } }).finally(mesh.close);
+    const tail = await cli("tail", "airline-3");
+    expect(tail.stdout).toContain(`${id} succeeded {"answer":5}, which does not fit: `);
+    const seen = { outcome: "failed", unverified: false, reason: expect.stringContaining("answer") };
+    const byRegistry = await found();
+    const byFold = document(InspectDocument, await cli("inspect", "airline-3", "--json", "--app", app));
+    for (const view of [byRegistry, byFold]) {
+      expect(view.intents.find(({ intent }) => intent.id === id)).toMatchObject(seen);
+      expect(view.effects).toMatchObject([{ tool: "ask_airline", outcome: "in_doubt" }]);
+      expect(view.end?.standing).toEqual([expect.stringMatching(/^ask_airline /)]);
+    }
+    expect((await cli("settle", "airline-3", id, '{"succeeded":{"answer":"aisle"}}')).code).toBe(0);
+    const corrected = await until(found, (view) =>
+      view.effects.every(({ outcome }) => outcome === "succeeded"),
+    );
+    expect(corrected.intents.find(({ intent }) => intent.id === id)).toMatchObject({ outcome: "succeeded" });
   });
 
   test("inspect tells what stood at a turn, and with --app the machine's state", async () => {
@@ -457,6 +600,9 @@ describe("the human's side", () => {
     expect(task).toMatchObject({ about: "doubt", input: { cents: 666 } });
     expectError(await cli("deny", task?.task ?? ""), "USAGE", 2);
     expectError(await cli("answer", task?.task ?? "", "no idea"), "INPUT_INVALID", 2);
+    const wrong = await cli("answer", task?.task ?? "", '{"outcome":"happened","output":{"receipt":7}}');
+    expectError(wrong, "INPUT_INVALID", 2);
+    expect(wrong.stderr).toContain("receipt");
     expect((await cli("answer", task?.task ?? "", '{"outcome":"did_not_happen"}')).code).toBe(0);
     expect((await cli("tail", "doubt-1")).code).toBe(0);
     const { intents, effects } = document(InspectDocument, await cli("inspect", "doubt-1", "--json"));

@@ -2,7 +2,7 @@
  * Config and log of a process: what is read from where, and what is never shown.
  */
 import { describe, expect, test } from "vitest";
-import { describeConfig, readConfig } from "../../services/runtime/config.ts";
+import { describeConfig, readConfig, withReplicas } from "../../services/runtime/config.ts";
 import { createLogger } from "../../services/runtime/logger.ts";
 
 describe("readConfig", () => {
@@ -36,6 +36,20 @@ describe("readConfig", () => {
   test("several servers and bare host names are addresses", () => {
     for (const server of ["a:4222,b:4222", "localhost", "tls://ana:pw@host:4222", "nats://[::1]:4222"])
       expect(readConfig({ server }, {}).servers).toBe(server);
+  });
+
+  test("copies are 1, 3 or 5, by the flag before the environment", () => {
+    const config = readConfig({}, { SAGAMESH_REPLICAS: "3" });
+    expect(config.replicas).toBe(3);
+    expect(withReplicas(config, undefined).replicas).toBe(3);
+    expect(withReplicas(config, "1").replicas).toBe(1);
+    expect(readConfig({}, {}).replicas).toBeUndefined();
+    for (const wrong of ["2", "0", "three", "33"]) {
+      expect(() => readConfig({}, { SAGAMESH_REPLICAS: wrong })).toThrow(
+        /SAGAMESH_REPLICAS: expected 1, 3 or 5/,
+      );
+      expect(() => withReplicas(config, wrong)).toThrow(/--replicas: expected 1, 3 or 5/);
+    }
   });
 
   test("all faults are told in one error", () => {

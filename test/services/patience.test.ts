@@ -50,11 +50,14 @@ describe("patiently", () => {
     expect(isTransient(bug)).toBe(false);
   });
 
-  test("pauses double up to a second", async () => {
-    const { clock, madeAt, request } = failing(never(9));
+  test("pauses double up to a quarter of a second while it may be an election, then up to a second", async () => {
+    const { clock, madeAt, request } = failing(never(70));
     await clock.until(patiently(clock, request));
     const pauses = madeAt.slice(1).map((at, i) => at - (madeAt[i] ?? 0));
-    expect(pauses).toEqual([25, 50, 100, 200, 400, 800, 1_000, 1_000, 1_000]);
+    expect(pauses.slice(0, 6)).toEqual([25, 50, 100, 200, 250, 250]);
+    const outage = madeAt.findIndex((at) => at >= 15_000);
+    expect(new Set(pauses.slice(4, outage - 1))).toEqual(new Set([250]));
+    expect(pauses.slice(outage, outage + 4)).toEqual([500, 1_000, 1_000, 1_000]);
   });
 
   test("after its time the last failure is thrown, and never later", async () => {

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { encodeJson, offload } from "../../protocol/codec.ts";
-import { chainHash } from "../../protocol/digest.ts";
+import { chainHash, spanOf } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
@@ -33,17 +33,17 @@ function stored(turns: readonly Turn[]): StoredMessage[] {
     for (const blob of smaller.blobs) blobs.set(blob.digest, blob.bytes);
     const data = encodeJson(smaller.value);
     prev = chainHash(data);
-    const headers = { "Saga-Turn": String(turn.turn), "Nats-Msg-Id": `${turn.saga}:${turn.turn}:${prev}` };
+    const headers = {
+      "Saga-Turn": String(turn.turn),
+      traceparent: `00-${"a".repeat(32)}-${spanOf(prev)}-01`,
+    };
     return { subject: `saga.${saga}.ledger`, seq: index + 1, headers, data, storedAt: turn.at };
   });
 }
 
 const portsOf = (messages: readonly StoredMessage[]): Parameters<typeof verifyLedger>[0] => ({
-  ledger: { last: async () => messages.at(-1), read: async () => [...messages] } as unknown as Parameters<
-    typeof verifyLedger
-  >[0]["ledger"],
+  ledger: { last: async () => messages.at(-1), read: async () => [...messages] },
   blobs: {
-    put: async () => undefined,
     get: async (digest) => {
       const bytes = blobs.get(digest);
       if (bytes === undefined) throw new MeshError("LEDGER_BROKEN", `there is no blob ${digest}`);
@@ -75,7 +75,7 @@ describe("verifyLedger", () => {
     );
     const { findings } = await verify(messages.with(1, { ...messages[1]!, data }));
     expect(findings.map(({ turn }) => turn)).toEqual([2, 3]);
-    expect(findings[0]?.what).toContain("Msg-Id");
+    expect(findings[0]?.what).toContain("traceparent");
     expect(findings[1]?.what).toContain("does not follow");
   });
 

@@ -4,7 +4,10 @@
  * Ledgers are made by the kernel itself, a turn at a time, so each shows what the kernel records and no more.
  */
 import { describe, expect, test } from "vitest";
+import { contractOf } from "../../actors/define.ts";
+import { ToolDocument } from "../../protocol/documents.ts";
 import type { IntentId } from "../../protocol/ids.ts";
+import { viewingBy } from "../../services/client/registry.ts";
 import { type IntentView, type SagaView, viewOf } from "../../services/client/view.ts";
 import {
   cancelled,
@@ -36,6 +39,11 @@ const begun = started({ of: "x" });
 const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 5, usd: 0.5 };
 const isRead = (tool: string): boolean => tool === "look";
 const alone = (story: Story): SagaView => viewOf(story.turns, { isRead });
+/** As a command sees it that knows the registered contracts. */
+const known = (story: Story): SagaView => viewOf(story.turns, viewingBy({ definitions: [], tools }));
+const tools = [look, hold, chargeAsk, release].map((tool) =>
+  ToolDocument.parse(JSON.parse(JSON.stringify(contractOf(tool)))),
+);
 const folded = (story: Story): SagaView => viewOf(story.turns, { state: story.state, isRead });
 const ids = (views: readonly IntentView[]): IntentId[] => views.map(({ intent }) => intent.id);
 const shown = (view: SagaView, kind: string): IntentView => {
@@ -286,6 +294,59 @@ describe("effects", () => {
     const story = given(calling(chargeAsk), begun, cancelled("charge_ask"));
     expect(alone(story).effects).toEqual([]);
   });
+});
+
+describe("a success that does not fit its tool's contract", () => {
+  const wrong = { answer: 5 };
+  const deferredOne = given(
+    calling(hold),
+    begun,
+    deferred("hold", 60_000),
+    succeeded("hold", wrong),
+    succeeded("release", {}),
+  );
+  const onceOne = given(calling(chargeAsk), begun, succeeded("charge_ask", wrong));
+
+  test("is shown as what the fold makes of it, with the contract and with the fold", () => {
+    for (const view of [known(deferredOne), folded(deferredOne)])
+      expect(shown(view, "hold")).toMatchObject({ outcome: "failed", unverified: false, output: undefined });
+    expect(shown(known(deferredOne), "hold").reason).toContain("id");
+    for (const view of [known(onceOne), folded(onceOne)])
+      expect(shown(view, "charge_ask")).toMatchObject({ outcome: "in_doubt", unverified: false });
+    expect(known(onceOne).effects).toEqual(folded(onceOne).effects);
+  });
+
+  test("stands in doubt until it is undone", () => {
+    const held = given(calling(hold), begun, succeeded("hold", wrong));
+    expect(folded(held).effects).toMatchObject([{ tool: "hold", outcome: "in_doubt" }]);
+    expect(known(held).effects).toEqual(folded(held).effects);
+    expect(known(deferredOne).effects).toEqual([]);
+  });
+
+  test("is unverified where nobody knows the contract, and verified where it fits", () => {
+    expect(shown(alone(deferredOne), "hold")).toMatchObject({ outcome: "succeeded", unverified: true });
+    const right = given(calling(hold), begun, succeeded("hold", { id: "i" }));
+    expect(shown(known(right), "hold")).toMatchObject({ outcome: "succeeded", unverified: false });
+    expect(shown(alone(right), "hold")).toMatchObject({ outcome: "succeeded", unverified: true });
+  });
+});
+
+test("what failed and may have happened stands in doubt, as in the fold", () => {
+  const thrown = failed("hold", { code: "TOOL_TIMEOUT", retry: true });
+  const tried = given(calling(hold), begun, thrown, thrown, thrown, thrown, thrown);
+  const late = given(calling(hold), begun, deferred("hold", 60_000), fired("hold"));
+  for (const story of [tried, late]) {
+    expect(folded(story).effects).toMatchObject([{ tool: "hold", outcome: "in_doubt" }]);
+    expect(known(story).effects).toEqual(folded(story).effects);
+  }
+});
+
+test("a doubt about what can be run again is a failed attempt, and leaves nothing in doubt", () => {
+  const doubted = inDoubt("hold");
+  const story = given(calling(hold), begun, doubted, doubted, doubted, doubted, doubted);
+  expect(shown(known(story), "hold").outcome).toBe("failed");
+  expect(folded(story).effects).toEqual([]);
+  expect(known(story).effects).toEqual([]);
 });
 
 test("the view of a ledger's first turns is the view as of then", () => {

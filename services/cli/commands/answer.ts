@@ -1,17 +1,19 @@
 import { DoubtAnswer } from "../../../actors/task.ts";
 import { z } from "zod";
 import { MeshError } from "../../../protocol/errors.ts";
-import type { Json } from "../../../protocol/json.ts";
-import { faultOf } from "../../client/registry.ts";
+import { type Json, toJson } from "../../../protocol/json.ts";
+import { checkOutput, faultOf, readRegistry } from "../../client/registry.ts";
 import type { OpenTask } from "../../client/tasks.ts";
+import type { Ports } from "../../ports.ts";
 import { defineCommand } from "../command.ts";
 import { parseJsonOrText } from "../json.ts";
-import { refuseVote, voteOn } from "../task.ts";
+import { refuseVote, voteOn, votersHelp } from "../task.ts";
 
 /** A human's answer. */
 export const answer = defineCommand({
   name: "answer",
   summary: "answer a question, or say what became of an effect in doubt",
+  details: votersHelp,
   positionals: {
     task: { help: "<saga>/<intent>, as `sagamesh tasks` lists it" },
     answer: {
@@ -25,23 +27,26 @@ export const answer = defineCommand({
   ],
   run: ({ task, answer: text, by }, context) => {
     const said = parseJsonOrText(text, "the answer");
-    return voteOn(context, task, { vote: "answer", answer: said, by }, (open) => {
+    return voteOn(context, task, { vote: "answer", answer: said, by }, (open, ports) => {
       if (open.about === "approval" || open.about === "stuck")
         refuseVote(open, "answered", `Use sagamesh approve ${task} or sagamesh deny ${task}.`);
-      checkAnswer(open, said);
+      return checkAnswer(open, said, ports);
     });
   },
 });
 
 /** Throws INPUT_INVALID. What only the definition knows the host checks. */
-function checkAnswer({ about, input }: OpenTask, said: Json): void {
-  const fault = about === "doubt" ? doubtFault(said) : askedFault(input, said);
+async function checkAnswer({ about, input, tool = "" }: OpenTask, said: Json, ports: Ports): Promise<void> {
+  if (about === "doubt") return checkFinding(tool, said, ports);
+  const fault = askedFault(input, said);
   if (fault !== undefined) throw new MeshError("INPUT_INVALID", `the answer: ${fault}`);
 }
 
-function doubtFault(said: Json): string | undefined {
-  const parsed = DoubtAnswer.safeParse(said);
-  return parsed.success ? undefined : z.prettifyError(parsed.error);
+/** What happened must fit what the tool gives, or it says nothing to the saga. */
+async function checkFinding(tool: string, said: Json, { registry }: Ports): Promise<void> {
+  const { success, data, error } = DoubtAnswer.safeParse(said);
+  if (!success) throw new MeshError("INPUT_INVALID", `the answer: ${z.prettifyError(error)}`);
+  if (data.outcome === "happened") checkOutput(await readRegistry(registry), tool, toJson(data.output));
 }
 
 /** A model that asks may say what it wants as a JSON Schema. */

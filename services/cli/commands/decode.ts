@@ -9,6 +9,7 @@ export const decode = defineCommand({
   details: "Needs no server. What is neither is printed as the text it is.",
   positionals: {},
   options: {},
+  without: ["server", "data"],
   examples: ["nats stream view LEDGER --translate 'sagamesh decode'"],
   run: async (_, { output, signal }) => {
     const value = decodeAny(await readStdin(signal));

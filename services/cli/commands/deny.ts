@@ -1,10 +1,11 @@
 import { defineCommand } from "../command.ts";
-import { refuseVote, voteOn } from "../task.ts";
+import { refuseVote, voteOn, votersHelp } from "../task.ts";
 
 /** A human's no. */
 export const deny = defineCommand({
   name: "deny",
   summary: "deny a call, or decline to answer",
+  details: votersHelp,
   positionals: { task: { help: "<saga>/<intent>, as `sagamesh tasks` lists it" } },
   options: {
     reason: { type: "string", hint: "TEXT", help: "told to the agent" },

@@ -7,63 +7,85 @@ import { table } from "../table.ts";
 export const doctor = defineCommand({
   name: "doctor",
   summary: "check server, streams, hosts, lag, what is served, dead letters",
-  details: "Exit code 1 if something is wrong; each finding comes with what to do.",
+  details:
+    "Exit code 1 if something is wrong; each finding comes with what to do. Changes nothing. How a server syncs " +
+    "its disk only its monitoring endpoint tells; the usual one of a server on port 8222 is asked unless --monitor names others.",
   positionals: {},
-  options: {},
-  examples: ["sagamesh doctor --server nats://10.0.0.5:4222"],
-  run: async (_, { config, output, signal }) => {
-    const document = await examine(config, { report: output.note, signal });
+  options: {
+    monitor: {
+      type: "string",
+      hint: "URL",
+      multiple: true,
+      help: "monitoring endpoint of a server, http://host:8222; may be repeated",
+    },
+  },
+  examples: ["sagamesh doctor --server nats://10.0.0.5:4222 --monitor http://10.0.0.5:8222"],
+  run: async ({ monitor: monitors }, { config, output, signal }) => {
+    const document = await examine(config, { monitors, report: output.note, signal });
     output.print(document, () => describe(document));
     return document.ok ? 0 : 1;
   },
 });
 
 function describe(document: DoctorDocument): string {
-  const { server, streams, hosts, partitions, tools, definitions, deadLetters, durability, findings } =
-    document;
-  const lag = partitions.reduce((sum, { waiting }) => sum + waiting, 0);
+  const { server, hosts, findings } = document;
+  const bad = findings.filter(({ severity }) => severity !== "fine");
   return [
     ...(server === undefined
       ? []
-      : [
-          `server       NATS ${server.version}, API level ${server.apiLevel}, at ${server.url}${server.embedded ? " (embedded)" : ""}`,
-        ]),
-    ...durability.map((line) => `durability   ${line}`),
-    ...(streams.length === 0
-      ? []
-      : [`streams      ${streams.map(({ name, messages }) => `${name} ${messages}`).join(", ")}`]),
+      : [`server  NATS ${server.version} at ${server.url}${server.embedded ? " (embedded)" : ""}`]),
     ...hosts.map(
-      ({ host, partitions: own }) => `host         ${host}: partitions ${own.join(", ") || "none yet"}`,
+      ({ host, partitions: own, draining }) =>
+        `host    ${host}: ${draining ? "drains" : `partitions ${own.join(", ") || "none yet"}`}`,
     ),
-    ...(partitions.length === 0
-      ? []
-      : [`inbox        ${lag} inputs wait over ${partitions.length} partitions`]),
-    ...(tools.length === 0
-      ? []
-      : [
-          "",
-          table(
-            ["TOOL", "WAITING", "HELD", "WORKERS"],
-            tools.map((tool) => [
-              tool.name,
-              String(tool.waiting),
-              String(tool.held),
-              tool.paused ? "paused" : tool.workers ? "yes" : "none",
-            ]),
-          ),
-        ]),
-    ...(definitions.length === 0
-      ? []
-      : [
-          "",
-          table(
-            ["DEFINITION", "KIND", "HASH"],
-            definitions.map((one) => [`${one.name}@${one.version}`, one.kind, one.hash]),
-          ),
-        ]),
+    ...tables(document),
     "",
-    `dead letters: ${deadLetters}`,
-    ...findings.flatMap(({ code, what, remedy }) => [`finding: [${code}] ${what}`, `  remedy: ${remedy}`]),
-    document.ok ? "all is well" : `${findings.length} finding${findings.length === 1 ? "" : "s"}`,
+    ...findings.flatMap(({ severity, code, what, remedy }) =>
+      severity === "fine"
+        ? [`ok       ${what}`]
+        : [`${severity.padEnd(8)} [${code}] ${what}`, `         remedy: ${remedy}`],
+    ),
+    "",
+    bad.length === 0
+      ? "all is well"
+      : `${count(bad, "wrong")} wrong, ${count(bad, "warning")} to look at when there is time`,
   ].join("\n");
 }
+
+const count = (findings: DoctorDocument["findings"], severity: string): number =>
+  findings.filter((one) => one.severity === severity).length;
+
+function tables({ streams, partitions, tools, definitions }: DoctorDocument): string[] {
+  const all: [string[], string[][]][] = [
+    [
+      ["STREAM", "MESSAGES", "BYTES", "COPIES"],
+      streams.map((one) => [one.name, String(one.messages), String(one.bytes), String(one.replicas)]),
+    ],
+    [
+      ["PARTITION", "HOST", "WAITING", "HELD", "AGAIN", "LAG", "OLDEST"],
+      partitions.map((one) => [
+        String(one.partition),
+        one.host ?? "none",
+        ...[one.waiting, one.held, one.redelivered].map(String),
+        seconds(one.lagMs),
+        `${seconds(one.oldestAgeMs)} ${one.oldestSaga ?? ""}`.trim(),
+      ]),
+    ],
+    [
+      ["TOOL", "WAITING", "HELD", "AGAIN", "LAG", "WORKERS"],
+      tools.map((one) => [
+        one.name,
+        ...[one.waiting, one.held, one.redelivered].map(String),
+        seconds(one.lagMs),
+        one.paused ? "paused" : one.workers ? "yes" : "none",
+      ]),
+    ],
+    [
+      ["DEFINITION", "KIND", "HASH"],
+      definitions.map((one) => [`${one.name}@${one.version}`, one.kind, one.hash]),
+    ],
+  ];
+  return all.flatMap(([head, rows]) => (rows.length === 0 ? [] : ["", table(head, rows)]));
+}
+
+const seconds = (ms: number | undefined): string => (ms === undefined ? "-" : `${(ms / 1_000).toFixed(1)} s`);

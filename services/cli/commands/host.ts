@@ -1,24 +1,40 @@
 import { loadApp } from "../../runtime/load-app.ts";
 import { runHost } from "../../runtime/run-host.ts";
+import type { Service } from "../../runtime/serve.ts";
 import { defineCommand } from "../command.ts";
-import { announce, servedApp } from "../serving.ts";
+import {
+  announce,
+  boundOptions,
+  healthOptions,
+  logHelp,
+  replicasOption,
+  servedApp,
+  servedBounds,
+  servedConfig,
+} from "../serving.ts";
 
 /** One host process. */
 export const host = defineCommand({
   name: "host",
   summary: "run a host: owns sagas, decides, appends, dispatches, asks models",
   details:
-    "Any number of hosts share the sagas. SIGINT or SIGTERM lets running effects settle for 10 s; a second one exits at once.",
+    "Any number of hosts share the sagas. SIGINT or SIGTERM lets running effects settle for 10 s; a second one exits at once.\n" +
+    logHelp,
   positionals: {},
   options: {
     app: servedApp,
+    ...boundOptions,
+    ...healthOptions,
+    replicas: replicasOption,
   },
   examples: ["NATS_URL=nats://10.0.0.5:4222 sagamesh host --app app.ts"],
-  run: async ({ app: file }, { config, output, signal }) => {
+  run: async ({ app: file, ...flags }, context) => {
+    const { output, signal } = context;
+    const config = servedConfig(context.config, flags);
+    const bounds = servedBounds(flags);
     const app = await loadApp(file);
-    await runHost({ config, signal, report: output.note }, app, (service) =>
-      announce(output, "host", service, app),
-    );
+    const ready = (service: Service) => announce(output, "host", service, app);
+    await runHost({ config, signal, report: output.note }, app, ready, bounds);
     return 0;
   },
 });

@@ -1,16 +1,14 @@
 import type { InspectDocument } from "../../../protocol/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
-import { parseSagaId } from "../../../protocol/ids.ts";
 import { toJson } from "../../../protocol/json.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { SagaState } from "../../../actors/state.ts";
-import { foldedState } from "../../client/folded.ts";
-import { readRegistry, readsOnly } from "../../client/registry.ts";
+import { viewingByFold } from "../../client/folded.ts";
 import { readLedger, type SagaView, viewOf } from "../../client/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
 import { brief, dateOf, describeEnd, describeEvent, endDocument, timeOf } from "../describe.ts";
+import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
 import { table } from "../table.ts";
 
 const lastEvents = 10;
@@ -21,24 +19,25 @@ export const inspect = defineCommand({
   summary: "show a saga: its phase, intents, effects, what was spent",
   details:
     "From the ledger alone, an intent that was called off because nobody waited for it may show as open; with --app the\n" +
-    "ledger is folded, and what is open, the machine's state and its context are exact.",
-  positionals: { saga: { help: "the saga's id" } },
+    "ledger is folded, and what is open, the machine's state and its context are exact. A success is unverified where\n" +
+    "the tool's contract is not at hand: only the definition knows whether its output could be read.",
+  positionals: { saga: sagaPositional },
   options: {
     at: { type: "string", hint: "TURN", help: "as of this turn" },
     app: { type: "string", hint: "FILE", help: "application file, to fold the ledger with its definition" },
+    archive: archiveOption,
   },
   examples: ["sagamesh inspect hire-41 --at 7 --app app.ts"],
-  run: async ({ saga: id, at, app: file }, context) => {
-    const saga = parseSagaId(id);
+  run: async ({ at, app: file, ...which }, context) => {
     const app = file === undefined ? undefined : await loadApp(file);
-    return withMesh(context, async ({ ports }) => {
+    return withSaga(context, which, async ({ saga, source, viewing }) => {
       const turns = upTo(
-        (await readLedger(ports, saga)).map(({ turn }) => turn),
+        (await readLedger(source, saga)).map(({ turn }) => turn),
         at,
       );
-      const state = app === undefined ? undefined : foldedState(app, turns);
-      const view = viewOf(turns, { state, isRead: readsOnly(await readRegistry(ports.registry)) });
-      const document = documentOf(view, turns, state);
+      const folded = app === undefined ? undefined : viewingByFold(app, turns);
+      const view = viewOf(turns, { ...viewing, ...folded });
+      const document = documentOf(view, turns, folded?.state);
       context.output.print(document, () => describe(document));
       return 0;
     });
@@ -92,12 +91,12 @@ function describe(document: InspectDocument): string {
     machine,
   } = document;
   const rows = document.intents.map(
-    ({ intent, turn, attempt, deferred, outcome, input: given, output, reason }) => [
+    ({ intent, turn, attempt, deferred, outcome, unverified, input: given, output, reason }) => [
       intent.id,
       intent.kind === "task" ? intent.about : intent.kind,
       "name" in intent ? intent.name : "",
       String(turn),
-      `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
+      `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}${unverified ? ", unverified" : ""}`,
       brief(given, 48),
       outcome === "succeeded" ? brief(output, 48) : (reason ?? ""),
     ],

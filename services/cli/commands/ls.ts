@@ -1,8 +1,10 @@
 import type { SagaRow } from "../../../protocol/documents.ts";
 import { describeError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
+import type { Tombstone } from "../../../protocol/tombstone.ts";
 import { type IntentView, readView, type ViewOptions } from "../../client/view.ts";
-import { readRegistry, readsOnly } from "../../client/registry.ts";
+import { readRegistry, viewingBy } from "../../client/registry.ts";
+import { findTombstone } from "../../ledger-reader.ts";
 import type { Ports } from "../../ports.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
@@ -25,7 +27,7 @@ export const ls = defineCommand({
   examples: ["sagamesh ls --running"],
   run: async ({ running, name }, context) =>
     withMesh(context, async ({ ports }) => {
-      const options = { isRead: readsOnly(await readRegistry(ports.registry)) };
+      const options = viewingBy(await readRegistry(ports.registry));
       const rows = await readRows(ports, options);
       const shown = rows.filter(
         (row) => (!running || row.status === "running") && (name === undefined || row.name === name),
@@ -49,6 +51,8 @@ async function readRows(ports: Ports, options: ViewOptions): Promise<SagaRow[]> 
 /** One saga's row; a ledger that cannot be read is a row that says so, and hides no other. */
 async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewOptions): Promise<SagaRow> {
   try {
+    const tombstone = await findTombstone(ports, saga);
+    if (tombstone !== undefined) return rowOf(tombstone);
     const view = await readView(ports, saga, options);
     const { name, version } = view.definition;
     return {
@@ -79,6 +83,15 @@ async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewO
   }
 }
 
+function rowOf({ saga, definition, end, turns, startedAt, endedAt, parent, file }: Tombstone): SagaRow {
+  const { name, version } = definition;
+  return {
+    ...{ saga, name, version, status: end.status, turns, startedAt, updatedAt: endedAt, waitsFor: [] },
+    ...(parent === undefined ? {} : { parent }),
+    archived: file,
+  };
+}
+
 function waitOf({ intent }: IntentView): string {
   if (intent.kind === "task") return intent.about;
   return "name" in intent ? `${intent.kind} ${intent.name}` : intent.kind;
@@ -88,10 +101,10 @@ function describe(rows: readonly SagaRow[]): string {
   if (rows.length === 0) return "no sagas";
   return table(
     ["SAGA", "DEFINITION", "STATUS", "TURNS", "CHANGED", "WAITS FOR"],
-    rows.map(({ saga, name, version, status, turns, updatedAt, waitsFor, fault }) => [
+    rows.map(({ saga, name, version, status, turns, updatedAt, waitsFor, archived, fault }) => [
       saga,
       `${name}@${version}`,
-      fault === undefined ? status : "unreadable",
+      fault === undefined ? `${status}${archived === undefined ? "" : ", archived"}` : "unreadable",
       String(turns),
       dateOf(updatedAt),
       fault ?? waitsFor.join(", "),

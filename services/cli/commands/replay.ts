@@ -1,12 +1,11 @@
 import type { ReplayDocument } from "../../../protocol/documents.ts";
-import { parseSagaId } from "../../../protocol/ids.ts";
 import { replayDecisions } from "../../client/replay.ts";
 import { readLedger } from "../../client/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { replayPort } from "../../runtime/replay-port.ts";
 import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
 import { brief } from "../describe.ts";
+import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
 
 /** What another model would have decided. */
 export const replay = defineCommand({
@@ -15,27 +14,27 @@ export const replay = defineCommand({
   details:
     "Each request is rebuilt from the ledger and has the digest that was recorded, byte for byte, or nothing is asked.\n" +
     "Nothing outside is touched but the model. Exit code 0 however much differs.",
-  positionals: { saga: { help: "the saga's id" } },
+  positionals: { saga: sagaPositional },
   options: {
     app: {
       type: "string",
       hint: "FILE",
       required: true,
-      help: "application file with the saga's definition",
+      help: "application file with the saga's definition, which the ledger does not hold",
     },
     model: {
       type: "string",
       hint: "MODEL",
       help: "a model of the application, one of the provider (claude-…), or recorded (default)",
     },
+    archive: archiveOption,
   },
   examples: ["sagamesh replay hire-41 --app app.ts --model claude-sonnet-5"],
-  run: async ({ saga: id, app: file, model = "recorded" }, context) => {
-    const saga = parseSagaId(id);
+  run: async ({ app: file, model = "recorded", ...which }, context) => {
     const app = await loadApp(file);
     const port = replayPort(app, model, context.config);
-    return withMesh(context, async ({ ports }) => {
-      const turns = (await readLedger(ports, saga)).map(({ turn }) => turn);
+    return withSaga(context, which, async ({ saga, source }) => {
+      const turns = (await readLedger(source, saga)).map(({ turn }) => turn);
       const progress = nowAndThen(context.output.note);
       const document = await replayDecisions(app, turns, { model, port, signal: context.signal, progress });
       context.output.print(document, () => describe(document));

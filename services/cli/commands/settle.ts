@@ -3,7 +3,8 @@ import { MeshError } from "../../../protocol/errors.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { settleIntent } from "../../client/mesh.ts";
-import { readView } from "../../client/view.ts";
+import { checkOutput, readRegistry, viewingBy } from "../../client/registry.ts";
+import { type IntentView, readView } from "../../client/view.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
 import { parseJson } from "../json.ts";
@@ -24,7 +25,8 @@ export const settle = defineCommand({
     const intent = parseIntentId(intentId);
     const result = readResult(parseJson(text, "the result"));
     return withMesh(context, async ({ deps, ports }) => {
-      const view = await readView(ports, saga);
+      const registered = await readRegistry(ports.registry);
+      const view = await readView(ports, saga, viewingBy(registered));
       const viewed = view.intents.find((one) => one.intent.id === intent);
       if (viewed === undefined) throw new MeshError("INTENT_UNKNOWN", `${saga} has no intent ${intent}`);
       if (viewed.intent.kind !== "tool")
@@ -32,11 +34,12 @@ export const settle = defineCommand({
           "INTENT_UNKNOWN",
           `${intent} of ${saga} is a ${viewed.intent.kind}, not a call of a tool`,
         );
-      if (viewed.outcome !== undefined && viewed.outcome !== "in_doubt")
+      if (!isOpenTo(viewed, result))
         throw new MeshError(
           "INTENT_UNKNOWN",
           `${intent} of ${saga} is settled already: ${viewed.outcome} in turn ${viewed.settledTurn ?? "?"}`,
         );
+      if ("succeeded" in result) checkOutput(registered, viewed.intent.name, result.succeeded);
       await settleIntent(deps, { saga, intent, attempt: viewed.attempt }, result);
       const document: SentDocument = { saga, sent: "result", intent };
       context.output.print(document, () => `the result of ${intent} is stored for ${saga}`);
@@ -44,6 +47,15 @@ export const settle = defineCommand({
     });
   },
 });
+
+/** A late success corrects whatever was taken for none; a failure only what is open or in doubt. The host judges. */
+function isOpenTo(
+  { outcome, unverified }: IntentView,
+  result: { succeeded: Json } | { failed: string },
+): boolean {
+  if (outcome === undefined || outcome === "in_doubt") return true;
+  return "succeeded" in result && (outcome !== "succeeded" || unverified);
+}
 
 function readResult(value: Json): { succeeded: Json } | { failed: string } {
   if (

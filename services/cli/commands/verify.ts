@@ -1,28 +1,27 @@
 import type { VerifyDocument } from "../../../protocol/documents.ts";
-import { parseSagaId } from "../../../protocol/ids.ts";
 import { verifyLedger } from "../../client/verify.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
+import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
 
 /** Checks a ledger. */
 export const verify = defineCommand({
   name: "verify",
   summary: "check a saga's ledger: chain, numbers, hashes, results, blobs; with --app the fold too",
-  positionals: { saga: { help: "the saga's id" } },
+  positionals: { saga: sagaPositional },
   options: {
     app: {
       type: "string",
       hint: "FILE",
       help: "application file: fold the ledger and compare every decision",
     },
+    archive: archiveOption,
   },
   examples: ["sagamesh verify hire-41 --app app.ts"],
-  run: async ({ saga: id, app: file }, context) => {
-    const saga = parseSagaId(id);
+  run: async ({ app: file, ...which }, context) => {
     const app = file === undefined ? undefined : await loadApp(file);
-    return withMesh(context, async ({ ports }) => {
-      const document = await verifyLedger(ports, saga, app);
+    return withSaga(context, which, async ({ saga, source }) => {
+      const document = await verifyLedger(source, saga, app);
       context.output.print(document, () => describe(document));
       return document.ok ? 0 : 1;
     });

@@ -1,20 +1,24 @@
 import { loadApp } from "../../runtime/load-app.ts";
 import { runWorker } from "../../runtime/run-worker.ts";
 import { defineCommand } from "../command.ts";
-import { announce, servedApp } from "../serving.ts";
+import { announce, healthOptions, replicasOption, logHelp, servedApp, servedConfig } from "../serving.ts";
 
 /** One worker process. */
 export const worker = defineCommand({
   name: "worker",
   summary: "run a worker: performs tools",
-  details: "Serves every tool of the application that has a body, or the ones named with --tool.",
+  details: "Serves every tool of the application that has a body, or the ones named with --tool.\n" + logHelp,
   positionals: {},
   options: {
     app: servedApp,
     tool: { type: "string", hint: "NAME", multiple: true, help: "serve only this tool; may be repeated" },
+    ...healthOptions,
+    replicas: replicasOption,
   },
   examples: ["sagamesh worker --app worker.ts --tool charge_deposit --tool create_invite"],
-  run: async ({ app: file, tool: tools }, { config, output, signal }) => {
+  run: async ({ app: file, tool: tools, ...flags }, context) => {
+    const { output, signal } = context;
+    const config = servedConfig(context.config, flags);
     const app = await loadApp(file);
     await runWorker({ config, signal, report: output.note }, app, tools, (service) =>
       announce(output, "worker", service, app, tools),

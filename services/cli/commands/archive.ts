@@ -1,0 +1,107 @@
+import { resolve } from "node:path";
+import type { ArchiveDocument } from "../../../protocol/documents.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
+import { limits } from "../../../protocol/limits.ts";
+import { archiveAll } from "../../archive/all.ts";
+import { openFolder } from "../../archive/archive.ts";
+import { readRegistry } from "../../client/registry.ts";
+import { msOf } from "../../duration.ts";
+import { defineCommand } from "../command.ts";
+import { withMesh } from "../context.ts";
+import { table } from "../table.ts";
+
+const progressMs = 2_000;
+
+/** Moves finished sagas from the server to files. */
+export const archive = defineCommand({
+  name: "archive",
+  summary: "move finished sagas from the server to compressed files",
+  details:
+    "Each saga becomes one file, read back and verified before its turns are purged. inspect, verify and replay read it\n" +
+    "there. A tombstone stays, so its id is never started again. May be killed, run again, and run twice at once; for\n" +
+    "example daily by cron. Large values (over 64 KiB) are in the file, and stay on the server too. Exit code 1 if a saga\n" +
+    "failed, or one that was named was not due.",
+  positionals: { sagas: { help: "the sagas' ids; all that are due unless given", multiple: true } },
+  options: {
+    after: {
+      type: "string",
+      hint: "DURATION",
+      help: "how long ago they must have ended: 30d unless given, 7d at least",
+    },
+    to: {
+      type: "string",
+      hint: "DIR",
+      help: "folder of the files; archive/ in the data folder unless given",
+    },
+    force: {
+      type: "boolean",
+      help: "also sagas with an effect in doubt, and with --after those that ended just now",
+    },
+    "dry-run": { type: "boolean", help: "only say what is due" },
+  },
+  examples: [
+    "sagamesh archive --after 90d --to /backup/sagas",
+    "sagamesh archive hire-41 --after 0s --force",
+  ],
+  run: async (args, context) => {
+    const { output, config, signal } = context;
+    const afterMs = readAfter(args.after, args.force);
+    const folder = resolve(args.to ?? config.archiveDir);
+    const named = args.sagas.map(parseSagaId);
+    return withMesh(context, async ({ ports, deps: { clock, chance, from } }) => {
+      const registered = await readRegistry(ports.registry);
+      if (!args["dry-run"]) await openFolder(folder, clock.now());
+      const sagas = named.length > 0 ? named : (await ports.ledger.list()).map(({ saga }) => saga);
+      const documents: ArchiveDocument[] = [];
+      let saidAt = clock.now();
+      const tell = (document: ArchiveDocument) => {
+        documents.push(document);
+        const isShown = named.length > 0 || !quiet.has(document.outcome);
+        if (output.json && isShown) output.print(document, () => "");
+        if (clock.now() - saidAt < progressMs) return;
+        saidAt = clock.now();
+        output.note(`looked at ${documents.length} of ${sagas.length} sagas`);
+      };
+      const options = { afterMs, isForced: args.force, isDryRun: args["dry-run"], signal };
+      await archiveAll({ ports, clock, chance, by: from, folder, registered }, sagas, options, tell);
+      signal.throwIfAborted();
+      if (!output.json) output.print(undefined, () => describe(documents, folder, named.length > 0));
+      const isDone = ({ outcome }: ArchiveDocument) =>
+        outcome !== "failed" && (outcome !== "kept" || named.length === 0);
+      return documents.every(isDone) ? 0 : 1;
+    });
+  },
+});
+
+/** Of these a person who named no saga need not hear one by one. */
+const quiet: ReadonlySet<ArchiveDocument["outcome"]> = new Set(["kept", "already"]);
+
+const afterDefault = "30d";
+
+/** A repeat of a signal is known for what it is only within the horizon; after it, a tombstone answers as well. */
+function readAfter(text: string | undefined, isForced: boolean): number {
+  const ms = msOf(text ?? afterDefault);
+  if (ms >= limits.signalHorizonMs || isForced) return ms;
+  throw new MeshError("USAGE", `archive: --after ${text ?? afterDefault}: expected 7d or more`, {
+    remedy: "A late input may still come within 7 days. Wait, or use --force.",
+  });
+}
+
+function describe(documents: readonly ArchiveDocument[], folder: string, isNamed: boolean): string {
+  const count = (outcome: ArchiveDocument["outcome"]) =>
+    documents.filter((one) => one.outcome === outcome).length;
+  const shown = documents.filter(({ outcome }) => isNamed || !quiet.has(outcome));
+  const rows = shown.map(({ saga, outcome, turns, bytes, file, reason }) => [
+    saga,
+    outcome,
+    turns === undefined ? "" : String(turns),
+    bytes === undefined ? "" : String(bytes),
+    reason ?? file ?? "",
+  ]);
+  return [
+    ...(rows.length === 0 ? [] : [table(["SAGA", "OUTCOME", "TURNS", "BYTES", "FILE OR REASON"], rows), ""]),
+    `${count("archived")} archived to ${folder}, ${count("due")} due, ${count("kept")} kept, ` +
+      `${count("already")} archived before, ${count("failed")} failed`,
+  ].join("\n");
+}

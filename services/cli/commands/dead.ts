@@ -1,0 +1,114 @@
+import type { LetterDocument, LetterDoneDocument } from "../../../protocol/documents.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import { headers } from "../../../protocol/subjects.ts";
+import { dropLetter, type Letter, readLetter, readLetters, retryLetter } from "../../client/dead.ts";
+import { defineCommand } from "../command.ts";
+import { type CommandMesh, withMesh } from "../context.ts";
+import { dateOf } from "../describe.ts";
+import { table } from "../table.ts";
+
+const actions = ["ls", "show", "retry", "drop"] as const;
+type Action = (typeof actions)[number];
+
+interface Which {
+  readonly letter: string | undefined;
+  readonly all: boolean;
+  readonly code: string | undefined;
+}
+
+/** What was set aside, and why. */
+export const dead = defineCommand({
+  name: "dead",
+  summary: "dead letters: list them, show one, send again, throw away",
+  details:
+    "A letter is a message that nobody could take: it holds the message, the reason and where it was sent.\n" +
+    "retry sends it again as it was, under its old event id, so a saga that has it already takes it as known.",
+  positionals: {
+    action: { help: "ls, show, retry or drop" },
+    letter: { help: "the letter's number", optional: true },
+  },
+  options: {
+    all: { type: "boolean", help: "with retry or drop: every letter" },
+    code: {
+      type: "string",
+      hint: "CODE",
+      help: "with ls, or with --all: only letters with this reason's code",
+    },
+  },
+  examples: ["sagamesh dead ls", "sagamesh dead retry 17", "sagamesh dead drop --all --code BAD_MESSAGE"],
+  run: async ({ action: word, ...which }, context) => {
+    const action = readAction(word, which);
+    return withMesh(context, async (mesh) => {
+      const { output } = context;
+      const letters = await chosen(mesh, which);
+      if (action === "show") {
+        const document = letterDocument(letters[0]!, true);
+        output.print(document, () => describe(document));
+      } else if (action === "ls") {
+        const documents = letters.map((letter) => letterDocument(letter, false));
+        if (output.json) for (const document of documents) output.print(document, () => "");
+        else output.print(undefined, () => list(documents));
+      } else
+        for (const letter of letters) {
+          await (action === "retry" ? retryLetter : dropLetter)(mesh.deps, letter);
+          const done = action === "retry" ? "retried" : "dropped";
+          const document: LetterDoneDocument = { letter: letter.seq, done, subject: letter.subject };
+          output.print(document, () => `letter ${letter.seq} ${done}: ${letter.subject}`);
+        }
+      return 0;
+    });
+  },
+});
+
+function readAction(word: string, { letter, all, code }: Which): Action {
+  const action = actions.find((one) => one === word);
+  const usage = (what: string) =>
+    new MeshError("USAGE", `dead: ${what}`, { remedy: "See sagamesh dead --help." });
+  if (action === undefined) throw usage(`expected ls, show, retry or drop, got "${word}"`);
+  if (letter !== undefined && !/^[1-9]\d{0,14}$/.test(letter))
+    throw usage(`"${letter}" is no letter's number`);
+  const takesMany = action === "ls" || all;
+  if (action === "show" && all) throw usage("show shows one letter");
+  if (takesMany && letter !== undefined) throw usage(`${action} takes no number${all ? " with --all" : ""}`);
+  if (!takesMany && letter === undefined) throw usage(`${action} needs a letter's number, or --all`);
+  if (!takesMany && code !== undefined) throw usage("--code goes with ls or --all");
+  return action;
+}
+
+async function chosen({ deps }: CommandMesh, { letter, code }: Which): Promise<Letter[]> {
+  if (letter !== undefined) return [await readLetter(deps, Number(letter))];
+  return (await readLetters(deps)).filter((one) => code === undefined || one.code === code);
+}
+
+function letterDocument(letter: Letter, isWhole: boolean): LetterDocument {
+  const { seq, source, subject, code, reason, at } = letter;
+  const saga =
+    letter.headers[headers.saga] ?? (subject.startsWith("saga.") ? subject.split(".")[1] : undefined);
+  return {
+    letter: seq,
+    ...{ source, subject, code, reason, at },
+    ...(saga === undefined ? {} : { saga }),
+    ...(isWhole ? { headers: letter.headers, body: Buffer.from(letter.data).toString() } : {}),
+  };
+}
+
+function list(documents: readonly LetterDocument[]): string {
+  if (documents.length === 0) return "nothing was set aside";
+  const rows = documents.map(({ letter, at, code, subject, reason }) => [
+    String(letter),
+    dateOf(at),
+    code,
+    subject,
+    reason.replace(/^\[\w+\] /, "").slice(0, 100),
+  ]);
+  return table(["LETTER", "AT", "CODE", "SENT TO", "REASON"], rows);
+}
+
+const describe = ({ letter, subject, at, reason, headers: fields, body }: LetterDocument): string =>
+  [
+    `letter ${letter}  ${subject}  ${dateOf(at)}`,
+    reason,
+    ...Object.entries(fields ?? {}).map(([name, value]) => `  ${name}: ${value}`),
+    body ?? "",
+    `sagamesh dead retry ${letter} sends it again, sagamesh dead drop ${letter} throws it away`,
+  ].join("\n");

@@ -1,0 +1,86 @@
+/**
+ * Dead letters: looking at them, sending one again, throwing one away.
+ *
+ * R1 A letter that is sent again has a new Msg-Id, or the server would take it for a repeat, and its old event
+ *    id, by which the saga knows whether it has it already.
+ * R2 It is taken away only after it is stored where it belongs: after a crash in between it can be sent once
+ *    more, and the saga takes it once.
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import { type Headers, headers, parseInboxSubject } from "../../protocol/subjects.ts";
+import { patiently } from "../patience.ts";
+import type { Chance, Clock, Ports, StoredMessage } from "../ports.ts";
+
+export interface Letter {
+  readonly seq: number;
+  readonly source: "inbox" | "work";
+  /** Where the message was sent. */
+  readonly subject: string;
+  readonly code: string;
+  readonly reason: string;
+  /** The server's time of setting it aside, milliseconds since the epoch. */
+  readonly at: number;
+  /** Those of the message itself. */
+  readonly headers: Headers;
+  readonly data: Uint8Array;
+}
+
+export interface DeadDeps {
+  readonly ports: Pick<Ports, "dead" | "inbox" | "work">;
+  readonly clock: Clock;
+  readonly chance: Chance;
+}
+
+/** All letters, the oldest first. */
+export async function readLetters({ ports, clock }: DeadDeps): Promise<Letter[]> {
+  return (await patiently(clock, () => ports.dead.list())).map(toLetter);
+}
+
+/** Throws LETTER_UNKNOWN. */
+export async function readLetter({ ports, clock }: DeadDeps, seq: number): Promise<Letter> {
+  const stored = await patiently(clock, () => ports.dead.get(seq));
+  if (stored === undefined) throw new MeshError("LETTER_UNKNOWN", `there is no dead letter ${seq}`);
+  return toLetter(stored);
+}
+
+/** Sends a letter's message again, as it was, and takes the letter away (R1, R2). Throws LETTER_UNKNOWN. */
+export async function retryLetter(deps: DeadDeps, letter: Letter): Promise<void> {
+  const { ports, clock, chance } = deps;
+  const { subject, data, source } = letter;
+  const message = { data, headers: letter.headers, msgId: `retry:${letter.seq}:${chance.nonce()}` };
+  await patiently(clock, () =>
+    source === "inbox"
+      ? ports.inbox.publish({ ...message, subject })
+      : ports.work.publish(subject.slice("work.".length), message),
+  );
+  await dropLetter(deps, letter);
+}
+
+/** Takes a letter away for good; what it says is lost. */
+export const dropLetter = ({ ports, clock }: DeadDeps, { seq }: Letter): Promise<void> =>
+  patiently(clock, () => ports.dead.remove(seq));
+
+function toLetter({ seq, subject, data, storedAt, headers: fields }: StoredMessage): Letter {
+  const { [headers.reason]: reason = "", [headers.origin]: origin = "", ...own } = fields;
+  return {
+    seq,
+    source: subject.split(".")[1] === "work" ? "work" : "inbox",
+    subject: subjectOf(origin.replace(/#\d+$/, "")),
+    code: /^\[(\w+)\]/.exec(reason)?.[1] ?? "unknown",
+    reason,
+    at: storedAt,
+    headers: Object.fromEntries(Object.entries(own).filter(([name]) => !name.startsWith("Nats-"))),
+    data,
+  };
+}
+
+/** As it was sent: the inbox stores `saga.<id>.…` under a partition. What is no input's subject is left as it is. */
+function subjectOf(stored: string): string {
+  if (!stored.startsWith("inbox.")) return stored;
+  try {
+    parseInboxSubject(stored);
+  } catch {
+    return stored;
+  }
+  return `saga.${stored.split(".").slice(2).join(".")}`;
+}

@@ -1,0 +1,122 @@
+/**
+ * Findings: what is wrong with a mesh that was looked at, and what to do. Pure.
+ *
+ * `wrong` is what stops sagas or breaks a promise until somebody acts. `warning` works, and may not for long or as
+ * well as it should. `fine` is said of each thing that was looked at, so that silence never means "not looked".
+ */
+import type { Finding } from "../../../protocol/documents.ts";
+import { limits } from "../../../protocol/limits.ts";
+import { fine, type Judge, warning, wrong } from "./finding.ts";
+import { judgeHosts } from "./host-findings.ts";
+import { judgeInputs, judgeTools } from "./queue-findings.ts";
+import { judgeConsumers, judgeStreams } from "./stream-findings.ts";
+
+/** Timers are as exact as clocks agree; a minute is no timer any more. */
+const skewWarnMs = 1_000;
+const skewWrongMs = 60_000;
+const storageWarn = 0.8;
+const storageWrong = 0.95;
+
+/** Everything that is to be said of the mesh; what is wrong first. */
+export function judge(...looked: Parameters<Judge>): Finding[] {
+  if (looked[1].health === undefined) return [];
+  const findings = [
+    server,
+    account,
+    judgeStreams,
+    judgeConsumers,
+    judgeHosts,
+    judgeInputs,
+    judgeTools,
+    letters,
+    clock,
+    disk,
+  ].flatMap((judged) => judged(...looked));
+  return severities.flatMap((severity) => findings.filter((one) => one.severity === severity));
+}
+
+const severities = ["wrong", "warning", "fine"] as const;
+
+/** Whether it may be gone at the next look: partitions move, and who asks for messages asks anew. */
+export const isPassing = ({ code, severity }: Finding): boolean => severity === "wrong" && passing.has(code);
+const passing: ReadonlySet<string> = new Set([
+  "NO_OWNER",
+  "NOT_CONSUMED",
+  "NO_WORKER",
+  "STUCK_LEASE",
+  "NO_HOST",
+]);
+
+const server: Judge = (_document, _examined, { info, startedToLook }) => {
+  const findings: Finding[] = [];
+  if (startedToLook)
+    findings.push(
+      warning(
+        "SERVER_NOT_RUNNING",
+        "no server ran for this data folder; doctor started one to look, and stops it again",
+        "Nothing to do if nothing should run; else `sagamesh up --app FILE`.",
+      ),
+    );
+  const needed = limits.messageBytesMax + 16 * 1024;
+  if (info !== undefined && info.max_payload < needed)
+    findings.push(
+      wrong(
+        "PAYLOAD_TOO_SMALL",
+        `the server takes messages of ${info.max_payload} bytes, sagamesh writes up to ${needed}`,
+        "Set `max_payload: 1MB` in the server's configuration, which is also its default.",
+      ),
+    );
+  return info === undefined
+    ? findings
+    : [...findings, fine("SERVER", `NATS ${info.version}, API level ${info.api_lvl ?? 0}`)];
+};
+
+const account: Judge = (_document, { account: used }) => {
+  if (used?.storageMax === undefined) return [];
+  const share = used.storage / used.storageMax;
+  const what = `${Math.round(share * 100)} % of the account's storage is used (${used.storage} of ${used.storageMax} bytes)`;
+  const remedy =
+    "Raise the account's `max_file`, or archive ended sagas; when it is full nothing is stored and every saga waits.";
+  if (share >= storageWrong) return [wrong("STORAGE_LOW", what, remedy)];
+  return share >= storageWarn ? [warning("STORAGE_LOW", what, remedy)] : [fine("STORAGE", what)];
+};
+
+const letters: Judge = ({ deadLetters, deadByCode }) => {
+  if (deadLetters === 0) return [fine("DEAD_LETTERS", "nothing was set aside")];
+  const groups = deadByCode.map(
+    ({ code, source, count, newestAt, newestSubject }) =>
+      `${count} ${code} from ${source} (newest ${newestSubject} at ${new Date(newestAt).toISOString()})`,
+  );
+  return [
+    wrong(
+      "DEAD_LETTERS",
+      `${deadLetters} message${deadLetters === 1 ? " was" : "s were"} set aside${groups.length === 0 ? "" : `: ${groups.join("; ")}`}`,
+      "Read them with `sagamesh dead ls`; correct the cause, then `sagamesh dead retry` or `dead drop`.",
+    ),
+  ];
+};
+
+const clock: Judge = ({ clockOffsetMs }) => {
+  if (clockOffsetMs === undefined) return [];
+  const skew = Math.abs(clockOffsetMs);
+  const what = `this machine's clock is ${skew} ms ${clockOffsetMs < 0 ? "behind" : "ahead of"} the server's`;
+  if (skew <= skewWarnMs) return [fine("CLOCK", what)];
+  return [
+    (skew > skewWrongMs ? wrong : warning)(
+      "CLOCK_SKEW",
+      what,
+      "Let both keep time by NTP: timers that a host on such a machine arms are early or late by as much.",
+    ),
+  ];
+};
+
+const disk: Judge = (_document, _examined, _about, { sentences, silent }) => [
+  ...sentences.map((sentence) => fine("DURABILITY", sentence)),
+  ...silent.map((url) =>
+    warning(
+      "MONITOR_SILENT",
+      `no NATS server's monitoring answers at ${url}`,
+      "Check --monitor, and `http_port` in the server's configuration.",
+    ),
+  ),
+];

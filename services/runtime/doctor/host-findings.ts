@@ -1,0 +1,87 @@
+/** What is wrong with hosts and what they hold. Pure. */
+import type { DoctorDocument, Finding } from "../../../protocol/documents.ts";
+import { limits } from "../../../protocol/limits.ts";
+import { type Judge, of, orFine, warning, wrong } from "./finding.ts";
+
+export const judgeHosts: Judge = ({ hosts: all, partitions }, { hosts: read, health }) => {
+  if (read === undefined) return [];
+  const serving = all.filter((host) => !host.draining);
+  if (serving.length === 0)
+    return [
+      wrong(
+        "NO_HOST",
+        all.length === 0
+          ? "no host is running: nothing is decided"
+          : "every host that is running drains: nothing is decided once they are gone",
+        "Start one: `sagamesh host --app FILE`, or `sagamesh up --app FILE`.",
+      ),
+      ...stuckLeases(partitions),
+    ];
+  const orphans = partitions.filter((one) => one.host === undefined);
+  const silent = partitions.filter(
+    (one) => one.host !== undefined && !one.consumed && one.held < limits.inFlightPerPartitionMax,
+  );
+  const unread = all.filter((host) => host.since === undefined).map(({ host }) => host);
+  const findings = [
+    ...stuckLeases(orphans),
+    ...(orphans.length === 0
+      ? []
+      : [
+          wrong(
+            "NO_OWNER",
+            `no host has taken up partition ${numbersOf(orphans)}`,
+            "Partitions move within 3 s when a host comes or goes. If it stays so, read the hosts' logs.",
+          ),
+        ]),
+    ...(silent.length === 0
+      ? []
+      : [
+          wrong(
+            "NOT_CONSUMED",
+            `partition ${numbersOf(silent)} is held by ${[...new Set(silent.map((one) => one.host))].join(", ")}, who asks for none of its inputs`,
+            "That host hangs or has lost its server: look at its /readyz and log, and restart it.",
+          ),
+        ]),
+    ...partitions
+      .filter(({ partition }) => serving.filter((host) => host.partitions.includes(partition)).length > 1)
+      .map(({ partition }) =>
+        warning(
+          "TWO_OWNERS",
+          `partition ${partition} is held by more than one host`,
+          "Nothing is done twice, only slower. It ends by itself within seconds.",
+        ),
+      ),
+    ...(unread.length === 0
+      ? []
+      : [
+          warning(
+            "HOST_UNREADABLE",
+            `what ${unread.join(", ")} says of itself cannot be read here`,
+            "It is of another version: run doctor of the newer one, and finish the upgrade.",
+          ),
+        ]),
+  ];
+  return orFine(
+    findings,
+    "HOSTS",
+    `${serving.length} host${serving.length === 1 ? " holds" : "s hold"} all ${health?.partitions.length ?? 0} partitions`,
+  );
+};
+
+/** Held by whoever is no more, past the time of any lease. */
+const stuckLeases = (partitions: DoctorDocument["partitions"]): Finding[] =>
+  partitions
+    .filter(
+      (one) =>
+        one.held > 0 && !one.consumed && (one.oldestAgeMs ?? 0) > limits.inboxAckWaitMs + limits.hostTtlMs,
+    )
+    .map(({ partition, held, oldestSaga, oldestAgeMs }) =>
+      wrong(
+        "STUCK_LEASE",
+        `${held} input${held === 1 ? "" : "s"} of partition ${partition} ${held === 1 ? "is" : "are"} still leased to a host that is gone${of(oldestSaga, oldestAgeMs)}`,
+        "Start a host: it gets them at once, and hands on what is open.",
+      ),
+    );
+
+const numbersOf = (partitions: DoctorDocument["partitions"]): string =>
+  partitions.map((one) => one.partition).join(", ");

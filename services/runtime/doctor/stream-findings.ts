@@ -1,0 +1,121 @@
+/** What is wrong with streams, their copies and their consumers. Pure. */
+import type { Finding } from "../../../protocol/documents.ts";
+import { buckets, streams } from "../../../protocol/subjects.ts";
+import type { ConsumerHealth, StreamHealth } from "../../nats/health.ts";
+import { bucketStream } from "../../nats/streams.ts";
+import { type Judge, orFine, warning, wrong } from "./finding.ts";
+
+export const judgeStreams: Judge = (_document, { health }) => {
+  const all = health?.streams ?? [];
+  return orFine(
+    [...all.flatMap(streamFindings), ...peerFindings(all), ...replicaFindings(all)],
+    "STREAMS",
+    `${all.length} streams are there and as declared`,
+  );
+};
+
+function streamFindings({ name, state, why, differences, leader, replicas }: StreamHealth): Finding[] {
+  const stream = `stream ${name}`;
+  if (state === "missing")
+    return [wrong("STREAM_MISSING", `${stream}: it is missing`, "Start a host; it makes what is missing.")];
+  if (state === "silent")
+    return [
+      wrong(
+        "STREAM_SILENT",
+        `${stream}: ${why ?? "it does not answer"}`,
+        "A cluster needs more than half of the stream's servers: bring them back.",
+      ),
+    ];
+  const findings = differences.map(({ field, expected, got }) => {
+    const what = `${stream}: ${field}: expected ${expected}, got ${got}`;
+    return isQueueLimit(name, field)
+      ? wrong(
+          "STREAM_LIMITED",
+          what,
+          `It throws away acked inputs and armed timers before anything else. Take the limit off: \`nats stream edit ${name}\`.`,
+        )
+      : wrong(
+          "STREAM_DRIFT",
+          what,
+          `Correct it with \`nats stream edit ${name}\`; a host that starts now refuses it.`,
+        );
+  });
+  if (replicas > 1 && leader === undefined)
+    findings.push(
+      wrong(
+        "STREAM_LEADERLESS",
+        `${stream}: no server leads it`,
+        "Bring back more than half of its servers.",
+      ),
+    );
+  return findings;
+}
+
+/** One finding a server: it holds copies of most streams, and what to do is the same for all. */
+function peerFindings(all: readonly StreamHealth[]): Finding[] {
+  const streamsOf = (is: (peer: StreamHealth["peers"][number]) => boolean) => {
+    const servers = new Map<string, string[]>();
+    for (const { name, peers } of all)
+      for (const { server } of peers.filter(is)) servers.set(server, [...(servers.get(server) ?? []), name]);
+    return [...servers];
+  };
+  return [
+    ...streamsOf((peer) => peer.offline).map(([server, names]) =>
+      wrong(
+        "STREAM_DEGRADED",
+        `server ${server} is away, with its copies of ${names.join(", ")}: one more loss may stop them`,
+        "Bring the server back; what it missed is copied to it by itself.",
+      ),
+    ),
+    ...streamsOf((peer) => !peer.offline && !peer.current).map(([server, names]) =>
+      warning(
+        "STREAM_BEHIND",
+        `server ${server} lags behind with its copies of ${names.join(", ")}`,
+        "Wait; if it stays so, look at that server's disk and log.",
+      ),
+    ),
+  ];
+}
+
+const isQueueLimit = (name: string, field: string): boolean =>
+  (name === streams.inbox || name === streams.work) && /^max_(age|msgs|bytes|msgs_per_subject)$/.test(field);
+
+function replicaFindings(all: readonly StreamHealth[]): Finding[] {
+  const copies = (name: string) => all.find((one) => one.name === name && one.state === "there")?.replicas;
+  const ledger = copies(streams.ledger);
+  if (ledger === undefined) return [];
+  return all.flatMap(({ name, state, replicas }) => {
+    if (state !== "there" || replicas >= ledger) return [];
+    const what = `stream ${name} has ${replicas} cop${replicas === 1 ? "y" : "ies"}, LEDGER ${ledger}`;
+    const remedy = `\`nats stream edit ${name} --replicas ${ledger}\`: a mesh survives what its weakest stream survives.`;
+    // A claim that is lost lets a `once` be performed again, an input that is lost was promised.
+    return [
+      promised.has(name) ? wrong("REPLICAS_DIFFER", what, remedy) : warning("REPLICAS_DIFFER", what, remedy),
+    ];
+  });
+}
+
+const promised: ReadonlySet<string> = new Set([streams.inbox, streams.work, bucketStream(buckets.claim)]);
+
+export const judgeConsumers: Judge = (_document, { health }) => [
+  ...(health?.partitions ?? []).flatMap((one) => consumerFindings(`partition ${one.name}`, one)),
+  ...(health?.tools ?? []).flatMap((one) => consumerFindings(`tool ${one.name}`, one)),
+];
+
+function consumerFindings(whose: string, { missing, differences }: ConsumerHealth): Finding[] {
+  if (missing)
+    return [
+      wrong(
+        "CONSUMER_MISSING",
+        `the consumer of ${whose} is missing: nobody can take its inputs`,
+        "Start a host; it makes what is missing.",
+      ),
+    ];
+  return differences.map(({ field, expected, got }) =>
+    wrong(
+      "CONSUMER_DRIFT",
+      `the consumer of ${whose}: ${field}: expected ${expected}, got ${got}`,
+      "Correct it with `nats consumer edit`, or remove it and start a host: no message is lost by that.",
+    ),
+  );
+}

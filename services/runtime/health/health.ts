@@ -1,0 +1,142 @@
+/**
+ * Health: what a process shows to those who operate it, on a port of its own.
+ *
+ *     /healthz   the process lives: it answers. One whose event loop hangs does not
+ *     /readyz    it can do its work now; 503 with the reason where not, also while it starts and while it drains
+ *     /metrics   Prometheus text
+ *
+ * H1 It only tells. Nothing here changes what a host or a worker does, and none of it may fail them.
+ * H2 Loaded only where a port was asked for.
+ */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describeError, MeshError } from "../../../protocol/errors.ts";
+import type { OpenMesh } from "../mesh.ts";
+import type { Part } from "../part.ts";
+import { packageVersion } from "../version.ts";
+import { contentType, createExposition } from "./exposition.ts";
+import { createMeshGauges, type MeshGauges, withinMs } from "./mesh-gauges.ts";
+import { createMetrics, type Observers } from "./metrics.ts";
+import { createProcessGauges } from "./process-gauges.ts";
+
+/** A probe waits a second or so; a server that takes longer is none to rely on. */
+const answerMs = 1_000;
+
+export interface Health {
+  /** Where it listens. */
+  readonly url: string;
+  readonly observers: Observers;
+  /** The mesh is open; `parts` are what serves, once it does. */
+  serving(mesh: OpenMesh, parts: readonly Part[]): void;
+  /** From here on not ready. */
+  draining(): void;
+  close(): Promise<void>;
+}
+
+type Phase =
+  | { readonly kind: "starting" }
+  | { readonly kind: "serving"; readonly mesh: OpenMesh; readonly parts: readonly Part[] }
+  | { readonly kind: "draining" };
+
+/** Listens. Throws USAGE where that cannot be: the port is taken, the address is not this machine's. */
+export async function startHealth({ host, port }: { host: string; port: number }): Promise<Health> {
+  const exposition = createExposition();
+  const observers = createMetrics(exposition);
+  const processGauges = createProcessGauges(exposition);
+  const info = exposition.gauge("sagamesh_info", "Always 1; the labels say what this is.", ["version"]);
+  info.set([packageVersion()], 1);
+  const ready = exposition.gauge("sagamesh_ready", "1 if the process can do its work now, else 0.");
+  const resident = exposition.gauge("sagamesh_sagas_resident", "Sagas in this host's memory.");
+  const partitions = exposition.gauge("sagamesh_partitions", "Partitions this host takes inputs of.");
+  let phase: Phase = { kind: "starting" };
+  let meshGauges: MeshGauges | undefined;
+
+  const metrics = async (): Promise<string> => {
+    await meshGauges?.refresh();
+    processGauges.refresh();
+    ready.set([], (await whyNotReady(phase)) === undefined ? 1 : 0);
+    if (phase.kind === "serving")
+      for (const part of phase.parts) {
+        if (part.resident !== undefined) resident.set([], part.resident());
+        if (part.partitions !== undefined) partitions.set([], part.partitions().length);
+      }
+    return exposition.text();
+  };
+
+  const answer = async ({ method, url = "/" }: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const say = (status: number, text: string, type = "text/plain; charset=utf-8") =>
+      response
+        .writeHead(status, { "content-type": type, "cache-control": "no-store" })
+        .end(method === "HEAD" ? undefined : text);
+    if (method !== "GET" && method !== "HEAD") return void say(405, "only GET and HEAD\n");
+    switch (url.split("?", 1)[0]) {
+      case "/healthz":
+        return void say(200, "alive\n");
+      case "/readyz": {
+        const why = await whyNotReady(phase);
+        return void say(why === undefined ? 200 : 503, `${why ?? "ready"}\n`);
+      }
+      case "/metrics":
+        return void say(200, await metrics(), contentType);
+      default:
+        return void say(404, "/healthz, /readyz, /metrics\n");
+    }
+  };
+
+  // An import would read every member of the module, one of which loads a web client: 14 MB.
+  const { createServer } = process.getBuiltinModule("node:http");
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(500);
+      response.end(`${describeError(error)}\n`); // H1
+    });
+  });
+  const { port: listening } = await listen(server, host, port);
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${listening}`,
+    observers,
+    serving: (mesh, parts) => {
+      meshGauges = createMeshGauges(exposition, mesh.readHealth, () => performance.now());
+      phase = { kind: "serving", mesh, parts };
+    },
+    draining: () => (phase = { kind: "draining" }),
+    close: async () => {
+      processGauges.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error) =>
+      reject(
+        new MeshError("USAGE", `cannot listen for health on ${host}:${port}: ${describeError(error)}`, {
+          cause: error,
+          remedy:
+            "Name another --health-port (0: any free one), or an address of this machine with --health-host.",
+        }),
+      ),
+    );
+    server.listen(port, host, () => resolve(server.address() as AddressInfo)); // A port was listened on, not a pipe.
+  });
+}
+
+/** Undefined: it can do its work. */
+async function whyNotReady(phase: Phase): Promise<string | undefined> {
+  if (phase.kind === "starting") return "starting: the server and the streams are not there yet";
+  if (phase.kind === "draining") return "draining: takes nothing new";
+  const { mesh, parts } = phase;
+  const now = await withinMs(answerMs, mesh.ports.claims.now());
+  if (now === undefined) return `the NATS server's JetStream gave no answer within ${answerMs} ms`;
+  for (const part of parts) {
+    const why = await withinMs(
+      answerMs,
+      (part.whyNotReady?.() ?? Promise.resolve(undefined)).then((w) => ({ w })),
+    );
+    if (why === undefined) return `the NATS server's JetStream gave no answer within ${answerMs} ms`;
+    if (why.w !== undefined) return why.w;
+  }
+  return undefined;
+}

@@ -1,0 +1,45 @@
+/** Process gauges: memory, processor and event loop of this process, under the names other exporters use. */
+import type { Exposition } from "./exposition.ts";
+
+/** How often the loop is looked at; a delay shorter than this may be missed. */
+const resolutionMs = 20;
+
+export interface ProcessGauges {
+  refresh(): void;
+  close(): void;
+}
+
+export function createProcessGauges({ gauge, counter }: Exposition): ProcessGauges {
+  const { monitorEventLoopDelay } = process.getBuiltinModule("node:perf_hooks");
+  const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+  delays.enable();
+  const resident = gauge("process_resident_memory_bytes", "Resident size.");
+  const heap = gauge("nodejs_heap_size_used_bytes", "Heap in use.");
+  const started = gauge("process_start_time_seconds", "Start, seconds since the epoch.");
+  const cpu = counter("process_cpu_seconds_total", "Processor time, user and system.");
+  const delay = gauge(
+    "sagamesh_event_loop_delay_seconds",
+    "By how much the event loop was late since the last scrape; quantile 1 is the worst.",
+    ["quantile"],
+  );
+  started.set([], Math.round(Date.now() / 1_000 - process.uptime()));
+  let counted = 0;
+  return {
+    refresh: () => {
+      const memory = process.memoryUsage();
+      resident.set([], memory.rss);
+      heap.set([], memory.heapUsed);
+      const { user, system } = process.cpuUsage();
+      const seconds = (user + system) / 1e6;
+      cpu.add([], seconds - counted);
+      counted = seconds;
+      for (const quantile of [0.5, 0.99, 1]) {
+        // What is measured is the distance of two looks, so the wish for it is part of it.
+        const late = delays.count === 0 ? 0 : delays.percentile(quantile * 100) / 1e9 - resolutionMs / 1_000;
+        delay.set([String(quantile)], Math.max(0, late));
+      }
+      delays.reset();
+    },
+    close: () => void delays.disable(),
+  };
+}
