@@ -1,7 +1,9 @@
 /**
  * A mesh for a benchmark: a fresh server beside, and host and worker in this process.
  */
+import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
+import type { SagaId } from "../../protocol/ids.ts";
 import type { App } from "../../services/app.ts";
 import { type Observer, silentObserver } from "../../services/host/host-deps.ts";
 import { type Host, startHost } from "../../services/host/host.ts";
@@ -76,4 +78,35 @@ export async function until(
     if (performance.now() > giveUpAt) throw new Error(`not within ${ms} ms: ${what}`);
     await systemClock.sleep(2);
   }
+}
+
+/** Starts a saga and waits for its end; the sequence of its last turn. */
+export async function runToEnd(
+  bench: BenchServer,
+  app: App,
+  saga: SagaId,
+  name: string,
+  input: unknown,
+): Promise<number> {
+  let hasEnded = false;
+  const host = await hostOn(bench.ports, app, {
+    turn: ({ state }) => {
+      hasEnded ||= state.phase.kind === "ended";
+    },
+  });
+  const worker = await workerOn(bench.ports, app);
+  await startSaga(bench.ports, saga, name, input);
+  await until("the saga ends", () => hasEnded, 300_000);
+  await host.stop(1_000);
+  await worker.stop(1_000);
+  return (await bench.ports.ledger.last(saga))?.seq ?? 0;
+}
+
+/** A stream as the server counts it, headers, subjects and the records' frames included. */
+export async function stateOf(
+  { nc }: BenchServer,
+  stream: string,
+): Promise<{ bytes: number; messages: number }> {
+  const { state } = await (await jetstreamManager(nc)).streams.info(stream);
+  return { bytes: state.bytes, messages: state.messages };
 }

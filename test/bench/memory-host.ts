@@ -1,5 +1,5 @@
 /**
- * A host in a process of its own, for memory.ts: `node memory-host.ts URL TOOL_MS`. It sends its resident size
+ * A host in a process of its own, for memory.ts and sleeping.ts: `node memory-host.ts URL TOOL_MS`. It sends its resident size
  * to its parent every 200 ms.
  */
 import { connectNats } from "../../services/nats/connection.ts";
@@ -17,4 +17,5 @@ setInterval(() => {
     resident: host.resident(),
   });
 }, 200);
+process.on("message", () => globalThis.gc?.()); // Where the parent started it with --expose-gc.
 process.on("disconnect", () => process.exit());

@@ -6,10 +6,13 @@
  */
 import { parseArgs } from "node:util";
 import type { Sync } from "./bench-mesh.ts";
-import { measureConversation, measureStepBytes } from "./bytes.ts";
+import { measureStepBytes } from "./bytes.ts";
+import { measureConversations } from "./conversation.ts";
 import { type Report, renderReport } from "./figures.ts";
 import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
+import { measureRecovery } from "./recovery.ts";
+import { measureSleeping } from "./sleeping.ts";
 import { measureSteps } from "./steps.ts";
 import { measureWake } from "./wake.ts";
 
@@ -18,6 +21,7 @@ interface Options {
   readonly syncs: readonly Sync[];
   readonly placements: readonly Placement[];
   readonly sagas: readonly number[];
+  readonly sleeping: number;
 }
 
 const benches: Readonly<
@@ -31,11 +35,20 @@ const benches: Readonly<
   bytes: { does: "bytes of a no-op step on the ledger", run: () => measureStepBytes(200) },
   conversation: {
     does: "a conversation of 500 decisions on disk against its messages",
-    run: () => measureConversation({ decisions: 500, answerChars: [1_000, 4_000, 16_000] }),
+    run: () => measureConversations(500, ["mix", 1_000, 2_000, 3_000, 4_000, 16_000]),
   },
   wake: {
     does: "from a signal to the first new turn, by length of history",
-    run: ({ rounds, syncs }) => measureWake({ samples: rounds, syncs, turns: [10, 1_000, 10_000] }),
+    run: ({ rounds, syncs }) =>
+      measureWake({ samples: rounds, syncs, turns: [10, 1_000, 10_000], decisions: [10, 100, 1_000] }),
+  },
+  sleeping: {
+    does: "what sagas that wait cost the host and the server",
+    run: ({ sleeping }) => measureSleeping({ sagas: sleeping, turns: 3 }),
+  },
+  recovery: {
+    does: "how long sagas stand still when a host dies, and when all are replaced",
+    run: ({ rounds }) => measureRecovery({ rounds, sagas: 60 }),
   },
 };
 
@@ -45,10 +58,11 @@ ${Object.entries(benches)
   .map(([name, { does }]) => `  ${name.padEnd(14)}${does}`)
   .join("\n")}
 
-  --rounds N       rounds of steps, samples of wake (7)
+  --rounds N       rounds of steps, samples of wake, kills of recovery (7)
   --sync S         default, always or both (both)
   --effect E       host, worker or both: where the effect of a step is (both)
   --sagas N,N      how many sagas at once (1,64,256)
+  --sleeping N     how many sagas sleep (10000)
   --json           one JSON document instead of tables
   --help
 
@@ -61,6 +75,7 @@ const { values, positionals } = parseArgs({
     sync: { type: "string", default: "both" },
     effect: { type: "string", default: "both" },
     sagas: { type: "string", default: "1,64,256" },
+    sleeping: { type: "string", default: "10000" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -73,10 +88,13 @@ const options: Options = {
   syncs: values.sync === "both" ? ["default", "always"] : [values.sync as Sync],
   placements: values.effect === "both" ? ["host", "worker"] : [values.effect as Placement],
   sagas: values.sagas.split(",").map(Number),
+  sleeping: Number(values.sleeping),
 };
 const isUsable =
   unknown.length === 0 &&
-  [options.rounds, ...options.sagas].every((count) => Number.isInteger(count) && count > 0) &&
+  [options.rounds, options.sleeping, ...options.sagas].every(
+    (count) => Number.isInteger(count) && count > 0,
+  ) &&
   options.syncs.every((sync) => ["default", "always"].includes(sync)) &&
   options.placements.every((placement) => ["host", "worker"].includes(placement));
 
