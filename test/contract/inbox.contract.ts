@@ -46,7 +46,9 @@ export const inboxContract = (mesh: () => MeshUnderTest): void => {
       });
       for (const rest of ["start", "signal.go", "result.1-0", "task.1-1"]) await put(ports, `saga.a.${rest}`);
       await until("four inputs are delivered", () => kinds.length === 4);
-      expect(kinds).toEqual(["start", "signal", "result", "task"]);
+      // A start has a way of its own; the others come as they were stored.
+      expect(kinds.filter((kind) => kind !== "start")).toEqual(["signal", "result", "task"]);
+      expect(kinds).toContain("start");
       await expect(put(ports, "saga.a.nonsense.x")).rejects.toMatchObject({ name: "MeshError" });
       await consumption.stop();
     });

@@ -358,7 +358,7 @@ describe("dead letters", () => {
   test("are listed, shown whole, sent again and thrown away", async () => {
     const nc = await connect({ servers: server.url });
     nc.publish("saga.dead-1.result.1-0", "no result at all");
-    await nc.close();
+    await nc.drain();
     const [letter] = await until(
       () => lettersOf("dead-1"),
       (letters) => letters.length === 1,

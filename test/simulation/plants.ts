@@ -134,7 +134,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: activation,
-        find: "for (const delivery of held) await putBackOrRefuse(delivery, limits.earlyInputDelayMs, error);",
+        find: "for (const delivery of held) await putBackOrRefuse(delivery, earlyDelayMs(delivery), error);",
         replace: "for (const delivery of held) await refuse(delivery, error);",
       },
     ],
