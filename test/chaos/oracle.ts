@@ -1,0 +1,117 @@
+/**
+ * Oracle: what must hold of a run that is over. The simulator's oracle (test/simulation/oracle.ts) judges ledgers,
+ * account and inputs; here is what only real servers and processes can break.
+ *
+ * | promise | what is looked for beside |
+ * |---|---|
+ * | P2 | a letter that says anything but what the workload provoked on purpose |
+ * | P3 | a turn that stood in a ledger once and does not any more; whatever `verify` finds in a ledger |
+ * | P5 | memory or un-acked inputs held although everything waits |
+ * | END | a process that ended by itself, or did not end when told to |
+ *
+ * What it leaves out, and why:
+ *
+ * | left out | because |
+ * |---|---|
+ * | a `probe` done twice where its performer was stopped around then | the outside cannot know of what has not arrived |
+ * | an input that only the server's own account would show, and that died with a server before it was noted | nobody knows of it |
+ */
+import type { SagaId } from "../../protocol/ids.ts";
+import { chainHash } from "../../protocol/digest.ts";
+import { headers, parseInboxSubject } from "../../protocol/subjects.ts";
+import { defineApp } from "../../services/app.ts";
+import { verifyLedger } from "../../services/client/verify.ts";
+import type { StoredTurn } from "../../services/ledger-reader.ts";
+import type { StoredMessage } from "../../services/ports.ts";
+import { judge } from "../simulation/oracle.ts";
+import { errand, journey, planner } from "../simulation/sagas.ts";
+import type { Act } from "../simulation/world.ts";
+import type { Standstill } from "./crew.ts";
+import { type Evidence, noBlobs } from "./evidence.ts";
+
+export interface Violation {
+  readonly promise: string;
+  readonly what: string;
+}
+
+/** For folding: nothing is performed. */
+const app = defineApp({ sagas: [journey, errand], agents: [planner] });
+
+/** All that does not hold. */
+export async function judgeEvidence(evidence: Evidence): Promise<Violation[]> {
+  const { seed, started, ledgers, broken, inputs, busy, mistakes, dead, acts, asked, standstills } = evidence;
+  return [
+    ...judge({
+      ...{ seed, sagas: started, ledgers, broken, inputs, dead, acts, asked, mistakes, busy },
+      ...{ rested: busy.length === 0, open: { inbox: 0, work: 0 } },
+      stoodStill: (act) => standstills.some((one) => concerns(one, act)),
+    }),
+    ...(await verified(evidence)),
+    ...vanished(evidence),
+    ...letters(evidence),
+    ...evidence.holdings.map((what) => ({ promise: "P5", what })),
+    ...evidence.ended.map((what) => ({ promise: "END", what })),
+  ];
+}
+
+/** From before it could claim to when the outside heard of it. */
+const performingMs = 6_000;
+const concerns = ({ pid, from, to }: Standstill, { by, at, sentAt }: Act): boolean =>
+  by.endsWith(`#${pid}`) && to >= sentAt - performingMs && from <= at;
+
+async function verified({ messages }: Evidence): Promise<Violation[]> {
+  const violations: Violation[] = [];
+  for (const [saga, stored] of messages) {
+    const source = { ledger: ledgerOf(stored), blobs: noBlobs };
+    const { findings } = await verifyLedger(source, saga, app);
+    for (const { turn, code, what } of findings)
+      violations.push({ promise: "P3", what: `verify: ${saga} turn ${turn}: ${code} ${what.slice(0, 400)}` });
+  }
+  return violations;
+}
+
+const ledgerOf = (stored: readonly StoredMessage[]) => ({
+  last: async () => stored.at(-1),
+  read: async () => [...stored],
+});
+
+function vanished({ seen, messages }: Evidence): Violation[] {
+  const there = new Map<number, string>();
+  for (const { seq, data } of [...messages.values()].flat()) there.set(seq, chainHash(data));
+  return seen.flatMap(({ saga, seq, hash }) =>
+    there.get(seq) === hash
+      ? []
+      : [{ promise: "P3", what: `vanished: the turn of ${saga} that was stored at ${seq}` }],
+  );
+}
+
+/**
+ * What every workload provokes: a start under an id that is another input's already, and signals that come when the
+ * saga has ended. Both are told by the ledger.
+ */
+function isProvoked(letter: StoredMessage, turns: readonly StoredTurn[]): boolean {
+  const address = parseInboxSubject((letter.headers[headers.origin] ?? "").split("#")[0] ?? "");
+  const ended = turns.find(({ turn }) =>
+    turn.steps.some(({ intents }) => intents.some(({ kind }) => kind === "end")),
+  );
+  switch (codeOf(letter)) {
+    case "SAGA_ID_TAKEN":
+      return address.kind === "start" && turns.length > 0;
+    case "SAGA_ENDED":
+      return address.kind === "signal" && ended !== undefined && ended.storedAt <= letter.storedAt;
+    default:
+      return false;
+  }
+}
+
+export const codeOf = ({ headers: fields }: StoredMessage): string =>
+  /\[(\w+)\]/.exec(fields[headers.reason] ?? "")?.[1] ?? "no code";
+
+function letters({ dead, ledgers }: Evidence): Violation[] {
+  return dead
+    .filter((letter) => !isProvoked(letter, ledgers.get(letter.subject.split(".")[2] as SagaId) ?? []))
+    .map(({ subject, headers: fields }) => ({
+      promise: "P2",
+      what: `set aside: ${subject} ${fields[headers.origin] ?? ""}: ${fields[headers.reason] ?? ""}`,
+    }));
+}

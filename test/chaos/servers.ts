@@ -1,0 +1,75 @@
+/**
+ * Servers: the three of a run, what they lead, and the run's own line to them, which nobody disturbs.
+ *
+ * V1 Every input that INBOX stores is published again by the server and kept in AUDIT: the server's own account of
+ *    what it took in. What dies with a server between the two is missing there, so nothing follows from absence.
+ */
+import { join } from "node:path";
+import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/nats-core";
+import { type LocalCluster, startLocalCluster } from "../../deploy/local-cluster.ts";
+import { buckets, streams } from "../../protocol/subjects.ts";
+import { connectNats } from "../../services/nats/connection.ts";
+import { openNatsPorts } from "../../services/nats/open.ts";
+import { bucketStream } from "../../services/nats/streams.ts";
+import type { Ports } from "../../services/ports.ts";
+
+export const auditStream = "AUDIT";
+
+export interface Servers {
+  readonly cluster: LocalCluster;
+  readonly nc: NatsConnection;
+  readonly jsm: JetStreamManager;
+  readonly ports: Ports;
+  /** Places of the server that leads the stream; undefined while none does. */
+  leaderOf(stream: string): Promise<number | undefined>;
+  /** Whether every copy of what counts is up to date: one server may go. */
+  areCurrent(): Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+const counted = [streams.ledger, streams.inbox, streams.work, bucketStream(buckets.claim)];
+
+/** Starts three servers with a mesh of three copies. */
+export async function startServers(folder: string, partitions: number): Promise<Servers> {
+  const cluster = await startLocalCluster({
+    ...{ dataDir: join(folder, "servers"), report: () => undefined },
+    advertise: false, // Everybody keeps to the line that can be cut.
+  });
+  const kill = () => {
+    for (const server of cluster.servers)
+      try {
+        server.signal("SIGKILL");
+      } catch {
+        // It is gone already.
+      }
+  };
+  process.once("exit", kill);
+  const nc = await connectNats({ servers: cluster.url.split(","), name: "chaos" });
+  const ports = await openNatsPorts(nc, { replicas: 3, partitions });
+  const jsm = await jetstreamManager(nc);
+  await jsm.streams.add({ name: auditStream, subjects: ["audit.>"], num_replicas: 3 });
+  const { config } = await jsm.streams.info(streams.inbox);
+  await jsm.streams.update(streams.inbox, { ...config, republish: { src: ">", dest: "audit.>" } }); // V1
+  return {
+    ...{ cluster, nc, jsm, ports },
+    leaderOf: async (stream) => {
+      const { cluster: group } = await jsm.streams.info(stream);
+      const place = cluster.servers.findIndex(({ name }) => name === group?.leader);
+      return place < 0 ? undefined : place;
+    },
+    areCurrent: async () => {
+      const infos = await Promise.all(counted.map((stream) => jsm.streams.info(stream)));
+      return infos.every(({ cluster: group }) => {
+        const copies = group?.replicas ?? [];
+        return copies.length === 2 && copies.every(({ current, offline }) => current && !offline);
+      });
+    },
+    stop: async () => {
+      process.off("exit", kill);
+      await ports.close();
+      await nc.close();
+      await cluster.stop();
+    },
+  };
+}
