@@ -33,13 +33,25 @@ const law = [
     name: "services-host",
     from: service("host"),
     node: true,
-    may: [protocol, actors, shared, service("host", "perform", "throttle"), packages("zod", "pino")],
+    may: [
+      protocol,
+      actors,
+      shared,
+      service("host", "perform", "throttle", "suspects"),
+      packages("zod", "pino"),
+    ],
   },
   {
     name: "services-worker",
     from: service("worker"),
     node: true,
-    may: [protocol, actors, shared, service("worker", "perform", "throttle"), packages("zod", "pino")],
+    may: [
+      protocol,
+      actors,
+      shared,
+      service("worker", "perform", "throttle", "suspects"),
+      packages("zod", "pino"),
+    ],
   },
   // How one intent is performed: host and worker both do it, and never import each other.
   {
@@ -54,6 +66,13 @@ const law = [
     from: service("throttle"),
     node: true,
     may: [protocol, shared, service("throttle"), packages("zod", "pino")],
+  },
+  // What died with its process is taken in one of its own: hosts for sagas, workers for calls.
+  {
+    name: "services-suspects",
+    from: service("suspects"),
+    node: true,
+    may: [protocol, shared, service("suspects"), packages("zod", "pino")],
   },
   {
     name: "services-client",

@@ -223,7 +223,8 @@ const table = {
   POISON: {
     meaning: "whatever process takes it dies of it",
     retriable: false,
-    remedy: "Mend what kills the process (the log names the saga and the signal it died by), then `sagamesh dead retry`.",
+    remedy:
+      "Mend what kills the process (the log names the saga and the signal it died by), then `sagamesh dead retry`.",
   },
   CANCELLED: {
     meaning: "the saga was cancelled",

@@ -6,6 +6,7 @@
  */
 import type { Definition } from "../../actors/definition.ts";
 import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import type { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { ResultMessage } from "../../protocol/result.ts";
@@ -143,6 +144,21 @@ export function publishEnd(
         };
   return publishToParent(deps, from.saga, parent, body, intent.id);
 }
+
+/** Tells a parent that its child never began. */
+export const publishRefusal = (
+  deps: DispatchDeps,
+  saga: SagaId,
+  parent: NonNullable<SagaState["parent"]>,
+  { code, message }: MeshError,
+): Promise<void> =>
+  publishToParent(
+    deps,
+    saga,
+    parent,
+    { attempt: 1, by: saga, outcome: "failed", code, reason: message, retry: false },
+    "refused",
+  );
 
 /** Tells a parent that its child's id is another saga's. */
 export function publishTaken(

@@ -7,6 +7,7 @@ import type { App } from "../app.ts";
 import type { Log } from "../log.ts";
 import { type AttemptObserver, silentAttempts } from "../perform/observe.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import type { Isolate } from "../suspects/child.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 import type { Room } from "./room.ts";
 
@@ -52,6 +53,8 @@ export interface HostDeps {
   readonly sagasMax: number;
   /** How many effects this host has in flight at once. */
   readonly room: Room;
+  /** Starts a process for what died with its host. */
+  readonly isolate?: Isolate | undefined;
   /** Best effort, never recorded. */
   readonly live: (saga: SagaId, lane: string, value: Json) => void;
 }

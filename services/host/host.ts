@@ -8,8 +8,9 @@ import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app.ts";
 import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import type { Isolate } from "../suspects/child.ts";
 import { createThrottle } from "../throttle/throttle.ts";
-import { type Observer, silentObserver } from "./host-deps.ts";
+import { type HostDeps, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
 import { register } from "./register.ts";
 import { createRoom } from "./room.ts";
@@ -31,6 +32,8 @@ export interface HostOptions extends HostBounds {
   readonly incarnation: string;
   readonly callbackBase: string;
   readonly observe?: Observer;
+  /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
+  readonly isolate?: Isolate | undefined;
 }
 
 export interface Host {
@@ -41,23 +44,26 @@ export interface Host {
   readonly partitions: () => readonly number[];
 }
 
+/** What the parts of a host share, whatever its incarnation. */
+export const depsOf = (options: HostOptions, app: App, signal: AbortSignal): Omit<HostDeps, "hasLapsed"> => ({
+  ...options,
+  app,
+  observe: options.observe ?? silentObserver,
+  signal,
+  throttle: createThrottle(options),
+  sagasMax: options.sagasMax ?? limits.sagasPerHostMax,
+  room: createRoom(options.effectsMax ?? limits.effectsPerHostMax),
+  placementOf: (tool: string) => app.tools.get(tool)?.placement ?? "worker",
+  live: (saga: SagaId, lane: string, value: Json) =>
+    options.ports.live.publish(saga, lane, Buffer.from(JSON.stringify(value))),
+});
+
 /** Starts a host. Throws APP_INVALID with every fault before anything is taken. */
 export async function startHost(options: HostOptions, app: App): Promise<Host> {
   assertServable(app, "host");
-  const { ports, log } = options;
+  const { log } = options;
   const letGo = new AbortController();
-  const deps = {
-    ...options,
-    app,
-    observe: options.observe ?? silentObserver,
-    signal: letGo.signal,
-    throttle: createThrottle(options),
-    sagasMax: options.sagasMax ?? limits.sagasPerHostMax,
-    room: createRoom(options.effectsMax ?? limits.effectsPerHostMax),
-    placementOf: (tool: string) => app.tools.get(tool)?.placement ?? "worker",
-    live: (saga: SagaId, lane: string, value: Json) =>
-      ports.live.publish(saga, lane, Buffer.from(JSON.stringify(value))),
-  };
+  const deps = depsOf(options, app, letGo.signal);
   await register(options, app);
   let count = 0;
   let stopping = false;

@@ -9,18 +9,20 @@
  *    appends nothing and begins nothing, and the incarnation ends with it.
  * Y4 A running saga holds its start, so the starts held at once bound how many run; the others wait in the stream,
  *    apart from what reaches a saga that runs.
+ * Y5 What was delivered before is taken only with a mark (services/suspects/quarantine.ts).
  */
 import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Address, parseInboxSubject } from "../../protocol/subjects.ts";
 import { deadLetter } from "../dead-letter.ts";
-import { ackDelivery } from "../delivery.ts";
+import { ackDelivery, nakDelivery } from "../delivery.ts";
 import type { Log } from "../log.ts";
 import type { Clock, Consumption, Delivery } from "../ports.ts";
 import { type Activation, createActivation } from "./activation.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { joinRoster } from "./roster.ts";
+import { hostQuarantine, keyOf, sagaOf } from "./suspects.ts";
 
 export interface Incarnation {
   /** Lets everything go within the grace (milliseconds), then gives back what is left, and leaves. */
@@ -63,7 +65,10 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
       setAside(deps, delivery, error);
       return;
     }
-    activationOf(address.saga, partition).offer(delivery, address);
+    quarantine.take(keyOf(address.saga), partition, delivery, () => {
+      if (consumptions.has(partition)) activationOf(address.saga, partition).offer(delivery, address);
+      else void nakDelivery(delivery); // It went elsewhere while the mark was put.
+    });
   };
   const activationOf = (saga: SagaId, partition: number): Activation => {
     const present = residents.get(saga);
@@ -75,12 +80,17 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
     residents.set(saga, { partition, activation });
     return activation;
   };
+  const quarantine = hostQuarantine(deps, given.isolate, async (saga) =>
+    residents.get(saga)?.activation.release(),
+  );
   const all = () => [...leaving, ...[...residents.values()].map(({ activation }) => activation)];
 
   /** Y2. */
   const layDown = async (partition: number, consumption: Consumption): Promise<void> => {
     consumptions.delete(partition);
     const stopped = consumption.stop();
+    const suspectsGone = quarantine.leave(partition);
+    await quarantine.forget(partition); // Before what it has is given back.
     for (const [saga, resident] of residents) {
       if (resident.partition !== partition) continue;
       residents.delete(saga);
@@ -89,6 +99,7 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
         .leave()
         .catch((error: unknown) => log.warn({ err: error, sagaId: saga }, "saga not handed over"));
     }
+    suspectsGone.catch((error: unknown) => log.warn({ err: error }, "not everything given back"));
     await stopped;
   };
   const takeExactly = async (partitions: readonly number[]): Promise<void> => {
@@ -110,6 +121,7 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
     const ending = [
       ...[...consumptions.values()].map((consumption) => consumption.stop()),
       ...all().map((activation) => activation.release()),
+      quarantine.end(),
       roster.leave(),
     ];
     consumptions.clear();
@@ -120,6 +132,10 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
     if (deps.hasLapsed()) return lapse();
     pulseAt = clock.now();
     prolong(all());
+    quarantine.beat();
+    quarantine.tidy(
+      (key) => residents.get(sagaOf(key))?.activation.idleSince() === undefined && residents.has(sagaOf(key)),
+    );
   };
 
   const roster = joinRoster(deps, { held: () => [...consumptions.keys()], take: takeExactly });
@@ -134,7 +150,8 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
     drain: async (graceMs) => {
       const until = clock.now() + graceMs;
       await roster.drain();
-      while (clock.now() < until && all().length > 0) await clock.sleep(drainLookMs);
+      while (clock.now() < until && all().length + quarantine.size() > 0) await clock.sleep(drainLookMs);
+      await quarantine.end();
       await Promise.all(all().map((activation) => activation.release()));
       over.abort();
       await Promise.all(loops);

@@ -60,20 +60,16 @@ export async function performOwn(
 }
 
 /** What only waits, for a time or for a model's turn, takes no room. */
-async function inRoom(
+function inRoom(
   deps: HostDeps,
   { cutOff }: OwnWorkContext,
   kind: "tool" | "model",
   name: string,
   act: () => Promise<Performed>,
 ): Promise<Performed> {
+  const enter = () => observed(deps, kind, name, act, deps.room.leave);
   const wait = deps.room.enter(cutOff);
-  if (wait !== undefined) await wait;
-  try {
-    return await observed(deps, kind, name, act);
-  } finally {
-    deps.room.leave();
-  }
+  return wait === undefined ? enter() : wait.then(enter);
 }
 
 async function askModel(

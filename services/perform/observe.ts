@@ -20,12 +20,13 @@ export const silentAttempts: AttemptObserver = {
   attemptEnded: () => undefined,
 };
 
-/** Performs one attempt and tells of it. Rejects as the attempt does. */
+/** Performs one attempt and tells of it, calling `ended` last however it ends. Rejects as the attempt does. */
 export async function observed(
   { observe, clock }: { observe: AttemptObserver; clock: Clock },
   kind: "tool" | "model",
   name: string,
   attempt: () => Promise<Performed>,
+  ended?: () => void,
 ): Promise<Performed> {
   const beganAt = clock.now();
   observe.attemptBegan(kind, name);
@@ -36,6 +37,7 @@ export async function observed(
     return performed;
   } finally {
     observe.attemptEnded(kind, name, outcome, clock.now() - beganAt);
+    ended?.();
   }
 }
 

@@ -12,11 +12,11 @@ import type { Performed } from "./perform.ts";
 
 /**
  * Publishes until acked. The Msg-Id carries attempt and outcome: a definite result after a doubt is another
- * message. After a crash in the middle the same result may be published again; the actor knows it.
+ * message, and so is one `insteadOf` another. After a crash in the middle the same result may be published again; the actor knows it.
  */
 export async function publishResult(
   deps: { ports: Pick<Ports, "inbox" | "blobs">; clock: Clock; incarnation: string },
-  to: { saga: SagaId; intent: IntentId; attempt: number },
+  to: { saga: SagaId; intent: IntentId; attempt: number; insteadOf?: string },
   performed: Exclude<Performed, { type: "silent" }>,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function publishResult(
     () => encodeBody(deps.ports.blobs, body),
     forever,
   );
-  const id = `${intent}:${attempt}:${said.outcome}`;
+  const id = `${intent}:${attempt}:${said.outcome}${to.insteadOf === undefined ? "" : `:${to.insteadOf}`}`;
   const message = {
     subject: subjects.result(saga, intent),
     data,

@@ -14,10 +14,8 @@ export type { HostBounds };
 export async function hostPart(service: Service, app: App, bounds: HostBounds = {}): Promise<Part> {
   const { health, ports } = service;
   const observe = health === undefined ? {} : { observe: health.observers.host };
-  const host = await startHost(
-    { ...service, ...bounds, ...observe, incarnation: service.incarnation("host") },
-    app,
-  );
+  const own = { incarnation: service.incarnation("host"), isolate: service.isolate("host") };
+  const host = await startHost({ ...service, ...bounds, ...observe, ...own }, app);
   return {
     ...host,
     whyNotReady: async () =>

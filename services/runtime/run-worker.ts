@@ -11,7 +11,8 @@ import { graceMs } from "./shutdown.ts";
 export async function workerPart(service: Service, app: App, tools?: readonly string[]): Promise<Part> {
   assertServable(app, "worker");
   const observe = service.health === undefined ? {} : { observe: service.health.observers.worker };
-  return startWorker({ ...service, ...observe, incarnation: service.incarnation("worker") }, app, tools);
+  const own = { incarnation: service.incarnation("worker"), isolate: service.isolate("worker") };
+  return startWorker({ ...service, ...observe, ...own }, app, tools);
 }
 
 /**

@@ -6,6 +6,8 @@ import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
 import { type Config, describeConfig } from "./config.ts";
 import type { Health } from "./health/health.ts";
+import type { Isolate } from "../suspects/child.ts";
+import { forkIsolated } from "./isolate.ts";
 import { endLeanStart } from "./lean-start.ts";
 import { createLogger } from "./logger.ts";
 import { openMesh, type OpenMesh } from "./mesh.ts";
@@ -18,6 +20,8 @@ export interface ServeOptions {
   readonly signal: AbortSignal;
   /** Takes lines for a person. */
   readonly report: (line: string) => void;
+  /** The application's file, which a process started for a suspect loads, too. Without it nothing is suspected. */
+  readonly appFile?: string | undefined;
   /** The log's level unless LOG_LEVEL names one. */
   readonly logLevel?: "info" | "warn" | undefined;
 }
@@ -31,6 +35,8 @@ export interface Service {
   readonly log: Log;
   readonly callbackBase: string;
   readonly incarnation: (role: string) => string;
+  /** How a process for suspects is started, if one can be. */
+  readonly isolate: (role: "host" | "worker") => Isolate | undefined;
   /** Where the process shows its health, if it does. */
   readonly health: Pick<Health, "url" | "observers"> | undefined;
 }
@@ -40,7 +46,7 @@ export interface Service {
  * opening or starting throws, and UNAVAILABLE if the connection ends for good.
  */
 export async function serve(
-  { config, signal, report, logLevel = "info" }: ServeOptions,
+  { config, signal, report, appFile, logLevel = "info" }: ServeOptions,
   graceMs: number,
   start: (service: Service) => Promise<Part[]>,
 ): Promise<void> {
@@ -63,7 +69,11 @@ export async function serve(
     const { ports } = mesh;
     log.info({ config: describeConfig(config), pid: process.pid, serverVersion: mesh.version }, "starting");
     const base = { clock: systemClock, chance: systemChance, log, callbackBase: config.callbackBase };
-    const parts = await start({ ...base, mesh, ports, incarnation: newIncarnation, health });
+    const isolate = (role: "host" | "worker") =>
+      appFile === undefined
+        ? undefined
+        : forkIsolated({ role, appFile, servers: mesh.url, logLevel: config.logLevel ?? logLevel });
+    const parts = await start({ ...base, mesh, ports, incarnation: newIncarnation, isolate, health });
     endLeanStart();
     health?.serving(mesh, parts);
     isServing = true;

@@ -5,6 +5,7 @@
  *    another delivery, whose performer the claim tells what may still be done.
  * K2 Nothing ends in silence: past the limit of deliveries the worker gives up with a recorded result.
  * K3 A worker imports no actor state and reads no ledger; all it needs is in the message.
+ * K4 What was delivered before is performed only with a mark (services/suspects/quarantine.ts).
  */
 import { z } from "zod";
 import type { Tool } from "../../actors/tool.ts";
@@ -14,17 +15,20 @@ import { limits } from "../../protocol/limits.ts";
 import type { Result } from "../../protocol/result.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { WorkMessage } from "../../protocol/tool.ts";
-import { type App, workerTools } from "../app.ts";
+import { type App, assertServable, workerTools } from "../app.ts";
 import { deadLetter } from "../dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../delivery.ts";
 import type { Log } from "../log.ts";
 import { readBody } from "../messages.ts";
-import { claimAttempt } from "../perform/claim.ts";
 import { CutOff } from "../perform/cut-off.ts";
+import { resultOfKilled } from "../perform/killed.ts";
 import { type AttemptObserver, observed, silentAttempts } from "../perform/observe.ts";
 import { type Attempt, perform, type Performed, type PerformDeps } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import type { Chance, Clock, Consumption, Delivery, Ports } from "../ports.ts";
+import type { Isolate } from "../suspects/child.ts";
+import type { Isolated } from "../suspects/isolated.ts";
+import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
 import { createThrottle, type Throttle } from "../throttle/throttle.ts";
 
 export interface WorkerOptions {
@@ -36,6 +40,8 @@ export interface WorkerOptions {
   readonly incarnation: string;
   readonly callbackBase: string;
   readonly observe?: WorkerObserver;
+  /** Starts a process for a call that died with its worker. Without it nothing is suspected. */
+  readonly isolate?: Isolate | undefined;
 }
 
 type WorkerDeps = WorkerOptions & { readonly observe: WorkerObserver; readonly throttle: Throttle };
@@ -61,15 +67,11 @@ export async function startWorker(
   app: App,
   only?: readonly string[],
 ): Promise<Worker> {
-  const deps: WorkerDeps = {
-    ...options,
-    observe: options.observe ?? silentWorker,
-    throttle: createThrottle(options),
-  };
+  const deps = depsOf(options);
   const held = new Map<Delivery, CutOff>();
   const stopping = new AbortController();
   const served = workerTools(app, only);
-  const serve = (tool: Tool) => (delivery: Delivery) => {
+  const begin = (tool: Tool, delivery: Delivery) => {
     const cutOff = new CutOff();
     held.set(delivery, cutOff);
     handle(deps, app, tool, delivery, cutOff)
@@ -78,6 +80,10 @@ export async function startWorker(
       )
       .finally(() => held.delete(delivery));
   };
+  const quarantine = workerQuarantine(deps, app);
+  /** K4. */
+  const serve = (tool: Tool) => (delivery: Delivery) =>
+    quarantine.take(keyOf(delivery), everything, delivery, () => begin(tool, delivery));
   const consumptions: Consumption[] = [];
   for (const tool of served) {
     const { concurrencyMax } = tool;
@@ -87,14 +93,22 @@ export async function startWorker(
     };
     consumptions.push(await deps.ports.work.consume(tool.name, options, serve(tool)));
   }
-  const beating = heartbeat(deps.clock, held, stopping.signal);
+  const beating = heartbeat(deps.clock, stopping.signal, () => {
+    for (const delivery of held.keys()) delivery.working();
+    quarantine.beat();
+    const keys = new Set([...held.keys()].map(keyOf));
+    quarantine.tidy((key) => keys.has(key));
+  });
   deps.log.info({ worker: deps.incarnation, tools: served.map((tool) => tool.name) }, "worker serves");
   return {
     running: () => held.size,
     stop: async (graceMs) => {
       await Promise.all(consumptions.map((consumption) => consumption.stop()));
       const until = deps.clock.now() + graceMs;
-      while (held.size > 0 && deps.clock.now() < until) await deps.clock.sleep(20);
+      const isBusy = () => held.size + quarantine.size() > 0;
+      while (isBusy() && deps.clock.now() < until) await deps.clock.sleep(20);
+      await quarantine.forget(everything); // Before what it has is given back.
+      await quarantine.end();
       for (const [delivery, cutOff] of held) {
         cutOff.cut(new MeshError("CANCELLED", "the worker is shutting down"));
         await nakDelivery(delivery);
@@ -105,15 +119,37 @@ export async function startWorker(
   };
 }
 
-async function heartbeat(
-  clock: Clock,
-  held: ReadonlyMap<Delivery, unknown>,
-  signal: AbortSignal,
-): Promise<void> {
+async function heartbeat(clock: Clock, signal: AbortSignal, beat: () => void): Promise<void> {
   while (!signal.aborted) {
-    for (const delivery of held.keys()) delivery.working();
+    beat();
     await clock.sleep(limits.workHeartbeatMs, signal).catch(() => undefined); // Aborted: the loop ends.
   }
+}
+
+/** A worker that consumes nothing: its parent hands it calls that died with a worker, and keeps their leases. */
+export function serveIsolated(options: WorkerOptions, app: App, quiet: (key: string) => void): Isolated {
+  assertServable(app, "worker");
+  const deps = depsOf(options);
+  return {
+    offer: (key, delivery) => {
+      const tool = app.tools.get(toolOf(delivery));
+      const handled =
+        tool === undefined
+          ? nakDelivery(delivery, limits.unservedDelayMs)
+          : handle(deps, app, tool, delivery, new CutOff());
+      handled
+        .catch((error: unknown) =>
+          deps.log.error(
+            { err: error, tool: toolOf(delivery), subject: delivery.subject },
+            "work not settled",
+          ),
+        )
+        .finally(() => quiet(key));
+    },
+    leave: () => undefined, // Its parent waits, and ends it.
+    setAside: () => Promise.reject(new MeshError("INTERNAL", "a worker gives up in its own process")),
+    beat: () => undefined,
+  };
 }
 
 async function handle(
@@ -139,7 +175,7 @@ async function handle(
   if (body === undefined) return nakDelivery(delivery, limits.unservedDelayMs);
   const performed =
     delivery.deliveries > limits.workDeliveriesMax
-      ? await giveUp(deps, tool, work, delivery, cutOff.signal)
+      ? await giveUp(deps, tool, work, delivery, { error: tooOften(tool, delivery), signal: cutOff.signal })
       : await inTurn(deps, tool, cutOff, () =>
           observed(deps, "tool", tool.name, () => perform(performDeps(deps), tool, body, work, { cutOff })),
         );
@@ -151,6 +187,9 @@ async function handle(
     "work settled",
   );
 }
+
+const tooOften = ({ name }: Tool, { deliveries }: Delivery): MeshError =>
+  new MeshError("ATTEMPTS_EXHAUSTED", `${name} was delivered ${deliveries} times without a result`);
 
 /** Waits for the tool's rate. Whoever is cut off meanwhile has begun nothing. */
 async function inTurn(
@@ -214,25 +253,50 @@ async function giveUp(
   tool: Tool,
   work: WorkMessage,
   delivery: Delivery,
-  signal: AbortSignal,
+  { error, signal }: { error: MeshError; signal: AbortSignal },
 ): Promise<Performed> {
-  const error = new MeshError(
-    "ATTEMPTS_EXHAUSTED",
-    `${tool.name} was delivered ${delivery.deliveries} times without a result`,
-  );
   deps.log.warn(
     { sagaId: work.saga, intentId: work.intent, tool: tool.name, deliveries: delivery.deliveries },
     "work given up",
   );
   deps.observe.refused(error.code);
   await deadLetter(deps, "work", delivery, error);
-  const { key, attempt } = work;
-  const claimed =
-    tool.effect === "once" &&
-    (await claimAttempt(performDeps(deps), attempt, { key, timeoutMs: tool.timeoutMs, signal })).type ===
-      "held";
-  const result: Result = claimed
-    ? { outcome: "in_doubt", code: error.code, reason: error.message }
-    : { outcome: "failed", code: error.code, reason: error.message, retry: false };
-  return { type: "result", result };
+  return { type: "result", result: await resultOfKilled(performDeps(deps), tool, work, { error, signal }) };
 }
+
+/** A worker's quarantine: its keys are messages of WORK. Without a way to start a process nothing is suspected. */
+function workerQuarantine(deps: WorkerDeps, app: App): Quarantine {
+  const { isolate } = deps;
+  if (isolate === undefined) return noQuarantine;
+  const signal = new AbortController().signal;
+  return createQuarantine({
+    ...deps,
+    isolate,
+    evict: async () => undefined,
+    settlesInChild: false,
+    giveUp: async (_key, deliveries) => {
+      for (const delivery of deliveries) {
+        const tool = app.tools.get(toolOf(delivery));
+        if (tool === undefined) continue;
+        const work = await readBody(deps.ports.blobs, delivery, WorkMessage);
+        const error = new MeshError(
+          "POISON",
+          `${tool.name}: ${limits.victimsMax} processes of its own died of this call, one after the other`,
+        );
+        const performed = await giveUp(deps, tool, work, delivery, { error, signal });
+        if (performed.type !== "silent") await publishResult(deps, work, performed);
+        await ackDelivery(delivery);
+      }
+    },
+  });
+}
+
+/** A worker has one group: it lets go of everything at once. */
+const everything = 0;
+const keyOf = ({ seq }: Delivery): string => `work.${seq}`;
+const toolOf = ({ subject }: Delivery): string => subject.slice("work.".length);
+const depsOf = (options: WorkerOptions): WorkerDeps => ({
+  ...options,
+  observe: options.observe ?? silentWorker,
+  throttle: createThrottle(options),
+});

@@ -37,7 +37,7 @@ export const suspectsContract = (mesh: () => MeshUnderTest): void => {
     test("a note is gone once its time has run out", async () => {
       const { suspects } = mesh().ports;
       await suspects.put("saga.a", bytes("a"), 1_000);
-      await mesh().until(async () => (await suspects.get("saga.a")) === undefined);
+      await mesh().until("the note is gone", async () => (await suspects.get("saga.a")) === undefined);
       expect(await suspects.get("saga.a")).toBeUndefined();
     });
   });

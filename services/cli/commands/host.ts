@@ -34,7 +34,7 @@ export const host = defineCommand({
     const bounds = servedBounds(flags);
     const app = await loadApp(file);
     const ready = (service: Service) => announce(output, "host", service, app);
-    await runHost({ config, signal, report: output.note }, app, ready, bounds);
+    await runHost({ config, signal, report: output.note, appFile: file }, app, ready, bounds);
     return 0;
   },
 });

@@ -22,7 +22,7 @@ export const up = defineCommand({
     const { output, signal } = context;
     const config = servedConfig(context.config, flags);
     const app = await loadApp(file);
-    await runUp({ config, signal, report: output.note }, app, (service) =>
+    await runUp({ config, signal, report: output.note, appFile: file }, app, (service) =>
       announce(output, "up", service, app),
     );
     return 0;

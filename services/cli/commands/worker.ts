@@ -20,7 +20,7 @@ export const worker = defineCommand({
     const { output, signal } = context;
     const config = servedConfig(context.config, flags);
     const app = await loadApp(file);
-    await runWorker({ config, signal, report: output.note }, app, tools, (service) =>
+    await runWorker({ config, signal, report: output.note, appFile: file }, app, tools, (service) =>
       announce(output, "worker", service, app, tools),
     );
     return 0;

@@ -1,0 +1,71 @@
+/**
+ * Isolated: a host that joins no roster and consumes nothing. Its parent hands it the inputs of suspects and keeps
+ * their leases; what becomes of them is an activation's, as everywhere.
+ *
+ * I1 Its lease is its parent's beat. When that is missed, because either stood still, everything is let go of.
+ * I2 Whatever has gone quiet is let go of at once, so that its parent hears it.
+ */
+import type { SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import { parseInboxSubject } from "../../protocol/subjects.ts";
+import { type App, assertServable } from "../app.ts";
+import type { Delivery } from "../ports.ts";
+import type { Isolated } from "../suspects/isolated.ts";
+import { type Activation, createActivation } from "./activation.ts";
+import { depsOf, type HostOptions } from "./host.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { setAside } from "./set-aside.ts";
+import { keyOf, sagaOf } from "./suspects.ts";
+
+const lookMs = 100;
+
+/** Serves suspects until the process ends. Throws APP_INVALID. */
+export function serveIsolated(options: HostOptions, app: App, quiet: (key: string) => void): Isolated {
+  assertServable(app, "host");
+  const { clock, log } = options;
+  const residents = new Map<SagaId, Activation>();
+  let beatAt = clock.now();
+  const deps: HostDeps = {
+    ...depsOf(options, app, new AbortController().signal),
+    hasLapsed: () => clock.now() - beatAt > limits.inboxAckWaitMs,
+  };
+  const activationOf = (saga: SagaId): Activation => {
+    const present = residents.get(saga);
+    if (present !== undefined) return present;
+    const activation = createActivation(deps, saga, () => {
+      residents.delete(saga);
+      quiet(keyOf(saga));
+    });
+    residents.set(saga, activation);
+    return activation;
+  };
+  const letGo = (activations: Iterable<Activation>, ifIdle: boolean) => {
+    for (const activation of activations)
+      activation
+        .release({ ifIdle })
+        .catch((error: unknown) => log.warn({ err: error }, "not everything given back"));
+  };
+  const look = () => {
+    letGo(
+      [...residents.values()].filter((one) => one.idleSince() !== undefined),
+      true,
+    ); // I2
+    clock.after(lookMs, look);
+  };
+  look();
+  return {
+    offer: (key, delivery: Delivery) =>
+      activationOf(sagaOf(key)).offer(delivery, parseInboxSubject(delivery.subject)),
+    leave: (key) => {
+      residents
+        .get(sagaOf(key))
+        ?.leave()
+        .catch((error: unknown) => log.warn({ err: error, sagaId: sagaOf(key) }, "saga not handed over"));
+    },
+    setAside: (key, deliveries) => setAside(deps, sagaOf(key), deliveries),
+    beat: () => {
+      if (deps.hasLapsed()) letGo([...residents.values()], false); // I1
+      beatAt = clock.now();
+    },
+  };
+}

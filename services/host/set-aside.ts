@@ -1,0 +1,164 @@
+/**
+ * Set aside: what a saga's processes died of is settled, in a process that performs nothing and hands nothing on.
+ *
+ * E1 An input that the ledger does not know is what killed: it becomes a dead letter, and what the saga has open is
+ *    left alone. If it was the result of an effect, another one takes its place: the effect must end.
+ * E2 Else what its host performed killed: the end of each of these attempts is recorded in one turn, so that the
+ *    saga goes on or compensates. The input is not acked: who takes it next hands on what that turn decided.
+ * E3 Where neither is so, the letter is all. Retried, it is a known input: what is open is handed on again.
+ */
+import { accept } from "../../actors/accept.ts";
+import { decideTurn } from "../../actors/fold.ts";
+import { isOwnWork, type OpenIntent } from "../../actors/state.ts";
+import type { MeshError } from "../../protocol/errors.ts";
+import type { Event, EventOf } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import type { Result } from "../../protocol/result.ts";
+import { parseInboxSubject } from "../../protocol/subjects.ts";
+import { deadLetter } from "../dead-letter.ts";
+import { ackDelivery, nakDelivery } from "../delivery.ts";
+import { resultOfKilled } from "../perform/killed.ts";
+import { publishResult } from "../perform/publish-result.ts";
+import type { Delivery } from "../ports.ts";
+import { appendTurn } from "./append.ts";
+import { publishRefusal } from "./dispatch.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { readEvent } from "./intake.ts";
+import { type Loaded, loadPast, loadSaga } from "./load.ts";
+import { poison } from "./suspects.ts";
+import { encodeTurn, traceIdOf } from "./turn-message.ts";
+
+interface Input {
+  readonly delivery: Delivery;
+  /** Undefined: it cannot be read, which is no reason to die. */
+  readonly event: Event | undefined;
+}
+
+/** Settles what the deliveries of a saga died of; each is acked or given back. After a crash in between, again. */
+export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonly Delivery[]): Promise<void> {
+  const inputs = await Promise.all(deliveries.map((delivery) => read(deps, delivery)));
+  const found = await loadSaga(deps, deps.app, saga);
+  const letGo = async () => {
+    await Promise.all(deliveries.map((delivery) => nakDelivery(delivery)));
+  };
+  if (found !== undefined && "type" in found) return letGo();
+  const unknown = found === undefined ? startsOf(inputs) : await newTo(deps, found, inputs);
+  for (const { delivery, event } of unknown) {
+    const error = poison(`${saga} dies of this input`);
+    if (event !== undefined) await answer(deps, saga, found, event, error); // E1
+    await refuse(deps, delivery, error);
+  }
+  if (unknown.length > 0 || found === undefined) return letGo();
+  const [first] = deliveries;
+  if (first === undefined) return;
+  const own = Object.values(found.state.open).filter(
+    (open) =>
+      (open.intent.kind === "tool" || open.intent.kind === "model") && isOwnWork(open, deps.placementOf),
+  );
+  const names = own.map(({ intent }) => `${intent.id}${"name" in intent ? ` (${intent.name})` : ""}`);
+  const error = poison(
+    own.length > 0 ? `performing ${names.join(", ")} of ${saga}` : `${saga} dies of what follows this input`,
+  );
+  await deadLetter(deps, "inbox", first, error);
+  deps.observe.refused(error.code);
+  if (own.length > 0) {
+    await settle(deps, found, own, error); // E2
+    return letGo();
+  }
+  for (const delivery of deliveries) {
+    await deadLetter(deps, "inbox", delivery, error); // E3; the first one is there already.
+    await ackDelivery(delivery);
+  }
+}
+
+async function read(deps: HostDeps, delivery: Delivery): Promise<Input> {
+  try {
+    const address = parseInboxSubject(delivery.subject);
+    return { delivery, event: await readEvent(deps.ports.blobs, deps.app, address, delivery) };
+  } catch {
+    return { delivery, event: undefined }; // Given back: whoever takes it refuses it, and says why.
+  }
+}
+
+/** Without a ledger only a start does anything. */
+const startsOf = (inputs: readonly Input[]): readonly Input[] =>
+  inputs.filter(({ event }) => event?.type === "start");
+
+async function newTo(deps: HostDeps, loaded: Loaded, inputs: readonly Input[]): Promise<Input[]> {
+  const { state, definition } = await whole(deps, loaded);
+  const now = deps.clock.now();
+  return inputs.filter(
+    ({ event }) => event !== undefined && accept(definition, state, event, now).type === "new",
+  );
+}
+
+/** With nothing laid by: what is asked here is asked once. */
+const whole = (deps: HostDeps, loaded: Loaded): Promise<Loaded> =>
+  loaded.state.past === undefined ? Promise.resolve(loaded) : loadPast(deps, deps.app, loaded);
+
+/** Whoever waits for what this input said hears how it ended. */
+async function answer(
+  deps: HostDeps,
+  saga: SagaId,
+  found: Loaded | undefined,
+  event: Event,
+  error: MeshError,
+): Promise<void> {
+  if (event.type === "start" && event.parent !== undefined)
+    return publishRefusal(deps, saga, event.parent, error);
+  if (event.type !== "result") return;
+  const open = found?.state.open[event.intent];
+  if (open === undefined) return;
+  const tool = open.intent.kind === "tool" ? deps.app.tools.get(open.intent.name) : undefined;
+  const why = { code: error.code, reason: error.message };
+  // It was performed, so only for what may be tried again it is as if it had not been.
+  const result: Result =
+    tool?.effect === "once" || tool?.effect === "probe"
+      ? { outcome: "in_doubt", ...why }
+      : { outcome: "failed", ...why, retry: false };
+  const to = { saga, intent: event.intent, attempt: event.attempt, insteadOf: event.result.outcome };
+  await publishResult(deps, to, { type: "result", result }, deps.signal);
+}
+
+async function refuse(deps: HostDeps, delivery: Delivery, error: MeshError): Promise<void> {
+  deps.observe.refused(error.code);
+  await deadLetter(deps, "inbox", delivery, error);
+  await ackDelivery(delivery);
+}
+
+/** E2. A turn that is refused is not tried again: another host has the saga. */
+async function settle(
+  deps: HostDeps,
+  loaded: Loaded,
+  own: readonly OpenIntent[],
+  error: MeshError,
+): Promise<void> {
+  const { saga } = loaded.state;
+  const events = await Promise.all(own.map((open) => resultOf(deps, open, error)));
+  const at = deps.clock.now();
+  const { definition, state, head } = await whole(deps, loaded);
+  const taken = events.flatMap((event) => {
+    const judged = accept(definition, state, event, at);
+    return judged.type === "new" ? [judged.event] : [];
+  });
+  if (taken.length === 0) return;
+  const decided = decideTurn(definition, state, { saga, at, events: taken });
+  const from = { agent: definition.name, traceId: traceIdOf(saga) };
+  const message = await encodeTurn(deps, from, head, decided, at);
+  await appendTurn({ ledger: deps.ports.ledger, clock: deps.clock }, saga, message, deps.signal);
+}
+
+async function resultOf(deps: HostDeps, open: OpenIntent, error: MeshError): Promise<EventOf<"result">> {
+  const { intent, attempt } = open;
+  const tool = intent.kind === "tool" ? deps.app.tools.get(intent.name) : undefined;
+  const result: Result =
+    tool === undefined || intent.kind !== "tool"
+      ? { outcome: "failed", code: error.code, reason: error.message, retry: false }
+      : await resultOfKilled(
+          { claims: deps.ports.claims, clock: deps.clock, chance: deps.chance },
+          tool,
+          { key: intent.key, attempt },
+          { error, signal: deps.signal },
+        );
+  return { type: "result", intent: intent.id, attempt, by: deps.incarnation, result };
+}

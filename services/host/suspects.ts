@@ -1,0 +1,45 @@
+/**
+ * Suspects: a host's quarantine. Its keys are sagas, its groups partitions.
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import { deadLetter } from "../dead-letter.ts";
+import { ackDelivery } from "../delivery.ts";
+import type { Isolate } from "../suspects/child.ts";
+import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
+import type { HostDeps } from "./host-deps.ts";
+
+export const keyOf = (saga: SagaId): string => `saga.${saga}`;
+export const sagaOf = (key: string): SagaId => parseSagaId(key.slice("saga.".length));
+
+/** What is said of an input that is set aside, and of what it had begun. */
+export const poison = (what: string): MeshError =>
+  new MeshError(
+    "POISON",
+    `${what}: ${limits.victimsMax} processes of its own died of it, one after the other`,
+  );
+
+/** Without a way to start a process nothing is suspected. `evict` lets go of a saga that is resident. */
+export function hostQuarantine(
+  deps: HostDeps,
+  isolate: Isolate | undefined,
+  evict: (saga: SagaId) => Promise<void>,
+): Quarantine {
+  if (isolate === undefined) return noQuarantine;
+  return createQuarantine({
+    ...deps,
+    isolate,
+    settlesInChild: true,
+    evict: (key) => evict(sagaOf(key)),
+    // Even the child that performs nothing died: the ledger itself cannot be folded, so the letter is all.
+    giveUp: async (key, deliveries) => {
+      const error = poison(`${sagaOf(key)} cannot even be folded with it`);
+      for (const delivery of deliveries) {
+        deps.observe.refused(error.code);
+        await deadLetter(deps, "inbox", delivery, error);
+        await ackDelivery(delivery);
+      }
+    },
+  });
+}

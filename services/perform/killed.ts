@@ -1,0 +1,26 @@
+/**
+ * Killed: how an attempt ended that nobody lived to tell of.
+ *
+ * L1 Nothing of the tool's is called, the probe neither: it may be what kills. Whether anybody began is told by the
+ *    claim. Where nobody did, nothing happened.
+ */
+import type { Tool } from "../../actors/tool.ts";
+import type { MeshError } from "../../protocol/errors.ts";
+import type { Result } from "../../protocol/result.ts";
+import { claimAttempt, type ClaimDeps } from "./claim.ts";
+
+/** Resolves once whoever holds the claim has run out of time. Rejects if aborted meanwhile. */
+export async function resultOfKilled(
+  deps: ClaimDeps,
+  tool: Tool,
+  { key, attempt }: { key: string; attempt: number },
+  { error, signal }: { error: MeshError; signal: AbortSignal },
+): Promise<Result> {
+  const why = { code: error.code, reason: error.message };
+  const request = { key, timeoutMs: tool.timeoutMs, signal };
+  const isClaimed = async (place: number) => (await claimAttempt(deps, place, request)).type === "held";
+  const inDoubt =
+    (tool.effect === "once" && (await isClaimed(attempt))) ||
+    (tool.effect === "probe" && (await isClaimed(1)));
+  return inDoubt ? { outcome: "in_doubt", ...why } : { outcome: "failed", ...why, retry: false };
+}

@@ -1,0 +1,32 @@
+/** Open isolated: the composition of a process for suspects. */
+import type { Clock } from "../ports.ts";
+import type { Log } from "../log.ts";
+import { serveIsolated as serveSagas } from "../host/isolated.ts";
+import type { Isolated } from "../suspects/isolated.ts";
+import { serveIsolated as serveCalls } from "../worker/worker.ts";
+import { readConfig } from "./config.ts";
+import type { IsolateOrder } from "./isolate.ts";
+import { loadApp } from "./load-app.ts";
+import { createLogger } from "./logger.ts";
+import { openMesh } from "./mesh.ts";
+import { newIncarnation, systemChance, systemClock } from "./system.ts";
+
+/** Loads the application and connects to the server. Throws APP_INVALID, UNAVAILABLE. `lost`: the connection ended. */
+export async function openIsolated(
+  { role, appFile, servers, logLevel }: IsolateOrder,
+  quiet: (key: string) => void,
+): Promise<{ isolated: Isolated; clock: Clock; log: Log; lost: Promise<string | undefined> }> {
+  const app = await loadApp(appFile);
+  const log = createLogger({ level: logLevel, fields: { service: "sagamesh" } });
+  const { callbackBase } = readConfig();
+  const mesh = await openMesh({
+    servers,
+    name: `sagamesh ${process.pid}`,
+    report: (line) => log.warn({ detail: line }, "server heard"),
+  });
+  const { ports } = mesh;
+  const incarnation = newIncarnation(role);
+  const options = { ports, clock: systemClock, chance: systemChance, log, incarnation, callbackBase };
+  const isolated = (role === "host" ? serveSagas : serveCalls)(options, app, quiet);
+  return { isolated, clock: systemClock, log, lost: mesh.closed };
+}

@@ -1,0 +1,213 @@
+/**
+ * Poison: what kills every process that takes it is set aside, with the reason, after few deaths; what is merely near
+ * a death never is; and nothing else waits.
+ *
+ * Method: real processes, `sagamesh host` and `worker` as a person starts them, each started again when it has died.
+ * Their logs are read: how they ended, and which child processes died with what.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hostCaller, pot, stroll, workerCaller } from "../apps/poison.ts";
+import { limits } from "../../protocol/limits.ts";
+import { type RunningCli, runCli, startCli } from "../support/cli.ts";
+import {
+  type AccountServer,
+  openRealMesh,
+  type RealMesh,
+  startAccountServer,
+  until,
+} from "../support/real-mesh.ts";
+
+let server: AccountServer;
+beforeAll(async () => {
+  server = await startAccountServer(8);
+});
+afterAll(() => server.stop());
+
+const app = "test/apps/poison.ts";
+const withinMs = 120_000;
+
+interface Kept {
+  /** How those ended that nobody killed here. */
+  readonly deaths: string[];
+  /** Everything they and their children logged. */
+  log(): Record<string, unknown>[];
+  kill(): void;
+  stop(): Promise<void>;
+}
+
+/** Keeps one process of the role running, whatever it dies of. */
+async function keep(role: "host" | "worker", mesh: RealMesh): Promise<Kept> {
+  const deaths: string[] = [];
+  const logs: string[] = [];
+  let present: RunningCli;
+  let killed: RunningCli | undefined;
+  let stopping = false;
+  const begin = (): RunningCli => {
+    const cli = startCli([role, "--app", app, "--server", mesh.url, "--json"], {
+      env: { NODE_OPTIONS: "--max-old-space-size=96", LOG_LEVEL: "info" },
+    });
+    cli.process.stderr?.on("data", (text: string) => logs.push(text));
+    void cli.ended.then(({ signal, code }) => {
+      if (stopping) return;
+      if (cli !== killed) deaths.push(String(signal ?? code));
+      present = begin();
+    });
+    return cli;
+  };
+  present = begin();
+  await present.says('"role"');
+  return {
+    deaths,
+    log: () =>
+      logs
+        .join("")
+        .split("\n")
+        .filter((line) => line.startsWith("{"))
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    kill: () => {
+      killed = present;
+      present.process.kill("SIGKILL");
+    },
+    stop: async () => {
+      stopping = true;
+      present.process.kill("SIGKILL");
+      await present.ended;
+    },
+  };
+}
+
+interface Crew {
+  readonly mesh: RealMesh;
+  readonly crew: readonly Kept[];
+  deaths(): string[];
+  /** What the logs say of this event. */
+  said(event: string): Record<string, unknown>[];
+}
+
+async function withCrew(
+  roles: readonly ("host" | "worker")[],
+  work: (of: Crew) => Promise<void>,
+): Promise<void> {
+  const mesh = await openRealMesh(server.nextUrl());
+  const crew = await Promise.all(roles.map((role) => keep(role, mesh)));
+  try {
+    await work({
+      mesh,
+      crew,
+      deaths: () => crew.flatMap(({ deaths }) => deaths),
+      said: (event) => crew.flatMap((one) => one.log()).filter(({ msg }) => msg === event),
+    });
+  } finally {
+    await Promise.all(crew.map((one) => one.stop()));
+    await mesh.close();
+  }
+}
+
+const died = "child process died with a suspect";
+
+/** By suspect, how many children died that had nothing else. One that had others proves nothing, and is no victim. */
+function victimsOf(deaths: readonly Record<string, unknown>[]): Record<string, number> {
+  const victims: Record<string, number> = {};
+  for (const { suspect, wasAlone } of deaths)
+    if (wasAlone === true) victims[String(suspect)] = (victims[String(suspect)] ?? 0) + 1;
+  return victims;
+}
+
+/** The letters as a person sees them: of each one the whole, by its number. */
+async function lettersOf(mesh: RealMesh): Promise<string[]> {
+  const { stdout } = await runCli(["dead", "ls", "--server", mesh.url, "--json"]);
+  const numbers = [...stdout.matchAll(/"letter":\s*(\d+)/g)].map(([, seq]) => seq ?? "");
+  const shown = numbers.map((seq) => runCli(["dead", "show", seq, "--server", mesh.url]));
+  return (await Promise.all(shown)).map((one) => one.stdout);
+}
+
+/** Undefined: it has no ledger yet. */
+const statusOf = async (mesh: RealMesh, saga: string): Promise<string | undefined> =>
+  (await mesh.head(saga)) === 0 ? undefined : (await mesh.view(saga)).status;
+
+describe.concurrent("poison", { timeout: withinMs }, () => {
+  test("a signal whose assign aborts is a dead letter after three children, and its saga goes on without it", () =>
+    withCrew(["host", "host"], async ({ mesh, deaths, said }) => {
+      const boiling = await mesh.client.start(pot, {});
+      await until("the pot waits", async () => (await mesh.head(boiling.id)) > 0);
+      await boiling.signal("boom", {});
+      const innocent = await mesh.client.start(stroll, { steps: 40 });
+      await until("a letter", async () => (await mesh.letters()).length > 0, withinMs);
+      await boiling.signal("finish", {});
+      await until(
+        "both end",
+        async () => {
+          const states = [await statusOf(mesh, boiling.id), await statusOf(mesh, innocent.id)];
+          return states.every((status) => status === "completed");
+        },
+        withinMs,
+      );
+      expect(await mesh.letters()).toMatchObject([
+        { subject: `dead.inbox.${boiling.id}`, reason: expect.stringContaining("[POISON]") as string },
+      ]);
+      expect((await lettersOf(mesh))[0]).toMatch(new RegExp(`POISON[^]*${boiling.id}`));
+      expect(deaths().length).toBeLessThanOrEqual(2);
+      expect(victimsOf(said(died))).toEqual({ [`saga.${boiling.id}`]: limits.victimsMax });
+      await until(
+        "no mark stays",
+        async () => (await mesh.ports.suspects.get(`saga.${boiling.id}`)) === undefined,
+      );
+    }));
+
+  test("calls that use up all memory or abort, a host's and a worker's, are recorded as failed; their sagas go on", () =>
+    withCrew(["host", "host", "worker"], async ({ mesh, deaths, said }) => {
+      const ofHost = await mesh.client.start(hostCaller, {});
+      const ofWorker = await mesh.client.start(workerCaller, {});
+      const innocent = await mesh.client.start(stroll, { steps: 40 });
+      const poison = (of: string) => ({
+        status: "completed",
+        output: { reason: expect.stringMatching(new RegExp(`POISON.*${of}`)) as string },
+      });
+      expect(await ofHost.result()).toMatchObject(poison("hog"));
+      expect(await ofWorker.result()).toMatchObject(poison("crash"));
+      expect(await innocent.result()).toMatchObject({ output: { walked: 40 } });
+      const letters = (await lettersOf(mesh)).join("");
+      expect(letters).toMatch(/POISON[^]*hog/);
+      expect(letters).toMatch(/POISON[^]*crash/);
+      expect((await mesh.letters()).length).toBe(2);
+      expect(deaths().length).toBeLessThanOrEqual(4);
+      const victims = victimsOf(said(died));
+      expect(
+        Object.keys(victims)
+          .map((suspect) => suspect.split(".")[0])
+          .sort(),
+      ).toEqual(["saga", "work"]);
+      expect(victims).toMatchObject({ [`saga.${ofHost.id}`]: limits.victimsMax });
+      expect(Object.values(victims)).toEqual([limits.victimsMax, limits.victimsMax]);
+      await until("all is acked", async () => {
+        const { inbox, work } = await mesh.unacked();
+        return inbox + work === 0;
+      });
+    }));
+
+  test("hosts that are killed at random, six in a row, make nothing poison", () =>
+    withCrew(["host", "host"], async ({ mesh, crew, said, deaths }) => {
+      const strolls = await Promise.all(
+        Array.from({ length: 12 }, () => mesh.client.start(stroll, { steps: 30 })),
+      );
+      const walked = async () =>
+        (await Promise.all(strolls.map(({ id }) => mesh.head(id)))).reduce((a, b) => a + b);
+      for (let kill = 0; kill < 6; kill += 1) {
+        const before = await walked();
+        await until("somebody goes on", async () => (await walked()) > before, withinMs);
+        crew[kill % 2]?.kill();
+      }
+      await until(
+        "all end",
+        async () => {
+          const states = await Promise.all(strolls.map(({ id }) => statusOf(mesh, id)));
+          return states.every((status) => status === "completed");
+        },
+        withinMs,
+      );
+      expect(await mesh.letters()).toEqual([]);
+      expect(said(died)).toEqual([]);
+      expect(said("suspect taken in a child process").length).toBeGreaterThan(0);
+      expect(deaths()).toEqual([]);
+    }));
+});
