@@ -90,8 +90,8 @@ export const limits = {
   snapshotAsleepBytesPerLedgerByte: 16,
   /** Pieces of a snapshot that is too large for a message. */
   snapshotPieceBytes: 512 * 1024,
-  /** Settled effects and failures that are worth a part of their own beside the snapshot. */
-  pastPartMin: 256,
+  /** Settled effects and failures that are worth a part of their own: those of the turns between two snapshots. */
+  pastPartMin: 100,
   /** Ids of signals and votes that are worth a pack, and the turns between two looks at them. */
   seenPackMin: 256,
   seenTidyTurns: 64,

@@ -57,6 +57,7 @@ export function createKeeper(deps: Pick<HostDeps, "ports" | "clock" | "log">): K
       return layBy(state, part, digest) ?? state;
     },
     keep: async (loaded, saga) => {
+      if (saga === "asleep" && loaded.state.phase.kind === "ended") return writing; // Nothing wakes it but chance.
       const { turns, bytesPerByte } = due[saga];
       const isDue = loaded.head.turn - turn >= turns && grown * bytesPerByte >= bytes;
       if (isDue && writing === undefined) {
