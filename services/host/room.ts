@@ -6,7 +6,7 @@ import type { CutOff } from "../perform/cut-off.ts";
 export interface Room {
   /** Undefined if there is room, else the wait for it, which rejects when cut off; then nothing is to be left. */
   enter(cutOff: CutOff): Promise<void> | undefined;
-  leave(): void;
+  readonly leave: () => void;
   readonly taken: () => number;
 }
 
