@@ -320,8 +320,9 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: worker,
-        find: "await publishResult(deps, work, performed);",
-        replace: "await ackDelivery(delivery);\n  await publishResult(deps, work, performed);",
+        find: "return nakDelivery(delivery);\n  await publishResult(deps, work, performed);",
+        replace:
+          "return nakDelivery(delivery);\n  await ackDelivery(delivery);\n  await publishResult(deps, work, performed);",
       },
     ],
   },
