@@ -44,7 +44,12 @@ export interface WorkerOptions {
   readonly isolate?: Isolate | undefined;
 }
 
-type WorkerDeps = WorkerOptions & { readonly observe: WorkerObserver; readonly throttle: Throttle };
+type WorkerDeps = WorkerOptions & {
+  readonly observe: WorkerObserver;
+  readonly throttle: Throttle;
+  /** Aborted when the worker has stopped: nothing is said again from then on. */
+  readonly signal: AbortSignal;
+};
 
 /** What a worker tells of itself as it happens: for metrics and tests. */
 export interface WorkerObserver extends AttemptObserver {
@@ -67,17 +72,18 @@ export async function startWorker(
   app: App,
   only?: readonly string[],
 ): Promise<Worker> {
-  const deps = depsOf(options);
   const held = new Map<Delivery, CutOff>();
   const stopping = new AbortController();
+  const deps = depsOf(options, stopping.signal);
   const served = workerTools(app, only);
   const begin = (tool: Tool, delivery: Delivery) => {
     const cutOff = new CutOff();
     held.set(delivery, cutOff);
     handle(deps, app, tool, delivery, cutOff)
-      .catch((error: unknown) =>
-        deps.log.error({ err: error, tool: tool.name, subject: delivery.subject }, "work not settled"),
-      )
+      .catch((error: unknown) => {
+        if (stopping.signal.aborted) return; // Its lease ends, and another worker has it.
+        deps.log.error({ err: error, tool: tool.name, subject: delivery.subject }, "work not settled");
+      })
       .finally(() => held.delete(delivery));
   };
   const quarantine = workerQuarantine(deps, app);
@@ -129,7 +135,7 @@ async function heartbeat(clock: Clock, signal: AbortSignal, beat: () => void): P
 /** A worker that consumes nothing: its parent hands it calls that died with a worker, and keeps their leases. */
 export function serveIsolated(options: WorkerOptions, app: App, quiet: (key: string) => void): Isolated {
   assertServable(app, "worker");
-  const deps = depsOf(options);
+  const deps = depsOf(options, new AbortController().signal); // It ends with its process.
   return {
     offer: (key, delivery) => {
       const tool = app.tools.get(toolOf(delivery));
@@ -180,7 +186,7 @@ async function handle(
           observed(deps, "tool", tool.name, () => perform(performDeps(deps), tool, body, work, { cutOff })),
         );
   if (performed.type === "silent") return nakDelivery(delivery);
-  await publishResult(deps, work, performed);
+  await publishResult(deps, work, performed, deps.signal);
   await ackDelivery(delivery);
   deps.log.debug(
     { sagaId: work.saga, intentId: work.intent, attempt: work.attempt, tool: tool.name },
@@ -295,8 +301,9 @@ function workerQuarantine(deps: WorkerDeps, app: App): Quarantine {
 const everything = 0;
 const keyOf = ({ seq }: Delivery): string => `work.${seq}`;
 const toolOf = ({ subject }: Delivery): string => subject.slice("work.".length);
-const depsOf = (options: WorkerOptions): WorkerDeps => ({
+const depsOf = (options: WorkerOptions, signal: AbortSignal): WorkerDeps => ({
   ...options,
+  signal,
   observe: options.observe ?? silentWorker,
   throttle: createThrottle(options),
 });

@@ -320,9 +320,9 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: worker,
-        find: "return nakDelivery(delivery);\n  await publishResult(deps, work, performed);",
+        find: "return nakDelivery(delivery);\n  await publishResult(deps, work, performed, deps.signal);",
         replace:
-          "return nakDelivery(delivery);\n  await ackDelivery(delivery);\n  await publishResult(deps, work, performed);",
+          "return nakDelivery(delivery);\n  await ackDelivery(delivery);\n  await publishResult(deps, work, performed, deps.signal);",
       },
     ],
   },
