@@ -37,5 +37,15 @@ export async function deadLetter(
 }
 
 /** L2. */
-const withoutServerFields = (fields: Headers): Headers =>
+export const withoutServerFields = (fields: Headers): Headers =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !name.startsWith("Nats-")));
+
+/** What a letter says of why it was set aside and where its message was stored. */
+export const readLetterHeaders = (fields: Headers): { code: string; reason: string; origin: string } => {
+  const { [headers.reason]: reason = "", [headers.origin]: origin = "" } = fields;
+  return {
+    code: /^\[(\w+)\]/.exec(reason)?.[1] ?? "unknown",
+    reason,
+    origin: origin.replace(/#\d+$/, ""),
+  };
+};

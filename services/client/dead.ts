@@ -8,6 +8,7 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type Headers, headers, parseInboxSubject } from "../../protocol/subjects.ts";
+import { readLetterHeaders, withoutServerFields } from "../dead-letter.ts";
 import { patiently } from "../patience.ts";
 import type { Chance, Clock, Ports, StoredMessage } from "../ports.ts";
 
@@ -61,15 +62,16 @@ export const dropLetter = ({ ports, clock }: DeadDeps, { seq }: Letter): Promise
   patiently(clock, () => ports.dead.remove(seq));
 
 function toLetter({ seq, subject, data, storedAt, headers: fields }: StoredMessage): Letter {
-  const { [headers.reason]: reason = "", [headers.origin]: origin = "", ...own } = fields;
+  const { code, reason, origin } = readLetterHeaders(fields);
+  const { [headers.reason]: _reason, [headers.origin]: _origin, ...own } = fields;
   return {
     seq,
     source: subject.split(".")[1] === "work" ? "work" : "inbox",
-    subject: subjectOf(origin.replace(/#\d+$/, "")),
-    code: /^\[(\w+)\]/.exec(reason)?.[1] ?? "unknown",
+    subject: subjectOf(origin),
+    code,
     reason,
     at: storedAt,
-    headers: Object.fromEntries(Object.entries(own).filter(([name]) => !name.startsWith("Nats-"))),
+    headers: withoutServerFields(own),
     data,
   };
 }

@@ -13,6 +13,7 @@ import { describeError } from "../../protocol/errors.ts";
 import { throttleKey, type ThrottleLimits, type Throttled } from "../../protocol/throttle.ts";
 import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import { createWaitingLine } from "../waiting-line.ts";
 import { admit, permitLeaseMs } from "./admit.ts";
 import { changeThrottle, readThrottle, serverClock } from "./entry.ts";
 
@@ -69,7 +70,7 @@ const isBounded = ({ atOnce, perSecond }: ThrottleLimits): boolean =>
 
 function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: Throttled): Gate {
   const { clock, log, incarnation: who } = deps;
-  const waiting = new Set<(end: () => void) => void>();
+  const line = createWaitingLine<() => void>();
   let limits: ThrottleLimits = {};
   let held = 0;
   /** Of those held, the ones whose time to start is still to come. */
@@ -92,7 +93,7 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
       const waitMs = isBounded(limits) ? await exchange() : await look();
       isAsking = false;
       if (waitMs !== undefined) askIn(waitMs);
-      else if (waiting.size > promised || isUntold) void ask();
+      else if (line.size() > promised || isUntold) void ask();
       else if (held > 0) askIn(permitLeaseMs / 3); // T1: renewed while held.
     } catch (error) {
       isAsking = false;
@@ -105,16 +106,16 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
   /** T2. Nothing is counted, so all who wait are let in or none is. */
   async function look(): Promise<number | undefined> {
     const [now, state] = [await serverNow(), await readThrottle(deps, what)];
-    const { startAt, waitMs } = admit(state, {}, { who, wanted: waiting.size, holds: 0, now });
+    const { startAt, waitMs } = admit(state, {}, { who, wanted: line.size(), holds: 0, now });
     if (startAt.length === 0) return waitMs;
     openUntil = clock.now() + freshMs;
-    for (const enter of [...waiting]) enter(nothingToEnd);
+    while (line.letIn(nothingToEnd));
     return undefined;
   }
 
   async function exchange(): Promise<number | undefined> {
     const now = await serverNow();
-    const wanted = Math.max(0, waiting.size - promised);
+    const wanted = Math.max(0, line.size() - promised);
     const asking = { who, wanted, holds: limits.atOnce === undefined ? 0 : held, now };
     isUntold = false;
     const { startAt, waitMs } = await changeThrottle(deps, what, (state) => admit(state, limits, asking));
@@ -138,34 +139,17 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
       isUntold = limits.atOnce !== undefined;
       if (isUntold) void ask();
     };
-    const [next] = waiting;
-    if (next === undefined) end();
-    else next(end);
+    if (!line.letIn(end)) end();
   }
 
   return {
     enter: (latest, signal) => {
       limits = latest;
-      if (!isBounded(limits) && waiting.size === 0 && clock.now() < openUntil)
+      if (!isBounded(limits) && line.size() === 0 && clock.now() < openUntil)
         return Promise.resolve(nothingToEnd);
-      return new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason as Error);
-        const leave = () => {
-          waiting.delete(enter);
-          signal.removeEventListener("abort", abort);
-        };
-        const enter = (end: () => void) => {
-          leave();
-          resolve(end);
-        };
-        const abort = () => {
-          leave();
-          reject(signal.reason as Error);
-        };
-        waiting.add(enter);
-        signal.addEventListener("abort", abort, { once: true });
-        void ask();
-      });
+      const entered = line.wait(signal);
+      void ask();
+      return entered;
     },
   };
 }

@@ -1,12 +1,12 @@
 /** Dead letters by the reason they were set aside for, the newest first. */
 import type { DoctorDocument } from "../../../protocol/documents.ts";
-import { headers } from "../../../protocol/subjects.ts";
+import { readLetterHeaders } from "../../dead-letter.ts";
 import type { StoredMessage } from "../../ports.ts";
 
 export function lettersByCode(letters: readonly StoredMessage[]): DoctorDocument["deadByCode"] {
   const groups = new Map<string, DoctorDocument["deadByCode"][number]>();
   for (const letter of letters) {
-    const code = /^\[(\w+)\]/.exec(letter.headers[headers.reason] ?? "")?.[1] ?? "unknown";
+    const { code, origin } = readLetterHeaders(letter.headers);
     const source = letter.subject.split(".")[1] ?? "";
     const key = `${source} ${code}`;
     const before = groups.get(key);
@@ -16,7 +16,7 @@ export function lettersByCode(letters: readonly StoredMessage[]): DoctorDocument
       source,
       count: (before?.count ?? 0) + 1,
       newestAt: letter.storedAt,
-      newestSubject: letter.headers[headers.origin]?.replace(/#\d+$/, "") ?? letter.subject,
+      newestSubject: origin || letter.subject,
     });
   }
   return [...groups.values()].reverse();
