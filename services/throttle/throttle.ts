@@ -89,6 +89,7 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
   async function ask(): Promise<void> {
     if (isAsking) return;
     isAsking = true;
+    isUntold = false;
     try {
       const waitMs = isBounded(limits) ? await exchange() : await look();
       isAsking = false;
@@ -97,7 +98,7 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
       else if (held > 0) askIn(permitLeaseMs / 3); // T1: renewed while held.
     } catch (error) {
       isAsking = false;
-      isUntold = true;
+      isUntold = isBounded(limits);
       log.debug({ throttle: throttleKey(what), reason: describeError(error) }, "throttle not asked"); // T3
       askIn(retryMs);
     }
@@ -117,7 +118,6 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
     const now = await serverNow();
     const wanted = Math.max(0, line.size() - promised);
     const asking = { who, wanted, holds: limits.atOnce === undefined ? 0 : held, now };
-    isUntold = false;
     const { startAt, waitMs } = await changeThrottle(deps, what, (state) => admit(state, limits, asking));
     for (const at of startAt) {
       held += 1;

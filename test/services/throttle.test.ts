@@ -202,6 +202,22 @@ describe("processes of one mesh", () => {
     expect(mesh.clock.now() - slowedAt).toBeLessThan(12_000);
   });
 
+  test("ask nothing more, once an unbounded one was let in after the server had been away", async () => {
+    const mesh = createMemoryMesh({ seed: 10 });
+    const process = mesh.spawn("a");
+    const throttle = throttleOf(process);
+    process.gate.cut(90_000);
+    const entered = throttle.enter(model, {}, new AbortController().signal);
+    await mesh.clock.advance(120_000);
+    await mesh.clock.until(entered);
+    let calls = 0;
+    process.gate.onCall((_, __, when) => {
+      if (when === "before") calls += 1;
+    });
+    await mesh.clock.advance(60_000);
+    expect(calls).toBeLessThanOrEqual(1); // The one that was on its way.
+  });
+
   test("take back a wait that is called off, and nobody's turn with it", async () => {
     const mesh = createMemoryMesh({ seed: 9 });
     const process = mesh.spawn("a");
