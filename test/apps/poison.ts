@@ -5,15 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import {
-  defineApp,
-  defineSaga,
-  defineTool,
-  implement,
-  reasonOf,
-  type SignalEvents,
-  toActors,
-} from "sagamesh";
+import { defineApp, defineSaga, defineTool, implement, type SignalEvents, toActors } from "sagamesh";
+import { callingSaga } from "../support/calling-saga.ts";
 
 const nothing = z.object({});
 
@@ -61,40 +54,6 @@ export const pot = defineSaga({
   }),
 });
 
-/** Calls one tool, and ends with what came of it. */
-const caller = (name: string, tool: typeof hog) =>
-  defineSaga({
-    name,
-    version: 1,
-    input: nothing,
-    output: z.object({ reason: z.string() }),
-    signals: {},
-    machine: setup({
-      types: { context: {} as { reason: string }, output: {} as { reason: string } },
-      actors: toActors({ tool }),
-      actions: { why: assign({ reason: (_, reason: string) => reason }) },
-    }).createMachine({
-      id: name,
-      initial: "calling",
-      context: { reason: "" },
-      states: {
-        calling: {
-          invoke: {
-            src: "tool",
-            input: {},
-            onDone: "done",
-            onError: {
-              target: "done",
-              actions: { type: "why", params: ({ event }) => reasonOf(event.error) },
-            },
-          },
-        },
-        done: { type: "final" },
-      },
-      output: ({ context }) => ({ reason: context.reason }),
-    }),
-  });
-
 const Walk = z.object({ steps: z.number() });
 
 /** Steps so many times. */
@@ -126,8 +85,8 @@ export const stroll = defineSaga({
   }),
 });
 
-export const hostCaller = caller("host_caller", hog);
-export const workerCaller = caller("worker_caller", crash);
+export const hostCaller = callingSaga("host_caller", hog);
+export const workerCaller = callingSaga("worker_caller", crash);
 
 export default defineApp({
   sagas: [pot, hostCaller, workerCaller, stroll],

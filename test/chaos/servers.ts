@@ -13,6 +13,7 @@ import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
 import { bucketStream } from "../../services/nats/streams.ts";
 import type { Ports } from "../../services/ports.ts";
+import { diesWithProcess } from "../support/cluster.ts";
 
 export const auditStream = "AUDIT";
 
@@ -36,15 +37,7 @@ export async function startServers(folder: string, partitions: number): Promise<
     ...{ dataDir: join(folder, "servers"), report: () => undefined },
     advertise: false, // Everybody keeps to the line that can be cut.
   });
-  const kill = () => {
-    for (const server of cluster.servers)
-      try {
-        server.signal("SIGKILL");
-      } catch {
-        // It is gone already.
-      }
-  };
-  process.once("exit", kill);
+  const { spare } = diesWithProcess(cluster);
   const nc = await connectNats({ servers: cluster.url.split(","), name: "chaos" });
   const ports = await openNatsPorts(nc, { replicas: 3, partitions });
   const jsm = await jetstreamManager(nc);
@@ -66,7 +59,7 @@ export async function startServers(folder: string, partitions: number): Promise<
       });
     },
     stop: async () => {
-      process.off("exit", kill);
+      spare();
       await ports.close();
       await nc.close();
       await cluster.stop();

@@ -5,10 +5,7 @@
  * afterwards.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { assign, setup } from "xstate";
 import { z } from "zod";
-import { reasonOf, toActors } from "../../actors/callable.ts";
-import { defineSaga } from "../../actors/define.ts";
 import { defineTool } from "../../actors/tool.ts";
 import { IntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { subjects } from "../../protocol/subjects.ts";
@@ -26,6 +23,7 @@ import {
   startAccountServer,
   until,
 } from "../support/real-mesh.ts";
+import { callingSaga } from "../support/calling-saga.ts";
 
 let server: AccountServer;
 beforeAll(async () => {
@@ -50,40 +48,8 @@ const look = defineTool({
   input: nothing,
   output: nothing,
 });
-const calling = (name: string, tool: typeof look | typeof wire) =>
-  defineSaga({
-    name,
-    version: 1,
-    input: nothing,
-    output: z.object({ reason: z.string() }),
-    signals: {},
-    machine: setup({
-      types: { context: {} as { reason: string }, output: {} as { reason: string } },
-      actors: toActors({ tool }),
-      actions: { why: assign({ reason: (_, reason: string) => reason }) },
-    }).createMachine({
-      id: name,
-      initial: "calling",
-      context: { reason: "" },
-      states: {
-        calling: {
-          invoke: {
-            src: "tool",
-            input: {},
-            onDone: "done",
-            onError: {
-              target: "done",
-              actions: { type: "why", params: ({ event }) => reasonOf(event.error) },
-            },
-          },
-        },
-        done: { type: "final" },
-      },
-      output: ({ context }) => ({ reason: context.reason }),
-    }),
-  });
-const wirer = calling("wirer", wire);
-const looker = calling("looker", look);
+const wirer = callingSaga("wirer", wire);
+const looker = callingSaga("looker", look);
 const app = defineApp({ sagas: [wirer, looker] });
 
 const withMesh = async (work: (mesh: RealMesh) => Promise<void>): Promise<void> => {

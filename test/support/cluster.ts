@@ -10,6 +10,20 @@ import { type LocalCluster, startLocalCluster } from "../../deploy/local-cluster
 export async function startTestCluster(options: { extraConfig?: string } = {}): Promise<LocalCluster> {
   const dataDir = await mkdtemp(join(tmpdir(), "sagamesh-cluster-"));
   const cluster = await startLocalCluster({ ...options, dataDir, report: () => {} });
+  const { kill, spare } = diesWithProcess(cluster);
+  return {
+    ...cluster,
+    stop: async () => {
+      spare();
+      kill(); // The stores go anyway, so nothing need be ended in order.
+      await cluster.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Kills the servers when this process exits, unless it is told to spare them; or at once. */
+export function diesWithProcess(cluster: LocalCluster): { kill: () => void; spare: () => void } {
   const kill = () => {
     for (const server of cluster.servers)
       try {
@@ -19,13 +33,5 @@ export async function startTestCluster(options: { extraConfig?: string } = {}): 
       }
   };
   process.once("exit", kill);
-  return {
-    ...cluster,
-    stop: async () => {
-      process.off("exit", kill);
-      kill(); // The stores go anyway, so nothing need be ended in order.
-      await cluster.stop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+  return { kill, spare: () => void process.off("exit", kill) };
 }
