@@ -14,6 +14,8 @@ export interface Output {
   readonly print: (document: unknown, text: () => string) => void;
   /** Progress, for a person who waits. */
   readonly note: (line: string) => void;
+  /** A piece of a line that is still being said, beside results or beside progress. For people; not with --json. */
+  readonly flow: (piece: string, beside: "results" | "progress") => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -29,6 +31,7 @@ export const createOutput = (streams: Streams, json: boolean): Output => ({
     const document: ProgressDocument = { progress: line };
     streams.err(`${json ? JSON.stringify(document) : line}\n`);
   },
+  flow: (piece, beside) => (beside === "results" ? streams.out(piece) : streams.err(piece)),
   fail: (error) => streams.err(json ? `${JSON.stringify(errorDocument(error))}\n` : errorLines(error)),
 });
 

@@ -1,12 +1,13 @@
 /**
- * Watch: a saga's turns as they come, to its end.
+ * Watch: a saga's turns as they come, and what is said between them, to its end.
  */
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { endIn, followTurns } from "../client/mesh.ts";
+import { endIn } from "../client/follow-turns.ts";
+import { followLive, type LiveEvent } from "../client/live.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
 import { findTombstone } from "../ledger-reader.ts";
 import type { Ports } from "../ports.ts";
@@ -36,7 +37,11 @@ export async function watchToEnd(
   { output, signal }: CommandContext,
   ports: Ports,
   saga: SagaId,
-  show: { turn: (lines: string[], turn: Turn) => void },
+  show: {
+    turn: (lines: string[], turn: Turn) => void;
+    /** What is said between turns; not told unless given. */
+    between?: (event: Exclude<LiveEvent, { type: "turn" }>) => void;
+  },
 ): Promise<number> {
   const own = new AbortController();
   const watching = AbortSignal.any([signal, own.signal]);
@@ -59,10 +64,14 @@ export async function watchToEnd(
       output.note(`${saga} was archived to ${tombstone.file}; its turns are there`);
       end = tombstone.end;
     }
-    for await (const turn of end === undefined ? followTurns(ports, saga, watching) : []) {
+    for await (const event of end === undefined ? followLive(ports, saga, { signal: watching }) : []) {
+      if (event.type !== "turn") {
+        show.between?.(event);
+        continue;
+      }
       turns += 1;
-      show.turn(tell(turn), turn);
-      end = endIn(turn) ?? end;
+      show.turn(tell(event.turn), event.turn);
+      end = endIn(event.turn) ?? end;
     }
   } finally {
     own.abort();

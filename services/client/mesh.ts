@@ -17,7 +17,6 @@ import {
   mintSagaId,
   parseIntentId,
 } from "../../protocol/ids.ts";
-import type { IntentOf } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
@@ -27,6 +26,8 @@ import { encodeBody, makeHeaders } from "../messages.ts";
 import { patiently } from "../patience.ts";
 import { parseSettlementToken } from "../settlement-token.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import { endIn, followTurns } from "./follow-turns.ts";
+import { followLive, type LiveEvent } from "./live.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
 import { type IntentView, readView } from "./view.ts";
@@ -63,8 +64,12 @@ export interface Handle<O, S extends Signals> {
   result(options?: { signal?: AbortSignal }): Promise<SagaEnd<O>>;
   /** Its turns from the first, then as they are appended, until the end. Throws SAGA_ARCHIVED. */
   entries(options?: { signal?: AbortSignal }): AsyncIterable<Turn>;
-  /** Tokens as the model says them: best effort, from now on, until the signal. */
-  tokens(options: { signal: AbortSignal }): AsyncIterable<Json>;
+  /**
+   * What happens and what is said meanwhile: turns, a model's words as they come, what tools tell of their progress,
+   * until the end or the signal. Whoever comes back names the last turn it saw (`afterTurn`) and gets nothing of it
+   * again. Throws SAGA_ARCHIVED.
+   */
+  tokens(options?: { signal?: AbortSignal; afterTurn?: number }): AsyncIterable<LiveEvent>;
 }
 
 export interface Mesh extends AsyncDisposable {
@@ -114,7 +119,7 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
     cancel: (reason) => sendSignal(deps, id, "cancel", { reason }),
     result: async (options) => readEnd<z.infer<O>>(await endOf(deps, id, options?.signal)),
     entries: (options) => followTurns(deps.ports, id, options?.signal),
-    tokens: (options) => followLane(deps.ports, id, "tokens", options.signal),
+    tokens: (options) => followLive(deps.ports, id, options),
   });
 
   return {
@@ -303,34 +308,6 @@ export function sendVote(
   });
 }
 
-/**
- * A saga's turns in order, to the end or the signal. What the ledger holds when this begins is given whole: an
- * end may be followed by corrections, and by another end. Throws SAGA_ARCHIVED if turns were purged unseen.
- */
-export async function* followTurns(ports: Ports, saga: SagaId, signal?: AbortSignal): AsyncGenerator<Turn> {
-  const own = new AbortController();
-  const following = signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
-  const headSeq = (await ports.ledger.last(saga))?.seq ?? 0;
-  let ended = false;
-  let seen = 0;
-  try {
-    for await (const message of ports.ledger.follow({ saga, signal: following })) {
-      if (isTombstone(message) && (await readTombstone(ports.blobs, message)).turns === seen) return;
-      const turn = await decodeTurn(ports.blobs, message);
-      yield turn;
-      seen = turn.turn;
-      ended ||= endIn(turn) !== undefined;
-      if (ended && message.seq >= headSeq) return;
-    }
-  } finally {
-    own.abort();
-  }
-}
-
-/** The end that a turn records, if any. */
-export const endIn = (turn: Turn): IntentOf<"end"> | undefined =>
-  turn.steps.flatMap((step) => step.intents).find((intent) => intent.kind === "end");
-
 async function endOf(deps: ClientDeps, saga: SagaId, signal?: AbortSignal): Promise<ArchivedEnd> {
   let end: ArchivedEnd | undefined;
   try {
@@ -348,15 +325,4 @@ function readEnd<O>(end: ArchivedEnd): SagaEnd<O> {
   const { status, output, reason = "", code, standing } = end;
   if (status === "completed") return { status, output: output as O, standing }; // Checked by the fold.
   return { status, reason, standing, ...(code === undefined ? {} : { code }) };
-}
-
-/** One live lane of a saga, decoded. */
-export async function* followLane(
-  ports: Ports,
-  saga: SagaId,
-  lane: string,
-  signal: AbortSignal,
-): AsyncGenerator<Json> {
-  for await (const message of ports.live.follow(saga, signal))
-    if (message.lane === lane) yield JSON.parse(Buffer.from(message.data).toString()) as Json;
 }

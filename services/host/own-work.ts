@@ -10,6 +10,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
+import { lanes } from "../../protocol/live.ts";
 import type { Message, ModelRequest } from "../../protocol/model.ts";
 import type { CutOff } from "../perform/cut-off.ts";
 import type { Throttled } from "../../protocol/throttle.ts";
@@ -17,6 +18,7 @@ import { decide } from "../perform/decide.ts";
 import { observed } from "../perform/observe.ts";
 import { perform, type Performed } from "../perform/perform.ts";
 import type { HostDeps } from "./host-deps.ts";
+import { createTokenTeller } from "./tell-tokens.ts";
 
 export interface OwnWorkContext {
   readonly cutOff: CutOff;
@@ -51,7 +53,8 @@ export async function performOwn(
     clock: deps.clock,
     chance: deps.chance,
     callbackBase: deps.callbackBase,
-    progress: (_: unknown, note: unknown) => deps.live(saga, "progress", toJson({ intent: intent.id, note })),
+    progress: (_: unknown, note: unknown) =>
+      deps.live(saga, lanes.progress, toJson({ intent: intent.id, attempt: open.attempt, note })),
   };
   const attempt = { saga, intent: intent.id, attempt: open.attempt, key: intent.key, input: open.input };
   return inRoom(deps, context, "tool", tool.name, async () =>
@@ -98,10 +101,10 @@ async function askModel(
   const ask = async (): Promise<Performed> => {
     const request = await requestOf(definition, saga, open, intent, context);
     if (!context.mayBegin()) return { type: "silent" };
-    const live = (token: object) =>
-      deps.live(saga, "tokens", toJson({ intent: intent.id, attempt: open.attempt, ...token }));
+    const tokens = createTokenTeller(deps, saga, open);
     const options = { digest: intent.request, cutOff: context.cutOff };
-    const result = await decide({ clock: deps.clock, live }, port, request, options);
+    const result = await decide({ clock: deps.clock, live: tokens.tell }, port, request, options);
+    tokens.ended(result);
     if (result.outcome === "failed" && result.retryAfterMs !== undefined)
       await slowDown(deps, throttled, result.retryAfterMs);
     return { type: "result", result };

@@ -119,7 +119,7 @@ async function runBody(
       return cutOff.signal;
     },
     callbackUrl: `${deps.callbackBase}${settlementToken(attempt.saga, attempt.intent)}`,
-    progress: (note) => deps.progress(attempt, note),
+    progress: (note) => tellQuietly(deps, attempt, note),
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- no failure: it leaves the body as one does
     defer: ({ withinMs }) => Promise.reject(new DeferredCall(withinMs)),
   };
@@ -144,6 +144,15 @@ async function runBody(
   } finally {
     cutOff.onCut = undefined;
     callOff();
+  }
+}
+
+/** A note that cannot be sent is lost: thrown into the body, it would leave an effect in doubt. */
+function tellQuietly(deps: PerformDeps, attempt: Attempt, note: unknown): void {
+  try {
+    deps.progress(attempt, note);
+  } catch {
+    // Best effort by its contract.
   }
 }
 

@@ -12,6 +12,7 @@ import type { Tool } from "../../actors/tool.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
+import { lanes } from "../../protocol/live.ts";
 import type { Result } from "../../protocol/result.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { WorkMessage } from "../../protocol/tool.ts";
@@ -223,12 +224,8 @@ const performDeps = (deps: WorkerDeps): PerformDeps => ({
   clock: deps.clock,
   chance: deps.chance,
   callbackBase: deps.callbackBase,
-  progress: (attempt: Attempt, note) =>
-    deps.ports.live.publish(
-      attempt.saga,
-      "progress",
-      Buffer.from(JSON.stringify({ intent: attempt.intent, note })),
-    ),
+  progress: ({ saga, intent, attempt }: Attempt, note) =>
+    deps.ports.live.publish(saga, lanes.progress, Buffer.from(JSON.stringify({ intent, attempt, note }))),
 });
 
 const Address = z.object({ saga: SagaId, intent: IntentId, attempt: z.coerce.number().int().positive() });

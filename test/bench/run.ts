@@ -14,6 +14,7 @@ import type { Placement } from "./noop-saga.ts";
 import { measureRecovery } from "./recovery.ts";
 import { measureSleeping } from "./sleeping.ts";
 import { measureSteps } from "./steps.ts";
+import { measureTokens } from "./tokens.ts";
 import { measureWake } from "./wake.ts";
 
 interface Options {
@@ -46,6 +47,7 @@ const benches: Readonly<
     does: "what sagas that wait cost the host and the server",
     run: ({ sleeping }) => measureSleeping({ sagas: sleeping, turns: 3 }),
   },
+  tokens: { does: "from a model's word to whoever listens", run: measureTokens },
   recovery: {
     does: "how long sagas stand still when a host dies, and when all are replaced",
     run: ({ rounds }) => measureRecovery({ rounds, sagas: 60 }),

@@ -6,6 +6,7 @@ import { checkStart, readRegistry } from "../../client/registry.ts";
 import type { Ports } from "../../ports.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
+import { createFlow } from "../flow.ts";
 import { parseJson } from "../json.ts";
 import { watchToEnd } from "../watch.ts";
 
@@ -27,7 +28,10 @@ export const start = defineCommand({
       hint: "KEY",
       help: "the saga's id: 1 to 64 of a-z, 0-9, - and _; minted unless given",
     },
-    wait: { type: "boolean", help: "show every event and wait for the end; exit 1 unless it completes" },
+    wait: {
+      type: "boolean",
+      help: "show what happens and what is said, and wait for the end; exit 1 unless it completes",
+    },
   },
   examples: [`sagamesh start hire_for_role --input '{"role":"dev","recruiterId":"r1"}' --id hire-41 --wait`],
   run: async ({ name, input: text, id, wait }, context) => {
@@ -47,7 +51,15 @@ export const start = defineCommand({
         return 0;
       }
       context.output.note(`started ${saga}`);
-      return watchToEnd(context, ports, saga, { turn: (lines) => lines.forEach(context.output.note) });
+      const { output } = context;
+      const flow = createFlow((piece) => output.flow(piece, "progress"));
+      return watchToEnd(context, ports, saga, {
+        turn: (lines) => {
+          flow.endLine();
+          lines.forEach(output.note);
+        },
+        ...(output.json ? {} : { between: flow.tell }),
+      });
     });
   },
 });

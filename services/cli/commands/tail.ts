@@ -1,22 +1,32 @@
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { defineCommand } from "../command.ts";
+import type { LiveDocument } from "../../../protocol/documents.ts";
 import { withMesh } from "../context.ts";
+import { createFlow } from "../flow.ts";
 import { awaitLedger, watchToEnd } from "../watch.ts";
 
-/** Follows a saga's turns. */
+/** Follows a saga's turns, and with --tokens what is said between them. */
 export const tail = defineCommand({
   name: "tail",
   summary: "show a saga's turns, and those to come, until its end",
-  details: "Exit code 1 if the saga failed or was cancelled. With --json one turn per line, then the end.",
+  details:
+    "Exit code 1 if the saga failed or was cancelled. With --json one turn per line, then the end.\n--tokens shows words as a model says them and what tools tell of their progress: best effort, not kept. Words of an attempt that failed or was superseded are taken back; what was missed comes with the reply.",
   positionals: { saga: { help: "the saga's id" } },
-  options: {},
-  examples: ["sagamesh tail hire-41"],
-  run: async ({ saga: id }, context) => {
+  options: { tokens: { type: "boolean", help: "show what models and tools say meanwhile" } },
+  examples: ["sagamesh tail hire-41", "sagamesh tail hire-41 --tokens"],
+  run: async ({ saga: id, tokens }, context) => {
     const saga = parseSagaId(id);
+    const { output } = context;
+    const flow = createFlow((piece) => output.flow(piece, "results"));
+    const document = (live: LiveDocument["live"]) => output.print({ live } satisfies LiveDocument, () => "");
     return withMesh(context, async ({ ports }) => {
       await awaitLedger(ports, saga, context.signal);
       return watchToEnd(context, ports, saga, {
-        turn: (lines, turn) => context.output.print(turn, () => lines.join("\n")),
+        turn: (lines, turn) => {
+          flow.endLine();
+          output.print(turn, () => lines.join("\n"));
+        },
+        ...(tokens ? { between: output.json ? document : flow.tell } : {}),
       });
     });
   },
