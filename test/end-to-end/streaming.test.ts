@@ -178,7 +178,8 @@ test("the ledger is as long whether the model thinks aloud or keeps to itself", 
 
 describe("the commands", () => {
   test("tail --tokens shows words, what tools tell and turns; with --json a document for each", async () => {
-    await withMesh({ everyMs: 60 }, async ({ client, url }) => {
+    // Slow enough for a command that takes seconds to start.
+    await withMesh({ everyMs: 400 }, async ({ client, url }) => {
       await client.start(talker, {}, { id: "t" });
       const person = await runCli(["tail", "t", "--tokens", "--server", url]);
       expect(person.code).toBe(0);
