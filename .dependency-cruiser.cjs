@@ -80,6 +80,13 @@ const law = [
     node: true,
     may: [protocol, actors, shared, service("client"), packages("zod", "pino")],
   },
+  // Answers from outside over HTTP: reads and writes as a client does, and judges who may.
+  {
+    name: "services-gateway",
+    from: service("gateway"),
+    node: true,
+    may: [protocol, actors, shared, service("gateway", "client"), packages("zod", "pino")],
+  },
   // Finished sagas to files: reads ledgers as a client does, and purges what it has read back.
   {
     name: "services-archive",

@@ -42,7 +42,11 @@ export interface PerformContext {
   progress(note: unknown): void;
   /** Hands the matter to the outside: return its value. Nothing runs until the answer or the deadline. */
   defer(options: { withinMs: number }): Promise<never>;
-  /** Where the outside answers a deferred call: a URL, or a token for `mesh.settle`. */
+  /**
+   * Where the outside answers a deferred call, whichever attempt it is: a signed URL of the gateway, good until the
+   * deferral's deadline and a year at most, or without a gateway a token for `mesh.settle`. Who has it may answer,
+   * so treat it as a password.
+   */
   readonly callbackUrl: string;
 }
 

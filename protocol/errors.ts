@@ -105,6 +105,22 @@ const table = {
     retriable: false,
     remedy: "`sagamesh dead ls` lists them; somebody may have retried or dropped it.",
   },
+  CALLBACK_REFUSED: {
+    meaning: "a link was not signed by this gateway, or was changed on its way",
+    retriable: false,
+    remedy:
+      "Use the whole link as it was given. The one who gives it must sign with a secret that the gateway has.",
+  },
+  CALLBACK_EXPIRED: {
+    meaning: "the time to answer is over",
+    retriable: false,
+    remedy: "What did happen outside all the same is recorded by hand: `sagamesh settle SAGA INTENT JSON`.",
+  },
+  ANSWER_TAKEN: {
+    meaning: "another answer was given first, and an answer is taken once",
+    retriable: false,
+    remedy: "Do not send it again; `sagamesh inspect SAGA` shows what was recorded.",
+  },
   // Application file
   APP_INVALID: {
     meaning: "the application file has faults",

@@ -76,6 +76,10 @@ export const limits = {
   lingerMs: 2_000,
   /** Requests to the server are sent again for this long before an error surfaces: an election takes 4 to 6 s. */
   serverPatienceMs: 30_000,
+  /** A signed callback is good until its call's own deadline, and no longer than this: a leaked one dies some day. */
+  callbackMaxMs: 366 * 86_400_000,
+  /** The body of an answer from outside. */
+  callbackBytesMax: 256 * 1024,
   /** A human's task that names no deadline. */
   taskWithinMs: 7 * 86_400_000,
   /** Turns between two snapshots of a saga that keeps running, and of one that falls asleep. */

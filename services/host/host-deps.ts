@@ -7,6 +7,7 @@ import type { App } from "../app.ts";
 import type { Log } from "../log.ts";
 import { type AttemptObserver, silentAttempts } from "../perform/observe.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import type { CallbackUrlOf } from "../settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 import type { Room } from "./room.ts";
@@ -41,6 +42,7 @@ export interface HostDeps {
   /** This process, new at each start. */
   readonly incarnation: string;
   readonly callbackBase: string;
+  readonly callbackUrlOf?: CallbackUrlOf | undefined;
   /** Whether this incarnation stood still for longer than a lease: it may no longer begin or append anything. */
   readonly hasLapsed: () => boolean;
   /** Aborted when the host must let go of everything. */

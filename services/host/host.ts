@@ -8,6 +8,7 @@ import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app.ts";
 import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import type { CallbackUrlOf } from "../settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { createThrottle } from "../throttle/throttle.ts";
 import { type HostDeps, type Observer, silentObserver } from "./host-deps.ts";
@@ -31,6 +32,7 @@ export interface HostOptions extends HostBounds {
   /** This process, new at each start. */
   readonly incarnation: string;
   readonly callbackBase: string;
+  readonly callbackUrlOf?: CallbackUrlOf | undefined;
   readonly observe?: Observer;
   /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
   readonly isolate?: Isolate | undefined;

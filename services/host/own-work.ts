@@ -53,6 +53,7 @@ export async function performOwn(
     clock: deps.clock,
     chance: deps.chance,
     callbackBase: deps.callbackBase,
+    callbackUrlOf: deps.callbackUrlOf,
     progress: (_: unknown, note: unknown) =>
       deps.live(saga, lanes.progress, toJson({ intent: intent.id, attempt: open.attempt, note })),
   };

@@ -14,7 +14,7 @@ import { type Json, toJson } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
 import { assertOwnValue } from "../messages.ts";
 import { claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
-import { settlementToken } from "../settlement-token.ts";
+import { type CallbackUrlOf, settlementToken } from "../settlement-token.ts";
 import type { CutOff } from "./cut-off.ts";
 
 export interface Attempt {
@@ -28,6 +28,8 @@ export interface Attempt {
 export interface PerformDeps extends ClaimDeps {
   /** Base of callback URLs; a bare token where there is no door to call. */
   readonly callbackBase: string;
+  /** Makes callback URLs in place of the base. */
+  readonly callbackUrlOf?: CallbackUrlOf | undefined;
   readonly progress: (attempt: Attempt, note: unknown) => void;
 }
 
@@ -118,7 +120,10 @@ async function runBody(
     get abort() {
       return cutOff.signal;
     },
-    callbackUrl: `${deps.callbackBase}${settlementToken(attempt.saga, attempt.intent)}`,
+    get callbackUrl() {
+      const { saga, intent } = attempt;
+      return deps.callbackUrlOf?.(saga, intent) ?? `${deps.callbackBase}${settlementToken(saga, intent)}`;
+    },
     progress: (note) => tellQuietly(deps, attempt, note),
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- no failure: it leaves the body as one does
     defer: ({ withinMs }) => Promise.reject(new DeferredCall(withinMs)),

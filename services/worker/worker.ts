@@ -27,6 +27,7 @@ import { type AttemptObserver, observed, silentAttempts } from "../perform/obser
 import { type Attempt, perform, type Performed, type PerformDeps } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import type { Chance, Clock, Consumption, Delivery, Ports } from "../ports.ts";
+import type { CallbackUrlOf } from "../settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
@@ -40,6 +41,7 @@ export interface WorkerOptions {
   /** This process, new at each start. */
   readonly incarnation: string;
   readonly callbackBase: string;
+  readonly callbackUrlOf?: CallbackUrlOf | undefined;
   readonly observe?: WorkerObserver;
   /** Starts a process for a call that died with its worker. Without it nothing is suspected. */
   readonly isolate?: Isolate | undefined;
@@ -224,6 +226,7 @@ const performDeps = (deps: WorkerDeps): PerformDeps => ({
   clock: deps.clock,
   chance: deps.chance,
   callbackBase: deps.callbackBase,
+  callbackUrlOf: deps.callbackUrlOf,
   progress: ({ saga, intent, attempt }: Attempt, note) =>
     deps.ports.live.publish(saga, lanes.progress, Buffer.from(JSON.stringify({ intent, attempt, note }))),
 });

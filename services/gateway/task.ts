@@ -1,0 +1,49 @@
+/**
+ * Task: one vote of a signed link, in the name of whom the link was made for.
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import type { LinkOf } from "../../protocol/link.ts";
+import { type ClientDeps, sendVote } from "../client/mesh.ts";
+import { type Asked, readAsked, taken } from "./asked.ts";
+import { takeOnce } from "./once.ts";
+
+/** Reads what a task link is for. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, TASK_UNKNOWN. */
+export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise<Asked> {
+  const { saga, vote, by } = link;
+  const { turns, view } = await readAsked(deps, saga);
+  const viewed = view.intents.find(({ intent }) => intent.id === link.intent);
+  if (viewed?.intent.kind !== "task")
+    throw new MeshError("TASK_UNKNOWN", `${saga}/${link.intent} is no task`);
+  const { about, question, of } = viewed.intent;
+  const input = viewed.input ?? view.intents.find(({ intent }) => intent.id === of)?.input;
+  if (about !== "approval" && about !== "stuck")
+    throw new MeshError("TASK_UNKNOWN", `${saga}/${link.intent} is a ${about}: a link cannot answer it`);
+  const own = turns
+    .flatMap(({ steps }) => steps.map(({ event }) => event))
+    .findLast((event) => event.type === "task" && event.intent === link.intent && event.vote.by === by);
+  const isSaid = own?.type === "task" && own.vote.vote === vote;
+  const over =
+    viewed.outcome !== undefined || isSaid ? taken(`${saga}/${link.intent} is answered already`) : undefined;
+  return {
+    title: vote === "approve" ? "Approve" : "Deny",
+    details: [
+      question,
+      ...(input === undefined ? [] : [JSON.stringify(input, undefined, 2)]),
+      `as ${by}, for ${view.definition.name} ${saga}`,
+    ],
+    schema: undefined,
+    isFixed: true,
+    over,
+    take: async () => {
+      if (isSaid) return "already";
+      if (over !== undefined) throw over;
+      await takeOnce(
+        deps,
+        { key: `${saga}.${link.intent}.vote-${link.id}`, round: 1 },
+        { vote, by },
+        (first) => sendVote({ ...deps, from: "gateway" }, { saga, intent: link.intent }, first),
+      );
+      return "stored"; // The link holds all of the vote, so whoever came first said the same.
+    },
+  };
+}
