@@ -83,9 +83,9 @@ export const ThrottledDocument = z.object({
 });
 export type ThrottledDocument = z.infer<typeof ThrottledDocument>;
 
-/** `up`, `host`, `worker`: printed once, when the process serves. */
+/** `up`, `host`, `worker`, `gateway`: printed once, when the process serves. */
 export const ServingDocument = z.object({
-  role: z.enum(["up", "host", "worker"]),
+  role: z.enum(["up", "host", "worker", "gateway"]),
   url: z.string(),
   serverVersion: z.string(),
   dataDir: z.string().optional(),
@@ -94,6 +94,9 @@ export const ServingDocument = z.object({
   pid: z.int(),
   /** Where /healthz, /readyz and /metrics are, if anywhere. */
   health: z.string().optional(),
+  /** Where the outside reaches the gateway, if this process has one; `listens` is its own address. */
+  gateway: z.string().optional(),
+  listens: z.string().optional(),
 });
 export type ServingDocument = z.infer<typeof ServingDocument>;
 
@@ -148,6 +151,10 @@ export const SentDocument = z.object({
   intent: IntentId.optional(),
 });
 export type SentDocument = z.infer<typeof SentDocument>;
+
+/** `link`: a URL of the gateway. */
+export const LinkDocument = z.object({ url: z.string(), saga: SagaId, expiresAt: z.number() });
+export type LinkDocument = z.infer<typeof LinkDocument>;
 
 /** `ls`: one line per saga. */
 export const SagaRow = z.object({

@@ -39,3 +39,4 @@ export type { Handle, Mesh, SagaEnd } from "./client/mesh.ts";
 export type { OpenTask } from "./client/tasks.ts";
 export { anthropicModel } from "./models/anthropic.ts";
 export { connect, type ConnectOptions } from "./runtime/connect.ts";
+export { gatewayLinks, type GatewayLinks, type GatewayLinksOptions } from "./runtime/links.ts";

@@ -10,11 +10,13 @@ export const commands: CommandGroups = {
     up: async () => (await import("./commands/up.ts")).up,
     host: async () => (await import("./commands/host.ts")).host,
     worker: async () => (await import("./commands/worker.ts")).worker,
+    gateway: async () => (await import("./commands/gateway.ts")).gateway,
   },
   "Drive sagas": {
     start: async () => (await import("./commands/start.ts")).start,
     signal: async () => (await import("./commands/signal.ts")).signal,
     cancel: async () => (await import("./commands/cancel.ts")).cancel,
+    link: async () => (await import("./commands/link.ts")).link,
     settle: async () => (await import("./commands/settle.ts")).settle,
   },
   "Read sagas": {

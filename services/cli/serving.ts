@@ -81,7 +81,7 @@ export function announce(
   role: ServingDocument["role"],
   { mesh, health }: Service,
   app: App,
-  only?: readonly string[],
+  { only, gateway }: { only?: readonly string[] | undefined; gateway?: string | undefined } = {},
 ): void {
   const performed = [...app.tools.values()].filter(
     (tool) => app.bodies.has(tool.name) && tool.placement === "worker",
@@ -98,12 +98,13 @@ export function announce(
         : performed.map((tool) => tool.name).filter((name) => only === undefined || only.includes(name)),
     pid: process.pid,
     ...(health === undefined ? {} : { health: health.url }),
+    ...(gateway === undefined ? {} : { gateway }),
   };
   output.print(document, () => describe(document));
 }
 
 function describe(document: ServingDocument): string {
-  const { role, url, serverVersion, dataDir, definitions, tools, health } = document;
+  const { role, url, serverVersion, dataDir, definitions, tools, health, gateway } = document;
   const lines = [
     `${role}: NATS ${serverVersion} at ${url}${dataDir === undefined ? "" : `, data in ${dataDir}`}`,
   ];
@@ -112,6 +113,7 @@ function describe(document: ServingDocument): string {
       `serves ${definitions.map(({ name, version }) => `${name}@${version}`).join(", ") || "no sagas"}`,
     );
   if (role !== "host") lines.push(`performs ${tools.join(", ") || "no tools"}`);
+  if (gateway !== undefined) lines.push(`takes answers from outside at ${gateway}`);
   if (health !== undefined) lines.push(`health at ${health}/readyz, ${health}/metrics`);
   const [first] = definitions;
   if (role === "up" && first !== undefined)

@@ -27,10 +27,21 @@ export interface Config {
   readonly logLevel: LogLevel | undefined;
   readonly anthropicApiKey: string | undefined;
   readonly health: HealthConfig;
+  readonly gateway: GatewayConfig;
   /** Copies of each stream. Undefined: as many as the mesh has, and one for a new one. */
   readonly replicas: number | undefined;
   /** Who speaks; recorded with signals and votes. */
   readonly from: string;
+}
+
+/** The door for answers from outside: what its links begin with, and what they are signed with. */
+export interface GatewayConfig {
+  /** Undefined: there is none, and a callback is a bare token. */
+  readonly url: string | undefined;
+  /** The first signs, all verify. */
+  readonly secrets: readonly string[];
+  /** Where one on an embedded server keeps its secret and its port. */
+  readonly folder: string;
 }
 
 /** Where a host or worker shows its health. */
@@ -78,6 +89,16 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
   const replicas = env["SAGAMESH_REPLICAS"] ? readReplicas(env["SAGAMESH_REPLICAS"]) : undefined;
   if (replicas === "bad")
     faults.push(`SAGAMESH_REPLICAS: expected 1, 3 or 5, got "${env["SAGAMESH_REPLICAS"] ?? ""}"`);
+  const gatewayUrl = env["SAGAMESH_GATEWAY_URL"] || undefined;
+  if (gatewayUrl !== undefined && !isPublicUrl(gatewayUrl))
+    faults.push(
+      `SAGAMESH_GATEWAY_URL: expected a URL such as https://example.org/sagamesh, got "${gatewayUrl}"`,
+    );
+  const secrets = (env["SAGAMESH_GATEWAY_SECRET"] || undefined)?.split(",").map((one) => one.trim()) ?? [];
+  if (secrets.some((one) => one.length < secretCharsMin))
+    faults.push(
+      `SAGAMESH_GATEWAY_SECRET: expected ${secretCharsMin} characters or more, or several such separated by commas, as \`openssl rand -base64 32\` makes them`,
+    );
   if (flags.data === "") faults.push("--data: expected a folder, got nothing");
   if (faults.length > 0)
     throw new MeshError("USAGE", faults.join("; "), {
@@ -96,6 +117,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
       host: env["SAGAMESH_HEALTH_HOST"] || "127.0.0.1",
       port: healthPort === "bad" ? undefined : healthPort,
     },
+    gateway: { url: gatewayUrl, secrets, folder: join(folder, "gateway") },
     replicas: replicas === "bad" ? undefined : replicas,
     from: flags.from ?? userName(),
   };
@@ -126,6 +148,35 @@ export function withReplicas(config: Config, flag: string | undefined): Config {
   return { ...config, replicas };
 }
 
+/** 256 bits in base64 are 44, in hex 64; a word that a person made up is none. */
+const secretCharsMin = 32;
+
+const isPublicUrl = (text: string): boolean => {
+  if (/\s/.test(text) || !URL.canParse(text)) return false;
+  const { protocol, search, hash } = new URL(text);
+  return (protocol === "http:" || protocol === "https:") && search === "" && hash === "";
+};
+
+/** The configuration with what a command's own flag says of the gateway's public URL. Throws USAGE. */
+export function withGatewayUrl(config: Config, flag: string | undefined): Config {
+  if (flag === undefined) return config;
+  if (!isPublicUrl(flag))
+    throw new MeshError("USAGE", `--public-url: expected a URL, got "${flag}"`, {
+      remedy: "For example --public-url https://example.org/sagamesh, as the outside reaches the gateway.",
+    });
+  return { ...config, gateway: { ...config.gateway, url: flag } };
+}
+
+/** A flag that names a port. Throws USAGE. */
+export function portOf(flag: string, text: string): number {
+  const port = readPort(text);
+  if (port === "bad")
+    throw new MeshError("USAGE", `--${flag}: expected 0 to 65535, got "${text}"`, {
+      remedy: `For example --${flag} 8088; 0 takes any free one.`,
+    });
+  return port;
+}
+
 /** With two or four copies the loss of as many servers stops the mesh as with one or three. */
 const readReplicas = (text: string): number | "bad" => (/^[135]$/.test(text) ? Number(text) : "bad");
 
@@ -136,6 +187,7 @@ const readPort = (text: string): number | "bad" =>
 export const describeConfig = (config: Config): Record<string, unknown> => ({
   ...config,
   ...(config.servers === undefined ? {} : { servers: redactUrl(config.servers) }),
+  gateway: { ...config.gateway, secrets: config.gateway.secrets.map(() => "[redacted]") },
   anthropicApiKey: config.anthropicApiKey === undefined ? undefined : "[redacted]",
 });
 

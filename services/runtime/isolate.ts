@@ -8,7 +8,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MeshError } from "../../protocol/errors.ts";
 import type { FromChild, Isolate, ToChild } from "../suspects/child.ts";
-import type { LogLevel } from "./config.ts";
+import type { GatewayConfig, LogLevel } from "./config.ts";
 
 /** What the process is told first. The server's address may hold a password, so it is no argument. */
 export interface IsolateOrder {
@@ -16,6 +16,8 @@ export interface IsolateOrder {
   readonly appFile: string;
   readonly servers: string;
   readonly logLevel: LogLevel;
+  /** Its secret is no argument either. */
+  readonly gateway: GatewayConfig;
 }
 
 /** What the process says once it serves, before anything else. */

@@ -22,15 +22,13 @@ process.once("message", (order: IsolateOrder) => {
   });
 });
 
-async function serve({ role, appFile, servers, logLevel }: IsolateOrder): Promise<void> {
+async function serve(order: IsolateOrder): Promise<void> {
   // Loaded after the compile cache is on.
   const [{ openIsolated }, { obey }] = await Promise.all([
     import("./open-isolated.ts"),
     import("../suspects/isolated.ts"),
   ]);
-  const { isolated, clock, log, lost } = await openIsolated({ role, appFile, servers, logLevel }, (key) =>
-    say({ type: "quiet", key }),
-  );
+  const { isolated, clock, log, lost } = await openIsolated(order, (key) => say({ type: "quiet", key }));
   void lost.then((reason) => {
     say({ type: "excused", reason: reason ?? "its connection was lost" });
     process.disconnect();

@@ -4,6 +4,7 @@ import type { Log } from "../log.ts";
 import { serveIsolated as serveSagas } from "../host/isolated.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { serveIsolated as serveCalls } from "../worker/worker.ts";
+import { openCallbackUrls } from "./callback-urls.ts";
 import { readConfig } from "./config.ts";
 import type { IsolateOrder } from "./isolate.ts";
 import { loadApp } from "./load-app.ts";
@@ -13,12 +14,14 @@ import { newIncarnation, systemChance, systemClock } from "./system.ts";
 
 /** Loads the application and connects to the server. Throws APP_INVALID, UNAVAILABLE. `lost`: the connection ended. */
 export async function openIsolated(
-  { role, appFile, servers, logLevel }: IsolateOrder,
+  { role, appFile, servers, logLevel, gateway }: IsolateOrder,
   quiet: (key: string) => void,
 ): Promise<{ isolated: Isolated; clock: Clock; log: Log; lost: Promise<string | undefined> }> {
   const app = await loadApp(appFile);
   const log = createLogger({ level: logLevel, fields: { service: "sagamesh" } });
   const { callbackBase } = readConfig();
+  const own = { clock: systemClock, chance: systemChance, log };
+  const callbackUrlOf = await openCallbackUrls({ callbackBase, gateway }, own);
   const mesh = await openMesh({
     servers,
     name: `sagamesh ${process.pid}`,
@@ -26,7 +29,7 @@ export async function openIsolated(
   });
   const { ports } = mesh;
   const incarnation = newIncarnation(role);
-  const options = { ports, clock: systemClock, chance: systemChance, log, incarnation, callbackBase };
+  const options = { ...own, ports, incarnation, callbackBase, callbackUrlOf };
   const isolated = (role === "host" ? serveSagas : serveCalls)(options, app, quiet);
   return { isolated, clock: systemClock, log, lost: mesh.closed };
 }

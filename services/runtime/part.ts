@@ -1,5 +1,5 @@
 /** What runs in a process that serves, and what it tells of itself to those who operate it. */
-/** A host, or a worker. */
+/** A host, a worker, or a gateway. */
 export interface Part {
   stop(graceMs: number): Promise<void>;
   /** Sagas in memory now. */

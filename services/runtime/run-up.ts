@@ -1,5 +1,5 @@
 /**
- * Run up: host and worker in one process, for development.
+ * Run up: host, worker and gateway in one process, for development.
  */
 import { type App, assertServable } from "../app.ts";
 import { hostPart } from "./run-host.ts";
@@ -9,16 +9,32 @@ import { serve, type ServeOptions, type Service } from "./serve.ts";
 /** Development ends at once when asked: what runs gets this long. */
 const devGraceMs = 2_000;
 
-/** Runs a host and a worker until the signal. Throws APP_INVALID before anything is started. */
+/** The gateway's port; undefined: that of the last time, or a free one. `"none"`: no gateway. */
+export type GatewayChoice = number | undefined | "none";
+
+/**
+ * Runs a host, a worker and a gateway until the signal. `onReady` is told where the gateway is. Throws APP_INVALID
+ * before anything is started, USAGE where the gateway cannot listen.
+ */
 export async function runUp(
   options: ServeOptions,
   app: App,
-  onReady: (service: Service) => void,
+  onReady: (service: Service, gateway: string | undefined) => void,
+  gatewayPort: GatewayChoice,
 ): Promise<void> {
   for (const role of ["host", "worker"] as const) assertServable(app, role);
-  await serve({ logLevel: "warn", ...options }, devGraceMs, async (service) => {
-    const parts = [await hostPart(service, app), await workerPart(service, app)];
-    onReady(service);
-    return parts;
-  });
+  const door = gatewayPort === "none" ? undefined : await import("./run-gateway.ts");
+  const own = gatewayPort === "none" ? undefined : await door?.startOwnGateway(options.config, gatewayPort);
+  try {
+    const config = own?.config ?? options.config;
+    await serve({ logLevel: "warn", ...options, config }, devGraceMs, async (service) => {
+      const parts = [await hostPart(service, app), await workerPart(service, app)];
+      if (door !== undefined && own !== undefined)
+        parts.push(door.gatewayPart(service, own.gateway, own.secrets));
+      onReady(service, own?.config.gateway.url);
+      return parts;
+    });
+  } finally {
+    await own?.gateway.close(0);
+  }
 }

@@ -4,7 +4,10 @@
 import { MeshError } from "../../protocol/errors.ts";
 import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import type { CallbackUrlOf } from "../settlement-token.ts";
+import { openCallbackUrls } from "./callback-urls.ts";
 import { type Config, describeConfig } from "./config.ts";
+import { openGatewayConfig } from "./gateway-secret.ts";
 import type { Health } from "./health/health.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { forkIsolated } from "./isolate.ts";
@@ -34,6 +37,7 @@ export interface Service {
   readonly chance: Chance;
   readonly log: Log;
   readonly callbackBase: string;
+  readonly callbackUrlOf: CallbackUrlOf;
   readonly incarnation: (role: string) => string;
   /** How a process for suspects is started, if one can be. */
   readonly isolate: (role: "host" | "worker") => Isolate | undefined;
@@ -68,11 +72,21 @@ export async function serve(
   try {
     const { ports } = mesh;
     log.info({ config: describeConfig(config), pid: process.pid, serverVersion: mesh.version }, "starting");
-    const base = { clock: systemClock, chance: systemChance, log, callbackBase: config.callbackBase };
+    const gateway = await openGatewayConfig(config);
+    const base = {
+      clock: systemClock,
+      chance: systemChance,
+      log,
+      callbackBase: config.callbackBase,
+      callbackUrlOf: await openCallbackUrls(
+        { ...config, gateway },
+        { clock: systemClock, chance: systemChance, log },
+      ),
+    };
     const isolate = (role: "host" | "worker") =>
       appFile === undefined
         ? undefined
-        : forkIsolated({ role, appFile, servers: mesh.url, logLevel: config.logLevel ?? logLevel });
+        : forkIsolated({ role, appFile, servers: mesh.url, logLevel: config.logLevel ?? logLevel, gateway });
     const parts = await start({ ...base, mesh, ports, incarnation: newIncarnation, isolate, health });
     endLeanStart();
     health?.serving(mesh, parts);

@@ -2,7 +2,7 @@
  * Config and log of a process: what is read from where, and what is never shown.
  */
 import { describe, expect, test } from "vitest";
-import { describeConfig, readConfig, withReplicas } from "../../services/runtime/config.ts";
+import { describeConfig, readConfig, withReplicas, withGatewayUrl } from "../../services/runtime/config.ts";
 import { createLogger } from "../../services/runtime/logger.ts";
 
 describe("readConfig", () => {
@@ -31,6 +31,21 @@ describe("readConfig", () => {
     const base = (url: string) => readConfig({}, { SAGAMESH_CALLBACK_URL: url }).callbackBase;
     expect(base("https://example.org/cb")).toBe("https://example.org/cb/");
     expect(base("https://example.org/cb/")).toBe("https://example.org/cb/");
+  });
+
+  test("a gateway's secrets are read in their order, and never shown", () => {
+    const [fresh, old] = ["f".repeat(32), "o".repeat(44)];
+    const config = readConfig(
+      {},
+      { SAGAMESH_GATEWAY_SECRET: `${fresh}, ${old}`, SAGAMESH_GATEWAY_URL: "https://a.org/b" },
+    );
+    expect(config.gateway).toMatchObject({ url: "https://a.org/b", secrets: [fresh, old] });
+    expect(JSON.stringify(describeConfig(config))).not.toMatch(/ffff|oooo/);
+    for (const wrong of ["f".repeat(31), `${fresh},`, `${fresh},short`])
+      expect(() => readConfig({}, { SAGAMESH_GATEWAY_SECRET: wrong })).toThrow("SAGAMESH_GATEWAY_SECRET");
+    for (const wrong of ["example.org", "ftp://a", "https://a/?q=1", "https://a b"])
+      expect(() => readConfig({}, { SAGAMESH_GATEWAY_URL: wrong })).toThrow("SAGAMESH_GATEWAY_URL");
+    expect(withGatewayUrl(config, "http://c").gateway.url).toBe("http://c");
   });
 
   test("several servers and bare host names are addresses", () => {

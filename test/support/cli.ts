@@ -32,6 +32,8 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   const {
     NATS_URL: _url,
     SAGAMESH_DATA: _data,
+    SAGAMESH_GATEWAY_URL: _gateway,
+    SAGAMESH_GATEWAY_SECRET: _secret,
     LOG_LEVEL: _level,
     ANTHROPIC_API_KEY: _key,
     ...inherited

@@ -21,7 +21,7 @@ export const worker = defineCommand({
     const config = servedConfig(context.config, flags);
     const app = await loadApp(file);
     await runWorker({ config, signal, report: output.note, appFile: file }, app, tools, (service) =>
-      announce(output, "worker", service, app, tools),
+      announce(output, "worker", service, app, { only: tools }),
     );
     return 0;
   },

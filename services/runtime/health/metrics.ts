@@ -24,6 +24,7 @@ const recoverySeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 export interface Observers {
   readonly host: Observer;
   readonly worker: WorkerObserver;
+  readonly gateway: { readonly answered: (kind: string, status: number) => void };
 }
 
 export function createMetrics(exposition: Exposition): Observers {
@@ -73,6 +74,11 @@ export function createMetrics(exposition: Exposition): Observers {
     "US dollars recorded as spent, where the port knows a price.",
     ["model"],
   );
+  const answered = counter(
+    "sagamesh_callbacks_total",
+    "Requests of links this gateway answered, by HTTP status.",
+    ["kind", "status"],
+  );
   for (const outcome of ["appended", "retried", "fenced"]) appends.add([outcome], 0);
 
   const running = gauge("sagamesh_attempts_in_flight", "Attempts this process performs now.", [...attempt]);
@@ -120,6 +126,7 @@ export function createMetrics(exposition: Exposition): Observers {
       takenOver: (ms) => recovery.observe([], ms / 1_000),
     },
     worker: { ...performed, refused: (code) => refused.add(["work", code]) },
+    gateway: { answered: (kind, status) => answered.add([kind, String(status)]) },
   };
 }
 
