@@ -24,6 +24,8 @@ import { type Reading, readReply, type StartedCall } from "./reply.ts";
 interface CallState {
   readonly tool: string;
   readonly pendingShown: boolean;
+  /** What a policy put in the place of the model's arguments. */
+  readonly rewritten?: Json;
   /** Set once the call is settled; shown in the next message, then forgotten. */
   readonly part?: Part;
   /** A wait: the signals that end it (undefined: any). */
@@ -67,6 +69,7 @@ type AgentEvent =
   | { type: "sagamesh.result"; call: string; output?: Json; error?: CallError; at: number }
   | { type: "sagamesh.signal"; name: string; data: Json; at: number; from: string }
   | { type: "sagamesh.corrected"; call: string; tool: string; part: ResultPart; at: number }
+  | { type: "sagamesh.rewritten"; call: string; instead: Json; at: number }
   | { type: "sagamesh.cancel"; reason: string; at: number }
   | { type: "sagamesh.wake"; call: string; at: number };
 
@@ -78,10 +81,12 @@ function compose(context: AgentContext): { parts: Part[]; calls: Record<string, 
     if (state.part !== undefined) parts.push(state.part);
     else calls[call] = { ...state, pendingShown: true };
     if (state.part === undefined && !state.pendingShown)
-      parts.push({ type: "result", call, tool: state.tool, outcome: "pending" });
+      parts.push({ type: "result", call, tool: state.tool, outcome: "pending", ...rewrittenOf(state) });
   }
   return { parts: [...parts, ...context.parts], calls };
 }
+
+const rewrittenOf = ({ rewritten }: CallState) => (rewritten === undefined ? {} : { rewritten });
 
 const isWait = (context: AgentContext, call: string): boolean => context.calls[call]?.wait !== undefined;
 
@@ -89,7 +94,7 @@ const isWait = (context: AgentContext, call: string): boolean => context.calls[c
 function settleCall(context: AgentContext, call: string, part: ResultPart): Partial<AgentContext> {
   const state = context.calls[call];
   if (state === undefined || state.part !== undefined) return {};
-  const calls = { ...context.calls, [call]: { ...state, part } };
+  const calls = { ...context.calls, [call]: { ...state, part: { ...part, ...rewrittenOf(state) } } };
   const batch = context.batch.filter((open) => open !== call);
   const next = { ...context, calls, batch };
   return hasNews(next) && onlyWaits(next) ? wakeUp(next) : { calls, batch };
@@ -221,6 +226,12 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           ? settleCall(context, event.call, partOf(context, event))
           : {};
       }),
+      /** Nothing to be said by itself: it is told with the call's outcome. */
+      rewrite: assign(({ context, event }) => {
+        const state = event.type === "sagamesh.rewritten" ? context.calls[event.call] : undefined;
+        if (event.type !== "sagamesh.rewritten" || state === undefined) return {};
+        return { calls: { ...context.calls, [event.call]: { ...state, rewritten: event.instead } } };
+      }),
       hear: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== "sagamesh.signal") return;
         const { name, data, at, from } = event;
@@ -275,7 +286,10 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       wake: false,
       paused: false,
     }),
-    on: { "sagamesh.cancel": { target: ".compensating", actions: ["cancel", "stopAll"] } },
+    on: {
+      "sagamesh.rewritten": { actions: "rewrite" },
+      "sagamesh.cancel": { target: ".compensating", actions: ["cancel", "stopAll"] },
+    },
     states: {
       deciding: {
         entry: "ask",

@@ -17,6 +17,7 @@ import type { AgentSpec, Budget, Definition, Saga, Signals } from "./definition.
 import { readWith } from "./folding.ts";
 import { machineFaults } from "./machine-faults.ts";
 import { openMachine, type Machine } from "./machine.ts";
+import { heirs, policyFaults, policyNames } from "./inherit.ts";
 import type { Policy } from "./policy.ts";
 import type { Tool } from "./tool.ts";
 
@@ -36,6 +37,8 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
   /** `keep` (default): a signal that no state takes yet is offered again after each transition. */
   whenEarly?: "keep" | "ignore";
   machine: AnyStateMachine;
+  /** Asked about every call of the machine's and of what it starts, before a call becomes an intent. */
+  policies?: readonly Policy[];
 }
 
 /**
@@ -58,7 +61,9 @@ export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends S
       // Without its functions: their text differs between source and build.
       machine: toJson(config.machine.config),
       whenEarly: config.whenEarly ?? "keep",
+      policies: policyNames(config.policies),
     },
+    policies: config.policies,
     whenEarly: config.whenEarly ?? "keep",
   });
 }
@@ -78,6 +83,7 @@ export interface AgentConfig<I extends z.ZodType, O extends z.ZodType, S extends
   tools: readonly Tool[];
   agents?: readonly Saga[];
   budget?: Budget;
+  /** Asked about every call of the model's and of its sub-agents', before a call becomes an intent. */
   policies?: readonly Policy[];
 }
 
@@ -109,7 +115,7 @@ export function defineAgent<I extends z.ZodType, O extends z.ZodType, S extends 
     faults,
     frame,
     model: spec.model,
-    identity: { frame, budget: config.budget, policies: config.policies?.map((policy) => policy.name) },
+    identity: { frame, budget: config.budget, policies: policyNames(config.policies) },
     whenEarly: "keep",
     budget: config.budget,
     policies: config.policies,
@@ -135,7 +141,8 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
 ): Saga<I, O, S> {
   const { name, version, description = "", input, output, signals } = config;
   const tools = new Map(withCompensations(parts.callables.filter(isTool)).map((tool) => [tool.name, tool]));
-  parts.faults.push(...sharedNames(name, parts.callables));
+  const policies = parts.policies ?? [];
+  parts.faults.push(...sharedNames(name, parts.callables), ...policyFaults(name, policies));
   for (const tool of tools.values()) parts.faults.push(...toolFaults(tool));
   for (const one of parts.callables) if (isQuestion(one)) parts.faults.push(...questionFaults(name, one));
   const modelCalls = parts.callables.filter(isModelCall);
@@ -158,7 +165,10 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
     whenEarly: parts.whenEarly,
     machine: parts.machine,
     tools,
-    sagas: new Map(parts.callables.filter(isSaga).map((child) => [child.name, child.definition])),
+    sagas: heirs(
+      parts.callables.filter(isSaga).map((child) => [child.name, child.definition]),
+      policies,
+    ),
     modelCalls,
     models: [
       ...new Set([
@@ -166,7 +176,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
         ...modelCalls.map(({ model }) => model),
       ]),
     ],
-    policies: parts.policies ?? [],
+    policies,
     budget: parts.budget ?? {},
     frame: parts.frame,
     frameDigest: digestOf(parts.frame ?? null),
@@ -219,9 +229,11 @@ function withCompensations(tools: readonly Tool[]): Tool[] {
 export function contractOf(tool: Tool): Record<string, unknown> {
   const { name, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax, compensation } =
     tool;
+  const policies = policyNames(tool.policies);
   return {
     ...{ name, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax },
     compensation: typeof compensation === "object" ? compensation.tool.name : compensation,
+    ...(policies === undefined ? {} : { policies }),
     input: jsonSchema(tool.input),
     output: jsonSchema(tool.output),
   };
@@ -265,8 +277,8 @@ function calledFaults({ name: agent, tools, agents }: AgentSpec): string[] {
 }
 
 function toolFaults(tool: Tool): string[] {
-  const faults: string[] = [];
   const where = `tool ${tool.name}`;
+  const faults = policyFaults(where, tool.policies ?? []);
   if (!Name.safeParse(tool.name).success) faults.push(`"${tool.name}" is not a tool's name`);
   for (const bound of ["concurrencyMax", "perSecondMax"] as const) {
     const value = tool[bound];

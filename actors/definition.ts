@@ -47,12 +47,16 @@ export interface Definition {
   readonly machine: Machine;
   /** Every tool that may become an intent, the compensating ones included. */
   readonly tools: ReadonlyMap<string, Tool>;
+  /** What it may start, under its policies. */
   readonly sagas: ReadonlyMap<string, Definition>;
   /** A machine's single model calls. */
   readonly modelCalls: readonly ModelCall[];
   /** Names of the model ports it asks. */
   readonly models: readonly string[];
+  /** From above first (inherit.ts), then its own. */
   readonly policies: readonly Policy[];
+  /** Of one that was bound to policies from above: as its author defined it. */
+  readonly plain?: Definition;
   readonly budget: Budget;
   readonly frame: RequestFrame | undefined;
   readonly frameDigest: string;

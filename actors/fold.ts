@@ -113,7 +113,6 @@ function blank(saga: SagaId, definition: Definition): Draft {
     seenPacks: [],
     kept: [],
     spent: { steps: 0, inputTokens: 0, outputTokens: 0, usd: 0 },
-    decided: {},
   };
 }
 

@@ -1,8 +1,8 @@
 /**
  * Issue: what the machine asks for becomes intents. The only place where an intent of the machine's is born.
  *
- * U1 A call passes schema, policies, doubts and approval, in this order, before it is a tool intent. What is
- *    refused is recorded as `denied` and told to the actor; nothing else happens.
+ * U1 A call passes schema, policies, doubts and approval, in this order, before it is an intent, and once more
+ *    when it was approved. What is refused is recorded as `denied` and told to the actor; nothing else happens.
  * U2 A call equal to one that is in doubt is refused until that doubt is settled.
  */
 import { z } from "zod";
@@ -27,7 +27,7 @@ import {
   withoutKey,
 } from "./folding.ts";
 import type { MachineAction, MachineEvent } from "./machine-actions.ts";
-import { decidedOf } from "./policy.ts";
+import { agreement, type Callee, judge, type Refusal, type Ruling } from "./judge.ts";
 import type { ProposedCall } from "./state.ts";
 import type { Approval, Tool } from "./tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
@@ -77,19 +77,21 @@ function invoke(f: Folding, actor: string, src: string, input: Json): void {
   assert(callable !== undefined, `"${src}" is bound; machine-faults.ts refuses what is not`);
   const from = f.definition.kind === "agent" && actor.includes(".") ? actor : undefined;
   // U1. A machine that is not type-checked could otherwise write what no reader of the ledger takes.
-  const read = callable.kind === "tool" ? undefined : readWith(callable.input, input);
+  const isJudged = callable.kind === "tool" || callable.kind === "saga" || callable.kind === "agent";
+  const read = isJudged ? undefined : readWith(callable.input, input);
   if (read?.success === false) return refuseActor(f, actor, callable.name, "CALL_INVALID", read.reason);
   switch (callable.kind) {
     case "tool":
-      return proposeTool(f, callable as Tool, {
+    case "saga":
+    case "agent": {
+      const callee = calleeOf(f, callable);
+      return propose(f, callee, {
         tool: callable.name,
         input,
         actor,
         ...(from === undefined ? {} : { from }),
       });
-    case "saga":
-    case "agent":
-      return startChild(f, callable, actor, input, from);
+    }
     case "question":
       return askHuman(f, callable as Question, src, actor, input, from);
     case "compensation":
@@ -101,55 +103,50 @@ function invoke(f: Folding, actor: string, src: string, input: Json): void {
   }
 }
 
-/** A call either becomes an intent here, or is refused and says so. */
-function proposeTool(f: Folding, tool: Tool, call: ProposedCall): void {
-  const refusal = refusalOf(f, tool, call);
-  if (refusal !== undefined) return refuseActor(f, call.actor, tool.name, refusal.code, refusal.reason);
-  const approval = approvalOf(tool, call.input);
-  if (typeof approval === "string") return refuseActor(f, call.actor, tool.name, "CALL_INVALID", approval);
-  if (approval !== false) return askApproval(f, tool, call, approval);
-  issueTool(f, tool, call);
+/** What is called: a tool, or a child as its parent's policies have it. */
+function calleeOf(f: Folding, callable: Callable): Callee {
+  if (callable.kind === "tool") return callable as Tool;
+  const child = f.definition.sagas.get(callable.name);
+  assert(child !== undefined, `what may be started is in the definition; define.ts collects it`);
+  return child;
+}
+
+/** A call either becomes an intent here, or is put before people, or is refused and says so. */
+function propose(f: Folding, callee: Callee, proposed: ProposedCall): void {
+  const ruling = judge(f, callee, proposed);
+  if ("code" in ruling) return refuseActor(f, proposed.actor, callee.name, ruling.code, ruling.reason);
+  const { call, guards } = ruling;
+  if (call.input !== proposed.input) tellRewritten(f, call);
+  const doubt = equalDoubt(f, callee, call.input);
+  if (doubt !== undefined)
+    return refuseActor(
+      f,
+      call.actor,
+      callee.name,
+      "CALL_IN_DOUBT",
+      `an equal call is in doubt (intent ${doubt})`,
+    );
+  const missing = missingApproval(callee, ruling);
+  if ("code" in missing) return refuseActor(f, call.actor, callee.name, missing.code, missing.reason);
+  if (missing.terms !== undefined) return askApproval(f, callee, missing.call, missing.terms);
+  if (guards !== f.state.guards) f.state.guards = guards ?? {};
+  if (callee.kind === "tool") issueTool(f, callee, call);
+  else startChild(f, callee, call);
 }
 
 /** An approved call becomes an intent, unless what was decided meanwhile forbids it now. */
-export function issueApproved(f: Folding, tool: Tool, call: ProposedCall): void {
-  const refusal = refusalOf(f, tool, call);
-  if (refusal !== undefined) return refuseActor(f, call.actor, tool.name, refusal.code, refusal.reason);
-  issueTool(f, tool, call);
-}
+export const issueApproved = (f: Folding, callee: Callee, call: ProposedCall): void =>
+  propose(f, callee, call);
 
-function refusalOf(
-  f: Folding,
-  tool: Tool,
-  { input }: ProposedCall,
-): { code: "CALL_INVALID" | "POLICY_DENIED" | "CALL_IN_DOUBT"; reason: string } | undefined {
-  const read = readWith(tool.input, input);
-  if (!read.success) return { code: "CALL_INVALID", reason: read.reason };
-  for (const policy of f.definition.policies) {
-    const reason = denialOf(
-      () => policy.deny({ tool: tool.name, input, decided: f.state.decided }),
-      policy.name,
-    );
-    if (reason !== undefined) return { code: "POLICY_DENIED", reason };
-  }
+/** U2. The intent of an equal call that is in doubt. */
+function equalDoubt(f: Folding, callee: Callee, input: Json): string | undefined {
+  if (callee.kind !== "tool") return undefined;
   const doubts = Object.entries(f.state.doubts).filter(
-    ([, one]) => one.outcome === "in_doubt" && one.undoes === undefined && one.tool === tool.name,
+    ([, one]) => one.outcome === "in_doubt" && one.undoes === undefined && one.tool === callee.name,
   );
   if (doubts.length === 0) return undefined;
-  const digest = argumentsDigest(tool, input);
-  const doubt = doubts.find(([, one]) => one.argumentsDigest === digest);
-  return doubt === undefined
-    ? undefined
-    : { code: "CALL_IN_DOUBT", reason: `an equal call is in doubt (intent ${doubt[0]})` };
-}
-
-/** A policy that throws guards nothing: what it cannot judge is denied. */
-function denialOf(deny: () => string | undefined, name: string): string | undefined {
-  try {
-    return deny();
-  } catch (error) {
-    return `the policy ${name} threw: ${describeError(error)}`;
-  }
+  const digest = argumentsDigest(callee, input);
+  return doubts.find(([, one]) => one.argumentsDigest === digest)?.[0];
 }
 
 /** What a tool's `approval` must answer, for those who write it in JavaScript. */
@@ -167,24 +164,54 @@ const Terms = z.union([
 function approvalOf(tool: Tool, input: Json): false | Approval | string {
   if (tool.approval === undefined) return false;
   try {
-    const terms = readWith(Terms, (tool.approval as (input: unknown) => unknown)(tool.input.parse(input)));
-    return terms.success
-      ? terms.data
-      : `the approval of ${tool.name} answers what is no approval: ${terms.reason}`;
+    const said = (tool.approval as (input: unknown) => unknown)(tool.input.parse(input));
+    return readTerms(`the approval of ${tool.name}`, said);
   } catch (error) {
     return `the approval of ${tool.name} threw: ${describeError(error)}`;
   }
 }
 
-/** The input once: by reference where a model's reply in the ledger holds it. */
-const inputOrCall = (call: { input: Json; from?: string | undefined }) =>
-  call.from === undefined ? { input: call.input } : { call: call.from };
+function readTerms(whose: string, said: unknown): false | Approval | string {
+  const terms = readWith(Terms, said);
+  return terms.success ? terms.data : `${whose} answers what is no approval: ${terms.reason}`;
+}
+
+/**
+ * The first terms, of the policies and then of the tool, on which nobody has agreed to exactly this call, and the
+ * call as it will be once they have. No terms if nothing is missing.
+ */
+function missingApproval(
+  callee: Callee,
+  { call, demands }: Ruling,
+): Refusal | { terms: Approval | undefined; call: ProposedCall } {
+  const granted = call.granted ?? [];
+  const asked = demands.map(({ by, terms }) => readTerms(`the policy ${by}`, terms));
+  for (const terms of callee.kind === "tool" ? [...asked, approvalOf(callee, call.input)] : asked) {
+    if (typeof terms === "string") return { code: "CALL_INVALID", reason: terms };
+    if (terms === false) continue;
+    const yes = agreement(call, terms);
+    if (!granted.includes(yes)) return { terms, call: { ...call, granted: [...granted, yes] } };
+  }
+  return { terms: undefined, call };
+}
+
+/** The input once: by reference where a model's reply in the ledger holds it, and no policy rewrote it. */
+const inputOrCall = ({ input, from, rewritten }: ProposedCall) => ({
+  ...(from === undefined || rewritten !== undefined ? { input } : {}),
+  ...(from === undefined ? {} : { call: from }),
+  ...(rewritten === undefined ? {} : { rewrittenBy: rewritten.by }),
+});
+
+/** The model hears with the result what was done in place of what it asked for. */
+function tellRewritten(f: Folding, { actor, from, input }: ProposedCall): void {
+  if (from !== undefined)
+    f.queue.push({ event: { type: "sagamesh.rewritten", call: actor, instead: input, at: f.at } });
+}
 
 /** A call that passed everything becomes an intent. */
 function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
   const id = newId(f);
   const key = effectKey(f.state.saga, id, digestOf(call.input));
-  f.state.decided = { ...f.state.decided, [tool.name]: decidedOf(f.state.decided, tool.name) + 1 };
   openIntent(f, {
     intent: { kind: "tool", id, name: tool.name, key, ...inputOrCall(call) },
     input: call.input,
@@ -193,7 +220,7 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
   });
 }
 
-function askApproval(f: Folding, tool: Tool, call: ProposedCall, approval: Approval): void {
+function askApproval(f: Folding, tool: Callee, call: ProposedCall, approval: Approval): void {
   const dueAt = f.at + approval.withinMs;
   openIntent(f, {
     intent: {
@@ -244,7 +271,7 @@ function askHuman(
   });
 }
 
-function startChild(f: Folding, child: Callable, actor: string, input: Json, from: string | undefined): void {
+function startChild(f: Folding, child: Callable, call: ProposedCall): void {
   const id = newId(f);
   openIntent(f, {
     intent: {
@@ -252,11 +279,11 @@ function startChild(f: Folding, child: Callable, actor: string, input: Json, fro
       id,
       name: child.name,
       saga: childSagaId(f.state.saga, id, child.name),
-      ...inputOrCall({ input, from }),
+      ...inputOrCall(call),
     },
-    input,
+    input: call.input,
     attempt: 1,
-    actor,
+    actor: call.actor,
   });
 }
 

@@ -43,6 +43,10 @@ export interface ProposedCall {
   readonly input: Json;
   readonly actor: string;
   readonly from?: string;
+  /** The policy that last rewrote the input, and the digest of what it wrote. */
+  readonly rewritten?: { readonly by: string; readonly digest: string };
+  /** What people have agreed to (`agreement` in judge.ts); of an open task, what they will have. */
+  readonly granted?: readonly string[];
 }
 
 /** An effect that succeeded or is in doubt and was not undone. */
@@ -178,8 +182,8 @@ export interface SagaState {
   readonly past?: Past;
   readonly kept: readonly KeptSignal[];
   readonly spent: Spent;
-  /** Intents decided per tool, for policies. */
-  readonly decided: Readonly<Record<string, number>>;
+  /** What policies remember, by name. Each bounds its own, and limits.guardBytesMax all that do not. */
+  readonly guards?: Readonly<Record<string, Json>>;
 }
 
 export interface Spent {

@@ -110,9 +110,10 @@ function approve(f: Folding, id: IntentId, open: OpenIntent, by: string): void {
 /** The approved call becomes an intent. The actor goes on waiting, now for that. */
 function approved(f: Folding, id: IntentId, open: OpenIntent): void {
   closeIntent(f, id);
-  const tool = open.call === undefined ? undefined : toolOf(f, open.call.tool);
-  if (tool === undefined || open.call === undefined || !isAwaited(f, id, open.call.actor)) return;
-  issueApproved(f, tool, open.call);
+  const name = open.call?.tool ?? "";
+  const callee = toolOf(f, name) ?? f.definition.sagas.get(name);
+  if (callee === undefined || open.call === undefined || !isAwaited(f, id, open.call.actor)) return;
+  issueApproved(f, callee, open.call);
 }
 
 function deny(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {

@@ -11,7 +11,11 @@ import type { z } from "zod";
 import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Effect, Retry } from "../protocol/tool.ts";
+import type { Approval } from "./approval.ts";
 import type { Callable } from "./callable.ts";
+import type { Policy } from "./policy.ts";
+
+export type { Approval } from "./approval.ts";
 
 /** An effect as its compensation sees it. `output` is undefined when the effect is in doubt. */
 export interface Effected<I, O> {
@@ -19,15 +23,6 @@ export interface Effected<I, O> {
   readonly output: O | undefined;
   readonly outcome: "succeeded" | "in_doubt";
   readonly key: string;
-}
-
-/** Who may approve, until when, and what holds if they do not: the terms of one approval. */
-export interface Approval {
-  readonly by: readonly string[];
-  readonly withinMs: number;
-  readonly otherwise: "deny" | "approve";
-  /** How many different people must approve; 1 unless given. */
-  readonly quorum?: number;
 }
 
 /** What a body is given besides its input. */
@@ -92,6 +87,7 @@ export interface Tool<
   readonly approval: ((input: never) => false | Approval) | undefined;
   readonly compensation:
     { readonly tool: Tool; readonly input: (effect: never) => unknown } | "point_of_no_return" | undefined;
+  readonly policies: readonly Policy[] | undefined;
   readonly body: AnyBody | undefined;
 }
 
@@ -116,6 +112,8 @@ interface Contract<I extends z.ZodType, O extends z.ZodType> {
   perSecondMax?: number;
   /** Pure. False, or the terms of the approval this input needs. */
   approval?: (input: z.infer<I>) => false | Approval;
+  /** Asked about every call of this tool, whoever makes it, after those of the mesh and of the agent. */
+  policies?: readonly Policy[];
 }
 
 export type ToolConfig<I extends z.ZodType, O extends z.ZodType, E extends Effect, C extends Tool> = Contract<
@@ -155,6 +153,7 @@ export function defineTool<
     perSecondMax: config.perSecondMax,
     approval: config.approval,
     compensation: config.compensation,
+    policies: config.policies,
     // The performer parses the input with this tool's own schema before it calls the body.
     body: perform === undefined ? undefined : { perform, probe },
   };

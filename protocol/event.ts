@@ -17,6 +17,8 @@ export type ParentRef = z.infer<typeof ParentRef>;
 export const StartMessage = z.object({
   name: z.string(),
   version: z.int().optional(),
+  /** Of a child whose parent's policies hold for it: that very definition and no other of its name. */
+  hash: z.string().optional(),
   input: Payload,
   parent: ParentRef.optional(),
 });

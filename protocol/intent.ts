@@ -3,7 +3,7 @@
  *
  * N1 An intent says what to do and nothing of how it went: attempts and outcomes are events.
  * N2 The input of a call that a model proposed stands once in the ledger, in the reply; the intent names
- *    the call. Everything else carries its input.
+ *    the call. Everything else carries its input, and so does a call that a policy rewrote: that is what holds.
  * N3 A turn stores an intent without its id where that is its place, and without the tool's name where the reply
  *    beside it has that: turn.ts puts them back.
  */
@@ -11,7 +11,12 @@ import { z } from "zod";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
 
-const inputOrCall = { input: Payload.optional(), call: z.string().optional() };
+const inputOrCall = {
+  input: Payload.optional(),
+  call: z.string().optional(),
+  /** The policy whose input this is, instead of the proposed one. */
+  rewrittenBy: z.string().optional(),
+};
 
 /** Who may answer a task, until when, and what holds if nobody does. */
 const TaskTerms = { to: z.array(z.string()), dueAt: z.number(), quorum: z.int().positive().optional() };

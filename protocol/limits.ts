@@ -82,6 +82,10 @@ export const limits = {
   callbackBytesMax: 256 * 1024,
   /** A human's task that names no deadline. */
   taskWithinMs: 7 * 86_400_000,
+  /** What one policy may remember, as JSON: a state holds no history. */
+  guardBytesMax: 64 * 1024,
+  /** Rewritings of one call before it is denied: policies that answer each other would go on for ever. */
+  rewritesMax: 8,
   /** Turns between two snapshots of a saga that keeps running, and of one that falls asleep. */
   snapshotTurns: 100,
   snapshotAsleepTurns: 10,

@@ -24,6 +24,8 @@ export const Part = z.discriminatedUnion("type", [
     output: Payload.optional(),
     code: z.string().optional(),
     reason: z.string().optional(),
+    /** The arguments that a policy put in the place of the model's own. */
+    rewritten: Payload.optional(),
   }),
   z.object({ type: z.literal("signal"), name: z.string(), data: Payload, at: z.number(), from: z.string() }),
 ]);

@@ -7,6 +7,8 @@
 import { z } from "zod";
 import { twiceNamed } from "../actors/define.ts";
 import type { Definition, Saga } from "../actors/definition.ts";
+import { policyFaults, underPolicies } from "../actors/inherit.ts";
+import type { Policy } from "../actors/policy.ts";
 import type { AnyBody, Implementation, Tool } from "../actors/tool.ts";
 import { MeshError } from "../protocol/errors.ts";
 import type { DefinitionRef } from "../protocol/event.ts";
@@ -22,6 +24,13 @@ export interface AppConfig {
   models?: Readonly<Record<string, ModelPort>>;
   /** How fast each of these models may be asked over the whole mesh: so many at once, so many per second. */
   modelLimits?: Readonly<Record<string, ThrottleLimits>>;
+  /** Asked about every call of every saga served here, before the saga's own. They are part of each one's hash. */
+  policies?: readonly Policy[];
+  /**
+   * What `policies` was before, `[[]]` for nothing: sagas that were started under one of these go on under it. Those
+   * of a list that is not here are parked until some host has it.
+   */
+  formerPolicies?: readonly (readonly Policy[])[];
 }
 
 export interface App {
@@ -32,6 +41,9 @@ export interface App {
   definition(ref: DefinitionRef): Definition | undefined;
   /** The definition a start names: the version it asks for, or the highest. */
   latest(name: string, version?: number): Definition | undefined;
+  /** What a client may start by name, one of each name and version. */
+  readonly startable: readonly Definition[];
+  /** All that may run here: the same, and what agents start under their own policies. */
   readonly definitions: readonly Definition[];
   readonly tools: ReadonlyMap<string, Tool>;
   readonly bodies: ReadonlyMap<string, AnyBody>;
@@ -40,11 +52,18 @@ export interface App {
 
 /** Declares what an application file exports by default. Faults are told when it is loaded, not here. */
 export function defineApp(config: AppConfig): App {
-  const definitions = collectDefinitions(
+  const policies = config.policies ?? [];
+  const plain = collectDefinitions(
     [...(config.sagas ?? []), ...(config.agents ?? [])].map((saga) => saga.definition),
   );
+  const served = [policies, ...(config.formerPolicies ?? [])].map((above) =>
+    plain.map((definition) => underPolicies(definition, above)),
+  );
+  const [startable = []] = served;
+  const definitions = withHeirs(served.flat());
   const tools = new Map<string, Tool>();
   const faults = [...new Set(definitions.flatMap((definition) => definition.faults))];
+  faults.push(...policyFaults("the application", policies));
   for (const tool of [
     ...definitions.flatMap((one) => [...one.tools.values()]),
     ...(config.implementations ?? []).map((one) => one.tool),
@@ -61,7 +80,7 @@ export function defineApp(config: AppConfig): App {
     if (!read.success) faults.push(`modelLimits of "${model}": ${z.prettifyError(read.error)}`);
   }
   const byVersion = new Map<string, Definition>();
-  for (const definition of definitions) {
+  for (const definition of startable) {
     const key = `${definition.name}@${definition.version}`;
     if (byVersion.has(key))
       faults.push(`two definitions are named "${definition.name}" version ${definition.version}`);
@@ -71,22 +90,30 @@ export function defineApp(config: AppConfig): App {
     type: "sagamesh.app",
     config,
     faults: [...new Set(faults)],
+    startable,
     definitions,
     tools,
     bodies: collectBodies(config, tools),
     models,
     definition: (ref) => definitions.find((one) => one.name === ref.name && one.hash === ref.hash),
     latest: (name, version) =>
-      definitions
+      startable
         .filter((one) => one.name === name && (version === undefined || one.version === version))
         .sort((a, b) => b.version - a.version)[0],
   };
 }
 
-/** Every definition reachable: a saga's children are served by whoever serves the saga. */
+/** Every definition reachable, as its author has it: a saga's children are served by whoever serves the saga. */
 function collectDefinitions(roots: readonly Definition[]): Definition[] {
   const all = new Set(roots);
-  for (const definition of all) for (const child of definition.sagas.values()) all.add(child);
+  for (const { sagas } of all) for (const child of sagas.values()) all.add(child.plain ?? child);
+  return [...all];
+}
+
+/** And each as it is under the policies of who may start it. */
+function withHeirs(roots: readonly Definition[]): Definition[] {
+  const all = new Set(roots);
+  for (const { sagas } of all) for (const child of sagas.values()) all.add(child);
   return [...all];
 }
 

@@ -12,7 +12,16 @@ export {
 } from "../actors/callable.ts";
 export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/define.ts";
 export type { Budget, Saga, Signals } from "../actors/definition.ts";
-export { atMost, type Policy } from "../actors/policy.ts";
+export {
+  allowOnly,
+  argumentsMatch,
+  atMost,
+  denyTools,
+  needsApproval,
+  noTwoOfAKind,
+  spendAtMost,
+} from "../actors/policies.ts";
+export { definePolicy, type Policy, type PolicyQuestion, type Verdict } from "../actors/policy.ts";
 export {
   type Approval,
   defineTool,
@@ -24,6 +33,7 @@ export {
   type Probe,
   type Tool,
 } from "../actors/tool.ts";
+export { type Weekday, type WorkingHours, workingHours } from "../actors/working-hours.ts";
 export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 export {
   type ModelAnswer,

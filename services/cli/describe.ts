@@ -71,7 +71,7 @@ function describeResult({ result }: Extract<Event, { type: "result" }>): string 
 export function describeIntent(intent: Intent): string {
   switch (intent.kind) {
     case "tool":
-      return `${intent.id} ${intent.undoes === undefined ? "tool" : `undo ${intent.undoes} by`} ${intent.name}${intent.input === undefined ? "" : ` ${brief(intent.input, 60)}`}`;
+      return `${intent.id} ${intent.undoes === undefined ? "tool" : `undo ${intent.undoes} by`} ${intent.name}${intent.input === undefined ? "" : ` ${brief(intent.input, 60)}`}${intent.rewrittenBy === undefined ? "" : ` as policy ${intent.rewrittenBy} rewrote it`}`;
     case "model":
       return `${intent.id} model ${intent.name}`;
     case "saga":

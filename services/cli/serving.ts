@@ -91,7 +91,7 @@ export function announce(
     url: redactUrl(mesh.url),
     serverVersion: mesh.version,
     ...(mesh.dataDir === undefined ? {} : { dataDir: mesh.dataDir }),
-    definitions: role === "worker" ? [] : app.definitions.map(({ name, version }) => ({ name, version })),
+    definitions: role === "worker" ? [] : app.startable.map(({ name, version }) => ({ name, version })),
     tools:
       role === "host"
         ? []

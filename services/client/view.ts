@@ -365,10 +365,11 @@ function takeIntent(v: Viewing, intent: Intent, turn: number): void {
   }
   if (intent.kind === "tool" && intent.undoes !== undefined) releaseUndone(v, intent.undoes, turn);
   const call = "call" in intent ? intent.call : undefined;
+  const input = "input" in intent ? intent.input : undefined;
   const denied = intent.kind === "denied";
   v.intents.set(intent.id, {
     intent,
-    input: call === undefined ? ("input" in intent ? intent.input : undefined) : v.calls.get(call),
+    input: input === undefined && call !== undefined ? v.calls.get(call) : input,
     turn,
     attempt: 1,
     deferred: false,

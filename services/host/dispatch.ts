@@ -87,6 +87,8 @@ export function publishStart(
   const body = {
     name: child.name,
     version: child.version,
+    // A child that no policies are bound to is whatever its name and version are where it is started.
+    ...(child.plain === undefined ? {} : { hash: child.hash }),
     input: open.input,
     parent: { saga: from.saga, intent: intent.id },
   };

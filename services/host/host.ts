@@ -73,7 +73,7 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
     count += 1;
     const incarnation = count === 1 ? options.incarnation : `${options.incarnation}-${count}`;
     log.info(
-      { host: incarnation, definitions: app.definitions.map(({ name, version }) => `${name}@${version}`) },
+      { host: incarnation, definitions: app.startable.map(({ name, version }) => `${name}@${version}`) },
       "host serves",
     );
     return serveAs({ ...deps, incarnation }, () => {

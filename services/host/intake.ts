@@ -48,12 +48,14 @@ export async function readEvent(
 }
 
 function readStart(app: App, body: StartMessage): Event {
-  const definition = app.latest(body.name, body.version);
+  const { version: wanted, hash: exact } = body;
+  const definition =
+    exact === undefined
+      ? app.latest(body.name, wanted)
+      : app.definition({ name: body.name, version: wanted ?? 0, hash: exact });
+  const which = `${wanted === undefined ? "" : ` version ${wanted}`}${exact === undefined ? "" : ` (${exact})`}`;
   if (definition === undefined)
-    throw new MeshError(
-      "AGENT_UNKNOWN",
-      `no definition "${body.name}"${body.version === undefined ? "" : ` version ${body.version}`} is served here`,
-    );
+    throw new MeshError("AGENT_UNKNOWN", `no definition "${body.name}"${which} is served here`);
   const { name, version, hash } = definition;
   return {
     type: "start",

@@ -139,8 +139,9 @@ const planResult = (providerId: string, part: ResultPart): Anthropic.ToolResultB
   ...(part.outcome === "succeeded" || part.outcome === "pending" ? {} : { is_error: true }),
 });
 
-const outcomeOf = ({ outcome, output, code, reason }: ResultPart): object => ({
+const outcomeOf = ({ outcome, output, code, reason, rewritten }: ResultPart): object => ({
   outcome,
+  ...(rewritten === undefined ? {} : { argumentsWereRewrittenTo: rewritten }),
   output,
   code,
   reason:

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { accept } from "../../actors/accept.ts";
 import { defineSaga } from "../../actors/define.ts";
 import { decideTurn } from "../../actors/fold.ts";
+import { atMost } from "../../actors/policies.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -136,9 +137,10 @@ describe("a result or timer", () => {
 
 test("tools, actors and calls may be named like a member that every object has", () => {
   const named = (name: string) => ({ ...look, name });
-  const agent = agentOf({ tools: [named("constructor"), named("toString"), named("valueOf")] });
+  const tools = [named("constructor"), named("toString"), named("valueOf")];
+  const agent = agentOf({ tools, policies: tools.map((tool) => ({ ...atMost(tool, 1), name: tool.name })) });
   const story = given(agent, begun, replied({ calls: [call("constructor"), call("toString")] }));
-  expect(story.state.decided).toEqual({ constructor: 1, toString: 1 });
+  expect(story.state.guards).toEqual({ constructor: 1, toString: 1 });
 });
 
 test("whatever the door lets through, the fold takes without throwing", () => {

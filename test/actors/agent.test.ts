@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { digestOfRequest } from "../../actors/conversation.ts";
-import { atMost } from "../../actors/policy.ts";
+import { atMost } from "../../actors/policies.ts";
 import type { Message, ModelRequest } from "../../protocol/model.ts";
 import {
   cancelled,

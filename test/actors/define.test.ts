@@ -8,7 +8,7 @@ import { z } from "zod";
 import { question, toActors } from "../../actors/callable.ts";
 import { defineAgent, defineSaga } from "../../actors/define.ts";
 import type { Saga } from "../../actors/definition.ts";
-import { atMost } from "../../actors/policy.ts";
+import { atMost } from "../../actors/policies.ts";
 import { defineTool } from "../../actors/tool.ts";
 import { agentOf, calling, hold, look, Of, release, sequence } from "../support/workbench.ts";
 
@@ -132,6 +132,8 @@ describe("a definition's hash", () => {
       agentOf({ budget: { steps: 1 } }),
       agentOf({ policies: [atMost(look, 1)] }),
       agentOf({ policies: [atMost(look, 2)] }),
+      agentOf({ tools: [{ ...look, policies: [atMost(look, 1)] }] }),
+      calling(hold, { policies: [atMost(look, 1)] }),
       agentOf({ version: 2 }),
       agentOf({ model: "other" }),
       calling(hold),

@@ -12,7 +12,7 @@ import { compensation, question, toActors } from "../../actors/callable.ts";
 import { defineSaga } from "../../actors/define.ts";
 import type { Definition } from "../../actors/definition.ts";
 import { decideTurn } from "../../actors/fold.ts";
-import { atMost } from "../../actors/policy.ts";
+import { atMost } from "../../actors/policies.ts";
 import { layBy, partOf, PastNeeded, type PastPart, recall } from "../../actors/past.ts";
 import { foldLedger, foldTurn, stateFromJson, stateToJson } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { question, toActors } from "../../actors/callable.ts";
 import { defineSaga } from "../../actors/define.ts";
-import { atMost } from "../../actors/policy.ts";
+import { atMost } from "../../actors/policies.ts";
 import { defineTool } from "../../actors/tool.ts";
 import type { Approval } from "../../actors/tool.ts";
 import {

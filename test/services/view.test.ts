@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { contractOf } from "../../actors/define.ts";
 import { ToolDocument } from "../../protocol/documents.ts";
 import type { IntentId } from "../../protocol/ids.ts";
+import { describeIntent } from "../../services/cli/describe.ts";
 import { viewingBy } from "../../services/client/registry.ts";
 import { type IntentView, type SagaView, viewOf } from "../../services/client/view.ts";
 import {
@@ -53,6 +54,17 @@ const shown = (view: SagaView, kind: string): IntentView => {
   if (found === undefined) throw new Error(`nothing is ${kind} in ${JSON.stringify(view.intents)}`);
   return found;
 };
+
+test("a call that a policy rewrote is shown with what was done, not with what was asked for", () => {
+  const shorter = { name: "shorter", judge: () => ({ rewrite: { of: "y" } }) };
+  const story = given(agentOf({ policies: [shorter] }), begun).when(
+    replied({ calls: [call("hold", { of: "yyy" })] }),
+  );
+  expect(shown(alone(story), "hold").input).toEqual({ of: "y" });
+  expect(describeIntent(shown(alone(story), "hold").intent)).toBe(
+    '2-0 tool hold {"of":"y"} as policy shorter rewrote it',
+  );
+});
 
 describe("decisions", () => {
   test("a decision that a signal replaced is superseded, and its late reply only costs", () => {

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { compensation, reasonOf, toActors } from "../../actors/callable.ts";
 import { type AgentConfig, defineAgent, defineSaga } from "../../actors/define.ts";
 import type { Saga } from "../../actors/definition.ts";
+import type { Policy } from "../../actors/policy.ts";
 import { defineTool, type Tool } from "../../actors/tool.ts";
 
 export const Of = z.object({ of: z.string() });
@@ -75,9 +76,10 @@ export const send = defineTool({
 });
 
 /** A saga that calls one tool, and on its failure undoes everything and fails. */
-export const calling = (tool: Tool): Saga =>
+export const calling = (tool: Tool, options: { policies?: readonly Policy[] } = {}): Saga =>
   defineSaga({
     name: "calling",
+    ...options,
     version: 1,
     input: Of,
     output: z.json(),

@@ -258,6 +258,22 @@ describe("planRequest", () => {
     });
   });
 
+  test("a result of a call that a policy rewrote says what was done instead", () => {
+    const rewritten = { city: "Bari" };
+    const messages: Message[] = [
+      { role: "user", at, parts: [{ type: "text", text: "Go." }] },
+      { role: "assistant", model: "x", calls: [{ id: "1.0", tool: "book", input: { city: "Rome" } }] },
+      {
+        role: "user",
+        at,
+        parts: [{ type: "result", call: "1.0", tool: "book", outcome: "succeeded", output: 1, rewritten }],
+      },
+    ];
+    expect(planRequest(requestOf(messages), options).params.messages[2]?.content[0]).toMatchObject({
+      content: '{"call":"1.0","outcome":"succeeded","argumentsWereRewrittenTo":{"city":"Bari"},"output":1}',
+    });
+  });
+
   test("a result that did not succeed is an error with its code and reason", () => {
     const messages: Message[] = [
       { role: "user", at, parts: [] },
