@@ -8,6 +8,7 @@
  */
 import { describeError } from "../../protocol/errors.ts";
 import { ModelFailure } from "../../protocol/model.ts";
+import { retryAfterMs } from "./retry-after.ts";
 
 type Kind = ModelFailure["kind"];
 
@@ -51,17 +52,6 @@ function kindOf(
   if (shouldRetry === "false") return "fail";
   if (status === 429) return "wait";
   return shouldRetry === "true" || status === 408 || status === 409 || status >= 500 ? "retry" : "fail";
-}
-
-/** How long the server asks to be left alone, or undefined. A date in the past is no wish. */
-function retryAfterMs(headers: Headers | undefined, now: number): number | undefined {
-  const ms = Number.parseFloat(headers?.get("retry-after-ms") ?? "");
-  if (ms >= 0) return ms;
-  const after = headers?.get("retry-after") ?? "";
-  const seconds = Number(after === "" ? Number.NaN : after);
-  if (seconds >= 0) return seconds * 1_000;
-  const wait = Date.parse(after) - now;
-  return wait >= 0 ? wait : undefined;
 }
 
 interface Members {

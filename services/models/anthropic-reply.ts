@@ -10,14 +10,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { ModelFailure, type ModelAnswer, type Stop } from "../../protocol/model.ts";
 import type { Usage } from "../../protocol/result.ts";
 import { keepContent, type Origin } from "./anthropic-blocks.ts";
-
-/** Dollars for a million tokens. A cache's prices, if left out, are the provider's usual share of `input`. */
-export interface Prices {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead?: number;
-  readonly cacheWrite?: number;
-}
+import { type CacheShares, costOf, type Prices } from "./prices.ts";
 
 const stops: { readonly [reason: string]: Stop } = {
   end_turn: "end",
@@ -73,16 +66,8 @@ export function readUsage(usage: Spent, prices?: Prices): Usage {
   const outputTokens = usage.output_tokens ?? 0;
   const cacheReadTokens = usage.cache_read_input_tokens ?? 0;
   const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
-  const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
-  if (prices === undefined) return tokens;
-  const micros =
-    inputTokens * prices.input +
-    outputTokens * prices.output +
-    cacheReadTokens * (prices.cacheRead ?? prices.input * cacheReadShare) +
-    cacheWriteTokens * (prices.cacheWrite ?? prices.input * cacheWriteShare);
-  return { ...tokens, usd: micros / 1e6 };
+  return costOf({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }, prices, cacheShares);
 }
 
 /** What a token costs that the cache gives, and one that is put into it for five minutes. */
-const cacheReadShare = 0.1;
-const cacheWriteShare = 1.25;
+const cacheShares: CacheShares = { read: 0.1, write: 1.25 };

@@ -13,7 +13,8 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { sha256 } from "../../protocol/digest.ts";
 import type { Message, ModelRequest, Part } from "../../protocol/model.ts";
 import { rebuildContent, type DropReason } from "./anthropic-blocks.ts";
-import { narrowSchema } from "./anthropic-schema.ts";
+import { asLine, outcomeOf, partText, timeText } from "./part-text.ts";
+import { narrowSchema } from "./tool-schema.ts";
 
 /** What the request to a model is sent with; all of it is the application's choice. */
 export interface RequestOptions {
@@ -123,11 +124,12 @@ function planUser(
       ),
     );
   }
-  const texts = message.parts.filter((part) => !told.has(part)).map(planText);
-  const time = `The time is ${new Date(message.at).toISOString()}.`;
+  const texts = message.parts.filter((part) => !told.has(part)).map(partText);
   return [
     ...results,
-    ...[...texts, time].filter((text) => text.trim() !== "").map((text) => ({ type: "text" as const, text })),
+    ...[...texts, timeText(message.at)]
+      .filter((text) => text.trim() !== "")
+      .map((text) => ({ type: "text" as const, text })),
   ];
 }
 
@@ -138,29 +140,3 @@ const planResult = (providerId: string, part: ResultPart): Anthropic.ToolResultB
   content: asLine({ call: part.call, ...outcomeOf(part) }),
   ...(part.outcome === "succeeded" || part.outcome === "pending" ? {} : { is_error: true }),
 });
-
-const outcomeOf = ({ outcome, output, code, reason, rewritten }: ResultPart): object => ({
-  outcome,
-  ...(rewritten === undefined ? {} : { argumentsWereRewrittenTo: rewritten }),
-  output,
-  code,
-  reason:
-    outcome === "pending"
-      ? (reason ?? "The call is still open. Its result follows in a later message.")
-      : reason,
-});
-
-function planText(part: Part): string {
-  switch (part.type) {
-    case "text":
-      return part.text;
-    case "signal":
-      return `A signal came: ${asLine({ name: part.name, at: new Date(part.at).toISOString(), from: part.from, data: part.data })}`;
-    case "result":
-      return `News of an earlier call: ${asLine({ call: part.call, tool: part.tool, ...outcomeOf(part) })}`;
-  }
-}
-
-/** JSON on one line in every reader's eyes: JSON itself lets two of Unicode's line breaks pass. */
-const asLine = (value: object): string =>
-  JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");

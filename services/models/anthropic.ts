@@ -20,9 +20,11 @@ import {
   type ModelPort,
   type ModelRequest,
 } from "../../protocol/model.ts";
+import { abortError } from "./abort-error.ts";
 import { failureOf } from "./anthropic-failure.ts";
-import { readReply, readUsage, type Prices, type Spent } from "./anthropic-reply.ts";
+import { readReply, readUsage, type Spent } from "./anthropic-reply.ts";
 import { planRequest, type RequestOptions } from "./anthropic-request.ts";
+import type { Prices } from "./prices.ts";
 
 export interface AnthropicModelOptions extends RequestOptions {
   /** What the application file calls the model; the provider's name if left out. */
@@ -30,7 +32,7 @@ export interface AnthropicModelOptions extends RequestOptions {
   /** Without a key every decision fails with words that say so, and everything else works. */
   readonly apiKey?: string | undefined;
   readonly baseURL?: string;
-  /** Without prices no cost in dollars is known, and a budget in dollars cannot hold. */
+  /** A cache's prices, if left out, are the provider's usual share of `input`. Without prices no cost in dollars is known, and a budget in dollars cannot hold. */
   readonly usdPerMillionTokens?: Prices;
   /** How long one answer may take, from the request to its last byte. */
   readonly timeoutMs?: number;
@@ -110,15 +112,6 @@ function showToken(delta: Anthropic.RawContentBlockDelta, live: ModelContext["li
 /** Counters that an event leaves out are null; they keep what an earlier event said. */
 const withoutNulls = (usage: Anthropic.MessageDeltaUsage): Spent =>
   Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== null));
-
-/** Always an AbortError, whatever reason the caller aborted with; that reason is its cause. */
-function abortError(signal: AbortSignal, cause: unknown): DOMException {
-  const reason: unknown = signal.reason ?? cause;
-  if (reason instanceof DOMException && reason.name === "AbortError") return reason;
-  const error = new DOMException("the model call was aborted", "AbortError");
-  Object.defineProperty(error, "cause", { value: reason, configurable: true });
-  return error;
-}
 
 /**
  * Watches the JSON of calls. The SDK completes broken JSON by guessing, which would turn half an amount of

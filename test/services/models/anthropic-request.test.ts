@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { Message, ModelRequest, Part } from "../../../protocol/model.ts";
 import { keepContent, rebuildContent } from "../../../services/models/anthropic-blocks.ts";
 import { planRequest } from "../../../services/models/anthropic-request.ts";
-import { narrowSchema } from "../../../services/models/anthropic-schema.ts";
+import { narrowSchema } from "../../../services/models/tool-schema.ts";
 import { findMessageFault, type Json } from "../../support/strict-messages-faults.ts";
 
 const options = { model: "claude-sonnet-5" };

@@ -1,5 +1,5 @@
 /**
- * Tool schemas as the Messages API takes them.
+ * Tool schemas as the providers take them.
  *
  * A1 Narrowing only ever widens what a schema allows. The tool's own schema parses the input afterwards, so
  *    what is lost here costs a repair turn at worst, and never lets a bad input through.
@@ -9,7 +9,7 @@
 type Schema = { readonly [key: string]: unknown };
 
 /**
- * The schema without what the API refuses: the dialect's name, bounds that only say "a safe integer" or
+ * The schema without what an API refuses: the dialect's name, bounds that only say "a safe integer" or
  * "any number", and a union at the root, which becomes one object that has the members of all its branches.
  */
 export function narrowSchema(schema: Schema): Schema & { readonly type: "object" } {

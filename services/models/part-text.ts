@@ -1,0 +1,42 @@
+/**
+ * What a model reads of the parts of a user message, whoever the provider is.
+ *
+ * What comes from outside (results, signals) is one line of JSON, so no data can pose as another message.
+ */
+import type { Part } from "../../protocol/model.ts";
+
+/** How a call ended, or that it has not. */
+export const outcomeOf = ({
+  outcome,
+  output,
+  code,
+  reason,
+  rewritten,
+}: Part & { type: "result" }): object => ({
+  outcome,
+  ...(rewritten === undefined ? {} : { argumentsWereRewrittenTo: rewritten }),
+  output,
+  code,
+  reason:
+    outcome === "pending"
+      ? (reason ?? "The call is still open. Its result follows in a later message.")
+      : reason,
+});
+
+/** A part as text. A result told this way is of a call that an earlier message answered as pending. */
+export function partText(part: Part): string {
+  switch (part.type) {
+    case "text":
+      return part.text;
+    case "signal":
+      return `A signal came: ${asLine({ name: part.name, at: new Date(part.at).toISOString(), from: part.from, data: part.data })}`;
+    case "result":
+      return `News of an earlier call: ${asLine({ call: part.call, tool: part.tool, ...outcomeOf(part) })}`;
+  }
+}
+
+export const timeText = (at: number): string => `The time is ${new Date(at).toISOString()}.`;
+
+/** JSON on one line in every reader's eyes: JSON itself lets two of Unicode's line breaks pass. */
+export const asLine = (value: object): string =>
+  JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
