@@ -194,6 +194,16 @@ const table = {
     retriable: true,
     remedy: "See the cause; retries are recorded in the ledger.",
   },
+  MODEL_OVERLOADED: {
+    meaning: "the model's provider takes no more requests now",
+    retriable: true,
+    remedy: "Ask less often (`modelLimits`), raise the limit there, or name another model with `fallback`.",
+  },
+  MODEL_REJECTED: {
+    meaning: "the model's provider does not take the request, however often it is sent",
+    retriable: false,
+    remedy: "Correct what the message names: the key, the model's name, an option, or the request itself.",
+  },
   BUDGET_EXCEEDED: {
     meaning: "the saga's budget is spent",
     retriable: false,

@@ -81,19 +81,25 @@ function readAnswer(answer: unknown): Result {
   }
 }
 
+/** A provider may repeat the whole request in its words; the ledger has that already. */
+const reasonMax = 1_000;
+
 const failure = (code: string, reason: string, retry: boolean): Extract<Result, { outcome: "failed" }> => ({
   outcome: "failed",
   code,
-  reason,
+  reason: reason.length > reasonMax ? `${reason.slice(0, reasonMax)}…`.toWellFormed() : reason,
   retry,
 });
+
+/** What helps, for whoever reads the ledger. */
+const codes = { retry: "MODEL_FAILED", wait: "MODEL_OVERLOADED", fail: "MODEL_REJECTED" } as const;
 
 function failureOf(error: unknown): Extract<Result, { outcome: "failed" }> {
   if (error instanceof MeshError) return failure(error.code, error.message, error.retriable);
   if (!(error instanceof ModelFailure)) return failure("MODEL_FAILED", describeError(error), true);
   const { retryAfterMs } = error;
   return {
-    ...failure("MODEL_FAILED", error.message, error.kind !== "fail"),
+    ...failure(codes[error.kind], error.message, error.kind !== "fail"),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
