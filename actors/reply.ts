@@ -43,7 +43,10 @@ export interface Reading {
 /** Reads one reply of decision `step`. */
 export function readReply(spec: AgentSpec, step: number, reply: ModelReply): Reading {
   const proposed = reply.stop === "length" ? [] : reply.calls;
-  const calls: Call[] = proposed.map((call, k) => ({ id: `${step}.${k}`, ...call }));
+  const calls = proposed.map(({ tool, input }, k): Call => ({ id: `${step}.${k}`, tool, input }));
+  const faults = new Map<string, string>(
+    proposed.flatMap(({ fault }, k) => (fault === undefined ? [] : [[`${step}.${k}`, fault]])),
+  );
   const message: Message = {
     role: "assistant",
     model: reply.model,
@@ -53,7 +56,10 @@ export function readReply(spec: AgentSpec, step: number, reply: ModelReply): Rea
   };
   const reading = { message, started: [], answers: [], repair: false };
   if (reply.stop === "refusal")
-    return { ...reading, fail: { code: "MODEL_REFUSED", reason: reply.text ?? "the model refused" } };
+    return {
+      ...reading,
+      fail: { code: "MODEL_REFUSED", reason: reply.reason ?? reply.text ?? "the model refused" },
+    };
   if (reply.stop === "context_full")
     return {
       ...reading,
@@ -66,7 +72,8 @@ export function readReply(spec: AgentSpec, step: number, reply: ModelReply): Rea
   if (reply.stop === "pause" && calls.length === 0) return reading;
   if (calls.length === 0) return readText(spec, reading, reply.text);
   const finish = calls.find((call) => call.tool === "finish");
-  if (finish === undefined) return readCalls(spec, reading, calls);
+  if (finish === undefined || (calls.length === 1 && faults.has(finish.id)))
+    return readCalls(spec, reading, calls, faults);
   return calls.length > 1
     ? repaired(
         reading,
@@ -115,11 +122,18 @@ function readFinish(spec: AgentSpec, reading: Reading, call: Call): Reading {
   return repaired(reading, [refused(call, "CALL_INVALID", read.reason)]);
 }
 
-function readCalls(spec: AgentSpec, reading: Reading, calls: readonly Call[]): Reading {
+/** `faults` are those of calls that could not be read. */
+function readCalls(
+  spec: AgentSpec,
+  reading: Reading,
+  calls: readonly Call[],
+  faults: ReadonlyMap<string, string>,
+): Reading {
   const started: StartedCall[] = [];
   const answers: Part[] = [];
   for (const call of calls) {
-    const read = readCall(spec, call);
+    const fault = faults.get(call.id);
+    const read = fault === undefined ? readCall(spec, call) : { code: "MODEL_REPLY_INVALID", refusal: fault };
     if ("refusal" in read) answers.push(refused(call, read.code, read.refusal));
     else started.push(read);
   }

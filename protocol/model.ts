@@ -69,6 +69,8 @@ export interface ModelRequest {
   readonly tools: readonly ModelTool[];
   /** The signals the model may wait for. */
   readonly signals: readonly string[];
+  /** The most tokens the model may write, thinking included: a port that writes more breaks the saga's budget. */
+  readonly outputTokensMax?: number;
 }
 
 /** Why the model stopped; each is an outcome of its own. */
@@ -81,7 +83,8 @@ export type Stop = z.infer<typeof Stop>;
  */
 export const ModelReply = z.object({
   text: z.string().optional(),
-  calls: z.array(z.object({ tool: z.string(), input: Payload })).default([]),
+  /** `fault` says why a call cannot be read; its input is then what the model wrote, as text. */
+  calls: z.array(z.object({ tool: z.string(), input: Payload, fault: z.string().optional() })).default([]),
   blocks: z.array(Block).optional(),
   stop: Stop.optional(),
   /** The provider's words about the stop, such as what a refusal is about. For people; nothing branches on it. */

@@ -12,6 +12,8 @@ export const Usage = z.object({
   cacheReadTokens: z.int().nonnegative().optional(),
   cacheWriteTokens: z.int().nonnegative().optional(),
   usd: z.number().nonnegative().optional(),
+  /** The provider told no count, or not in time: this one is made of the bytes. */
+  estimated: z.literal(true).optional(),
 });
 export type Usage = z.infer<typeof Usage>;
 

@@ -50,6 +50,44 @@ test("a reply cut off at its length keeps neither calls nor blocks", () => {
   expect([message, started, repair]).toEqual([{ role: "assistant", model: "m", calls: [] }, [], true]);
 });
 
+test("a call that could not be read is refused with its fault, and stops no other", () => {
+  const { started, answers, message, repair } = read({
+    calls: [
+      { tool: "look", input: '{"of":', fault: "not JSON" },
+      { tool: "look", input: { of: "b" } },
+    ],
+  });
+  expect(started).toMatchObject([{ call: "3.1" }]);
+  expect(answers).toMatchObject([
+    { call: "3.0", outcome: "failed", code: "MODEL_REPLY_INVALID", reason: "not JSON" },
+  ]);
+  expect(message).toMatchObject({ calls: [{ id: "3.0", tool: "look", input: '{"of":' }, { id: "3.1" }] });
+  expect(JSON.stringify(message)).not.toContain("fault");
+  expect(repair).toBe(false);
+});
+
+test.each(["look", "finish"])("a reply whose only call, %s, could not be read costs a repair", (tool) => {
+  const { started, answers, finish, repair } = read({ calls: [{ tool, input: "{", fault: "not JSON" }] });
+  expect([started, finish, repair]).toEqual([[], undefined, true]);
+  expect(answers).toMatchObject([{ code: "MODEL_REPLY_INVALID", reason: "not JSON" }]);
+});
+
+test("a finish that could not be read beside another call does nothing of both", () => {
+  const { started, answers } = read({
+    calls: [
+      { tool: "look", input: { of: "b" } },
+      { tool: "finish", input: "{", fault: "not JSON" },
+    ],
+  });
+  expect(started).toEqual([]);
+  expect(answers).toHaveLength(2);
+});
+
+test("a refusal ends with the provider's reason where it gives one", () => {
+  expect(read({ stop: "refusal", reason: "violence: no", text: "I" }).fail?.reason).toBe("violence: no");
+  expect(read({ stop: "refusal", text: "I would rather not" }).fail?.reason).toBe("I would rather not");
+});
+
 test("a pause with calls is a reply like any other: they are answered", () => {
   expect(read({ stop: "pause", calls: [{ tool: "look", input: { of: "a" } }] }).started).toHaveLength(1);
 });
