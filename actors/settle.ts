@@ -198,12 +198,17 @@ function mayRetry(f: Folding, id: IntentId, open: OpenIntent, result: Result): b
 function retry(f: Folding, id: IntentId, open: OpenIntent, result: Result): void {
   const attempt = open.attempt + 1;
   const policy = policyOf(f, open) ?? modelRetry;
-  const retryAfterMs = result.outcome === "failed" ? result.retryAfterMs : undefined;
-  const notBefore = f.at + backoffMs(policy, attempt, `${f.state.saga}/${id}`, retryAfterMs);
-  f.intents.push({ kind: "retry", id, attempt, notBefore });
+  const { route, retryAfterMs } = result.outcome === "failed" ? result : {};
+  const ask = route?.next;
+  // A stand-in can be asked at once; and of several providers each one's wish is kept by its own throttle.
+  const wish = route === undefined ? retryAfterMs : undefined;
+  const waitMs = ask === undefined ? backoffMs(policy, attempt, `${f.state.saga}/${id}`, wish) : 0;
+  const notBefore = f.at + waitMs;
+  const asking = ask === undefined ? {} : { ask };
+  f.intents.push({ kind: "retry", id, attempt, notBefore, ...asking });
   // The next attempt is handed on like the first: what was deferred is so no more.
-  const { deferred: _deferred, dueAt: _dueAt, ...rest } = open;
-  f.state.open = { ...f.state.open, [id]: { ...rest, attempt, notBefore } };
+  const { deferred: _deferred, dueAt: _dueAt, ask: _ask, ...rest } = open;
+  f.state.open = { ...f.state.open, [id]: { ...rest, attempt, notBefore, ...asking } };
 }
 
 /** A compensation that may have happened is asked about like one that failed; its late success counts. */

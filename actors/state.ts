@@ -19,6 +19,8 @@ export interface OpenIntent {
   readonly attempt: number;
   /** Milliseconds since the epoch; a retry waits until then. */
   readonly notBefore?: number;
+  /** Of a model call: who stands in for the model in this attempt. */
+  readonly ask?: string;
   /** The machine's actor that waits for the result; undefined once nobody does. */
   readonly actor?: string;
   /** When a deferred intent fails, or a task falls to its default: a timer of the intent's own id is armed. */

@@ -55,8 +55,17 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
     z.object({ kind: z.literal("signal"), id, saga: SagaId, name: z.string(), data: Payload }),
     /** A call that was refused before it became anything else: closed from the start. */
     z.object({ kind: z.literal("denied"), id, name: z.string(), code: z.string(), reason: z.string() }),
-    /** The next attempt of an earlier intent, whose id it has; performed not before the time given. */
-    z.object({ kind: z.literal("retry"), id: IntentId, attempt: z.int().min(2), notBefore: z.number() }),
+    /**
+     * The next attempt of an earlier intent, whose id it has; performed not before the time given. `ask` names the
+     * model that stands in for the intent's own.
+     */
+    z.object({
+      kind: z.literal("retry"),
+      id: IntentId,
+      attempt: z.int().min(2),
+      notBefore: z.number(),
+      ask: z.string().optional(),
+    }),
     z.object({
       kind: z.literal("end"),
       id,

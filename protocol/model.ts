@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 import { Payload } from "./json.ts";
-import { Usage } from "./result.ts";
+import { Route, Usage } from "./result.ts";
 
 /** A call as the model named it; `id` is ours, made from the decision's number and the call's position. */
 export const Call = z.object({ id: z.string(), tool: z.string(), input: Payload });
@@ -91,6 +91,8 @@ export const ModelReply = z.object({
   reason: z.string().optional(),
   usage: Usage.default({ inputTokens: 0, outputTokens: 0 }),
   model: z.string(),
+  /** Set by the host, never by a port. */
+  route: Route.optional(),
 });
 export type ModelReply = z.infer<typeof ModelReply>;
 

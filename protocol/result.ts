@@ -17,6 +17,17 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
+/**
+ * Of a model that has stand-ins (services/fallback.ts): who was asked under its name; who was passed over, and why;
+ * and who is asked by the next attempt, at once. Without `next` that is the first again, after the usual wait.
+ */
+export const Route = z.object({
+  asked: z.string(),
+  passed: z.record(z.string(), z.string()).optional(),
+  next: z.string().optional(),
+});
+export type Route = z.infer<typeof Route>;
+
 const why = { code: z.string(), reason: z.string() };
 
 export const Result = z.discriminatedUnion("outcome", [
@@ -28,6 +39,7 @@ export const Result = z.discriminatedUnion("outcome", [
     retry: z.boolean().optional(),
     retryAfterMs: z.number().nonnegative().optional(),
     usage: Usage.optional(),
+    route: Route.optional(),
   }),
   z.object({ outcome: z.literal("denied"), ...why }),
   z.object({ outcome: z.literal("in_doubt"), ...why }),

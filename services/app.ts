@@ -14,14 +14,15 @@ import { MeshError } from "../protocol/errors.ts";
 import type { DefinitionRef } from "../protocol/event.ts";
 import type { ModelPort } from "../protocol/model.ts";
 import { ThrottleLimits } from "../protocol/throttle.ts";
+import { type Fallback, fallbackFaults, isFallback } from "./fallback.ts";
 
 export interface AppConfig {
   sagas?: readonly Saga[];
   agents?: readonly Saga[];
   /** Bodies of tools whose contract does not hold them. */
   implementations?: readonly Implementation[];
-  /** Model ports by the name that agents use. */
-  models?: Readonly<Record<string, ModelPort>>;
+  /** By the name that agents use: a model port, or the names of several that stand in for one another. */
+  models?: Readonly<Record<string, ModelPort | Fallback>>;
   /** How fast each of these models may be asked over the whole mesh: so many at once, so many per second. */
   modelLimits?: Readonly<Record<string, ThrottleLimits>>;
   /** Asked about every call of every saga served here, before the saga's own. They are part of each one's hash. */
@@ -48,6 +49,8 @@ export interface App {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly bodies: ReadonlyMap<string, AnyBody>;
   readonly models: ReadonlyMap<string, ModelPort>;
+  /** Names under which several models stand in for one another, in their order. */
+  readonly fallbacks: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Declares what an application file exports by default. Faults are told when it is loaded, not here. */
@@ -73,9 +76,11 @@ export function defineApp(config: AppConfig): App {
     if (other !== undefined && other !== tool && !isTold) faults.push(`two tools are named "${tool.name}"`);
     tools.set(tool.name, tool);
   }
-  const models = new Map(Object.entries(config.models ?? {}));
+  const { models, fallbacks, faults: modelFaults } = collectModels(config);
+  faults.push(...modelFaults);
   for (const [model, limits] of Object.entries(config.modelLimits ?? {})) {
-    if (!models.has(model)) faults.push(`modelLimits names "${model}", which is not under models`);
+    if (!models.has(model) && !fallbacks.has(model))
+      faults.push(`modelLimits names "${model}", which is not under models`);
     const read = ThrottleLimits.safeParse(limits);
     if (!read.success) faults.push(`modelLimits of "${model}": ${z.prettifyError(read.error)}`);
   }
@@ -95,6 +100,7 @@ export function defineApp(config: AppConfig): App {
     tools,
     bodies: collectBodies(config, tools),
     models,
+    fallbacks,
     definition: (ref) => definitions.find((one) => one.name === ref.name && one.hash === ref.hash),
     latest: (name, version) =>
       startable
@@ -115,6 +121,17 @@ function withHeirs(roots: readonly Definition[]): Definition[] {
   const all = new Set(roots);
   for (const { sagas } of all) for (const child of sagas.values()) all.add(child);
   return [...all];
+}
+
+function collectModels(config: AppConfig): Pick<App, "models" | "fallbacks" | "faults"> {
+  const named = Object.entries(config.models ?? {});
+  const models = new Map(named.filter((entry): entry is [string, ModelPort] => !isFallback(entry[1])));
+  const fallbacks = named.filter((entry): entry is [string, Fallback] => isFallback(entry[1]));
+  return {
+    models,
+    fallbacks: new Map(fallbacks.map(([name, { order }]) => [name, order])),
+    faults: fallbacks.flatMap(([name, one]) => fallbackFaults(name, one, (model) => models.has(model))),
+  };
 }
 
 function collectBodies(config: AppConfig, tools: ReadonlyMap<string, Tool>): Map<string, AnyBody> {
@@ -147,7 +164,7 @@ export function assertServable(app: App, role: "host" | "worker"): void {
   if (role === "host") {
     for (const { kind, name, models } of app.definitions)
       for (const model of models)
-        if (!app.models.has(model))
+        if (!app.models.has(model) && !app.fallbacks.has(model))
           faults.push(`${kind} ${name}: no model port is named "${model}"; add it under models`);
     for (const tool of app.tools.values())
       if (tool.placement === "host" && !app.bodies.has(tool.name))

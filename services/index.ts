@@ -47,6 +47,7 @@ export {
 export { type App, type AppConfig, defineApp } from "./app.ts";
 export type { Handle, Mesh, SagaEnd } from "./client/mesh.ts";
 export type { OpenTask } from "./client/tasks.ts";
+export { fallback, type Fallback } from "./fallback.ts";
 export { anthropicModel, type AnthropicModelOptions } from "./models/anthropic.ts";
 export { openaiModel, type OpenAIModelOptions } from "./models/openai.ts";
 export { connect, type ConnectOptions } from "./runtime/connect.ts";

@@ -60,12 +60,14 @@ export function describeEvent(event: Event): string {
 }
 
 function describeResult({ result }: Extract<Event, { type: "result" }>): string {
+  if (result.outcome === "failed" && result.route !== undefined)
+    return ` [${result.code}] ${result.route.asked}: ${result.reason}`;
   if (result.outcome !== "succeeded") return ` [${result.code}] ${result.reason}`;
   if (result.output === null) return "";
   const reply = ModelReply.safeParse(result.output);
   if (!reply.success) return ` ${brief(result.output)}`;
-  const { calls, text } = reply.data;
-  return `: ${[...calls.map((call) => `${call.tool} ${brief(call.input, 60)}`), ...(text === undefined ? [] : [brief(text, 60)])].join(", ")}`;
+  const { calls, text, route } = reply.data;
+  return `${route === undefined ? "" : ` ${route.asked}`}: ${[...calls.map((call) => `${call.tool} ${brief(call.input, 60)}`), ...(text === undefined ? [] : [brief(text, 60)])].join(", ")}`;
 }
 
 export function describeIntent(intent: Intent): string {
@@ -85,7 +87,7 @@ export function describeIntent(intent: Intent): string {
     case "denied":
       return `${intent.id} ${intent.name} denied [${intent.code}] ${intent.reason}`;
     case "retry":
-      return `${intent.id} attempt ${intent.attempt}`;
+      return `${intent.id} attempt ${intent.attempt}${intent.ask === undefined ? "" : ` asks ${intent.ask}`}`;
     case "end":
       return describeEnd(intent);
   }

@@ -12,11 +12,14 @@ import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { lanes } from "../../protocol/live.ts";
 import type { Message, ModelRequest } from "../../protocol/model.ts";
+import type { Result } from "../../protocol/result.ts";
 import type { CutOff } from "../perform/cut-off.ts";
 import type { Throttled } from "../../protocol/throttle.ts";
+import { routed } from "../fallback.ts";
 import { decide } from "../perform/decide.ts";
 import { observed } from "../perform/observe.ts";
 import { perform, type Performed } from "../perform/perform.ts";
+import { enterModel } from "./enter-model.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { createTokenTeller } from "./tell-tokens.ts";
 
@@ -83,32 +86,25 @@ async function askModel(
   intent: IntentOf<"model">,
   context: OwnWorkContext,
 ): Promise<Performed> {
-  const port = deps.app.models.get(intent.name);
   const definition = context.definition();
   if (definition === undefined) return { type: "silent" };
-  if (port === undefined)
-    return {
-      type: "result",
-      result: {
-        outcome: "failed",
-        code: "MODEL_UNKNOWN",
-        reason: `no port is named ${intent.name}`,
-        retry: true,
-      },
-    };
-  const throttled = { kind: "model", name: intent.name } as const;
-  const limits = deps.app.config.modelLimits?.[intent.name] ?? {};
-  const leave = await deps.throttle.enter(throttled, limits, context.cutOff.signal);
+  const { order, route, port, leave } = await enterModel(deps, intent.name, open.ask, context.cutOff.signal);
   const ask = async (): Promise<Performed> => {
     const request = await requestOf(definition, saga, open, intent, context);
     if (!context.mayBegin()) return { type: "silent" };
     const tokens = createTokenTeller(deps, saga, open);
     const options = { digest: intent.request, cutOff: context.cutOff };
-    const result = await decide({ clock: deps.clock, live: tokens.tell }, port, request, options);
+    const result =
+      port === undefined
+        ? unknownModel(route.asked)
+        : await decide({ clock: deps.clock, live: tokens.tell }, port, request, options);
     tokens.ended(result);
     if (result.outcome === "failed" && result.retryAfterMs !== undefined)
-      await slowDown(deps, throttled, result.retryAfterMs);
-    return { type: "result", result };
+      await slowDown(deps, { kind: "model", name: route.asked }, result.retryAfterMs);
+    return {
+      type: "result",
+      result: order === undefined ? result : routed(order, route, open.attempt, result),
+    };
   };
   try {
     return await inRoom(deps, context, "model", intent.name, ask);
@@ -116,6 +112,13 @@ async function askModel(
     leave();
   }
 }
+
+const unknownModel = (name: string): Result => ({
+  outcome: "failed",
+  code: "MODEL_UNKNOWN",
+  reason: `no port is named ${name}`,
+  retry: true,
+});
 
 /** The provider has asked every host to wait, not only this one. */
 async function slowDown(deps: HostDeps, model: Throttled, ms: number): Promise<void> {

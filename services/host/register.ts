@@ -13,7 +13,7 @@ export async function register(
 ): Promise<void> {
   const documents = [
     ...app.definitions.map(
-      (one) => [`saga.${one.name}.${one.version}.${one.hash}`, documentOf(one)] as const,
+      (one) => [`saga.${one.name}.${one.version}.${one.hash}`, documentOf(one, app)] as const,
     ),
     ...[...app.tools.values()]
       .map(contractOf)
@@ -23,18 +23,10 @@ export async function register(
     await patiently(clock, () => ports.registry.put(key, Buffer.from(JSON.stringify(document))));
 }
 
-const documentOf = ({
-  kind,
-  name,
-  version,
-  hash,
-  description,
-  input,
-  output,
-  signals,
-  tools,
-  models,
-}: Definition) => ({
+const documentOf = (
+  { kind, name, version, hash, description, input, output, signals, tools, models }: Definition,
+  { fallbacks }: App,
+) => ({
   ...{ kind, name, version, hash, description },
   input: jsonSchema(input),
   output: jsonSchema(output),
@@ -42,5 +34,6 @@ const documentOf = ({
     Object.entries(signals).map(([signal, schema]) => [signal, jsonSchema(schema)]),
   ),
   tools: [...tools.keys()],
-  models,
+  // Those that stand in under a name are asked as well, and can be paused like it.
+  models: [...new Set(models.flatMap((model) => [model, ...(fallbacks.get(model) ?? [])]))],
 });

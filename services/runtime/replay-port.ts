@@ -11,7 +11,8 @@ import { recordedModel } from "../models/recorded.ts";
 import type { Config } from "./config.ts";
 
 /**
- * `recorded` answers from the ledger; else a model of the application; else, by the provider's own name, one
+ * `recorded` answers from the ledger; else a model of the application, of several that stand in for one another the
+ * first; else, by the provider's own name, one
  * of the provider with the key from the environment. Throws MODEL_UNKNOWN.
  */
 export function replayPort(
@@ -20,12 +21,12 @@ export function replayPort(
   { anthropicApiKey }: Config,
 ): (decision: RecordedDecision) => ModelPort {
   if (model === "recorded") return fromLedger;
-  const own = app.models.get(model);
+  const own = app.models.get(model) ?? app.models.get(app.fallbacks.get(model)?.[0] ?? "");
   if (own !== undefined) return () => own;
   if (!model.startsWith("claude-"))
     throw new MeshError(
       "MODEL_UNKNOWN",
-      `the application has no model "${model}"; it has ${[...app.models.keys(), "recorded"].join(", ")}`,
+      `the application has no model "${model}"; it has ${[...app.models.keys(), ...app.fallbacks.keys(), "recorded"].join(", ")}`,
     );
   if (anthropicApiKey === undefined)
     throw new MeshError("MODEL_UNKNOWN", `${model} needs ANTHROPIC_API_KEY`, {

@@ -316,7 +316,7 @@ export const succeeded = (intent: string, output: unknown = null, attempt?: numb
 /** A failure; without `retry: false` it may be tried again. */
 export const failed = (
   intent: string,
-  why: { code?: string; reason?: string; retry?: boolean; retryAfterMs?: number } = {},
+  why: Partial<Omit<Extract<Result, { outcome: "failed" }>, "outcome">> = {},
   attempt?: number,
 ): Happening =>
   resulted(intent, { outcome: "failed", code: "TOOL_FAILED", reason: "it failed", ...why }, attempt);

@@ -36,6 +36,11 @@ export interface Throttle {
    * changes nothing. Rejects with the signal's reason when aborted before.
    */
   enter(what: Throttled, limits: ThrottleLimits, signal: AbortSignal): Promise<() => void>;
+  /**
+   * For how long nothing of it begins, milliseconds: 0 if it may, Infinity while it is paused. Bounds do not count:
+   * whoever is bounded waits its turn. 0 too while the server does not answer: `enter` waits for that.
+   */
+  closedFor(what: Throttled): Promise<number>;
   /** Nothing of it begins anywhere for so long: a provider has asked for it. Best effort. */
   slow(what: Throttled, ms: number): Promise<void>;
 }
@@ -43,24 +48,30 @@ export interface Throttle {
 export function createThrottle(deps: ThrottleDeps): Throttle {
   const gates = new Map<string, Gate>();
   const serverNow = serverClock(deps);
+  const gateOf = (what: Throttled): Gate => {
+    const key = throttleKey(what);
+    const gate = gates.get(key) ?? createGate(deps, serverNow, what);
+    gates.set(key, gate);
+    return gate;
+  };
   return {
-    enter: (what, limits, signal) => {
-      const key = throttleKey(what);
-      const gate = gates.get(key) ?? createGate(deps, serverNow, what);
-      gates.set(key, gate);
-      return gate.enter(limits, signal);
-    },
+    enter: (what, limits, signal) => gateOf(what).enter(limits, signal),
+    closedFor: (what) => gateOf(what).closedFor(),
     slow: async (what, ms) => {
       const now = await serverNow();
       await changeThrottle(deps, what, (state) => ({
         ...state,
         notBefore: Math.max(state.notBefore ?? 0, now + ms),
       }));
+      gateOf(what).forget();
     },
   };
 }
 
 interface Gate {
+  closedFor(): Promise<number>;
+  /** What was read last holds no longer. */
+  forget(): void;
   enter(limits: ThrottleLimits, signal: AbortSignal): Promise<() => void>;
 }
 
@@ -114,6 +125,14 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
     return undefined;
   }
 
+  async function closedFor(): Promise<number> {
+    if (clock.now() < openUntil) return 0;
+    const [now, { paused, notBefore = 0 }] = [await serverNow(), await readThrottle(deps, what)];
+    if (paused !== undefined) return Number.POSITIVE_INFINITY;
+    if (notBefore <= now) openUntil = clock.now() + freshMs;
+    return Math.max(0, notBefore - now);
+  }
+
   async function exchange(): Promise<number | undefined> {
     const now = await serverNow();
     const wanted = Math.max(0, line.size() - promised);
@@ -143,6 +162,12 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
   }
 
   return {
+    closedFor: () =>
+      closedFor().catch((error: unknown) => {
+        log.debug({ throttle: throttleKey(what), reason: describeError(error) }, "throttle not asked"); // T3
+        return 0;
+      }),
+    forget: () => (openUntil = 0),
     enter: (latest, signal) => {
       limits = latest;
       if (!isBounded(limits) && line.size() === 0 && clock.now() < openUntil)

@@ -96,6 +96,32 @@ describe("a decision", () => {
     expect(requestOf(again)).toEqual(requestOf(story));
   });
 
+  test("whose model is stood in for is asked again at once, and the intent says by whom", () => {
+    const overload = { code: "MODEL_OVERLOADED", retry: true, retryAfterMs: 60_000 };
+    const story = given(agent, begun);
+    const passedOn = story.when(failed("model", { ...overload, route: { asked: "a", next: "b" } }));
+    const { at, intent } = { at: passedOn.turns.at(-1)?.at ?? 0, intent: passedOn.intent("model") };
+    passedOn.then({ kind: "retry", attempt: 2, ask: "b", notBefore: at });
+    expect(passedOn.state.open[intent]).toMatchObject({ attempt: 2, ask: "b" });
+    expect(requestOf(passedOn)).toEqual(requestOf(story));
+    // The last of them: the first is asked again, after the usual wait and not after the last one's wish.
+    const back = passedOn.when(failed("model", { ...overload, route: { asked: "b" } }));
+    back.then({ kind: "retry", attempt: 3, ask: undefined });
+    const { notBefore = 0, ...open } = back.state.open[intent] ?? {};
+    expect(open).not.toHaveProperty("ask");
+    const wait = notBefore - (back.turns.at(-1)?.at ?? 0);
+    expect(wait).toBeGreaterThan(100);
+    expect(wait).toBeLessThan(10_000);
+  });
+
+  test("of a model nobody stands in for waits as long as its provider asks", () => {
+    const story = given(agent, begun).when(
+      failed("model", { code: "MODEL_OVERLOADED", retry: true, retryAfterMs: 60_000 }),
+    );
+    const { notBefore = 0 } = story.state.open[story.intent("model")] ?? {};
+    expect(notBefore - (story.turns.at(-1)?.at ?? 0)).toBe(60_000);
+  });
+
   test("whose reply is malformed ends the saga, and its cost counts", () => {
     const story = given(agent, begun).when(
       succeeded("model", { calls: "none", usage: { inputTokens: 5, outputTokens: 1 } }),

@@ -202,6 +202,32 @@ describe("processes of one mesh", () => {
     expect(mesh.clock.now() - slowedAt).toBeLessThan(12_000);
   });
 
+  test("know for how long it takes nothing, and the one that slowed it down knows at once", async () => {
+    const mesh = createMemoryMesh({ seed: 11 });
+    const [a, b] = [mesh.spawn("a"), mesh.spawn("b", { skewMs: 20_000 })];
+    const [own, other] = [throttleOf(a), throttleOf(b)];
+    const closedFor = (throttle: Throttle) => mesh.clock.until(throttle.closedFor(model));
+    expect([await closedFor(own), await closedFor(other)]).toEqual([0, 0]);
+    await mesh.clock.until(own.slow(model, 10_000));
+    expect(await closedFor(own)).toBeGreaterThan(9_000);
+    await mesh.clock.advance(2_000);
+    expect(await closedFor(other)).toBeGreaterThan(7_000);
+    expect(await closedFor(other)).toBeLessThan(8_500);
+    await mesh.clock.advance(9_000);
+    expect(await closedFor(other)).toBe(0);
+    await mesh.clock.until(pause({ ...b, from: "ops" }, model));
+    await mesh.clock.advance(2_000);
+    expect(await closedFor(own)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("take it for open while the server does not answer: whoever enters waits for that", async () => {
+    const mesh = createMemoryMesh({ seed: 12 });
+    const process = mesh.spawn("a");
+    const throttle = throttleOf(process);
+    process.gate.cut(90_000);
+    expect(await mesh.clock.until(throttle.closedFor(model))).toBe(0);
+  });
+
   test("ask nothing more, once an unbounded one was let in after the server had been away", async () => {
     const mesh = createMemoryMesh({ seed: 10 });
     const process = mesh.spawn("a");
