@@ -14,7 +14,7 @@ type Kind = ModelFailure["kind"];
 
 const kindOfType: { readonly [type: string]: Kind } = {
   rate_limit_error: "wait",
-  overloaded_error: "retry",
+  overloaded_error: "wait",
   api_error: "retry",
   timeout_error: "retry",
   conflict_error: "retry",
@@ -50,7 +50,7 @@ function kindOf(
   // A stream that broke after its head has the head's headers, which say nothing of the break.
   if (status === undefined) return (type === undefined ? undefined : kindOfType[type]) ?? "retry";
   if (shouldRetry === "false") return "fail";
-  if (status === 429) return "wait";
+  if (status === 429 || status === 503 || status === 529) return "wait";
   return shouldRetry === "true" || status === 408 || status === 409 || status >= 500 ? "retry" : "fail";
 }
 

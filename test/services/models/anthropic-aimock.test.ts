@@ -127,7 +127,7 @@ describe("against a server that somebody else wrote", () => {
   });
 
   test.each([
-    [529, "overloaded_error", "retry"],
+    [529, "overloaded_error", "wait"],
     [429, "rate_limit_error", "wait"],
     [500, "api_error", "retry"],
     [400, "invalid_request_error", "fail"],

@@ -279,9 +279,9 @@ describe("a failure", () => {
   test.each([
     [429, "rate_limit_error", "wait"],
     [500, "api_error", "retry"],
-    [503, "api_error", "retry"],
+    [503, "api_error", "wait"],
     [504, "timeout_error", "retry"],
-    [529, "overloaded_error", "retry"],
+    [529, "overloaded_error", "wait"],
     [408, "timeout_error", "retry"],
     [409, "conflict_error", "retry"],
     [400, "invalid_request_error", "fail"],
@@ -327,7 +327,7 @@ describe("a failure", () => {
   });
 
   test.each([
-    ["overloaded_error", "retry"],
+    ["overloaded_error", "wait"],
     ["api_error", "retry"],
     ["rate_limit_error", "wait"],
     ["invalid_request_error", "fail"],
