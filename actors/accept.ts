@@ -14,6 +14,8 @@ import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Definition } from "./definition.ts";
 import { readWith } from "./folding.ts";
+import { refusalOfEdit } from "./memory.ts";
+import { memorySignal } from "./memory-spec.ts";
 import { assertDoubtsWhole } from "./past.ts";
 import { corrects, counts, misfitOf } from "./settle.ts";
 import { wasSeen } from "./seen.ts";
@@ -92,6 +94,7 @@ function acceptSignal(
     if (state.phase.kind === "ended")
       throw new MeshError("SAGA_ENDED", `${state.saga} has ended; "${event.name}" came too late`);
     const schema = isCancel ? undefined : definition.signals[event.name];
+    if (event.name === memorySignal && definition.memory !== undefined) assertEdit(definition, state, event);
     return {
       type: "new",
       event: schema === undefined ? event : { ...event, data: readBody(schema, event.data, event.name) },
@@ -100,6 +103,14 @@ function acceptSignal(
     if (!isMeshError(error)) throw error;
     return { type: "refused", error };
   }
+}
+
+/** A human's edit of the memory must fit as the memory is now; the fold looks again. */
+function assertEdit(definition: Definition, state: SagaState, { data }: EventOf<"signal">): void {
+  const refusal = refusalOfEdit(definition, state, data);
+  if (refusal === undefined) return;
+  const code = refusal.code === "TOO_LARGE" ? refusal.code : "INPUT_INVALID";
+  throw new MeshError(code, `the memory of ${state.saga}: ${refusal.reason}`);
 }
 
 /**

@@ -16,21 +16,14 @@ import { z } from "zod";
 import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { type Message, ModelReply, type Part } from "../protocol/model.ts";
+import { type CallError, callStates, type CallState, partOf, type ResultPart } from "./agent-calls.ts";
+import { afterMessage, afterSummary, beforeAsking, type Retained, summarizedCut } from "./agent-retention.ts";
 import { type Callable, compensation, question, toActors } from "./callable.ts";
 import { chainDigest } from "./conversation.ts";
 import type { AgentSpec } from "./definition.ts";
+import { Asked } from "./request.ts";
+import { emptyRetention } from "./retention.ts";
 import { type Reading, readReply, type StartedCall } from "./reply.ts";
-
-interface CallState {
-  readonly tool: string;
-  readonly pendingShown: boolean;
-  /** What a policy put in the place of the model's arguments. */
-  readonly rewritten?: Json;
-  /** Set once the call is settled; shown in the next message, then forgotten. */
-  readonly part?: Part;
-  /** A wait: the signals that end it (undefined: any). */
-  readonly wait?: { readonly signals: readonly string[] | undefined };
-}
 
 interface Ended {
   readonly status: "completed" | "failed" | "cancelled";
@@ -39,7 +32,7 @@ interface Ended {
   readonly reason?: string;
 }
 
-export interface AgentContext {
+export interface AgentContext extends Retained {
   readonly step: number;
   /** Of the conversation so far. */
   readonly digest: string;
@@ -54,15 +47,6 @@ export interface AgentContext {
   readonly ended?: Ended;
 }
 
-type ResultPart = Extract<Part, { type: "result" }>;
-
-/** What an actor's error event carries. */
-interface CallError {
-  readonly outcome?: "failed" | "denied" | "in_doubt" | "cancelled";
-  readonly code: string;
-  readonly reason: string;
-}
-
 type AgentEvent =
   | { type: "xstate.done.actor.decision"; output: ModelReply; at: number }
   | { type: "xstate.error.actor.decision"; error: CallError; at: number }
@@ -71,6 +55,9 @@ type AgentEvent =
   | { type: "sagamesh.corrected"; call: string; tool: string; part: ResultPart; at: number }
   | { type: "sagamesh.rewritten"; call: string; instead: Json; at: number }
   | { type: "sagamesh.cancel"; reason: string; at: number }
+  | { type: "sagamesh.memory"; by: string; memory?: Json; code?: string; reason?: string; at: number }
+  | { type: "xstate.done.actor.summary"; output: ModelReply; at: number }
+  | { type: "xstate.error.actor.summary"; error: CallError; at: number }
   | { type: "sagamesh.wake"; call: string; at: number };
 
 /** The next message's parts: settled calls in their order, calls first shown as pending, then the rest. */
@@ -142,26 +129,19 @@ const wants = (context: AgentContext, name: string): boolean => {
   );
 };
 
-const errorPart = (call: string, tool: string, error: CallError): ResultPart => ({
-  type: "result",
-  call,
-  tool,
-  outcome: error.outcome ?? "failed",
-  code: error.code,
-  reason: error.reason,
-});
-
 /** What the machine invokes to have the model decide: the conversation's digest goes in, its reply comes out. */
 const decision = {
   kind: "model",
   name: "decision",
-  input: z.object({ step: z.int(), digest: z.string() }),
+  input: Asked.extend({ digest: z.string() }),
   output: ModelReply,
 } as const satisfies Callable;
+const summary = { ...decision, name: "summary" } as const satisfies Callable;
 
 /** The machine of an agent. The kernel gives it what a model, a tool or a human said as events. */
 export function agentMachine(spec: AgentSpec): AnyStateMachine {
   const ready = ({ context }: { context: AgentContext }) => context.wake || context.batch.length === 0;
+  const policy = spec.context;
   return setup({
     types: {
       context: {} as AgentContext,
@@ -175,6 +155,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       ),
       ...toActors({
         "sagamesh.decision": decision,
+        "sagamesh.summary": summary,
         "sagamesh.question": question({ to: [], answer: z.json() }),
         "sagamesh.compensation": compensation,
       }),
@@ -196,14 +177,15 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           batch: [],
           wake: false,
           paused: false,
+          ...(silent ? {} : beforeAsking(policy, context, message)),
         });
         if (!silent) enqueue(say(message));
       }),
       take: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== "xstate.done.actor.decision") return;
         const reading = readReply(spec, context.step, event.output);
-        const taken = takeReply(context, reading, event.output.stop === "pause");
-        enqueue.assign(taken);
+        const taken = takeReply(spec, context, reading, event.output.stop === "pause");
+        enqueue.assign({ ...taken, ...afterMessage(policy, context, reading.message) });
         enqueue(say(reading.message));
         for (const call of reading.started) {
           if (call.type === "actor") enqueue(start(call));
@@ -219,11 +201,24 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         if (settled.wake === true) for (const call of openWaits(context)) enqueue.cancel(call);
         enqueue.assign(settled);
       }),
+      /** What the model is told of its memory waits for the next message: only the latest counts. */
+      learn: assign(({ context, event }) => {
+        if (event.type !== "sagamesh.memory") return {};
+        const { type: _type, at: _at, ...said } = event;
+        const isLeft = (part: Part) => part.type !== "memory" || part.memory === undefined;
+        const parts = said.memory === undefined ? context.parts : context.parts.filter(isLeft);
+        return { parts: [...parts, { type: "memory" as const, ...said }] };
+      }),
+      summarize: assign(({ context, event }) => {
+        if (event.type === "xstate.done.actor.summary")
+          return afterSummary(policy, context, { reply: event.output });
+        return event.type === "xstate.error.actor.summary" ? afterSummary(policy, context, event.error) : {};
+      }),
       /** While the model is asked: what comes in is shown to it after its reply. */
       note: assign(({ context, event }) => {
         if (event.type === "sagamesh.corrected") return { parts: [...context.parts, event.part] };
         return event.type === "sagamesh.result"
-          ? settleCall(context, event.call, partOf(context, event))
+          ? settleCall(context, event.call, partOf(context.calls, event))
           : {};
       }),
       /** Nothing to be said by itself: it is told with the call's outcome. */
@@ -268,6 +263,9 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
     },
     guards: {
       ready,
+      /** T2 of agent-retention.ts. */
+      summaryDue: ({ context }) =>
+        ready({ context }) && !context.paused && summarizedCut(policy, context) !== undefined,
       onlyWaits: ({ context }) => onlyWaits(context),
       finished: ({ context }) => context.ended?.status === "completed",
       broken: ({ context }) => context.ended?.status === "failed",
@@ -280,15 +278,22 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       step: 0,
       digest: "",
       repairs: 0,
-      parts: [{ type: "text", text: spec.prompt(input.input) }],
+      parts: [
+        { type: "text", text: spec.prompt(input.input) },
+        ...(spec.memory === undefined
+          ? []
+          : [{ type: "memory" as const, by: "start", memory: spec.memory.initial }]),
+      ],
       calls: {},
       batch: [],
       wake: false,
       paused: false,
+      ...(policy === undefined ? {} : { retention: emptyRetention }),
     }),
     on: {
       "sagamesh.rewritten": { actions: "rewrite" },
       "sagamesh.cancel": { target: ".compensating", actions: ["cancel", "stopAll"] },
+      "sagamesh.memory": { actions: "learn" },
     },
     states: {
       deciding: {
@@ -296,7 +301,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         invoke: {
           id: "decision",
           src: "sagamesh.decision",
-          input: ({ context }) => ({ step: context.step, digest: context.digest }),
+          input: ({ context }) => asked(context),
         },
         on: {
           "xstate.done.actor.decision": { target: "judging", actions: "take" },
@@ -304,6 +309,20 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           "sagamesh.result": { actions: "note" },
           "sagamesh.corrected": { actions: "note" },
           "sagamesh.signal": { target: "deciding", reenter: true, actions: "hear" },
+        },
+      },
+      summarizing: {
+        invoke: {
+          id: "summary",
+          src: "sagamesh.summary",
+          input: ({ context }) => ({ ...asked(context), summarize: summarizedCut(policy, context)?.from }),
+        },
+        on: {
+          "xstate.done.actor.summary": { target: "deciding", actions: "summarize" },
+          "xstate.error.actor.summary": { target: "deciding", actions: "summarize" },
+          "sagamesh.result": { actions: "note" },
+          "sagamesh.corrected": { actions: "note" },
+          "sagamesh.signal": { actions: "hear" },
         },
       },
       judging: {
@@ -315,6 +334,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       },
       acting: {
         always: [
+          { guard: "summaryDue", target: "summarizing" },
           { guard: "ready", target: "deciding" },
           { guard: "onlyWaits", target: "waiting" },
         ],
@@ -326,7 +346,10 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         },
       },
       waiting: {
-        always: { guard: "ready", target: "deciding" },
+        always: [
+          { guard: "summaryDue", target: "summarizing" },
+          { guard: "ready", target: "deciding" },
+        ],
         on: {
           "sagamesh.result": { actions: "settle" },
           "sagamesh.corrected": { actions: "settle" },
@@ -360,36 +383,26 @@ const start = ({ call, src, input }: Extract<StartedCall, { type: "actor" }>): n
   ({ type: "sagamesh.start", params: { id: call, src, input } }) as never;
 const stop = (id: string): never => ({ type: "sagamesh.stop", params: { id } }) as never;
 
+/** What a model is asked with; the cut only where a policy makes one. */
+const asked = ({ step, digest, retention }: AgentContext) => ({
+  step,
+  digest,
+  ...(retention === undefined ? {} : { cut: retention.cut }),
+});
+
 /** The first decision's event is XState's own start, which carries the input. */
 const timeOf = (event: { at?: number; input?: { at?: number } }): number => event.at ?? event.input?.at ?? 0;
-
-/** A reply's calls in its order, refused ones with their answer (A3). */
-function callStates(reading: Reading): Record<string, CallState> {
-  const refusals = new Map(
-    reading.answers.flatMap((part) => (part.type === "result" ? [[part.call, part] as const] : [])),
-  );
-  const started = new Map(reading.started.map((call) => [call.call, call]));
-  const calls = reading.message.role === "assistant" ? reading.message.calls : [];
-  return Object.fromEntries(
-    calls.flatMap(({ id, tool }) => {
-      const part = refusals.get(id);
-      if (part !== undefined) return [[id, { tool, pendingShown: false, part }]];
-      const call = started.get(id);
-      return call === undefined ? [] : [[id, callState(call)]];
-    }),
-  );
-}
-
-const callState = (call: StartedCall): CallState =>
-  call.type === "wait"
-    ? { tool: "wait", pendingShown: false, wait: { signals: call.signals } }
-    : { tool: call.tool, pendingShown: false };
 
 /**
  * The context after a reply. What came in while the model was asked is still unsaid: a reply that only waits
  * waits for nothing then, and a correction is said at once.
  */
-function takeReply(context: AgentContext, reading: Reading, isPause: boolean): Partial<AgentContext> {
+function takeReply(
+  { repairsMax }: AgentSpec,
+  context: AgentContext,
+  reading: Reading,
+  isPause: boolean,
+): Partial<AgentContext> {
   const repairs = reading.repair ? context.repairs + 1 : 0;
   const next: AgentContext = {
     ...context,
@@ -399,9 +412,10 @@ function takeReply(context: AgentContext, reading: Reading, isPause: boolean): P
     batch: reading.started.map((call) => call.call),
     parts: [...context.parts, ...reading.answers.filter((part) => part.type !== "result")],
     paused: isPause && reading.started.length === 0,
-    ...endedBy(reading, repairs),
+    ...endedBy(reading, repairs, repairsMax),
   };
-  const isCorrected = context.parts.length > 0;
+  // What the memory has become meanwhile is no reason to talk: it is shown when there is one.
+  const isCorrected = context.parts.some((part) => part.type !== "memory");
   return isCorrected || (hasNews(next) && onlyWaits(next)) ? { ...next, ...wakeUp(next) } : next;
 }
 
@@ -409,23 +423,20 @@ function takeReply(context: AgentContext, reading: Reading, isPause: boolean): P
 function afterNews(context: AgentContext, event: AgentEvent): Partial<AgentContext> {
   if (event.type === "sagamesh.corrected")
     return wakeUp({ ...context, parts: [...context.parts, event.part] });
-  return event.type === "sagamesh.result" ? settleCall(context, event.call, partOf(context, event)) : {};
-}
-
-function partOf(
-  context: AgentContext,
-  { call, error, output }: Extract<AgentEvent, { type: "sagamesh.result" }>,
-): ResultPart {
-  const tool = context.calls[call]?.tool ?? "";
-  if (error !== undefined) return errorPart(call, tool, error);
-  return { type: "result", call, tool, outcome: "succeeded", output: output ?? null };
+  return event.type === "sagamesh.result"
+    ? settleCall(context, event.call, partOf(context.calls, event))
+    : {};
 }
 
 /** The end that a reply brings, if any: its finish, its failure, or one repair too many. */
-function endedBy(reading: ReturnType<typeof readReply>, repairs: number): { ended?: Ended } {
+function endedBy(
+  reading: ReturnType<typeof readReply>,
+  repairs: number,
+  repairsMax: number = limits.repairsMax,
+): { ended?: Ended } {
   if (reading.finish !== undefined) return { ended: { status: "completed", output: reading.finish.output } };
   if (reading.fail !== undefined) return { ended: { status: "failed", ...reading.fail } };
-  if (repairs <= limits.repairsMax) return {};
+  if (repairs <= repairsMax) return {};
   return {
     ended: {
       status: "failed",

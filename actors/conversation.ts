@@ -64,6 +64,18 @@ export const askedSchema = (schema: Record<string, unknown>): z.ZodType => z.fro
 
 export const reservedNames: ReadonlySet<string> = new Set([...Object.keys(reservedCalls), "finish"]);
 
+/** Added where an agent has a memory, or a policy that leaves messages out. */
+const mannerOf = ({ memory, context }: AgentSpec): string[] => [
+  ...(memory === undefined
+    ? []
+    : [
+        "Your working memory is shown when it has changed. What your calls bring about changes it, and people may; you cannot write it yourself.",
+      ]),
+  ...(context === undefined
+    ? []
+    : ["Earlier messages may be left out; the first one, open calls and what is marked as kept stay."]),
+];
+
 /** The frame of a definition's requests. Throws where a schema cannot be shown to a model. */
 export function requestFrame(spec: AgentSpec): RequestFrame {
   const signals = Object.keys(spec.signals);
@@ -97,7 +109,7 @@ export function requestFrame(spec: AgentSpec): RequestFrame {
   ];
   return {
     model: spec.model,
-    instructions: `${spec.instructions}\n\n${manner}`,
+    instructions: [`${spec.instructions}\n\n${manner}`, ...mannerOf(spec)].join("\n"),
     tools: [...callables, ...reserved],
     signals,
   };

@@ -12,17 +12,34 @@ import { toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { agentMachine } from "./agent.ts";
 import { callableOf, type ModelCall, type Question } from "./callable.ts";
+import {
+  contextFaults,
+  type ContextPolicy,
+  type CuttingPolicy,
+  cuttingPolicy,
+  summarizeOf,
+} from "./context-policy.ts";
 import { requestFrame, reservedNames, shownSchema } from "./conversation.ts";
 import type { AgentSpec, Budget, Definition, Saga, Signals } from "./definition.ts";
 import { readWith } from "./folding.ts";
 import { machineFaults } from "./machine-faults.ts";
 import { openMachine, type Machine } from "./machine.ts";
 import { heirs, policyFaults, policyNames } from "./inherit.ts";
+import { memoryFaults } from "./memory.ts";
+import {
+  type MemoryConfig,
+  MemoryEdit,
+  memorySignal,
+  type MemorySpec,
+  memorySpec,
+  type WithMemory,
+} from "./memory-spec.ts";
 import type { Policy } from "./policy.ts";
+import { recallTool } from "./recall.ts";
 import type { Tool } from "./tool.ts";
 
 /** Signals every saga understands; a definition cannot declare one of its own by these names. */
-const reservedSignals: ReadonlySet<string> = new Set(["cancel"]);
+const reservedSignals: ReadonlySet<string> = new Set(["cancel", memorySignal]);
 
 export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
   /** A letter, then up to 63 letters, digits, _ or -. */
@@ -68,7 +85,12 @@ export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends S
   });
 }
 
-export interface AgentConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
+export interface AgentConfig<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  S extends Signals,
+  M extends z.ZodType = z.ZodType,
+> {
   name: string;
   version: number;
   description: string;
@@ -85,15 +107,26 @@ export interface AgentConfig<I extends z.ZodType, O extends z.ZodType, S extends
   budget?: Budget;
   /** Asked about every call of the model's and of its sub-agents', before a call becomes an intent. */
   policies?: readonly Policy[];
+  /** What it is to know however long it runs; none unless given. */
+  memory?: MemoryConfig<S, M>;
+  /** How much of the conversation its model is sent: `full()` (the default), `window(…)` or `selective(…)`. */
+  context?: ContextPolicy;
+  /** How often in a row its model is told that a reply cannot be taken before the saga fails; 3 unless given. */
+  repairsMax?: number;
 }
 
 /**
  * Declares an agent: no loop, no machine, no call of a model. Besides its tools and agents the model sees
  * `wait`, `ask`, `undo` and `finish`.
  */
-export function defineAgent<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-  config: AgentConfig<I, O, S>,
-): Saga<I, O, S> {
+export function defineAgent<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  S extends Signals,
+  M extends z.ZodType = z.ZodNever,
+>(config: AgentConfig<I, O, S, M>): Saga<I, O, M extends z.ZodNever ? S : WithMemory<S>> {
+  const memory = config.memory === undefined ? undefined : memorySpec(config.memory);
+  const context = cuttingPolicy(config.context);
   const spec: AgentSpec = {
     name: config.name,
     model: config.model,
@@ -102,24 +135,44 @@ export function defineAgent<I extends z.ZodType, O extends z.ZodType, S extends 
     prompt: (config.prompt as ((input: unknown) => string) | undefined) ?? ((input) => JSON.stringify(input)),
     output: config.output,
     signals: config.signals,
-    tools: config.tools,
+    tools: context?.kind === "selective" ? [...config.tools, recallTool] : config.tools,
     agents: config.agents ?? [],
+    memory,
+    context,
+    repairsMax: config.repairsMax,
   };
-  const faults = [...commonFaults(config), ...calledFaults(spec)];
+  const faults = [...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
   const frame =
     faults.length === 0 ? attempt(faults, `agent ${config.name}`, () => requestFrame(spec)) : undefined;
   const machine = openMachine(agentMachine(spec), { builtin: true });
-  return saga("agent", config, {
-    machine,
-    callables: [...spec.tools, ...spec.agents],
-    faults,
-    frame,
-    model: spec.model,
-    identity: { frame, budget: config.budget, policies: policyNames(config.policies) },
-    whenEarly: "keep",
-    budget: config.budget,
-    policies: config.policies,
-  });
+  const signals = {
+    ...config.signals,
+    ...(memory === undefined ? {} : { [memorySignal]: MemoryEdit }),
+  } as M extends z.ZodNever ? S : WithMemory<S>; // M is given where a memory is.
+  return saga(
+    "agent",
+    { ...config, signals },
+    {
+      machine,
+      callables: [...spec.tools, ...spec.agents],
+      faults,
+      frame,
+      model: spec.model,
+      identity: {
+        frame,
+        budget: config.budget,
+        policies: policyNames(config.policies),
+        memory: identityOf(memory),
+        context,
+        repairsMax: config.repairsMax,
+      },
+      whenEarly: "keep",
+      budget: config.budget,
+      policies: config.policies,
+      memory,
+      context,
+    },
+  );
 }
 
 interface Parts {
@@ -132,6 +185,8 @@ interface Parts {
   readonly model?: string;
   readonly budget?: Budget | undefined;
   readonly policies?: readonly Policy[] | undefined;
+  readonly memory?: MemorySpec | undefined;
+  readonly context?: CuttingPolicy | undefined;
 }
 
 function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
@@ -174,12 +229,15 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
       ...new Set([
         ...(parts.model === undefined ? [] : [parts.model]),
         ...modelCalls.map(({ model }) => model),
+        ...[summarizeOf(parts.context)?.model].filter((model) => model !== undefined),
       ]),
     ],
     policies,
     budget: parts.budget ?? {},
     frame: parts.frame,
     frameDigest: digestOf(parts.frame ?? null),
+    context: parts.context,
+    memory: parts.memory,
     faults: parts.faults,
   };
   return { kind, name, version, description, input, output, signals, definition };
@@ -269,12 +327,34 @@ function calledFaults({ name: agent, tools, agents }: AgentSpec): string[] {
   const names = new Set(tools.map(({ name }) => name));
   for (const { name } of agents) if (names.has(name)) faults.push(twiceNamed(agent, "calls", name));
   for (const { name, input } of [...tools, ...agents]) {
-    if (reservedNames.has(name))
+    if (reservedNames.has(name) || (name === recallTool.name && !tools.includes(recallTool)))
       faults.push(`${agent}: the tool name "${name}" is reserved; the model has it already`);
     attempt(faults, `${agent}: the input of "${name}" cannot be shown to a model`, () => shownSchema(input));
   }
   return faults;
 }
+
+/** What is wrong with an agent's memory, context policy and bound on repairs. */
+function agentFaults({ name, tools, agents, signals, memory, context, repairsMax }: AgentSpec): string[] {
+  const known = Object.keys(signals);
+  // A compensating tool's success may change the memory as well.
+  const callables = [...withCompensations(tools), ...agents].map((callable) => callable.name);
+  const isBounded = repairsMax === undefined || (Number.isInteger(repairsMax) && repairsMax >= 0);
+  return [
+    ...memoryFaults(name, memory, { callables, signals: known }),
+    ...contextFaults(name, context, known),
+    ...(isBounded ? [] : [`${name}: repairsMax is ${repairsMax}, not a whole number from 0`]),
+  ];
+}
+
+/** A memory as data: what of it decides, without its functions, whose text differs between source and build. */
+const identityOf = (memory: MemorySpec | undefined): unknown =>
+  memory && {
+    schema: jsonSchema(memory.schema),
+    initial: memory.initial,
+    on: Object.keys(memory.on).sort(),
+    signals: Object.keys(memory.signals).sort(),
+  };
 
 function toolFaults(tool: Tool): string[] {
   const where = `tool ${tool.name}`;

@@ -6,6 +6,8 @@
  */
 import type { z } from "zod";
 import type { Callable, ModelCall } from "./callable.ts";
+import type { CuttingPolicy } from "./context-policy.ts";
+import type { MemorySpec } from "./memory-spec.ts";
 import type { ModelTool } from "../protocol/model.ts";
 import type { Machine } from "./machine.ts";
 import type { Policy } from "./policy.ts";
@@ -60,6 +62,9 @@ export interface Definition {
   readonly budget: Budget;
   readonly frame: RequestFrame | undefined;
   readonly frameDigest: string;
+  /** How much of an agent's conversation its model is sent; undefined: all. */
+  readonly context: CuttingPolicy | undefined;
+  readonly memory: MemorySpec | undefined;
   readonly faults: readonly string[];
 }
 
@@ -73,6 +78,10 @@ export interface AgentSpec {
   readonly signals: Signals;
   readonly tools: readonly Tool[];
   readonly agents: readonly (Callable & { readonly description?: string })[];
+  readonly memory?: MemorySpec | undefined;
+  readonly context?: CuttingPolicy | undefined;
+  /** How often in a row the model is told that its reply cannot be taken; `limits.repairsMax` unless given. */
+  readonly repairsMax?: number | undefined;
 }
 
 /** A saga or an agent as users hold it: the types are for them, `definition` for the host. */

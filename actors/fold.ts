@@ -17,6 +17,7 @@ import type { Step } from "../protocol/turn.ts";
 import { reasonOf } from "./callable.ts";
 import type { Definition } from "./definition.ts";
 import {
+  type AskedModel,
   changeOpen,
   closeIntent,
   type Draft,
@@ -31,6 +32,8 @@ import {
 import { issue, sendToChild } from "./issue.ts";
 import { type MachineStep, statusOf } from "./machine.ts";
 import type { MachineEvent } from "./machine-actions.ts";
+import { rememberSignal, takeEdit } from "./memory.ts";
+import { memorySignal } from "./memory-spec.ts";
 import { assertDoubtsWhole } from "./past.ts";
 import { charge, correct, corrects, counts, settle, usageOf } from "./settle.ts";
 import { remember, tidySeen, wasSeen } from "./seen.ts";
@@ -51,6 +54,8 @@ export interface DecidedTurn {
   readonly steps: Step[];
   /** Messages the agent's conversation grew by; a projection, not part of the state. */
   readonly said: readonly Message[];
+  /** Model calls that were asked for: with `said`, all that their requests are built from. */
+  readonly asked: readonly AskedModel[];
   readonly shown: readonly { readonly kind: "emit" | "log"; readonly value: Json }[];
 }
 
@@ -76,6 +81,7 @@ export function decideTurn(
     nextK: 0,
     queue: [],
     said: [],
+    asked: [],
     shown: [],
     moved: false,
   };
@@ -86,7 +92,7 @@ export function decideTurn(
     return { event, intents: f.intents };
   });
   if (draft.turn % limits.seenTidyTurns === 0) Object.assign(draft, tidySeen(draft, turn.at));
-  return { state: draft, steps, said: f.said, shown: f.shown };
+  return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
 }
 
 /** The state before a saga's first turn. Its snapshot comes with the start, before anything reads it. */
@@ -113,6 +119,7 @@ function blank(saga: SagaId, definition: Definition): Draft {
     seenPacks: [],
     kept: [],
     spent: { steps: 0, inputTokens: 0, outputTokens: 0, usd: 0 },
+    ...(definition.memory === undefined ? {} : { memory: definition.memory.initial }),
   };
 }
 
@@ -165,6 +172,8 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
   if (!isFirst(f, event)) return;
   if (event.name === "cancel") return takeCancel(f, event);
   if (f.state.phase.kind !== "running") return;
+  if (event.name === memorySignal && f.definition.memory !== undefined) return takeEdit(f, event);
+  rememberSignal(f, event);
   const { id, name, data, from } = event;
   f.state.kept = [...f.state.kept, { id, name, data, at: f.at, from }];
   f.moved = true;

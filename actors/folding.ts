@@ -32,10 +32,19 @@ export interface Folding {
   readonly queue: Queued[];
   /** Messages the conversation grew by. */
   readonly said: Message[];
+  /** Model calls that were asked for, and how many of those messages stood before each. */
+  readonly asked: AskedModel[];
   /** For the live lane. */
   readonly shown: { readonly kind: "emit" | "log"; readonly value: Json }[];
   /** The machine moved since kept signals were last offered. */
   moved: boolean;
+}
+
+/** A model intent with the input it has while it is open; one that is superseded within its turn is known by this alone. */
+export interface AskedModel {
+  readonly intent: IntentId;
+  readonly input: Json;
+  readonly said: number;
 }
 
 /** An event on its way to the machine; with an actor, only if that still waits for the intent when it arrives. */
@@ -54,6 +63,8 @@ export function withoutKey<K extends string, V>(record: Readonly<Record<K, V>>, 
 /** Records an intent and holds it open. */
 export function openIntent(f: Folding, open: OpenIntent): void {
   f.intents.push(open.intent);
+  if (open.intent.kind === "model")
+    f.asked.push({ intent: open.intent.id, input: open.input, said: f.said.length });
   f.state.open = { ...f.state.open, [open.intent.id]: open };
   if (open.actor !== undefined) f.state.actors = { ...f.state.actors, [open.actor]: open.intent.id };
 }

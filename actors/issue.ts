@@ -13,7 +13,7 @@ import { type Json, toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Message, ModelRequest } from "../protocol/model.ts";
 import type { Callable, ModelCall, Question } from "./callable.ts";
-import { digestOfRequest, requestDigest } from "./conversation.ts";
+import { digestOfRequest } from "./conversation.ts";
 import {
   argumentsDigest,
   closeIntent,
@@ -28,6 +28,8 @@ import {
 } from "./folding.ts";
 import type { MachineAction, MachineEvent } from "./machine-actions.ts";
 import { agreement, type Callee, judge, type Refusal, type Ruling } from "./judge.ts";
+import { recallTool } from "./recall.ts";
+import { type Asked, askedDigest, type BuiltRequest, modelOf } from "./request.ts";
 import type { ProposedCall } from "./state.ts";
 import type { Approval, Tool } from "./tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
@@ -98,7 +100,7 @@ function invoke(f: Folding, actor: string, src: string, input: Json): void {
       return beginCompensation(f, actor, input as { because: string; calls?: string[] });
     case "model":
       return f.definition.kind === "agent"
-        ? askForDecision(f, actor, input as { step: number; digest: string })
+        ? askForDecision(f, actor, input as Asked & { digest: string })
         : askModel(f, callable as ModelCall, actor, input);
   }
 }
@@ -113,6 +115,8 @@ function calleeOf(f: Folding, callable: Callable): Callee {
 
 /** A call either becomes an intent here, or is put before people, or is refused and says so. */
 function propose(f: Folding, callee: Callee, proposed: ProposedCall): void {
+  // A read of the saga's own ledger, whose schema reply.ts has read: no policy is asked, nothing can be in doubt.
+  if (callee === recallTool) return issueTool(f, recallTool, proposed);
   const ruling = judge(f, callee, proposed);
   if ("code" in ruling) return refuseActor(f, proposed.actor, callee.name, ruling.code, ruling.reason);
   const { call, guards } = ruling;
@@ -287,20 +291,23 @@ function startChild(f: Folding, child: Callable, call: ProposedCall): void {
   });
 }
 
-function askForDecision(f: Folding, actor: string, input: { step: number; digest: string }): void {
+/** A decision, or the summary that one needs first: both are calls of a model and count alike. */
+function askForDecision(f: Folding, actor: string, input: Asked & { digest: string }): void {
   const spent = overBudget(f);
   const { frame, frameDigest } = f.definition;
-  if (spent !== undefined) return refuseActor(f, actor, "decision", "BUDGET_EXCEEDED", spent);
+  if (spent !== undefined) return refuseActor(f, actor, actor, "BUDGET_EXCEEDED", spent);
+  const { digest, ...asked } = input;
   assert(frame !== undefined, "an agent whose requests cannot be built is never served");
   f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
   openIntent(f, {
     intent: {
       kind: "model",
       id: newId(f),
-      name: frame.model,
-      request: requestDigest(frameDigest, input.step, f.at, input.digest),
+      name: modelOf(f.definition.context, asked) ?? frame.model,
+      request: askedDigest({ ...f.definition, frameDigest }, asked, f.at, digest),
+      ...(asked.summarize === undefined ? {} : { input: { summarize: asked.summarize } }),
     },
-    input: { step: input.step, now: f.at },
+    input: toJson({ ...asked, now: f.at }),
     attempt: 1,
     actor,
   });
@@ -321,7 +328,7 @@ function overBudget(f: Folding): string | undefined {
 }
 
 /** The request of a machine's single model call, rebuilt from its intent. */
-export const modelCallRequest = (saga: string, call: ModelCall, input: Json, now: number): ModelRequest => ({
+const modelCallRequest = (saga: string, call: ModelCall, input: Json, now: number): ModelRequest => ({
   saga,
   step: 1,
   now,
@@ -334,8 +341,14 @@ export const modelCallRequest = (saga: string, call: ModelCall, input: Json, now
   signals: [],
 });
 
+/** The same with its digest, which says all that is sent. */
+export function plainRequest(saga: string, call: ModelCall, input: Json, now: number): BuiltRequest {
+  const request = modelCallRequest(saga, call, input, now);
+  return { request, digest: digestOfRequest(request), sent: undefined };
+}
+
 function askModel(f: Folding, call: ModelCall, actor: string, input: Json): void {
-  const request = digestOfRequest(modelCallRequest(f.state.saga, call, input, f.at));
+  const request = plainRequest(f.state.saga, call, input, f.at).digest;
   f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
   openIntent(f, {
     intent: { kind: "model", id: newId(f), name: call.model, request, input },

@@ -10,7 +10,7 @@ import { canonicalJson, type Json, toJson } from "../protocol/json.ts";
 import type { Message } from "../protocol/model.ts";
 import type { Step, Turn } from "../protocol/turn.ts";
 import type { Definition } from "./definition.ts";
-import { decideTurn } from "./fold.ts";
+import { type DecidedTurn, decideTurn } from "./fold.ts";
 import type { SagaState } from "./state.ts";
 
 /** The definition a ledger was started with. Throws LEDGER_BROKEN unless its first event is a start. */
@@ -29,7 +29,7 @@ export function foldTurn(
   definition: Definition,
   state: SagaState | undefined,
   turn: Turn,
-): { state: SagaState; said: readonly Message[] } {
+): Pick<DecidedTurn, "state" | "said" | "asked"> {
   const expected = (state?.turn ?? 0) + 1;
   if (turn.turn !== expected)
     throw new MeshError(
@@ -45,7 +45,7 @@ export function foldTurn(
       `turn ${turn.turn} of ${turn.saga}, ${difference}, decided by ${definition.name} version ${definition.version}`,
       { remedy: "Serve the version the saga was started with, or see `sagamesh migrate --dry-run`." },
     );
-  return { state: decided.state, said: decided.said };
+  return decided;
 }
 
 /** The first intent that is not as recorded, with as much of both as a person reads. */

@@ -29,6 +29,7 @@ import {
   withoutKey,
 } from "./folding.ts";
 import type { Definition } from "./definition.ts";
+import { rememberResult } from "./memory.ts";
 import { backoffMs } from "./retry.ts";
 import type { Doubt, OpenIntent, Position } from "./state.ts";
 import {
@@ -77,6 +78,7 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
   // A settled model call has told its cost: it is not closed as one whose cost may still come in.
   if (open.intent.kind === "model") f.state.open = withoutKey(f.state.open, id);
   else closeIntent(f, id);
+  if (result.outcome === "succeeded") rememberResult(f, open, output);
   if (open.intent.kind === "tool") {
     if (open.intent.undoes !== undefined) return settleUndoing(f, id, open, open.intent.undoes, result);
     if (result.outcome === "in_doubt") return takeDoubt(f, id, open, received, result.reason);
@@ -266,6 +268,7 @@ export function correct(f: Folding, id: IntentId, doubt: Doubt, received: Result
   const { result, output } = checked(f, openOf(id, doubt), received);
   if (result.outcome !== "succeeded" && result.outcome !== "failed") return;
   if (doubt.task !== undefined) closeIntent(f, doubt.task);
+  if (result.outcome === "succeeded") rememberResult(f, openOf(id, doubt), output);
   if (doubt.undoes !== undefined) correctUndoing(f, id, doubt.undoes, result);
   else correctEffect(f, id, doubt, result, output);
 }

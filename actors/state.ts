@@ -186,6 +186,8 @@ export interface SagaState {
   readonly spent: Spent;
   /** What policies remember, by name. Each bounds its own, and limits.guardBytesMax all that do not. */
   readonly guards?: Readonly<Record<string, Json>>;
+  /** An agent's working memory, as it was given (memory.ts); undefined for a saga that declares none. */
+  readonly memory?: Json;
 }
 
 export interface Spent {

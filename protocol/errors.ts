@@ -177,7 +177,12 @@ const table = {
   MODEL_REPLY_INVALID: {
     meaning: "the model's reply cannot be taken",
     retriable: false,
-    remedy: "The model is told and asked again, three times at most in a row.",
+    remedy: "The model is told and asked again, as often in a row as the agent's repairsMax says (3).",
+  },
+  MEMORY_INVALID: {
+    meaning: "a change of an agent's working memory threw, or gave what does not fit its schema",
+    retriable: false,
+    remedy: "The memory is as before. Correct it with the signal `memory`, and the reducer in a new version.",
   },
   MODEL_REFUSED: {
     meaning: "the model refused to answer",

@@ -68,8 +68,14 @@ export const limits = {
   retryBackoffMaxMs: 30_000,
   /** Deliveries of one attempt to workers before it is given up with a recorded result. */
   workDeliveriesMax: 10,
-  /** A model may be told this often in a row that its reply cannot be taken. */
+  /** A model may be told this often in a row that its reply cannot be taken, unless its agent says otherwise. */
   repairsMax: 3,
+  /** Characters of an agent's working memory as JSON: it stands in every state, and the model is shown it whole. */
+  memoryCharactersMax: 64 * 1024,
+  /** Messages that a context policy may keep: their places stand in the state. */
+  keptMessagesMax: 10_000,
+  /** A tool's output shorter than this is not replaced by a reference, which is hardly shorter. */
+  referenceCharactersMin: 400,
   /** After a signal, the next model call waits for further signals: a hundred at once cost one call. */
   signalSettleMs: 50,
   /** How long an idle actor stays in memory, so that a result that comes soon needs no reload. */

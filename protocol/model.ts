@@ -28,6 +28,14 @@ export const Part = z.discriminatedUnion("type", [
     rewritten: Payload.optional(),
   }),
   z.object({ type: z.literal("signal"), name: z.string(), data: Payload, at: z.number(), from: z.string() }),
+  /** The agent's working memory as it is now, and what changed it last; or, with a code, a change that was refused. */
+  z.object({
+    type: z.literal("memory"),
+    by: z.string(),
+    memory: Payload.optional(),
+    code: z.string().optional(),
+    reason: z.string().optional(),
+  }),
 ]);
 export type Part = z.infer<typeof Part>;
 
@@ -93,11 +101,16 @@ export const ModelReply = z.object({
   model: z.string(),
   /** Set by the host, never by a port. */
   route: Route.optional(),
+  /**
+   * The digest of the request exactly as it was sent, where that is not the whole conversation. Written by whoever
+   * asked; what a port says here is not taken.
+   */
+  sent: z.string().optional(),
 });
 export type ModelReply = z.infer<typeof ModelReply>;
 
 /** What a port may return: a reply with its defaults left out. */
-export type ModelAnswer = z.input<typeof ModelReply>;
+export type ModelAnswer = Omit<z.input<typeof ModelReply>, "sent">;
 
 export interface ModelContext {
   /** Aborted when the decision is superseded or the call's time is over. */

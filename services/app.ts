@@ -9,6 +9,7 @@ import { twiceNamed } from "../actors/define.ts";
 import type { Definition, Saga } from "../actors/definition.ts";
 import { policyFaults, underPolicies } from "../actors/inherit.ts";
 import type { Policy } from "../actors/policy.ts";
+import { recallTool } from "../actors/recall.ts";
 import type { AnyBody, Implementation, Tool } from "../actors/tool.ts";
 import { MeshError } from "../protocol/errors.ts";
 import type { DefinitionRef } from "../protocol/event.ts";
@@ -167,7 +168,7 @@ export function assertServable(app: App, role: "host" | "worker"): void {
         if (!app.models.has(model) && !app.fallbacks.has(model))
           faults.push(`${kind} ${name}: no model port is named "${model}"; add it under models`);
     for (const tool of app.tools.values())
-      if (tool.placement === "host" && !app.bodies.has(tool.name))
+      if (tool.placement === "host" && tool !== recallTool && !app.bodies.has(tool.name))
         faults.push(`tool ${tool.name}: placement "host" needs its body in the application file`);
   }
   for (const { tool, body } of app.config.implementations ?? [])

@@ -10,7 +10,9 @@ export {
   type SignalEvents,
   toActors,
 } from "../actors/callable.ts";
+export { type ContextPolicy, full, selective, type Summarize, window } from "../actors/context-policy.ts";
 export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/define.ts";
+export type { MemoryConfig, MemoryEdit } from "../actors/memory-spec.ts";
 export type { Budget, Saga, Signals } from "../actors/definition.ts";
 export {
   allowOnly,

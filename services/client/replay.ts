@@ -7,27 +7,22 @@
  * Y3 Nothing is written and nothing is performed but the model call.
  */
 import { z } from "zod";
-import { digestOfRequest } from "../../actors/conversation.ts";
 import type { Definition } from "../../actors/definition.ts";
-import { modelCallRequest } from "../../actors/issue.ts";
 import { foldTurn } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
 import type { DecisionDocument, ReplayDocument } from "../../protocol/documents.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
-import type { IntentOf } from "../../protocol/intent.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
-import { type Message, type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
+import { type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
 import { servedDefinition } from "./folded.ts";
+import { type RecordedRequest, requestsOf } from "./requests.ts";
 
 /** One recorded decision: what was sent, and what came back if anything did. */
-export interface RecordedDecision {
-  readonly intent: IntentOf<"model">;
-  readonly turn: number;
+export interface RecordedDecision extends Pick<RecordedRequest, "intent" | "turn" | "request" | "digest"> {
   readonly step: number;
-  readonly request: ModelRequest;
   readonly reply: ModelReply | undefined;
   /** Why there is no reply. */
   readonly without: string;
@@ -73,33 +68,27 @@ export async function replayDecisions(
   };
 }
 
-/** Every decision of a ledger with its request rebuilt (Y1). */
+/** Every decision of a ledger with its request rebuilt (Y1); the summaries between them decide nothing. */
 export function recordedDecisions(definition: Definition, turns: readonly Turn[]): RecordedDecision[] {
   const replies = repliesOf(turns);
-  const messages: Message[] = [];
-  const decisions: RecordedDecision[] = [];
   let state: SagaState | undefined;
-  for (const turn of turns) {
-    const before = messages.length;
+  const requests = requestsOf(definition, turns, (turn) => {
     const folded = foldTurn(definition, state, turn);
     state = folded.state;
-    messages.push(...folded.said);
-    for (const intent of turn.steps.flatMap((step) => step.intents)) {
-      if (intent.kind !== "model") continue;
-      const step = decisions.length + 1;
-      const request = rebuild(definition, turn, intent, { step, messages, before });
+    return folded;
+  });
+  return requests
+    .filter(({ isSummary }) => !isSummary)
+    .map(({ intent, turn, request, digest }, index) => {
+      if (digest !== intent.request)
+        throw new MeshError(
+          "FOLD_DIVERGED",
+          `the request of ${intent.id} in turn ${turn} cannot be rebuilt: recorded is ${intent.request}, rebuilt ${digest}`,
+        );
       const reply = replies.get(intent.id);
-      decisions.push({
-        intent,
-        turn: turn.turn,
-        step,
-        request,
-        reply: reply?.reply,
-        without: reply?.why ?? "it has not been answered yet",
-      });
-    }
-  }
-  return decisions;
+      const without = reply?.why ?? "it has not been answered yet";
+      return { intent, turn, step: index + 1, request, digest, reply: reply?.reply, without };
+    });
 }
 
 /** What came back for each model intent: the first success counts, a later report of a cost does not. */
@@ -115,40 +104,6 @@ function repliesOf(turns: readonly Turn[]): Map<IntentId, { reply: ModelReply | 
       replies.set(event.intent, { reply: parsed?.data, why });
     }
   return replies;
-}
-
-/**
- * The request of one decision. A turn can hold several, each with a longer conversation than the one before;
- * the digest recorded tells which part of the conversation was sent.
- */
-function rebuild(
-  definition: Definition,
-  turn: Turn,
-  intent: IntentOf<"model">,
-  { step, messages, before }: { step: number; messages: readonly Message[]; before: number },
-): ModelRequest {
-  for (const request of candidates(definition, turn, intent, { step, messages, before }))
-    if (digestOfRequest(request) === intent.request) return request;
-  throw new MeshError(
-    "FOLD_DIVERGED",
-    `the request of ${intent.id} in turn ${turn.turn} of ${turn.saga} cannot be rebuilt: no request has the recorded digest ${intent.request}`,
-  );
-}
-
-function* candidates(
-  definition: Definition,
-  { saga, at }: Turn,
-  intent: IntentOf<"model">,
-  { step, messages, before }: { step: number; messages: readonly Message[]; before: number },
-): Generator<ModelRequest> {
-  if (intent.input !== undefined) {
-    for (const call of definition.modelCalls)
-      if (call.model === intent.name) yield modelCallRequest(saga, call, intent.input, at);
-    return;
-  }
-  if (definition.frame === undefined) return;
-  for (let length = messages.length; length >= before; length--)
-    yield { saga, step, now: at, ...definition.frame, messages: messages.slice(0, length) };
 }
 
 async function compare(

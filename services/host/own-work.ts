@@ -2,8 +2,9 @@
  * Own work: what a saga's host performs itself: model calls, and tools with placement "host".
  */
 import type { Definition } from "../../actors/definition.ts";
-import { digestOfRequest } from "../../actors/conversation.ts";
-import { modelCallRequest } from "../../actors/issue.ts";
+import { plainRequest } from "../../actors/issue.ts";
+import { recallFrom, recallTool } from "../../actors/recall.ts";
+import { type BuiltRequest, buildRequest } from "../../actors/request.ts";
 import type { OpenIntent } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -11,7 +12,7 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { lanes } from "../../protocol/live.ts";
-import type { Message, ModelRequest } from "../../protocol/model.ts";
+import type { Message } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { CutOff } from "../perform/cut-off.ts";
 import type { Throttled } from "../../protocol/throttle.ts";
@@ -47,6 +48,8 @@ export async function performOwn(
   const { intent } = open;
   if (intent.kind === "model") return askModel(deps, saga, open, intent, context);
   if (intent.kind !== "tool") throw new MeshError("INTERNAL", `a host performs no ${intent.kind}`);
+  if (intent.name === recallTool.name)
+    return inRoom(deps, context, "tool", intent.name, () => recallOwn(open, context));
   const tool = deps.app.tools.get(intent.name);
   const body = deps.app.bodies.get(intent.name);
   if (tool === undefined || body === undefined)
@@ -64,6 +67,12 @@ export async function performOwn(
   return inRoom(deps, context, "tool", tool.name, async () =>
     context.mayBegin() ? perform(performDeps, tool, body, attempt, context) : { type: "silent" },
   );
+}
+
+/** From the saga's own ledger, which this host has folded or folds now. */
+async function recallOwn({ input }: OpenIntent, context: OwnWorkContext): Promise<Performed> {
+  const messages = await context.messages();
+  return context.mayBegin() ? { type: "result", result: recallFrom(messages, input) } : { type: "silent" };
 }
 
 /** What only waits, for a time or for a model's turn, takes no room. */
@@ -90,14 +99,14 @@ async function askModel(
   if (definition === undefined) return { type: "silent" };
   const { order, route, port, leave } = await enterModel(deps, intent.name, open.ask, context.cutOff.signal);
   const ask = async (): Promise<Performed> => {
-    const request = await requestOf(definition, saga, open, intent, context);
+    const built = await requestOf(definition, saga, open, intent, context);
     if (!context.mayBegin()) return { type: "silent" };
     const tokens = createTokenTeller(deps, saga, open);
     const options = { digest: intent.request, cutOff: context.cutOff };
     const result =
       port === undefined
         ? unknownModel(route.asked)
-        : await decide({ clock: deps.clock, live: tokens.tell }, port, request, options);
+        : await decide({ clock: deps.clock, live: tokens.tell }, port, built, options);
     tokens.ended(result);
     if (result.outcome === "failed" && result.retryAfterMs !== undefined)
       await slowDown(deps, { kind: "model", name: route.asked }, result.retryAfterMs);
@@ -134,15 +143,16 @@ async function requestOf(
   open: OpenIntent,
   intent: IntentOf<"model">,
   context: OwnWorkContext,
-): Promise<ModelRequest> {
-  const asked = open.input as { step: number; now: number };
-  if (definition.frame !== undefined)
-    return { saga, ...asked, ...definition.frame, messages: await context.messages() };
+): Promise<BuiltRequest> {
+  const asked = open.input as { step: number; now: number }; // As issue.ts made it.
+  const { frame } = definition;
+  if (frame !== undefined)
+    return buildRequest({ ...definition, frame }, saga, asked, await context.messages());
   // A machine may bind several calls of one model; the digest recorded tells which one this is.
   const requests = definition.modelCalls
     .filter((call) => call.model === intent.name)
-    .map((call) => modelCallRequest(saga, call, intent.input ?? null, asked.now));
-  const request = requests.find((one) => digestOfRequest(one) === intent.request) ?? requests[0];
+    .map((call) => plainRequest(saga, call, intent.input ?? null, asked.now));
+  const request = requests.find(({ digest }) => digest === intent.request) ?? requests[0];
   if (request === undefined)
     throw new MeshError("INTERNAL", `${definition.name} binds no call of ${intent.name}`);
   return request;

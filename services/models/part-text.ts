@@ -30,6 +30,10 @@ export function partText(part: Part): string {
       return part.text;
     case "signal":
       return `A signal came: ${asLine({ name: part.name, at: new Date(part.at).toISOString(), from: part.from, data: part.data })}`;
+    case "memory":
+      return part.memory === undefined
+        ? `A change of your working memory was refused: ${asLine({ by: part.by, code: part.code, reason: part.reason })}`
+        : `Your working memory is now: ${asLine({ by: part.by, memory: part.memory })}`;
     case "result":
       return `News of an earlier call: ${asLine({ call: part.call, tool: part.tool, ...outcomeOf(part) })}`;
   }

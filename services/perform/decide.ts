@@ -3,19 +3,14 @@
  *
  * M1 The request that is sent has the digest that was recorded before, or nothing is sent.
  * M2 At most one request to the provider per attempt; what it cost is reported even if it is aborted.
+ * M3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
  */
 import { z } from "zod";
-import { digestOfRequest } from "../../actors/conversation.ts";
+import type { BuiltRequest } from "../../actors/request.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import {
-  type ModelContext,
-  ModelFailure,
-  type ModelPort,
-  ModelReply,
-  type ModelRequest,
-} from "../../protocol/model.ts";
+import { type ModelContext, ModelFailure, type ModelPort, ModelReply } from "../../protocol/model.ts";
 import type { Result, Usage } from "../../protocol/result.ts";
 import { assertOwnValue } from "../messages.ts";
 import type { Clock } from "../ports.ts";
@@ -33,14 +28,13 @@ export interface DecideDeps {
 export async function decide(
   deps: DecideDeps,
   port: ModelPort,
-  request: ModelRequest,
+  built: BuiltRequest,
   { digest, cutOff }: { digest: string; cutOff: CutOff },
 ): Promise<Result> {
-  const rebuilt = digestOfRequest(request);
-  if (rebuilt !== digest)
+  if (built.digest !== digest)
     throw new MeshError(
       "FOLD_DIVERGED",
-      `the request rebuilt from the ledger has digest ${rebuilt}, recorded is ${digest}`,
+      `the request rebuilt from the ledger has digest ${built.digest}, recorded is ${digest}`,
     );
   let usage: Usage | undefined;
   let timedOut = false;
@@ -52,12 +46,12 @@ export async function decide(
     usage = cost;
   };
   try {
-    const answer = await port.decide(request, {
+    const answer = await port.decide(built.request, {
       abort: cutOff.signal,
       live: deps.live,
       spent,
     });
-    return readAnswer(answer);
+    return readAnswer(answer, built.sent);
   } catch (error) {
     if (cutOff.isCut && !timedOut)
       return { outcome: "cancelled", code: "CANCELLED", reason: "superseded", ...withUsage(usage) };
@@ -69,11 +63,12 @@ export async function decide(
 
 const withUsage = (usage: Usage | undefined): { usage?: Usage } => (usage === undefined ? {} : { usage });
 
-function readAnswer(answer: unknown): Result {
+/** M3. What the port says of what was sent is not taken. */
+function readAnswer(answer: unknown, sent: string | undefined): Result {
   const parsed = ModelReply.safeParse(answer);
   if (!parsed.success) return failure("MODEL_REPLY_INVALID", z.prettifyError(parsed.error), true);
   try {
-    const output = toJson(parsed.data);
+    const output = toJson({ ...parsed.data, sent });
     assertOwnValue(output);
     return { outcome: "succeeded", output };
   } catch (error) {

@@ -37,9 +37,10 @@ export function replayPort(
 }
 
 /** One decision's own reply, to exactly its own request. */
-const fromLedger = ({ request, intent, reply }: RecordedDecision): ModelPort =>
+const fromLedger = ({ request, digest, intent, reply }: RecordedDecision): ModelPort =>
   recordedModel(
     "recorded",
     reply === undefined ? [] : [{ step: request.step, request: intent.request, reply }],
-    { digest: digestOfRequest },
+    // What was cut by a policy does not tell its digest: the walk that rebuilt it does.
+    { digest: (asked) => (asked === request ? digest : digestOfRequest(asked)) },
   );

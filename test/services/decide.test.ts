@@ -5,7 +5,12 @@
 import { describe, expect, test } from "vitest";
 import { digestOfRequest } from "../../actors/conversation.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import { ModelFailure, type ModelContext, type ModelRequest } from "../../protocol/model.ts";
+import {
+  type ModelAnswer,
+  ModelFailure,
+  type ModelContext,
+  type ModelRequest,
+} from "../../protocol/model.ts";
 import type { Clock } from "../../services/ports.ts";
 import { CutOff } from "../../services/perform/cut-off.ts";
 import { decide } from "../../services/perform/decide.ts";
@@ -17,12 +22,33 @@ const request: ModelRequest = {
 /** No time passes in these tests: the call's own timeout is never due. */
 const clock = { after: () => () => undefined } as unknown as Clock;
 
-const attempt = (act: (context: ModelContext) => Promise<never>, cutOff = new CutOff()) =>
-  decide({ clock, live: () => undefined }, { name: "m", decide: (_, context) => act(context) }, request, {
-    digest: digestOfRequest(request),
-    cutOff,
-  });
+const digest = digestOfRequest(request);
+const attempt = (
+  act: (context: ModelContext) => Promise<ModelAnswer>,
+  { cutOff = new CutOff(), recorded = digest, sent = undefined as string | undefined } = {},
+) =>
+  decide(
+    { clock, live: () => undefined },
+    { name: "m", decide: (_, context) => act(context) },
+    { request, digest, sent },
+    { digest: recorded, cutOff },
+  );
 const failing = (error: unknown) => attempt(() => Promise.reject(error));
+
+test("I12: a request that has not the digest recorded before the call is not sent", async () => {
+  let asked = 0;
+  const answer = async () => ((asked += 1), { model: "m", calls: [] });
+  await expect(attempt(answer, { recorded: "another" })).rejects.toThrow(/FOLD_DIVERGED/);
+  expect(asked).toBe(0);
+  await attempt(answer);
+  expect(asked).toBe(1);
+});
+
+test("what was sent in place of the conversation is recorded with the reply, whatever the port says of it", async () => {
+  const answer = async () => ({ model: "m", calls: [], sent: "the port's own" });
+  expect(await attempt(answer, { sent: "ours" })).toMatchObject({ output: { sent: "ours" } });
+  expect(await attempt(answer)).not.toHaveProperty("output.sent");
+});
 
 describe("a failure", () => {
   test.each([

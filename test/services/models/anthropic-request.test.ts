@@ -320,6 +320,21 @@ describe("planRequest", () => {
     expect(first).toMatchObject({ type: "text", text: expect.stringMatching(/^A signal came: \{.*\}$/) });
   });
 
+  test("a working memory, or why it did not change, is one line", () => {
+    const parts: Part[] = [
+      { type: "memory", by: "look (call 1.0)", code: "MEMORY_INVALID", reason: "a\nb" },
+      { type: "memory", by: "ann", memory: { goal: "x\ny" } },
+    ];
+    const { params } = planRequest(requestOf([{ role: "user", at, parts }]), options);
+    expect(params.messages[0]?.content.slice(0, 2)).toEqual([
+      {
+        type: "text",
+        text: 'A change of your working memory was refused: {"by":"look (call 1.0)","code":"MEMORY_INVALID","reason":"a\\nb"}',
+      },
+      { type: "text", text: 'Your working memory is now: {"by":"ann","memory":{"goal":"x\\ny"}}' },
+    ]);
+  });
+
   test("nothing is sampled, parallel calls stay on, and one mark asks for caching", () => {
     const { params } = planRequest(requestOf([{ role: "user", at, parts: [] }]), {
       ...options,

@@ -1,0 +1,67 @@
+/**
+ * Agent calls: what an agent's machine keeps of its model's calls, and how their ends are told.
+ */
+import type { Json } from "../protocol/json.ts";
+import type { Part } from "../protocol/model.ts";
+import type { Reading, StartedCall } from "./reply.ts";
+
+export interface CallState {
+  readonly tool: string;
+  readonly pendingShown: boolean;
+  /** What a policy put in the place of the model's arguments. */
+  readonly rewritten?: Json;
+  /** Set once the call is settled; shown in the next message, then forgotten. */
+  readonly part?: Part;
+  /** A wait: the signals that end it (undefined: any). */
+  readonly wait?: { readonly signals: readonly string[] | undefined };
+}
+
+export type ResultPart = Extract<Part, { type: "result" }>;
+
+/** What an actor's error event carries. */
+export interface CallError {
+  readonly outcome?: "failed" | "denied" | "in_doubt" | "cancelled";
+  readonly code: string;
+  readonly reason: string;
+}
+
+const errorPart = (call: string, tool: string, error: CallError): ResultPart => ({
+  type: "result",
+  call,
+  tool,
+  outcome: error.outcome ?? "failed",
+  code: error.code,
+  reason: error.reason,
+});
+
+/** A reply's calls in its order, refused ones with their answer (A3). */
+export function callStates(reading: Reading): Record<string, CallState> {
+  const refusals = new Map(
+    reading.answers.flatMap((part) => (part.type === "result" ? [[part.call, part] as const] : [])),
+  );
+  const started = new Map(reading.started.map((call) => [call.call, call]));
+  const calls = reading.message.role === "assistant" ? reading.message.calls : [];
+  return Object.fromEntries(
+    calls.flatMap(({ id, tool }) => {
+      const part = refusals.get(id);
+      if (part !== undefined) return [[id, { tool, pendingShown: false, part }]];
+      const call = started.get(id);
+      return call === undefined ? [] : [[id, callState(call)]];
+    }),
+  );
+}
+
+const callState = (call: StartedCall): CallState =>
+  call.type === "wait"
+    ? { tool: "wait", pendingShown: false, wait: { signals: call.signals } }
+    : { tool: call.tool, pendingShown: false };
+
+/** How a call ended, as the model is told. */
+export function partOf(
+  calls: Readonly<Record<string, CallState>>,
+  { call, error, output }: { readonly call: string; readonly output?: Json; readonly error?: CallError },
+): ResultPart {
+  const tool = calls[call]?.tool ?? "";
+  if (error !== undefined) return errorPart(call, tool, error);
+  return { type: "result", call, tool, outcome: "succeeded", output: output ?? null };
+}

@@ -1,0 +1,71 @@
+/**
+ * Requests: every request to a model that a ledger recorded, rebuilt from it.
+ */
+import type { Definition } from "../../actors/definition.ts";
+import type { DecidedTurn } from "../../actors/fold.ts";
+import { plainRequest } from "../../actors/issue.ts";
+import { Asked, type BuiltRequest, buildRequest } from "../../actors/request.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { IntentId } from "../../protocol/ids.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
+import type { Json } from "../../protocol/json.ts";
+import type { Message } from "../../protocol/model.ts";
+import type { Turn } from "../../protocol/turn.ts";
+
+export interface RecordedRequest extends BuiltRequest {
+  /** As it was recorded: `request` is the digest from before the call. */
+  readonly intent: IntentOf<"model">;
+  readonly turn: number;
+  /** A summary that a context policy asked for, and no decision. */
+  readonly isSummary: boolean;
+}
+
+/**
+ * Walks a ledger from its first turn; `fold` is given each turn in order. With `only`, one request is built. `digest` is what today's code records for
+ * the request it builds: whoever needs proof compares it. Throws what `fold` throws, and FOLD_DIVERGED where today's
+ * code asks for no such request.
+ */
+export function requestsOf(
+  definition: Definition,
+  turns: readonly Turn[],
+  fold: (turn: Turn) => Pick<DecidedTurn, "said" | "asked">,
+  only?: IntentId,
+): RecordedRequest[] {
+  const messages: Message[] = [];
+  return turns.flatMap((turn) => {
+    const before = messages.length;
+    const { said, asked } = fold(turn);
+    messages.push(...said);
+    return turn.steps.flatMap(({ intents }) =>
+      intents.flatMap((intent) => {
+        if (intent.kind !== "model" || (only !== undefined && intent.id !== only)) return [];
+        const own = asked.find((one) => one.intent === intent.id);
+        const conversation = messages.slice(0, before + (own?.said ?? 0));
+        const built = own && rebuilt(definition, turn, intent, { input: own.input, messages: conversation });
+        if (built === undefined)
+          throw new MeshError(
+            "FOLD_DIVERGED",
+            `turn ${turn.turn} of ${turn.saga} asked ${intent.name} as ${intent.id}; today's code asks for nothing there`,
+          );
+        return [{ ...built, intent, turn: turn.turn, isSummary: isSummary(own?.input) }];
+      }),
+    );
+  });
+}
+
+function rebuilt(
+  definition: Definition,
+  { saga, at }: Turn,
+  intent: IntentOf<"model">,
+  { input, messages }: { input: Json; messages: readonly Message[] },
+): BuiltRequest | undefined {
+  const { frame, modelCalls } = definition;
+  if (frame !== undefined)
+    return buildRequest({ ...definition, frame }, saga, { ...Asked.parse(input), now: at }, messages);
+  // A machine may bind several calls of one model; the digest recorded tells which one this is.
+  const calls = modelCalls.filter(({ model }) => model === intent.name);
+  const requests = calls.map((call) => plainRequest(saga, call, intent.input ?? null, at));
+  return requests.find(({ digest }) => digest === intent.request) ?? requests[0];
+}
+
+const isSummary = (input: Json | undefined): boolean => Asked.safeParse(input).data?.summarize !== undefined;
