@@ -229,10 +229,31 @@ export const InspectDocument = z.object({
   spent: SpentDocument,
   /** The last ones. */
   events: z.array(z.object({ turn: z.int(), at: z.number(), event: Event })),
-  /** Only where the ledger was folded with its definition. */
+  /** An agent's working memory. This and the next only where the ledger was folded with its definition. */
+  memory: Payload.optional(),
   machine: z.object({ value: Payload, context: Payload }).optional(),
 });
 export type InspectDocument = z.infer<typeof InspectDocument>;
+
+/** `inspect --prompt`: the request of one call of a model, rebuilt from the ledger, and whether it was that. */
+export const PromptDocument = z.object({
+  saga: SagaId,
+  turn: z.int(),
+  intent: IntentId,
+  /** `summary`: what a context policy asked for. `call`: of a machine, not of an agent. */
+  about: z.enum(["decision", "summary", "call"]),
+  /** The model that was asked, as the application names it. */
+  model: z.string(),
+  /** As the model port was given it. */
+  request: Payload,
+  /** From before the call, over all that the request follows from. */
+  digest: z.object({ recorded: z.string(), recomputed: z.string() }),
+  /** Of the request itself, recorded with the reply; only where less than the conversation was sent. */
+  sent: z.object({ recorded: z.string().optional(), recomputed: z.string().optional() }).optional(),
+  /** The digests are equal. Where `sent` is not recorded yet, by the first alone. */
+  proved: z.boolean(),
+});
+export type PromptDocument = z.infer<typeof PromptDocument>;
 
 /** `verify`. */
 export const VerifyDocument = z.object({

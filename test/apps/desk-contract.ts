@@ -91,14 +91,24 @@ export const Errand = z.enum([
   "fail",
 ]);
 
-export const desk = defineAgent({
-  name: "desk",
-  version: 1,
-  description: "Runs one errand.",
-  model: "clerk",
-  instructions: "Run the errand, then finish.",
-  input: z.object({ errand: Errand, to: z.string() }),
-  output: z.object({ done: z.string() }),
-  signals: { note: z.object({ text: z.string() }), hurry: z.object({ by: z.string(), minutes: z.int() }) },
-  tools: [lookUp, bookSeat, askAirline, pay, upgrade, doze],
-});
+/** A way to define the desk, with other words for its first message or its own. */
+export const deskWith = (words: { prompt?: (input: { errand: string; to: string }) => string }) =>
+  defineAgent({
+    name: "desk",
+    version: 1,
+    description: "Runs one errand.",
+    model: "clerk",
+    instructions: "Run the errand, then finish.",
+    input: z.object({ errand: Errand, to: z.string() }),
+    output: z.object({ done: z.string() }),
+    signals: { note: z.object({ text: z.string() }), hurry: z.object({ by: z.string(), minutes: z.int() }) },
+    tools: [lookUp, bookSeat, askAirline, pay, upgrade, doze],
+    memory: {
+      schema: z.object({ seats: z.array(z.string()), wish: z.string().optional() }),
+      initial: { seats: [] },
+      on: { book_seat: (memory, { output }) => ({ ...memory, seats: [...memory.seats, output.seat] }) },
+    },
+    ...words,
+  });
+
+export const desk = deskWith({});

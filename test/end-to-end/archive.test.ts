@@ -11,6 +11,7 @@ import { defineTool } from "../../actors/tool.ts";
 import {
   ArchiveDocument,
   InspectDocument,
+  PromptDocument,
   ReplayDocument,
   SagaRow,
   VerifyDocument,
@@ -130,6 +131,13 @@ describe("the commands", () => {
       /^error: \[SAGA_ARCHIVED\] .+book-1\.jsonl\.gz.+\nremedy: .+--archive.+\n$/,
     );
     expect((await offline("inspect", join(folder, "no-such.jsonl.gz"))).stderr).toContain("[ARCHIVE_BROKEN]");
+  });
+
+  test("what a model of an archived saga was sent is shown with its proof", async () => {
+    expect((await start("asked", "book", "--wait")).code).toBe(0);
+    expect((await cli("archive", "asked", "--after", "0s", "--force")).code).toBe(0);
+    const shown = await offline("inspect", file("asked"), "--prompt", "--app", app, "--json");
+    expect(lines(PromptDocument, shown)).toMatchObject([{ saga: "asked", about: "decision", proved: true }]);
   });
 
   test("an archived id is not started again: the same start is the same saga, another one is refused", async () => {

@@ -21,6 +21,7 @@ import {
   LetterDocument,
   LetterDoneDocument,
   ProgressDocument,
+  PromptDocument,
   ReplayDocument,
   SagaRow,
   SentDocument,
@@ -537,6 +538,58 @@ describe("driving and reading a saga", () => {
       { to: "rome" },
     ]);
     expectError(await cli("inspect", "book-4", "--at", "99"), "USAGE", 2);
+  });
+
+  test("inspect --prompt prints exactly what was sent for a decision, and proves it", async () => {
+    await start("prompt-1", "book", "--wait");
+    const shown = await cli("inspect", "prompt-1", "--prompt", "--app", app, "--at", "2", "--json");
+    const first = document(PromptDocument, shown);
+    expect(shown.code).toBe(0);
+    expect(first).toMatchObject({ turn: 1, about: "decision", model: "clerk", proved: true });
+    expect(first.digest.recorded).toBe(first.digest.recomputed);
+    expect(first.request).toMatchObject({
+      saga: "prompt-1",
+      step: 1,
+      messages: [{ role: "user", parts: [{ type: "text", text: input("book") }, { memory: { seats: [] } }] }],
+    });
+    const last = document(
+      PromptDocument,
+      await cli("inspect", "prompt-1", "--prompt", "--app", app, "--json"),
+    );
+    expect(last.request).toMatchObject({ step: 2 });
+    const { stdout } = await cli("inspect", "prompt-1", "--prompt", "--app", app);
+    expect(stdout).toContain("Run the errand, then finish.");
+    expect(stdout).toContain('"by":"book_seat (call 1.1)","memory":{"seats":["rome-1A"]}');
+    expect(stdout).toMatch(/digest {3}[\w-]{43}, proved/);
+    expectError(await cli("inspect", "prompt-1", "--prompt"), "USAGE", 2);
+  });
+
+  test("inspect --prompt shows what today's code would send otherwise as not proved, and fails", async () => {
+    await start("prompt-2", "book", "--wait");
+    const ended = await cli(
+      ...["inspect", "prompt-2", "--prompt", "--app", "test/apps/desk-reworded.ts", "--json"],
+    );
+    expect(ended.code).toBe(1);
+    expect(document(PromptDocument, ended).proved).toBe(false);
+    expect(ErrorDocument.parse(JSON.parse(ended.stderr)).error.code).toBe("FOLD_DIVERGED");
+  });
+
+  test("a human edits the memory of an agent that waits, and what does not fit is refused", async () => {
+    await start("memory-1", "wait");
+    const memory = async () =>
+      document(InspectDocument, await cli("inspect", "memory-1", "--app", app, "--json")).memory;
+    expect((await cli("signal", "memory-1", "memory", '{"set":{"wish":"aisle"}}')).code).toBe(0);
+    await until(memory, (now) => JSON.stringify(now) === '{"seats":[],"wish":"aisle"}');
+    expect((await cli("signal", "memory-1", "memory", '{"set":{"wish":1}}')).code).toBe(0);
+    expectError(await cli("signal", "memory-1", "memory", '{"sett":{}}'), "INPUT_INVALID", 2);
+    const letter = await until(
+      async () => documents(LetterDocument, await cli("dead", "ls", "--json")),
+      (all) => all.some(({ saga }) => saga === "memory-1"),
+    );
+    expect(letter.find(({ saga }) => saga === "memory-1")).toMatchObject({ code: "INPUT_INVALID" });
+    expect(await memory()).toEqual({ seats: [], wish: "aisle" });
+    await cli("dead", "drop", String(letter.find(({ saga }) => saga === "memory-1")?.letter));
+    await cli("signal", "memory-1", "note", "go on");
   });
 
   test("verify finds a whole ledger whole, folded with its definition too", async () => {

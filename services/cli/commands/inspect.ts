@@ -3,11 +3,13 @@ import { MeshError } from "../../../protocol/errors.ts";
 import { toJson } from "../../../protocol/json.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { SagaState } from "../../../actors/state.ts";
+import { promptOf } from "../../client/prompt.ts";
 import { viewingByFold } from "../../client/folded.ts";
 import { readLedger, type SagaView, viewOf } from "../../client/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
 import { brief, dateOf, describeEnd, describeEvent, endDocument, timeOf } from "../describe.ts";
+import { printPrompt } from "../prompt.ts";
 import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
 import { table } from "../table.ts";
 
@@ -25,16 +27,28 @@ export const inspect = defineCommand({
   options: {
     at: { type: "string", hint: "TURN", help: "as of this turn" },
     app: { type: "string", hint: "FILE", help: "application file, to fold the ledger with its definition" },
+    prompt: {
+      type: "boolean",
+      help: "what the model was sent last, up to --at TURN, and the proof; needs --app",
+    },
     archive: archiveOption,
   },
-  examples: ["sagamesh inspect hire-41 --at 7 --app app.ts"],
-  run: async ({ at, app: file, ...which }, context) => {
+  examples: [
+    "sagamesh inspect hire-41 --at 7 --app app.ts",
+    "sagamesh inspect hire-41 --prompt --at 7 --app app.ts",
+  ],
+  run: async ({ at, app: file, prompt, ...which }, context) => {
+    if (prompt && file === undefined)
+      throw new MeshError(
+        "USAGE",
+        "--prompt: --app FILE is missing: the ledger does not hold the instructions",
+      );
     const app = file === undefined ? undefined : await loadApp(file);
     return withSaga(context, which, async ({ saga, source, viewing }) => {
-      const turns = upTo(
-        (await readLedger(source, saga)).map(({ turn }) => turn),
-        at,
-      );
+      const all = (await readLedger(source, saga)).map(({ turn }) => turn);
+      const turns = upTo(all, at);
+      if (prompt && app !== undefined)
+        return printPrompt(context.output, promptOf(app, all, turns.at(-1)?.turn ?? 1));
       const folded = app === undefined ? undefined : viewingByFold(app, turns);
       const view = viewOf(turns, { ...viewing, ...folded });
       const document = documentOf(view, turns, folded?.state);
@@ -66,7 +80,10 @@ function documentOf(view: SagaView, turns: readonly Turn[], state: SagaState | u
       .slice(-lastEvents),
     ...(state === undefined
       ? {}
-      : { machine: { value: toJson(state.snapshot.value), context: toJson(state.snapshot.context) } }),
+      : {
+          ...(state.memory === undefined ? {} : { memory: state.memory }),
+          machine: { value: toJson(state.snapshot.value), context: toJson(state.snapshot.context) },
+        }),
   };
 }
 
@@ -89,6 +106,7 @@ function describe(document: InspectDocument): string {
     hosts,
     spent,
     machine,
+    memory,
   } = document;
   const rows = document.intents.map(
     ({ intent, turn, attempt, deferred, outcome, unverified, input: given, output, reason }) => [
@@ -111,6 +129,7 @@ function describe(document: InspectDocument): string {
     ...(machine === undefined
       ? []
       : [`state    ${JSON.stringify(machine.value)}`, `context  ${brief(machine.context, 400)}`]),
+    ...(memory === undefined ? [] : [`memory   ${brief(memory, 400)}`]),
     "",
     table(["INTENT", "KIND", "NAME", "TURN", "OUTCOME", "INPUT", "OUTPUT OR REASON"], rows),
     "",

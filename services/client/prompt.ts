@@ -1,0 +1,94 @@
+/**
+ * Prompt: what a model was sent at one call, rebuilt from the ledger, and whether the recorded digests say so.
+ *
+ * P1 Nothing is taken on trust: where today's code builds another request than was recorded, it is shown with
+ *    `proved: false`.
+ */
+import { decideTurn } from "../../actors/fold.ts";
+import type { SagaState } from "../../actors/state.ts";
+import type { PromptDocument } from "../../protocol/documents.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { IntentId } from "../../protocol/ids.ts";
+import { toJson } from "../../protocol/json.ts";
+import { ModelReply } from "../../protocol/model.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { App } from "../app.ts";
+import { servedDefinition } from "./folded.ts";
+import { type RecordedRequest, requestsOf } from "./requests.ts";
+
+/**
+ * The call of a model at a turn, or the last one before it. Throws INTENT_UNKNOWN if there is none, VERSION_UNSERVED
+ * if the application lacks the definition, FOLD_DIVERGED if today's code asks no model there.
+ */
+export function promptOf(app: App, turns: readonly Turn[], at: number): PromptDocument {
+  const definition = servedDefinition(app, turns);
+  const through = turns.filter(({ turn }) => turn <= at);
+  const last = through
+    .flatMap(({ steps }) => steps.flatMap(({ intents }) => intents))
+    .findLast(({ kind }) => kind === "model");
+  if (last === undefined)
+    throw new MeshError("INTENT_UNKNOWN", `no model was asked up to turn ${at}`, {
+      remedy: "`sagamesh inspect SAGA` lists the turns in which one was.",
+    });
+  let state: SagaState | undefined;
+  const [found] = requestsOf(
+    definition,
+    through,
+    ({ saga, at: now, steps }) => {
+      // Not compared with the record, as a fold for life would be (P1).
+      const decided = decideTurn(definition, state, {
+        saga,
+        at: now,
+        events: steps.map(({ event }) => event),
+      });
+      state = decided.state;
+      return decided;
+    },
+    last.id,
+  );
+  if (found === undefined) throw new MeshError("INTERNAL", "a walk over a ledger finds what is in it");
+  return documentOf(found, turns);
+}
+
+function documentOf(found: RecordedRequest, turns: readonly Turn[]): PromptDocument {
+  const { intent, turn, request, digest, sent: recomputed, isSummary } = found;
+  const reply = replyTo(intent.id, turns);
+  const recorded = reply?.sent;
+  const isSent = reply === undefined || recorded === recomputed;
+  return {
+    saga: request.saga as PromptDocument["saga"], // The ledger's own.
+    turn,
+    intent: intent.id,
+    about: isSummary ? "summary" : intent.input === undefined ? "decision" : "call",
+    model: intent.name,
+    request: toJson(request),
+    digest: { recorded: intent.request, recomputed: digest },
+    ...(recorded === undefined && recomputed === undefined
+      ? {}
+      : {
+          sent: {
+            ...(recorded === undefined ? {} : { recorded }),
+            ...(recomputed === undefined ? {} : { recomputed }),
+          },
+        }),
+    proved: digest === intent.request && isSent,
+  };
+}
+
+function replyTo(intent: IntentId, turns: readonly Turn[]): ModelReply | undefined {
+  for (const { steps } of turns)
+    for (const { event } of steps)
+      if (event.type === "result" && event.intent === intent && event.result.outcome === "succeeded")
+        return ModelReply.safeParse(event.result.output).data;
+  return undefined;
+}
+
+/** Throws FOLD_DIVERGED unless the digests prove what is shown. */
+export function assertProved({ proved, intent, turn, digest, sent }: PromptDocument): void {
+  if (proved) return;
+  const pair = digest.recorded === digest.recomputed ? sent : digest;
+  throw new MeshError(
+    "FOLD_DIVERGED",
+    `this is not what was sent for ${intent} in turn ${turn}: recorded is ${pair?.recorded ?? "nothing"}, today's code gives ${pair?.recomputed ?? "nothing"}`,
+  );
+}
