@@ -17,6 +17,13 @@ import { readWith } from "./folding.ts";
 import { refusalOfEdit } from "./memory.ts";
 import { memorySignal } from "./memory-spec.ts";
 import { assertDoubtsWhole } from "./past.ts";
+import {
+  isReserved,
+  readReserved,
+  reservedFor,
+  type ReservedSignal,
+  unknownSignal,
+} from "./reserved-signals.ts";
 import { corrects, counts, misfitOf } from "./settle.ts";
 import { wasSeen } from "./seen.ts";
 import type { Doubt, OpenIntent, SagaState } from "./state.ts";
@@ -88,17 +95,10 @@ function acceptSignal(
         "SIGNAL_EXPIRED",
         `signal "${event.name}" is ${Math.round(ageMs / 1000)} s old, over ${limits.signalHorizonMs / 1000} s`,
       );
-    const isCancel = event.name === "cancel";
-    if (!isCancel && !Object.hasOwn(definition.signals, event.name))
-      throw new MeshError("SIGNAL_UNKNOWN", `${definition.name} declares no signal "${event.name}"`);
-    if (state.phase.kind === "ended")
-      throw new MeshError("SAGA_ENDED", `${state.saga} has ended; "${event.name}" came too late`);
-    const schema = isCancel ? undefined : definition.signals[event.name];
+    assertAddressee(definition, state, event);
+    assertTaken(definition, state, event.name);
     if (event.name === memorySignal && definition.memory !== undefined) assertEdit(definition, state, event);
-    return {
-      type: "new",
-      event: schema === undefined ? event : { ...event, data: readBody(schema, event.data, event.name) },
-    };
+    return { type: "new", event: { ...event, data: readData(definition, event) } };
   } catch (error) {
     if (!isMeshError(error)) throw error;
     return { type: "refused", error };
@@ -112,6 +112,37 @@ function assertEdit(definition: Definition, state: SagaState, { data }: EventOf<
   const code = refusal.code === "TOO_LARGE" ? refusal.code : "INPUT_INVALID";
   throw new MeshError(code, `the memory of ${state.saga}: ${refusal.reason}`);
 }
+
+/** Another saga writes to one of a definition, and knows only an id: what it says means nothing to any other. */
+function assertAddressee({ name }: Definition, { saga }: SagaState, event: EventOf<"signal">): void {
+  if (event.to !== undefined && event.to !== name)
+    throw new MeshError(
+      "SIGNAL_UNKNOWN",
+      `"${event.name}" from ${event.from} is for a saga of ${event.to}, and ${saga} is one of ${name}`,
+      { remedy: "Send it to the id of a saga of that definition." },
+    );
+}
+
+function assertTaken(definition: Definition, { saga, phase }: SagaState, signal: string): void {
+  const isOwn = Object.hasOwn(definition.signals, signal);
+  if (!isOwn && !(reservedFor(definition.kind) as string[]).includes(signal))
+    throw unknownSignal(definition.kind, definition.name, signal, Object.keys(definition.signals));
+  if (phase.kind === "ended")
+    throw new MeshError("SAGA_ENDED", `${saga} has ended; "${signal}" came too late`);
+  if (phase.kind !== "running" && (signal === "pause" || signal === "instruct"))
+    throw new MeshError(
+      "SAGA_ENDED",
+      `${saga} is about to end and decides nothing more; "${signal}" came too late`,
+    );
+}
+
+const readData = (definition: Definition, { name, data }: EventOf<"signal">): Json => {
+  const schema = isReserved(name) ? undefined : definition.signals[name];
+  if (schema !== undefined) return readBody(schema, data, name);
+  const read = readReserved(name as ReservedSignal, data); // Proof: assertTaken has let it through.
+  if (read.success) return read.data;
+  throw new MeshError("INPUT_INVALID", `signal "${name}": ${read.reason}`);
+};
 
 /**
  * A signal's data as its schema takes it. A plain text also fits a schema of one text member, so that

@@ -3,6 +3,7 @@
  */
 import type { Json } from "../protocol/json.ts";
 import type { Part } from "../protocol/model.ts";
+import { type CallError, errorPart, type ResultPart } from "./agent-events.ts";
 import type { Reading, StartedCall } from "./reply.ts";
 
 export interface CallState {
@@ -15,24 +16,6 @@ export interface CallState {
   /** A wait: the signals that end it (undefined: any). */
   readonly wait?: { readonly signals: readonly string[] | undefined };
 }
-
-export type ResultPart = Extract<Part, { type: "result" }>;
-
-/** What an actor's error event carries. */
-export interface CallError {
-  readonly outcome?: "failed" | "denied" | "in_doubt" | "cancelled";
-  readonly code: string;
-  readonly reason: string;
-}
-
-const errorPart = (call: string, tool: string, error: CallError): ResultPart => ({
-  type: "result",
-  call,
-  tool,
-  outcome: error.outcome ?? "failed",
-  code: error.code,
-  reason: error.reason,
-});
 
 /** A reply's calls in its order, refused ones with their answer (A3). */
 export function callStates(reading: Reading): Record<string, CallState> {

@@ -8,6 +8,8 @@
  * A2 A signal supersedes a decision in flight: the state is entered anew, the old decision is stopped.
  * A3 A message presents the results of a batch in the order of its calls, whatever order they came in.
  * A4 Every call is answered exactly once with its outcome, and once before as pending if it still runs.
+ * A6 While a limit from outside holds, nobody is asked: the agent rests until it is over (`resting`).
+ * A7 One that has handed its work over asks nobody any more: it ends as its successor ends (`handedOff`).
  * A5 A wait ends with the first thing that would be said: a signal it waits for, its time, or a late result. So
  *    none is open while a model is asked.
  */
@@ -16,21 +18,19 @@ import { z } from "zod";
 import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { type Message, ModelReply, type Part } from "../protocol/model.ts";
-import { type CallError, callStates, type CallState, partOf, type ResultPart } from "./agent-calls.ts";
+import { forward, say, start, stop } from "./agent-actions.ts";
+import { callStates, type CallState, partOf } from "./agent-calls.ts";
+import { type AgentEvent, partOfSignal, type ResultPart, timeOf } from "./agent-events.ts";
 import { afterMessage, afterSummary, beforeAsking, type Retained, summarizedCut } from "./agent-retention.ts";
+import { sending } from "./between-sagas.ts";
 import { type Callable, compensation, question, toActors } from "./callable.ts";
 import { chainDigest } from "./conversation.ts";
 import type { AgentSpec } from "./definition.ts";
+import { type Ended, endBy } from "./hand-off.ts";
+import { type Reading, readReply } from "./reply.ts";
 import { Asked } from "./request.ts";
+import { isReserved } from "./reserved-signals.ts";
 import { emptyRetention } from "./retention.ts";
-import { type Reading, readReply, type StartedCall } from "./reply.ts";
-
-interface Ended {
-  readonly status: "completed" | "failed" | "cancelled";
-  readonly output?: Json;
-  readonly code?: string;
-  readonly reason?: string;
-}
 
 export interface AgentContext extends Retained {
   readonly step: number;
@@ -44,21 +44,12 @@ export interface AgentContext extends Retained {
   readonly batch: readonly string[];
   readonly wake: boolean;
   readonly paused: boolean;
+  /** Nobody is asked before (A6); absent where no limit holds. */
+  readonly notBefore?: number;
+  /** The call of who took the work over (A7). */
+  readonly handedOff?: string;
   readonly ended?: Ended;
 }
-
-type AgentEvent =
-  | { type: "xstate.done.actor.decision"; output: ModelReply; at: number }
-  | { type: "xstate.error.actor.decision"; error: CallError; at: number }
-  | { type: "sagamesh.result"; call: string; output?: Json; error?: CallError; at: number }
-  | { type: "sagamesh.signal"; name: string; data: Json; at: number; from: string }
-  | { type: "sagamesh.corrected"; call: string; tool: string; part: ResultPart; at: number }
-  | { type: "sagamesh.rewritten"; call: string; instead: Json; at: number }
-  | { type: "sagamesh.cancel"; reason: string; at: number }
-  | { type: "sagamesh.memory"; by: string; memory?: Json; code?: string; reason?: string; at: number }
-  | { type: "xstate.done.actor.summary"; output: ModelReply; at: number }
-  | { type: "xstate.error.actor.summary"; error: CallError; at: number }
-  | { type: "sagamesh.wake"; call: string; at: number };
 
 /** The next message's parts: settled calls in their order, calls first shown as pending, then the rest. */
 function compose(context: AgentContext): { parts: Part[]; calls: Record<string, CallState> } {
@@ -122,10 +113,13 @@ const openWaits = (context: AgentContext): string[] =>
     (call) => isWait(context, call) && context.calls[call]?.part === undefined,
   );
 
+/** What people and evaluators say of the agent itself ends every wait. */
 const wants = (context: AgentContext, name: string): boolean => {
   const waits = openWaits(context);
   return (
-    waits.length === 0 || waits.some((call) => context.calls[call]?.wait?.signals?.includes(name) ?? true)
+    waits.length === 0 ||
+    isReserved(name) ||
+    waits.some((call) => context.calls[call]?.wait?.signals?.includes(name) ?? true)
   );
 };
 
@@ -151,13 +145,16 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
     },
     actors: {
       ...toActors(
-        Object.fromEntries([...spec.tools, ...spec.agents].map((callable) => [callable.name, callable])),
+        Object.fromEntries(
+          [...spec.tools, ...spec.agents, ...spec.handsOffTo].map((callable) => [callable.name, callable]),
+        ),
       ),
       ...toActors({
         "sagamesh.decision": decision,
         "sagamesh.summary": summary,
         "sagamesh.question": question({ to: [], answer: z.json() }),
         "sagamesh.compensation": compensation,
+        "sagamesh.send": sending,
       }),
     },
     actions: {
@@ -165,6 +162,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       "sagamesh.say": (_, _params: { message: Message }) => undefined,
       "sagamesh.start": (_, _params: { id: string; src: string; input: Json }) => undefined,
       "sagamesh.stop": (_, _params: { id: string }) => undefined,
+      "sagamesh.forward": (_, _params: { id: string; name: string; data: Json }) => undefined,
       ask: enqueueActions(({ context, event, enqueue }) => {
         const { parts, calls } = compose(context);
         const message: Message = { role: "user", at: timeOf(event), parts };
@@ -178,6 +176,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           wake: false,
           paused: false,
           ...(silent ? {} : beforeAsking(policy, context, message)),
+          notBefore: undefined,
         });
         if (!silent) enqueue(say(message));
       }),
@@ -230,7 +229,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       hear: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== "sagamesh.signal") return;
         const { name, data, at, from } = event;
-        const parts: Part[] = [...context.parts, { type: "signal", name, data, at, from }];
+        const parts: Part[] = [...context.parts, partOfSignal(name, data, { at, from })];
         if (!wants(context, name)) {
           enqueue.assign({ parts });
           return;
@@ -243,6 +242,14 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         for (const call of openWaits(context)) enqueue.cancel(call);
         enqueue.assign({ ...endWaits(context, { woke: "time" }), wake: true });
       }),
+      limit: assign(({ event }) => (event.type === "sagamesh.limited" ? { notBefore: event.until } : {})),
+      forward: enqueueActions(({ context: { handedOff = "" }, event, enqueue }) => {
+        if (event.type === "sagamesh.signal") enqueue(forward(handedOff, event.name, event.data));
+        if (event.type === "sagamesh.limited")
+          enqueue(forward(handedOff, "rate_limited", { forMs: Math.max(0, event.until - event.at) }));
+      }),
+      keep: assign({ handedOff: undefined }),
+      succeed: assign(({ event }) => (event.type === "sagamesh.result" ? { ended: endBy(spec, event) } : {})),
       stopAll: enqueueActions(({ context, enqueue }) => {
         for (const [call, state] of Object.entries(context.calls)) {
           if (state.part !== undefined) continue;
@@ -267,9 +274,22 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       summaryDue: ({ context }) =>
         ready({ context }) && !context.paused && summarizedCut(policy, context) !== undefined,
       onlyWaits: ({ context }) => onlyWaits(context),
+      limited: ({ context, event }) => (context.notBefore ?? 0) > timeOf(event),
+      limitedAndReady: ({ context, event }) => ready({ context }) && (context.notBefore ?? 0) > timeOf(event),
+      isHandedOff: ({ context }) => context.handedOff !== undefined,
+      // A policy or a human said no: nobody has the work, and the model hears why.
+      isNotHandedOff: ({ context, event }) =>
+        event.type === "sagamesh.result" &&
+        event.call === context.handedOff &&
+        event.error?.outcome === "denied",
+      isSuccessors: ({ context, event }) =>
+        event.type === "sagamesh.result" && event.call === context.handedOff,
       finished: ({ context }) => context.ended?.status === "completed",
       broken: ({ context }) => context.ended?.status === "failed",
       wasCancelled: ({ context }) => context.ended?.status === "cancelled",
+    },
+    delays: {
+      limit: ({ context, event }) => Math.max(0, (context.notBefore ?? 0) - timeOf(event)),
     },
   }).createMachine({
     id: spec.name,
@@ -294,6 +314,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       "sagamesh.rewritten": { actions: "rewrite" },
       "sagamesh.cancel": { target: ".compensating", actions: ["cancel", "stopAll"] },
       "sagamesh.memory": { actions: "learn" },
+      "sagamesh.limited": { actions: "limit" },
     },
     states: {
       deciding: {
@@ -308,7 +329,19 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           "xstate.error.actor.decision": { target: "compensating", actions: ["fail", "stopAll"] },
           "sagamesh.result": { actions: "note" },
           "sagamesh.corrected": { actions: "note" },
-          "sagamesh.signal": { target: "deciding", reenter: true, actions: "hear" },
+          "sagamesh.signal": [
+            { guard: "limited", target: "resting", actions: "hear" },
+            { target: "deciding", reenter: true, actions: "hear" },
+          ],
+        },
+      },
+      resting: {
+        after: { limit: "deciding" },
+        on: {
+          "sagamesh.result": { actions: "note" },
+          "sagamesh.corrected": { actions: "note" },
+          "sagamesh.signal": { actions: "hear" },
+          "sagamesh.limited": { target: "resting", reenter: true, actions: "limit" },
         },
       },
       summarizing: {
@@ -318,8 +351,14 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           input: ({ context }) => ({ ...asked(context), summarize: summarizedCut(policy, context)?.from }),
         },
         on: {
-          "xstate.done.actor.summary": { target: "deciding", actions: "summarize" },
-          "xstate.error.actor.summary": { target: "deciding", actions: "summarize" },
+          "xstate.done.actor.summary": [
+            { guard: "limited", target: "resting", actions: "summarize" },
+            { target: "deciding", actions: "summarize" },
+          ],
+          "xstate.error.actor.summary": [
+            { guard: "limited", target: "resting", actions: "summarize" },
+            { target: "deciding", actions: "summarize" },
+          ],
           "sagamesh.result": { actions: "note" },
           "sagamesh.corrected": { actions: "note" },
           "sagamesh.signal": { actions: "hear" },
@@ -329,11 +368,24 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         always: [
           { guard: "finished", target: "completed" },
           { guard: "broken", target: "compensating", actions: "stopAll" },
+          { guard: "isHandedOff", target: "handedOff" },
           { target: "acting" },
         ],
       },
+      handedOff: {
+        on: {
+          "sagamesh.result": [
+            { guard: "isNotHandedOff", target: "acting", actions: ["settle", "keep"] },
+            { guard: "isSuccessors", target: "judging", actions: "succeed" },
+            { actions: "note" },
+          ],
+          "sagamesh.signal": { actions: "forward" },
+          "sagamesh.limited": { actions: "forward" },
+        },
+      },
       acting: {
         always: [
+          { guard: "limitedAndReady", target: "resting" },
           { guard: "summaryDue", target: "summarizing" },
           { guard: "ready", target: "deciding" },
           { guard: "onlyWaits", target: "waiting" },
@@ -347,6 +399,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       },
       waiting: {
         always: [
+          { guard: "limitedAndReady", target: "resting" },
           { guard: "summaryDue", target: "summarizing" },
           { guard: "ready", target: "deciding" },
         ],
@@ -374,24 +427,12 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
   });
 }
 
-/**
- * The kernel's own actions, read by name: `setup` cannot type an action that names its sibling. Calls are not
- * XState's children: those stay in the snapshot when they are done, and their event types in XState's caches.
- */
-const say = (message: Message): never => ({ type: "sagamesh.say", params: { message } }) as never;
-const start = ({ call, src, input }: Extract<StartedCall, { type: "actor" }>): never =>
-  ({ type: "sagamesh.start", params: { id: call, src, input } }) as never;
-const stop = (id: string): never => ({ type: "sagamesh.stop", params: { id } }) as never;
-
 /** What a model is asked with; the cut only where a policy makes one. */
 const asked = ({ step, digest, retention }: AgentContext) => ({
   step,
   digest,
   ...(retention === undefined ? {} : { cut: retention.cut }),
 });
-
-/** The first decision's event is XState's own start, which carries the input. */
-const timeOf = (event: { at?: number; input?: { at?: number } }): number => event.at ?? event.input?.at ?? 0;
 
 /**
  * The context after a reply. What came in while the model was asked is still unsaid: a reply that only waits
@@ -412,6 +453,7 @@ function takeReply(
     batch: reading.started.map((call) => call.call),
     parts: [...context.parts, ...reading.answers.filter((part) => part.type !== "result")],
     paused: isPause && reading.started.length === 0,
+    ...(reading.handsOff === undefined ? {} : { handedOff: reading.handsOff }),
     ...endedBy(reading, repairs, repairsMax),
   };
   // What the memory has become meanwhile is no reason to talk: it is shown when there is one.

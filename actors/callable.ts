@@ -12,7 +12,7 @@ import { z } from "zod";
 import { describeError } from "../protocol/errors.ts";
 import { limits } from "../protocol/limits.ts";
 
-export type CallableKind = "tool" | "saga" | "agent" | "compensation" | "question" | "model";
+export type CallableKind = "tool" | "saga" | "agent" | "compensation" | "question" | "model" | "send";
 
 /** What a machine may invoke: its kind, its name and the schemas of what goes in and comes out. */
 export interface Callable<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {

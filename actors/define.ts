@@ -11,6 +11,7 @@ import { Name } from "../protocol/ids.ts";
 import { toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { agentMachine } from "./agent.ts";
+import { faultsBetween } from "./between-sagas.ts";
 import { callableOf, type ModelCall, type Question } from "./callable.ts";
 import {
   contextFaults,
@@ -20,7 +21,7 @@ import {
   summarizeOf,
 } from "./context-policy.ts";
 import { requestFrame, reservedNames, shownSchema } from "./conversation.ts";
-import type { AgentSpec, Budget, Definition, Saga, Signals } from "./definition.ts";
+import type { Addressee, AgentSpec, Budget, Definition, Saga, Signals } from "./definition.ts";
 import { readWith } from "./folding.ts";
 import { machineFaults } from "./machine-faults.ts";
 import { openMachine, type Machine } from "./machine.ts";
@@ -36,10 +37,8 @@ import {
 } from "./memory-spec.ts";
 import type { Policy } from "./policy.ts";
 import { recallTool } from "./recall.ts";
+import { isReserved } from "./reserved-signals.ts";
 import type { Tool } from "./tool.ts";
-
-/** Signals every saga understands; a definition cannot declare one of its own by these names. */
-const reservedSignals: ReadonlySet<string> = new Set(["cancel", memorySignal]);
 
 export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
   /** A letter, then up to 63 letters, digits, _ or -. */
@@ -104,6 +103,15 @@ export interface AgentConfig<
   signals: S;
   tools: readonly Tool[];
   agents?: readonly Saga[];
+  /** Whose running sagas it may write to, by the signals these declare: the reserved call `send`. */
+  sends?: readonly Addressee[];
+  /** Who may take its work over, to the end: the reserved call `hand_off`. */
+  handsOffTo?: readonly Saga[];
+  /**
+   * What a flag does beside being recorded and shown to the model: `show` (default) nothing, `pause` stops the agent
+   * until a human resumes it.
+   */
+  whenFlagged?: "show" | "pause";
   budget?: Budget;
   /** Asked about every call of the model's and of its sub-agents', before a call becomes an intent. */
   policies?: readonly Policy[];
@@ -140,6 +148,8 @@ export function defineAgent<
     memory,
     context,
     repairsMax: config.repairsMax,
+    sends: config.sends ?? [],
+    handsOffTo: config.handsOffTo ?? [],
   };
   const faults = [...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
   const frame =
@@ -154,7 +164,8 @@ export function defineAgent<
     { ...config, signals },
     {
       machine,
-      callables: [...spec.tools, ...spec.agents],
+      // An agent may call another and hand its work over to it, too.
+      callables: [...new Set([...spec.tools, ...spec.agents, ...spec.handsOffTo])],
       faults,
       frame,
       model: spec.model,
@@ -165,8 +176,10 @@ export function defineAgent<
         memory: identityOf(memory),
         context,
         repairsMax: config.repairsMax,
+        whenFlagged: config.whenFlagged,
       },
       whenEarly: "keep",
+      whenFlagged: config.whenFlagged,
       budget: config.budget,
       policies: config.policies,
       memory,
@@ -181,6 +194,7 @@ interface Parts {
   readonly faults: string[];
   readonly identity: unknown;
   readonly whenEarly: "keep" | "ignore";
+  readonly whenFlagged?: "show" | "pause" | undefined;
   readonly frame?: Definition["frame"];
   readonly model?: string;
   readonly budget?: Budget | undefined;
@@ -234,6 +248,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
     ],
     policies,
     budget: parts.budget ?? {},
+    whenFlagged: parts.whenFlagged ?? "show",
     frame: parts.frame,
     frameDigest: digestOf(parts.frame ?? null),
     context: parts.context,
@@ -315,19 +330,20 @@ function commonFaults(config: { name: string; version: number; signals: Signals 
     faults.push(`${config.name}: version must be 1 or more`);
   for (const name of Object.keys(config.signals)) {
     if (!Name.safeParse(name).success) faults.push(`${config.name}: "${name}" is not a signal's name`);
-    if (reservedSignals.has(name))
+    if (isReserved(name) || name === memorySignal)
       faults.push(`${config.name}: the signal "${name}" is reserved; every saga has it`);
   }
   return faults;
 }
 
 /** Two tools of one name, or two sagas, are told of any definition; to a model a tool and a saga are both calls. */
-function calledFaults({ name: agent, tools, agents }: AgentSpec): string[] {
-  const faults: string[] = [];
+function calledFaults(spec: AgentSpec): string[] {
+  const { name: agent, tools, agents } = spec;
+  const faults = faultsBetween(spec);
   const names = new Set(tools.map(({ name }) => name));
   for (const { name } of agents) if (names.has(name)) faults.push(twiceNamed(agent, "calls", name));
   for (const { name, input } of [...tools, ...agents]) {
-    if (reservedNames.has(name) || (name === recallTool.name && !tools.includes(recallTool)))
+    if (reservedNames(spec).has(name) || (name === recallTool.name && !tools.includes(recallTool)))
       faults.push(`${agent}: the tool name "${name}" is reserved; the model has it already`);
     attempt(faults, `${agent}: the input of "${name}" cannot be shown to a model`, () => shownSchema(input));
   }

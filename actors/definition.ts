@@ -60,12 +60,23 @@ export interface Definition {
   /** Of one that was bound to policies from above: as its author defined it. */
   readonly plain?: Definition;
   readonly budget: Budget;
+  /** What a flag does beside being recorded and shown. */
+  readonly whenFlagged: "show" | "pause";
   readonly frame: RequestFrame | undefined;
   readonly frameDigest: string;
   /** How much of an agent's conversation its model is sent; undefined: all. */
   readonly context: CuttingPolicy | undefined;
   readonly memory: MemorySpec | undefined;
   readonly faults: readonly string[];
+}
+
+/**
+ * Whom an agent may write to: a saga's definition, or as much of it as is needed. Two that write to each other name
+ * each other's signals this way, for neither constant stands before the other.
+ */
+export interface Addressee {
+  readonly name: string;
+  readonly signals: Signals;
 }
 
 /** What an agent is made of. */
@@ -82,6 +93,8 @@ export interface AgentSpec {
   readonly context?: CuttingPolicy | undefined;
   /** How often in a row the model is told that its reply cannot be taken; `limits.repairsMax` unless given. */
   readonly repairsMax?: number | undefined;
+  readonly sends: readonly Addressee[];
+  readonly handsOffTo: readonly (Callable & { readonly description?: string })[];
 }
 
 /** A saga or an agent as users hold it: the types are for them, `definition` for the host. */

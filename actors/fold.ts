@@ -29,16 +29,18 @@ import {
   readWith,
   withoutKey,
 } from "./folding.ts";
+import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
 import { issue, sendToChild } from "./issue.ts";
 import { type MachineStep, statusOf } from "./machine.ts";
 import type { MachineEvent } from "./machine-actions.ts";
 import { rememberSignal, takeEdit } from "./memory.ts";
 import { memorySignal } from "./memory-spec.ts";
 import { assertDoubtsWhole } from "./past.ts";
-import { charge, correct, corrects, counts, settle, usageOf } from "./settle.ts";
+import { charge, correct, corrects, counts, issueRetry, settle, usageOf } from "./settle.ts";
 import { remember, tidySeen, wasSeen } from "./seen.ts";
-import type { Ending, KeptSignal, OpenIntent, SagaState } from "./state.ts";
-import { takeTaskTimeout, takeVote } from "./task.ts";
+import type { Ending, Held, KeptSignal, OpenIntent, SagaState } from "./state.ts";
+import { endPause, steer } from "./steering.ts";
+import { issueHeldCall, takeTaskTimeout, takeVote } from "./task.ts";
 import {
   beginEndByUndoing,
   cancelChild,
@@ -171,17 +173,20 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
 function takeSignal(f: Folding, event: EventOf<"signal">): void {
   if (!isFirst(f, event)) return;
   if (event.name === "cancel") return takeCancel(f, event);
-  if (f.state.phase.kind !== "running") return;
+  if (event.name === "resume") return takeResume(f, event);
+  if (!steer(f, event) || f.state.phase.kind !== "running") return;
   if (event.name === memorySignal && f.definition.memory !== undefined) return takeEdit(f, event);
   rememberSignal(f, event);
   const { id, name, data, from } = event;
-  f.state.kept = [...f.state.kept, { id, name, data, at: f.at, from }];
+  const signal = { id, name, data, at: f.at, from };
+  if (isPaused(f)) return holdSignal(f, signal);
+  f.state.kept = [...f.state.kept, signal];
   f.moved = true;
 }
 
 /** A kept signal as the machine takes it. Read anew each time: what a schema makes of it may not be JSON. */
 function eventOf(f: Folding, { name, data, at, from }: KeptSignal): MachineEvent {
-  if (f.definition.kind === "agent") return { type: "sagamesh.signal", name, data, at, from };
+  if (f.definition.kind === "agent") return { type: "sagamesh.signal", name, data, at, from, now: f.at };
   const schema = Object.hasOwn(f.definition.signals, name) ? f.definition.signals[name] : undefined;
   const read = schema === undefined ? undefined : readWith(schema, data);
   assert(read?.success === true, `the signal "${name}" fits its schema; the door refuses what does not`);
@@ -200,8 +205,37 @@ function takeCancel(f: Folding, event: EventOf<"signal">): void {
       : typeof event.data === "string"
         ? event.data
         : "cancelled";
+  const wasPaused = isPaused(f);
+  f.state.paused = undefined;
   if (f.definition.kind === "agent") f.queue.push({ event: { type: "sagamesh.cancel", reason, at: f.at } });
   else beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
+  if (wasPaused) letGo(f);
+}
+
+/** The machine takes what came while it was paused. One that was not has its flags acknowledged all the same. */
+function takeResume(f: Folding, event: EventOf<"signal">): void {
+  endPause(f, event);
+  letGo(f);
+}
+
+/** Lets go what is held, each thing and what follows from it before the next (W2). */
+function letGo(f: Folding): void {
+  run(f);
+  for (let held = nextHeld(f); held !== undefined; held = nextHeld(f)) {
+    release(f, held);
+    run(f);
+  }
+}
+
+function release(f: Folding, held: Held): void {
+  if (f.state.phase.kind !== "running") return;
+  if (held.kind === "event") f.queue.push(queuedOf(f, held));
+  else if (held.kind === "retry") issueRetry(f, held.open);
+  else if (held.kind === "approved") issueHeldCall(f, held.intent, held.call);
+  else {
+    f.state.kept = [...f.state.kept, held.signal];
+    f.moved = true;
+  }
 }
 
 function closeDoubtTasks(f: Folding): void {
@@ -242,7 +276,11 @@ function takeTimer(f: Folding, event: EventOf<"timer">): void {
   if (open.intent.kind !== "timer" || open.event === undefined) return;
   closeIntent(f, event.intent);
   if (open.sendTo !== undefined) sendToChild(f, open.sendTo, open.event);
-  else f.queue.push({ event: { ...open.event, at: f.at } });
+  else
+    f.queue.push({
+      event: { ...open.event, at: f.at },
+      ...(open.timer === undefined ? {} : { timer: open.timer }),
+    });
 }
 
 /** Everything that follows at once: the machine's events, kept signals, undoing, the end. */
@@ -264,7 +302,9 @@ function endAsRestless(f: Folding): void {
 }
 
 /** What an actor is told reaches the machine only if the actor still waits: a state may have been left since. */
-function deliver(f: Folding, { event, waits }: Queued): void {
+function deliver(f: Folding, queued: Queued): void {
+  const { event, waits } = queued;
+  if (isPaused(f)) return holdEvent(f, queued);
   if (waits !== undefined) {
     if (!isAwaited(f, waits.intent, waits.actor)) return;
     f.state.actors = withoutKey(f.state.actors, waits.actor);
@@ -351,7 +391,7 @@ const textOf = (value: Json | undefined): string | undefined =>
 
 /** Offers kept signals, oldest first, after the machine moved. One that no state takes stays or is dropped. */
 function offerKept(f: Folding): boolean {
-  if (!f.moved || f.state.phase.kind !== "running") return false;
+  if (!f.moved || f.state.phase.kind !== "running" || isPaused(f)) return false;
   f.moved = false;
   for (const kept of f.state.kept) {
     const taken = step(f, eventOf(f, kept));
@@ -378,7 +418,9 @@ function progressEnd(f: Folding): boolean {
   const { ending } = f.state.phase;
   // What a saga that completed has done is its purpose; whether it was done, it does not know of what is in doubt.
   const unsaid = standingOf(f).filter((one) => ending.status !== "completed" || one.outcome === "in_doubt");
-  const intent: Intent = { kind: "end", id: newId(f), standing: unsaid.map(describeEffect), ...ending };
+  const below = ending.status === "completed" ? [] : (f.state.leftBelow ?? []);
+  const standing = [...unsaid.map(describeEffect), ...below];
+  const intent: Intent = { kind: "end", id: newId(f), standing, ...ending };
   f.intents.push(intent);
   if (f.state.parent !== undefined && !f.state.toldParent) {
     f.state.open = { ...f.state.open, [intent.id]: { intent, input: null, attempt: 1 } };
@@ -387,6 +429,7 @@ function progressEnd(f: Folding): boolean {
   f.state.phase = { kind: "ended", ending };
   f.state.actors = {};
   f.state.kept = [];
+  f.state.held = undefined;
   return true;
 }
 

@@ -16,7 +16,7 @@ import type { Tool } from "./tool.ts";
 import type { Definition } from "./definition.ts";
 import { doneEvent, errorEvent } from "./machine.ts";
 import type { MachineEvent } from "./machine-actions.ts";
-import type { OpenIntent, SagaState } from "./state.ts";
+import type { OpenIntent, SagaState, Unread } from "./state.ts";
 
 export type Draft = { -readonly [K in keyof SagaState]: SagaState[K] };
 
@@ -51,6 +51,10 @@ export interface AskedModel {
 export interface Queued {
   readonly event: MachineEvent;
   readonly waits?: { readonly actor: string; readonly intent: IntentId };
+  /** Where the event holds what a schema made of it: what it was. */
+  readonly unread?: Unread;
+  /** A timer's name. */
+  readonly timer?: string;
 }
 
 export const newId = (f: Folding): IntentId => intentId(f.state.turn, f.nextK++);
@@ -94,6 +98,8 @@ export interface ActorError {
   readonly outcome: "failed" | "denied" | "in_doubt" | "cancelled";
   readonly code: string;
   readonly reason: string;
+  /** What a child that failed could not undo, `<tool> <key>`. */
+  readonly standing?: readonly string[];
 }
 
 export const actorError = (outcome: ActorError["outcome"], code: ErrorCode, reason: string): ActorError => ({
@@ -111,11 +117,12 @@ export function tellActor(
   f: Folding,
   actor: string | undefined,
   id: IntentId,
-  said: { output: unknown } | { error: ActorError },
+  said: { output: unknown; unread?: Unread | undefined } | { error: ActorError },
 ): void {
   if (!isAwaited(f, id, actor)) return;
   const event = "output" in said ? doneFor(f, actor, said.output) : errorFor(f, actor, said.error);
-  f.queue.push({ event, waits: { actor, intent: id } });
+  const { unread } = "output" in said ? said : {};
+  f.queue.push({ event, waits: { actor, intent: id }, ...(unread === undefined ? {} : { unread }) });
 }
 
 /** Refuses what an actor asked for: closed from the start, recorded, and told to it. */

@@ -12,6 +12,7 @@ import { childSagaId, effectKey, type IntentId } from "../protocol/ids.ts";
 import { type Json, toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Message, ModelRequest } from "../protocol/model.ts";
+import { issueSend } from "./between-sagas.ts";
 import type { Callable, ModelCall, Question } from "./callable.ts";
 import { digestOfRequest } from "./conversation.ts";
 import {
@@ -26,10 +27,12 @@ import {
   refuseActor,
   withoutKey,
 } from "./folding.ts";
+import { dropHeldTimer } from "./held.ts";
 import type { MachineAction, MachineEvent } from "./machine-actions.ts";
 import { agreement, type Callee, judge, type Refusal, type Ruling } from "./judge.ts";
 import { recallTool } from "./recall.ts";
 import { type Asked, askedDigest, type BuiltRequest, modelOf } from "./request.ts";
+import { reservedFor } from "./reserved-signals.ts";
 import type { ProposedCall } from "./state.ts";
 import type { Approval, Tool } from "./tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
@@ -51,7 +54,7 @@ export function issue(f: Folding, action: MachineAction): void {
       });
     case "untimer":
       for (const [id, open] of openEntries(f)) if (open.timer === action.id) closeIntent(f, id);
-      return;
+      return dropHeldTimer(f, action.id);
     case "send":
       return action.delayMs === undefined ? send(f, action.to, action.event) : sendLater(f, action);
     case "live":
@@ -68,10 +71,27 @@ function issueBuiltin(f: Folding, { name, params }: Extract<MachineAction, { typ
     f.said.push((params as unknown as { message: Message }).message);
     return;
   }
+  if (name === "sagamesh.forward") return forward(f, params as unknown as Forwarded);
   const call = params as unknown as { id: string; src: string; input: Json };
   assert(name === "sagamesh.start" || name === "sagamesh.stop", `the agent machine has no action ${name}`);
   if (name === "sagamesh.start") invoke(f, call.id, call.src, call.input);
   else stop(f, call.id);
+}
+
+interface Forwarded {
+  readonly id: string;
+  readonly name: string;
+  readonly data: Json;
+}
+
+/** A signal goes on to who has taken the work over, if that one takes it; if not, it is recorded and no more. */
+function forward(f: Folding, { id: actor, name, data }: Forwarded): void {
+  const id = currentOf(f, actor);
+  const intent = id === undefined ? undefined : f.state.open[id]?.intent;
+  const successor = intent?.kind === "saga" ? f.definition.sagas.get(intent.name) : undefined;
+  if (id === undefined || successor === undefined) return;
+  const takes = [...reservedFor(successor.kind), ...Object.keys(successor.signals)];
+  if (takes.includes(name)) sendToChild(f, id, { type: name, data });
 }
 
 function invoke(f: Folding, actor: string, src: string, input: Json): void {
@@ -96,6 +116,8 @@ function invoke(f: Folding, actor: string, src: string, input: Json): void {
     }
     case "question":
       return askHuman(f, callable as Question, src, actor, input, from);
+    case "send":
+      return issueSend(f, actor, input);
     case "compensation":
       return beginCompensation(f, actor, input as { because: string; calls?: string[] });
     case "model":

@@ -90,6 +90,7 @@ const questionOf = (f: Folding, callee: Callee, input: unknown): PolicyQuestion 
     effect: callee.kind === "tool" ? callee.effect : undefined,
     input: frozen(input),
     at: f.at,
+    flags: frozen(f.state.flags ?? []),
     reaches: frozen(callee.kind === "tool" ? [callee.name] : toolsReached(callee)),
   });
 

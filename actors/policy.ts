@@ -12,6 +12,7 @@ import type { SagaId } from "../protocol/ids.ts";
 import type { Json } from "../protocol/json.ts";
 import type { Effect } from "../protocol/tool.ts";
 import type { Approval } from "./approval.ts";
+import type { Flag } from "./state.ts";
 
 /** A call on its way to become an intent. Reserved calls and compensations are not asked about. */
 export interface PolicyQuestion {
@@ -30,6 +31,8 @@ export interface PolicyQuestion {
   readonly at: number;
   /** The tools that the call can come to: its own, or all those of the tree that it starts. */
   readonly reaches: readonly string[];
+  /** What outside evaluators say is wrong with the saga and no human has acknowledged, oldest first. */
+  readonly flags: readonly Flag[];
 }
 
 /**

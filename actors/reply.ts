@@ -8,6 +8,7 @@ import { z } from "zod";
 import { describeError } from "../protocol/errors.ts";
 import type { Json } from "../protocol/json.ts";
 import type { Call, Message, ModelReply, Part } from "../protocol/model.ts";
+import { faultOfSend, readHandOff } from "./between-sagas.ts";
 import { askedSchema, reservedCalls, reservedNames } from "./conversation.ts";
 import type { AgentSpec } from "./definition.ts";
 import { readWith } from "./folding.ts";
@@ -37,6 +38,8 @@ export interface Reading {
   /** The reply could not be taken as it was; counts against the repairs in a row. */
   readonly repair: boolean;
   readonly finish?: { readonly output: Json };
+  /** The call by which another agent takes the work over. */
+  readonly handsOff?: string;
   readonly fail?: { readonly code: string; readonly reason: string };
 }
 
@@ -71,17 +74,28 @@ export function readReply(spec: AgentSpec, step: number, reply: ModelReply): Rea
     ]);
   if (reply.stop === "pause" && calls.length === 0) return reading;
   if (calls.length === 0) return readText(spec, reading, reply.text);
-  const finish = calls.find((call) => call.tool === "finish");
-  if (finish === undefined || (calls.length === 1 && faults.has(finish.id)))
+  const last = calls.find(
+    ({ tool }) => tool === "finish" || (tool === "hand_off" && spec.handsOffTo.length > 0),
+  );
+  if (last === undefined || (calls.length === 1 && faults.has(last.id)))
     return readCalls(spec, reading, calls, faults);
-  return calls.length > 1
-    ? repaired(
-        reading,
-        calls.map((call) =>
-          refused(call, "MODEL_REPLY_INVALID", "finish must be the only call of a reply; nothing was done"),
-        ),
-      )
-    : readFinish(spec, reading, finish);
+  const isFinish = last.tool === "finish";
+  if (calls.length === 1)
+    return isFinish ? readFinish(spec, reading, last) : takeHandOff(spec, reading, last);
+  return repaired(
+    reading,
+    calls.map((call) =>
+      refused(call, "MODEL_REPLY_INVALID", `${last.tool} must be the only call of a reply; nothing was done`),
+    ),
+  );
+}
+
+function takeHandOff(spec: AgentSpec, reading: Reading, call: Call): Reading {
+  const read = readHandOff(spec, call);
+  if ("refusal" in read) return repaired(reading, [refused(call, read.code, read.refusal)]);
+  const { to, input } = read;
+  const started = [{ type: "actor", call: call.id, tool: "hand_off", src: to, input }] as const;
+  return { ...reading, started, handsOff: call.id };
 }
 
 const refused = (call: Call, code: string, reason: string): Part => ({
@@ -143,7 +157,13 @@ function readCalls(
 type Refusal = { readonly refusal: string; readonly code: string };
 
 function readCall(spec: AgentSpec, call: Call): StartedCall | Refusal {
-  if (!reservedNames.has(call.tool)) return readToolCall(spec, call);
+  if (!reservedNames(spec).has(call.tool)) return readToolCall(spec, call);
+  if (call.tool === "send")
+    return (
+      faultOfSend(spec, call.input) ?? {
+        ...{ type: "actor", call: call.id, tool: "send", src: "sagamesh.send", input: call.input },
+      }
+    );
   const schema = reservedCalls[call.tool as keyof typeof reservedCalls];
   const read = readWith(schema, call.input);
   if (!read.success) return { code: "CALL_INVALID", refusal: read.reason };

@@ -29,9 +29,10 @@ import {
   withoutKey,
 } from "./folding.ts";
 import type { Definition } from "./definition.ts";
+import { holdRetry, isPaused } from "./held.ts";
 import { rememberResult } from "./memory.ts";
 import { backoffMs } from "./retry.ts";
-import type { Doubt, OpenIntent, Position } from "./state.ts";
+import type { Doubt, OpenIntent, Position, Unread } from "./state.ts";
 import {
   addPlan,
   askAboutStuck,
@@ -84,12 +85,23 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
     if (result.outcome === "in_doubt") return takeDoubt(f, id, open, received, result.reason);
     holdEffect(f, id, open, received, result, output);
   }
-  if (result.outcome === "succeeded") tellActor(f, open.actor, id, { output });
+  if (result.outcome === "succeeded")
+    tellActor(f, open.actor, id, { output, unread: unreadOf(open, result.output) });
   else
     tellActor(f, open.actor, id, {
-      error: { outcome: result.outcome, code: result.code, reason: result.reason },
+      error: {
+        ...{ outcome: result.outcome, code: result.code, reason: result.reason },
+        ...leftStanding(f, open, result),
+      },
     });
   undoIfLate(f, id);
+}
+
+/** What a child could not undo stands in its parent's end too, for whoever cancels a tree reads that one. */
+function leftStanding(f: Folding, { intent }: OpenIntent, result: Result): { standing?: readonly string[] } {
+  if (intent.kind !== "saga" || result.outcome !== "failed" || result.standing === undefined) return {};
+  f.state.leftBelow = [...new Set([...(f.state.leftBelow ?? []), ...result.standing])];
+  return { standing: result.standing };
 }
 
 /**
@@ -138,6 +150,13 @@ function checked(f: Folding, open: OpenIntent, said: Result): { result: Result; 
   return effect === "once"
     ? { result: { outcome: "in_doubt", code: "BAD_RESULT", reason }, output: undefined }
     : { result: { outcome: "failed", code: "BAD_RESULT", reason, retry: false }, output: undefined };
+}
+
+/** What a schema of the user's has read. */
+function unreadOf({ intent }: OpenIntent, value: Json): Unread | undefined {
+  return intent.kind === "tool" || intent.kind === "saga"
+    ? { by: intent.kind, name: intent.name, value }
+    : undefined;
 }
 
 /** Classes of which nobody asks how they ended: they are run again, whoever performs them. */
@@ -206,11 +225,27 @@ function retry(f: Folding, id: IntentId, open: OpenIntent, result: Result): void
   const wish = route === undefined ? retryAfterMs : undefined;
   const waitMs = ask === undefined ? backoffMs(policy, attempt, `${f.state.saga}/${id}`, wish) : 0;
   const notBefore = f.at + waitMs;
-  const asking = ask === undefined ? {} : { ask };
-  f.intents.push({ kind: "retry", id, attempt, notBefore, ...asking });
   // The next attempt is handed on like the first: what was deferred is so no more.
   const { deferred: _deferred, dueAt: _dueAt, ask: _ask, ...rest } = open;
-  f.state.open = { ...f.state.open, [id]: { ...rest, attempt, notBefore, ...asking } };
+  const next = { ...rest, attempt, notBefore, ...(ask === undefined ? {} : { ask }) };
+  if (open.intent.kind !== "model" || !isPaused(f)) return openAgain(f, next);
+  // A tool's attempts go on: what an earlier one did must find its intent open. A model's cost money and do nothing.
+  f.state.open = withoutKey(f.state.open, id);
+  holdRetry(f, next);
+}
+
+function openAgain(f: Folding, open: OpenIntent): void {
+  const { id, kind } = open.intent;
+  const earliest = kind === "model" ? (f.state.modelNotBefore ?? 0) : 0;
+  const notBefore = Math.max(open.notBefore ?? 0, earliest);
+  const asking = open.ask === undefined ? {} : { ask: open.ask };
+  f.intents.push({ kind: "retry", id, attempt: open.attempt, notBefore, ...asking });
+  f.state.open = { ...f.state.open, [id]: { ...open, notBefore } };
+}
+
+/** The next attempt of a model call whose last one failed while the saga was paused, if it is still asked for. */
+export function issueRetry(f: Folding, open: OpenIntent): void {
+  if (isAwaited(f, open.intent.id, open.actor)) openAgain(f, open);
 }
 
 /** A compensation that may have happened is asked about like one that failed; its late success counts. */
@@ -315,7 +350,7 @@ function correctEffect(
       doubt.actor,
       id,
       result.outcome === "succeeded"
-        ? { output }
+        ? { output, unread: { by: "tool", name: doubt.tool, value: result.output } }
         : { error: { outcome: "failed", code: result.code, reason: result.reason } },
     );
   else if (doubt.call !== undefined && f.state.phase.kind === "running")

@@ -132,6 +132,44 @@ export interface KeptSignal {
   readonly from: string;
 }
 
+/** Why a saga's machine takes nothing, since when, and who wanted it. */
+export interface Paused {
+  readonly at: number;
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/** What a value from outside was before its schema read it: a snapshot holds JSON, and the schema may make a date of it. */
+export interface Unread {
+  readonly by: "tool" | "saga" | "question";
+  readonly name: string;
+  readonly value: Json;
+}
+
+/** What reaches the machine of a paused saga once it goes on (held.ts). */
+export type Held =
+  | {
+      readonly kind: "event";
+      readonly event: MachineEvent;
+      readonly waits?: { readonly actor: string; readonly intent: IntentId };
+      readonly unread?: Unread;
+      /** The name under which the machine takes a timer back. */
+      readonly timer?: string;
+    }
+  | { readonly kind: "signal"; readonly signal: KeptSignal }
+  /** A call that people have approved. */
+  | { readonly kind: "approved"; readonly intent: IntentId; readonly call: ProposedCall }
+  /** A model call's next attempt. */
+  | { readonly kind: "retry"; readonly open: OpenIntent };
+
+/** Somebody outside says that something is wrong; stands until a `resume` acknowledges it. */
+export interface Flag {
+  readonly reason: string;
+  readonly severity?: "low" | "medium" | "high";
+  readonly by: string;
+  readonly at: number;
+}
+
 /** Ids that were taken together, as one text of sorted hashes. Forgotten together, by the latest. See seen.ts. */
 export interface SeenPack {
   readonly until: number;
@@ -183,6 +221,16 @@ export interface SagaState {
   /** Effects and doubts that stand elsewhere (past.ts); undefined while all of them stand here. */
   readonly past?: Past;
   readonly kept: readonly KeptSignal[];
+  /** What children that failed or were cancelled could not undo, `<tool> <key>`; a key begins with its saga. */
+  readonly leftBelow?: readonly string[];
+  /** Undefined while the machine takes what comes. */
+  readonly paused?: Paused;
+  /** In the order in which it came; only while paused. */
+  readonly held?: readonly Held[];
+  /** Flags that nobody has acknowledged, oldest first. */
+  readonly flags?: readonly Flag[];
+  /** No call of the model begins before. */
+  readonly modelNotBefore?: number;
   readonly spent: Spent;
   /** What policies remember, by name. Each bounds its own, and limits.guardBytesMax all that do not. */
   readonly guards?: Readonly<Record<string, Json>>;

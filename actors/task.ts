@@ -19,9 +19,10 @@ import {
   tellActor,
   toolOf,
 } from "./folding.ts";
+import { holdApproved, isPaused } from "./held.ts";
 import { issueApproved } from "./issue.ts";
 import { correct, corrects } from "./settle.ts";
-import type { OpenIntent } from "./state.ts";
+import type { OpenIntent, ProposedCall } from "./state.ts";
 import { settleUndone } from "./undo.ts";
 
 /** What a human may say of a doubt about a tool with this output. */
@@ -110,10 +111,16 @@ function approve(f: Folding, id: IntentId, open: OpenIntent, by: string): void {
 /** The approved call becomes an intent. The actor goes on waiting, now for that. */
 function approved(f: Folding, id: IntentId, open: OpenIntent): void {
   closeIntent(f, id);
-  const name = open.call?.tool ?? "";
-  const callee = toolOf(f, name) ?? f.definition.sagas.get(name);
-  if (callee === undefined || open.call === undefined || !isAwaited(f, id, open.call.actor)) return;
-  issueApproved(f, callee, open.call);
+  const { call } = open;
+  if (call === undefined || !isAwaited(f, id, call.actor)) return;
+  if (isPaused(f)) holdApproved(f, id, call);
+  else issueHeldCall(f, id, call);
+}
+
+/** An approved call becomes an intent, at once or after a pause, if its actor still waits for it. */
+export function issueHeldCall(f: Folding, id: IntentId, call: ProposedCall): void {
+  const callee = toolOf(f, call.tool) ?? f.definition.sagas.get(call.tool);
+  if (callee !== undefined && isAwaited(f, id, call.actor)) issueApproved(f, callee, call);
 }
 
 function deny(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
@@ -131,7 +138,9 @@ function answerQuestion(f: Folding, id: IntentId, open: OpenIntent, answer: Json
   const read = readWith(answerSchema(f, open), answer);
   if (!read.success) return fail(f, id, open, `its default does not fit: ${read.reason}`);
   closeIntent(f, id);
-  tellActor(f, open.actor, id, { output: f.definition.kind === "agent" ? toJson(read.data) : read.data });
+  if (f.definition.kind === "agent") return tellActor(f, open.actor, id, { output: toJson(read.data) });
+  const unread = { by: "question", name: open.call?.tool ?? "", value: answer } as const;
+  tellActor(f, open.actor, id, { output: read.data, unread });
 }
 
 /** The correction closes the task, and only if it took: an answer that says nothing leaves the human asked. */

@@ -103,6 +103,7 @@ const here = (f: Folding): Position => ({ turn: f.state.turn, k: f.nextK });
 export function beginEndByUndoing(f: Folding, ending: Ending): void {
   f.state.actors = {};
   f.state.kept = [];
+  f.state.held = undefined;
   f.state.phase = { kind: "undoing" };
   f.state.plans = [];
   f.queue.length = 0;

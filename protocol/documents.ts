@@ -156,6 +156,17 @@ export type SentDocument = z.infer<typeof SentDocument>;
 export const LinkDocument = z.object({ url: z.string(), saga: SagaId, expiresAt: z.number() });
 export type LinkDocument = z.infer<typeof LinkDocument>;
 
+/** Since when a saga takes nothing, who wanted it and why. */
+export const PausedDocument = z.object({ at: z.number(), by: z.string(), reason: z.string().optional() });
+
+/** What somebody outside says is wrong with a saga, until a `resume` acknowledges it. */
+export const FlagDocument = z.object({
+  reason: z.string(),
+  severity: z.enum(["low", "medium", "high"]).optional(),
+  by: z.string(),
+  at: z.number(),
+});
+
 /** `ls`: one line per saga. */
 export const SagaRow = z.object({
   saga: SagaId,
@@ -168,6 +179,9 @@ export const SagaRow = z.object({
   /** What a running saga waits for, for example `tool pay`, `task question`, `timer`. */
   waitsFor: z.array(z.string()),
   parent: ParentRef.optional(),
+  paused: PausedDocument.optional(),
+  /** That nobody has acknowledged. */
+  flags: z.array(FlagDocument).optional(),
   /** The file's name, once its turns were archived; the rest is what its tombstone says. */
   archived: z.string().optional(),
   /** Set instead of the rest being right: the ledger cannot be read. */
@@ -210,6 +224,16 @@ export const SpentDocument = z.object({
   usd: z.number(),
 });
 
+/** A saga that another one started; `outcome` is the parent's word, absent while it runs. */
+export const ChildDocument = z.object({
+  saga: SagaId,
+  name: z.string(),
+  intent: IntentId,
+  outcome: IntentOutcome.optional(),
+  reason: z.string().optional(),
+});
+export type ChildDocument = z.infer<typeof ChildDocument>;
+
 /** `inspect`. */
 export const InspectDocument = z.object({
   saga: SagaId,
@@ -227,6 +251,10 @@ export const InspectDocument = z.object({
   open: z.array(IntentId),
   effects: z.array(EffectDocument),
   spent: SpentDocument,
+  paused: PausedDocument.optional(),
+  flags: z.array(FlagDocument).optional(),
+  /** In the order in which they were started. */
+  children: z.array(ChildDocument).default([]),
   /** The last ones. */
   events: z.array(z.object({ turn: z.int(), at: z.number(), event: Event })),
   /** An agent's working memory. This and the next only where the ledger was folded with its definition. */

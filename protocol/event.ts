@@ -57,6 +57,8 @@ const otherEvents = [
     id: z.string(),
     from: z.string(),
     sentAt: z.number(),
+    /** The definition that the sender believes to write to; only of one saga to another. */
+    to: z.string().optional(),
   }),
   z.object({ type: z.literal("deferred"), intent: IntentId, attempt: z.int(), dueAt: z.number() }),
   z.object({ type: z.literal("timer"), intent: IntentId }),

@@ -52,7 +52,18 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       otherwise: Payload.optional(),
       ...TaskTerms,
     }),
-    z.object({ kind: z.literal("signal"), id, saga: SagaId, name: z.string(), data: Payload }),
+    /** `to` is the definition that a saga of another is believed to have; its own children need none. */
+    z.object({
+      kind: z.literal("signal"),
+      id,
+      saga: SagaId,
+      name: z.string(),
+      to: z.string().optional(),
+      data: Payload.optional(),
+      call: z.string().optional(),
+    }),
+    /** The saga itself takes nothing more until a `resume`, because of a flag: closed from the start. */
+    z.object({ kind: z.literal("pause"), id, by: z.string(), reason: z.string() }),
     /** A call that was refused before it became anything else: closed from the start. */
     z.object({ kind: z.literal("denied"), id, name: z.string(), code: z.string(), reason: z.string() }),
     /**

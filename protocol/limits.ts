@@ -76,6 +76,12 @@ export const limits = {
   keptMessagesMax: 10_000,
   /** A tool's output shorter than this is not replaced by a reference, which is hardly shorter. */
   referenceCharactersMin: 400,
+  /** A reason that somebody outside gives for a signal: a sentence or two, for people. */
+  reasonLengthMax: 2_000,
+  /** An evaluator asks again if it means longer; a typing error does not silence an agent for years. */
+  rateLimitMaxMs: 7 * 86_400_000,
+  /** Flags that nobody has acknowledged; of more, the newest are kept and the ledger has the rest. */
+  flagsMax: 20,
   /** After a signal, the next model call waits for further signals: a hundred at once cost one call. */
   signalSettleMs: 50,
   /** How long an idle actor stays in memory, so that a result that comes soon needs no reload. */

@@ -26,6 +26,8 @@ export const Part = z.discriminatedUnion("type", [
     reason: z.string().optional(),
     /** The arguments that a policy put in the place of the model's own. */
     rewritten: Payload.optional(),
+    /** What a sub-agent that failed could not undo. */
+    standing: z.array(z.string()).optional(),
   }),
   z.object({ type: z.literal("signal"), name: z.string(), data: Payload, at: z.number(), from: z.string() }),
   /** The agent's working memory as it is now, and what changed it last; or, with a code, a change that was refused. */
@@ -36,6 +38,8 @@ export const Part = z.discriminatedUnion("type", [
     code: z.string().optional(),
     reason: z.string().optional(),
   }),
+  /** From a human, later than the definition's own. Unlike a signal's data, the model is to follow it. */
+  z.object({ type: z.literal("instructions"), text: z.string(), at: z.number(), from: z.string() }),
 ]);
 export type Part = z.infer<typeof Part>;
 

@@ -40,6 +40,8 @@ export const Result = z.discriminatedUnion("outcome", [
     retryAfterMs: z.number().nonnegative().optional(),
     usage: Usage.optional(),
     route: Route.optional(),
+    /** Of a saga that failed or was cancelled: what it could not undo, `<tool> <key>`. */
+    standing: z.array(z.string()).optional(),
   }),
   z.object({ outcome: z.literal("denied"), ...why }),
   z.object({ outcome: z.literal("in_doubt"), ...why }),

@@ -84,6 +84,8 @@ export function describeIntent(intent: Intent): string {
       return `${intent.id} ${intent.about} ${brief(intent.question, 60)}`;
     case "signal":
       return `${intent.id} signal ${intent.name} to ${intent.saga}`;
+    case "pause":
+      return `${intent.id} pause: ${intent.reason}`;
     case "denied":
       return `${intent.id} ${intent.name} denied [${intent.code}] ${intent.reason}`;
     case "retry":

@@ -1,5 +1,5 @@
 /**
- * What `pause` and `resume` are about: a tool or a model that was served here.
+ * A tool or a model that was served here, as `pause` and `resume` name it.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { Name } from "../../protocol/ids.ts";
@@ -7,15 +7,10 @@ import { ThrottleKind, type Throttled } from "../../protocol/throttle.ts";
 import { readRegistry } from "../client/registry.ts";
 import type { Ports } from "../ports.ts";
 
-export const throttledWords = {
-  kind: { help: "tool or model" },
-  name: { help: "its name" },
-} as const;
-
 /** Throws USAGE, TOOL_UNKNOWN or MODEL_UNKNOWN; a tool that hosts perform themselves cannot be paused. */
 export async function readThrottled(ports: Ports, kind: string, name: string): Promise<Throttled> {
   const parsed = ThrottleKind.safeParse(kind);
-  if (!parsed.success) throw new MeshError("USAGE", `"${kind}" is neither tool nor model`);
+  if (!parsed.success) throw new MeshError("USAGE", `"${kind}" is neither saga, tool nor model`);
   if (!Name.safeParse(name).success) throw new MeshError("USAGE", `"${name}" is not a name`);
   const { definitions, tools } = await readRegistry(ports.registry);
   if (parsed.data === "model") {

@@ -7,6 +7,13 @@
  */
 import { z } from "zod";
 import type { Saga, Signals } from "../../actors/definition.ts";
+import {
+  type ReservedData,
+  reservedFor,
+  type ReservedSignal,
+  reservedSignals,
+  unknownSignal,
+} from "../../actors/reserved-signals.ts";
 import { digestOf } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import {
@@ -58,6 +65,11 @@ export interface Handle<O, S extends Signals> {
   readonly id: SagaId;
   /** Sends a signal. The same `id` again is the same signal. Throws INPUT_INVALID, SIGNAL_UNKNOWN. */
   signal<K extends keyof S & string>(name: K, data: z.input<S[K]>, options?: { id?: string }): Promise<void>;
+  /**
+   * Sends a signal that every saga takes undeclared: `pause`, `resume`, `flagged`; of an agent also `instruct` and
+   * `rate_limited`. Throws INPUT_INVALID, SIGNAL_UNKNOWN.
+   */
+  signal<K extends ReservedSignal>(name: K, data: ReservedData<K>, options?: { id?: string }): Promise<void>;
   /** Asks the saga to undo what it did and end. */
   cancel(reason: string): Promise<void>;
   /** Waits for the end, however long it takes, and through restarts of hosts and server. */
@@ -107,13 +119,8 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
     id: SagaId,
   ): Handle<z.infer<O>, S> => ({
     id,
-    signal: async (name, data, options) => {
-      const schema = definition.signals[name];
-      if (schema === undefined)
-        throw new MeshError("SIGNAL_UNKNOWN", `${definition.name} declares no signal "${name}"`);
-      const parsed = schema.safeParse(data);
-      if (!parsed.success)
-        throw new MeshError("INPUT_INVALID", `signal "${name}": ${z.prettifyError(parsed.error)}`);
+    signal: async (name: string, data: unknown, options?: { id?: string }) => {
+      assertSignal(definition, name, data);
       await sendSignal(deps, id, name, toJson(data), options?.id);
     },
     cancel: (reason) => sendSignal(deps, id, "cancel", { reason }),
@@ -148,6 +155,16 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Throws SIGNAL_UNKNOWN, INPUT_INVALID. */
+function assertSignal({ kind, name: of, signals }: Saga, name: string, data: unknown): void {
+  const isTaken = (reservedFor(kind) as string[]).includes(name);
+  const schema = isTaken ? reservedSignals[name as ReservedSignal] : signals[name];
+  if (schema === undefined) throw unknownSignal(kind, of, name, Object.keys(signals));
+  const parsed = schema.safeParse(data);
+  if (!parsed.success)
+    throw new MeshError("INPUT_INVALID", `signal "${name}": ${z.prettifyError(parsed.error)}`);
 }
 
 async function publishInput(

@@ -6,6 +6,7 @@
  *    cannot be read here, the host decides alone.
  */
 import { z } from "zod";
+import { isReserved, readReserved, reservedFor, unknownSignal } from "../../actors/reserved-signals.ts";
 import { DefinitionDocument, ToolDocument } from "../../protocol/documents.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
@@ -98,14 +99,15 @@ function unknownAgent(definitions: readonly DefinitionDocument[], name: string):
 
 /** Throws SIGNAL_UNKNOWN, or INPUT_INVALID; passes what the registry cannot judge. */
 export function checkSignal({ definitions }: Registered, ref: DefinitionRef, name: string, data: Json): void {
-  if (name === "cancel") return;
+  const reserved = isReserved(name) ? readReserved(name, data) : undefined;
+  if (reserved?.success === false)
+    throw new MeshError("INPUT_INVALID", `signal "${name}": ${reserved.reason}`);
   const definition = definitions.find((one) => one.name === ref.name && one.hash === ref.hash);
   if (definition === undefined) return;
+  if ((reservedFor(definition.kind) as string[]).includes(name)) return;
   const schema = definition.signals[name];
-  if (schema === undefined) {
-    const names = ["cancel", ...Object.keys(definition.signals)].join(", ");
-    throw new MeshError("SIGNAL_UNKNOWN", `${ref.name} declares no signal "${name}"; it takes ${names}`);
-  }
+  if (schema === undefined)
+    throw unknownSignal(definition.kind, ref.name, name, Object.keys(definition.signals));
   const fault = faultOf(schema, data);
   if (fault === undefined || fitsAsText(schema, data)) return;
   throw new MeshError("INPUT_INVALID", `signal "${name}": ${fault}`);

@@ -373,7 +373,7 @@ function takeIntent(v: Viewing, intent: Intent, turn: number): void {
     turn,
     attempt: 1,
     deferred: false,
-    outcome: denied ? "denied" : undefined,
+    outcome: denied ? "denied" : intent.kind === "pause" ? "succeeded" : undefined,
     unverified: false,
     output: undefined,
     reason: denied ? intent.reason : undefined,

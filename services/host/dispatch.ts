@@ -108,14 +108,22 @@ export function publishStart(
 }
 
 /** A signal to another saga, with an id of its own by which that saga knows a repeat. */
-export function publishSignal(deps: DispatchDeps, from: Sender, intent: IntentOf<"signal">): Promise<void> {
+export function publishSignal(
+  deps: DispatchDeps,
+  from: Sender,
+  open: OpenIntent,
+  intent: IntentOf<"signal">,
+): Promise<void> {
   const id = `${from.saga}:${intent.id}`;
-  return send(deps, intent.data, (data, contentType) =>
+  // A model's reply holds what the model sends (N2), and the open intent has it from there.
+  const body = intent.call === undefined ? (intent.data ?? null) : open.input;
+  return send(deps, body, (data, contentType) =>
     deps.ports.inbox.publish({
       subject: subjects.signal(intent.saga, intent.name),
       data,
       headers: makeHeaders({
         [headers.saga]: intent.saga,
+        [headers.agent]: intent.to,
         [headers.event]: id,
         [headers.from]: from.saga,
         [headers.contentType]: contentType,
@@ -143,6 +151,7 @@ export function publishEnd(
           code: intent.code ?? "TOOL_FAILED",
           reason: reason ?? status,
           retry: false,
+          ...(intent.standing.length === 0 ? {} : { standing: intent.standing }),
         };
   return publishToParent(deps, from.saga, parent, body, intent.id);
 }

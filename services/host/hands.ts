@@ -93,7 +93,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
       case "task":
         return open.dueAt === undefined ? undefined : keepUntil(arm(deps, from, open, open.dueAt));
       case "signal":
-        return keepUntil(publishSignal(deps, from, intent), open);
+        return keepUntil(publishSignal(deps, from, open, intent), open);
       case "end":
         return loaded.state.parent === undefined
           ? undefined

@@ -32,6 +32,7 @@ export async function readEvent(
         id: eventIdOf(delivery),
         from: delivery.headers[headers.from] ?? "outside",
         sentAt: delivery.storedAt,
+        ...addressee(delivery.headers[headers.agent]),
       };
     case "result":
       return readResult(address.intent, await readBody(blobs, delivery, ResultMessage), delivery);
@@ -46,6 +47,9 @@ export async function readEvent(
       return { type: "timer", intent: address.intent };
   }
 }
+
+/** The definition that the sender writes to, if it says so. */
+const addressee = (agent: string | undefined) => (agent === undefined ? {} : { to: agent });
 
 function readStart(app: App, body: StartMessage): Event {
   const { version: wanted, hash: exact } = body;

@@ -1,7 +1,7 @@
 /**
  * What a model reads of the parts of a user message, whoever the provider is.
  *
- * What comes from outside (results, signals) is one line of JSON, so no data can pose as another message.
+ * What comes from outside (results, signals, a human's instructions) is one line of JSON, so no data can pose as another message.
  */
 import type { Part } from "../../protocol/model.ts";
 
@@ -12,11 +12,13 @@ export const outcomeOf = ({
   code,
   reason,
   rewritten,
+  standing,
 }: Part & { type: "result" }): object => ({
   outcome,
   ...(rewritten === undefined ? {} : { argumentsWereRewrittenTo: rewritten }),
   output,
   code,
+  standing,
   reason:
     outcome === "pending"
       ? (reason ?? "The call is still open. Its result follows in a later message.")
@@ -34,6 +36,8 @@ export function partText(part: Part): string {
       return part.memory === undefined
         ? `A change of your working memory was refused: ${asLine({ by: part.by, code: part.code, reason: part.reason })}`
         : `Your working memory is now: ${asLine({ by: part.by, memory: part.memory })}`;
+    case "instructions":
+      return `New instructions from a human: ${asLine({ at: new Date(part.at).toISOString(), from: part.from, text: part.text })}`;
     case "result":
       return `News of an earlier call: ${asLine({ call: part.call, tool: part.tool, ...outcomeOf(part) })}`;
   }

@@ -35,7 +35,7 @@ export interface TestMeshOptions {
 export interface TestSaga<O = unknown, S extends Signals = Signals> {
   readonly id: SagaId;
   /** Throws INPUT_INVALID, SIGNAL_UNKNOWN. */
-  signal<K extends keyof S & string>(name: K, data: z.input<S[K]>, options?: { id?: string }): Promise<void>;
+  signal: Handle<O, S>["signal"];
   cancel(reason: string): Promise<void>;
   /** Lets time pass until the saga has ended. Throws UNAVAILABLE if that takes more than `within` ("30d"). */
   result(options?: { within?: Duration }): Promise<SagaEnd<O>>;
@@ -207,7 +207,8 @@ export function openTestMesh(
   };
   const testSaga = <O, S extends Signals>(handle: Handle<O, S>): TestSaga<O, S> => ({
     id: handle.id,
-    signal: (name, data, options) => call(handle.signal(name, data, options)),
+    signal: (name: string, data: unknown, options?: { id?: string }) =>
+      call(handle.signal(name as never, data as never, options)),
     cancel: (reason) => call(handle.cancel(reason)),
     result: ({ within } = {}) => resultOf(handle as unknown as Handle<O, Signals>, within),
     end: async () => (hasEnded(handle.id) ? clock.until(handle.result()) : undefined),

@@ -18,6 +18,8 @@ const spec: AgentSpec = {
   output: z.object({ answer: z.string() }),
   signals: { hint: z.null() },
   tools: [look, hold],
+  sends: [],
+  handsOffTo: [],
   agents: [],
 };
 const read = (reply: object, over: Partial<AgentSpec> = {}) =>

@@ -5,6 +5,8 @@ import type { Turn } from "../../../protocol/turn.ts";
 import type { SagaState } from "../../../actors/state.ts";
 import { promptOf } from "../../client/prompt.ts";
 import { viewingByFold } from "../../client/folded.ts";
+import { childrenOf } from "../../client/children.ts";
+import { steeringOf } from "../../client/steering-view.ts";
 import { readLedger, type SagaView, viewOf } from "../../client/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
@@ -71,6 +73,8 @@ function documentOf(view: SagaView, turns: readonly Turn[], state: SagaState | u
     ...rest,
     ...(parent === undefined ? {} : { parent }),
     ...(end === undefined ? {} : { end: endDocument(view.saga, end) }),
+    ...steeringOf(turns),
+    children: childrenOf(view.intents),
     hosts: [...view.hosts],
     intents: view.intents.map((intent) => defined(intent)),
     open: view.open.map(({ intent }) => intent.id),
@@ -120,7 +124,8 @@ function describe(document: InspectDocument): string {
     ],
   );
   return [
-    `${saga}  ${definition.name}@${definition.version}  ${status}${status === "running" && phase !== "running" ? ` (${phase})` : ""}`,
+    `${saga}  ${definition.name}@${definition.version}  ${status}${status === "running" && phase !== "running" ? ` (${phase})` : ""}${document.paused === undefined ? "" : ", paused"}`,
+    ...steeringLines(document),
     `input    ${brief(input, 200)}`,
     ...(parent === undefined ? [] : [`parent   ${parent.saga}, intent ${parent.intent}`]),
     `turns    ${turns}, from ${dateOf(startedAt)} to ${dateOf(updatedAt)}, by ${hosts.length} host${hosts.length === 1 ? "" : "s"}`,
@@ -133,10 +138,34 @@ function describe(document: InspectDocument): string {
     "",
     table(["INTENT", "KIND", "NAME", "TURN", "OUTCOME", "INPUT", "OUTPUT OR REASON"], rows),
     "",
+    ...childLines(document),
     ...effectLines(document),
     `last events:`,
     ...document.events.map(({ turn, at, event }) => `  #${turn} ${timeOf(at)} ${describeEvent(event)}`),
   ].join("\n");
+}
+
+function steeringLines({ saga, paused, flags = [] }: InspectDocument): string[] {
+  const by =
+    paused === undefined ? "" : ` by ${paused.by}${paused.reason === undefined ? "" : `: ${paused.reason}`}`;
+  return [
+    ...(paused === undefined
+      ? []
+      : [`paused   since ${dateOf(paused.at)}${by}; \`sagamesh resume saga ${saga}\` lets it go on`]),
+    ...flags.map(
+      (flag) =>
+        `flagged  ${dateOf(flag.at)} by ${flag.by}${flag.severity === undefined ? "" : ` (${flag.severity})`}: ${flag.reason}`,
+    ),
+  ];
+}
+
+function childLines({ children }: InspectDocument): string[] {
+  if (children.length === 0) return [];
+  const lines = children.map(
+    ({ saga, name, intent, outcome, reason }) =>
+      `  ${intent} ${name} ${saga}  ${outcome ?? "runs"}${reason === undefined ? "" : `: ${reason}`}`,
+  );
+  return ["children:", ...lines, ""];
 }
 
 function effectLines({ effects }: InspectDocument): string[] {

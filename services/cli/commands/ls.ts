@@ -2,7 +2,9 @@ import type { SagaRow } from "../../../protocol/documents.ts";
 import { describeError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";
-import { type IntentView, readView, type ViewOptions } from "../../client/view.ts";
+import { inTrees } from "../../client/children.ts";
+import { steeringOf } from "../../client/steering-view.ts";
+import { type IntentView, readLedger, type ViewOptions, viewOf } from "../../client/view.ts";
 import { readRegistry, viewingBy } from "../../client/registry.ts";
 import { findTombstone } from "../../ledger-reader.ts";
 import type { Ports } from "../../ports.ts";
@@ -18,7 +20,8 @@ const concurrencyMax = 8;
 export const ls = defineCommand({
   name: "ls",
   summary: "list the sagas",
-  details: "Reads every ledger. The one that changed last comes last.",
+  details:
+    "Reads every ledger. Sub-agents stand below who started them, indented; else the one that changed last comes last.",
   positionals: {},
   options: {
     running: { type: "boolean", help: "only those that have not ended" },
@@ -32,7 +35,7 @@ export const ls = defineCommand({
       const shown = rows.filter(
         (row) => (!running || row.status === "running") && (name === undefined || row.name === name),
       );
-      if (context.output.json) for (const row of shown) context.output.print(row, () => "");
+      if (context.output.json) for (const { row } of inTrees(shown)) context.output.print(row, () => "");
       else context.output.print(undefined, () => describe(shown));
       return 0;
     }),
@@ -53,7 +56,8 @@ async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewO
   try {
     const tombstone = await findTombstone(ports, saga);
     if (tombstone !== undefined) return rowOf(tombstone);
-    const view = await readView(ports, saga, options);
+    const ledger = (await readLedger(ports, saga)).map(({ turn }) => turn);
+    const view = viewOf(ledger, options);
     const { name, version } = view.definition;
     return {
       ...{
@@ -67,6 +71,7 @@ async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewO
       },
       waitsFor: view.phase === "running" && view.open.length === 0 ? ["signal"] : view.open.map(waitOf),
       ...(view.parent === undefined ? {} : { parent: view.parent }),
+      ...steeringOf(ledger),
     };
   } catch (error) {
     return {
@@ -101,13 +106,23 @@ function describe(rows: readonly SagaRow[]): string {
   if (rows.length === 0) return "no sagas";
   return table(
     ["SAGA", "DEFINITION", "STATUS", "TURNS", "CHANGED", "WAITS FOR"],
-    rows.map(({ saga, name, version, status, turns, updatedAt, waitsFor, archived, fault }) => [
-      saga,
-      `${name}@${version}`,
-      fault === undefined ? `${status}${archived === undefined ? "" : ", archived"}` : "unreadable",
-      String(turns),
-      dateOf(updatedAt),
-      fault ?? waitsFor.join(", "),
+    inTrees(rows).map(({ row, depth }) => [
+      `${"  ".repeat(depth)}${row.saga}`,
+      `${row.name}@${row.version}`,
+      statusOf(row),
+      String(row.turns),
+      dateOf(row.updatedAt),
+      row.fault ?? (row.paused === undefined ? row.waitsFor : ["resume", ...row.waitsFor]).join(", "),
     ]),
   );
+}
+
+function statusOf({ status, paused, flags = [], archived, fault }: SagaRow): string {
+  if (fault !== undefined) return "unreadable";
+  return [
+    status,
+    ...(paused === undefined ? [] : ["paused"]),
+    ...(flags.length === 0 ? [] : ["flagged"]),
+    ...(archived === undefined ? [] : ["archived"]),
+  ].join(", ");
 }

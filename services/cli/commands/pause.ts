@@ -2,18 +2,28 @@ import type { ThrottledDocument } from "../../../protocol/documents.ts";
 import { pause as pauseThrottled } from "../../throttle/pause.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
-import { readThrottled, throttledWords } from "../throttled.ts";
+import { assertOneThing, isSaga, pausableWords, steerSaga, treeOption } from "../pausable.ts";
+import { readThrottled } from "../throttled.ts";
 
 export const pause = defineCommand({
   name: "pause",
-  summary: "let nothing more of one tool or model begin, on any process",
+  summary: "let a saga decide nothing more, or nothing more of one tool or model begin",
   details:
-    "Work for a paused tool waits in its stream, sagas that ask a paused model wait in their hosts; nothing is lost.",
-  positionals: throttledWords,
-  options: { reason: { type: "string", hint: "TEXT", help: "kept with the pause, for whoever looks later" } },
-  examples: ['sagamesh pause model fast --reason "the bill"'],
-  run: async ({ kind, name, reason }, context) =>
-    withMesh(context, async ({ deps, ports }) => {
+    "A paused saga finishes what it had begun; what comes for it is held, in order, and costs nothing. Work for a paused\n" +
+    "tool waits in its stream, sagas that ask a paused model wait in their hosts, on any process. Nothing is lost.",
+  positionals: pausableWords,
+  options: {
+    reason: { type: "string", hint: "TEXT", help: "kept with the pause, for whoever looks later" },
+    tree: treeOption,
+  },
+  examples: [
+    'sagamesh pause saga hire-41 --reason "let me look"',
+    'sagamesh pause model fast --reason "the bill"',
+  ],
+  run: async ({ kind, name, reason, tree }, context) => {
+    if (isSaga(kind)) return steerSaga(context, "pause", name, { reason, tree });
+    assertOneThing(kind, tree);
+    return withMesh(context, async ({ deps, ports }) => {
       const what = await readThrottled(ports, kind, name);
       await pauseThrottled(deps, what, reason);
       const document: ThrottledDocument = {
@@ -27,5 +37,6 @@ export const pause = defineCommand({
           `${name} is paused: what runs ends, nothing more begins; \`sagamesh resume ${kind} ${name}\` lets it go on`,
       );
       return 0;
-    }),
+    });
+  },
 });

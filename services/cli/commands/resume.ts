@@ -2,20 +2,28 @@ import type { ThrottledDocument } from "../../../protocol/documents.ts";
 import { resume as resumeThrottled } from "../../throttle/pause.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
-import { readThrottled, throttledWords } from "../throttled.ts";
+import { assertOneThing, isSaga, pausableWords, steerSaga, treeOption } from "../pausable.ts";
+import { readThrottled } from "../throttled.ts";
 
 export const resume = defineCommand({
   name: "resume",
-  summary: "let a paused tool or model go on",
-  positionals: throttledWords,
-  options: {},
-  examples: ["sagamesh resume tool charge_deposit"],
-  run: async ({ kind, name }, context) =>
-    withMesh(context, async ({ deps, ports }) => {
+  summary: "let a paused saga, tool or model go on",
+  details: "Of a saga it also acknowledges its flags.",
+  positionals: pausableWords,
+  options: {
+    reason: { type: "string", hint: "TEXT", help: "of a saga: recorded in its ledger" },
+    tree: treeOption,
+  },
+  examples: ["sagamesh resume saga hire-41", "sagamesh resume tool charge_deposit"],
+  run: async ({ kind, name, reason, tree }, context) => {
+    if (isSaga(kind)) return steerSaga(context, "resume", name, { reason, tree });
+    assertOneThing(kind, tree, reason);
+    return withMesh(context, async ({ deps, ports }) => {
       const what = await readThrottled(ports, kind, name);
       await resumeThrottled(deps, what);
       const document: ThrottledDocument = { ...what, paused: false };
       context.output.print(document, () => `${name} goes on`);
       return 0;
-    }),
+    });
+  },
 });

@@ -12,16 +12,22 @@ import { parseJsonOrText } from "../json.ts";
 export const signal = defineCommand({
   name: "signal",
   summary: "send a signal to a saga",
-  details: "Name and data are checked by what hosts have registered. A plain word is a text.",
+  details:
+    "Name and data are checked by what hosts have registered. A plain word is a text. Every saga takes cancel, pause,\n" +
+    "resume and flagged; an agent also instruct (new instructions from a human) and rate_limited (milliseconds in which\n" +
+    "its model is not asked).",
   positionals: {
     saga: { help: "the saga's id" },
-    name: { help: "a signal that its definition declares, or cancel" },
+    name: { help: "a signal that its definition declares, or one that every saga takes" },
     data: { help: "JSON, or a plain text", optional: true },
   },
   options: {
     id: { type: "string", hint: "KEY", help: "the same id again is the same signal; minted unless given" },
   },
-  examples: [`sagamesh signal hire-41 recruiter_note '{"text":"Tuesday only"}' --id note-1`],
+  examples: [
+    `sagamesh signal hire-41 instruct "Only candidates from Lisbon."`,
+    `sagamesh signal hire-41 recruiter_note '{"text":"Tuesday only"}' --id note-1`,
+  ],
   run: async ({ saga: sagaId, name, data: text, id }, context) => {
     const saga = parseSagaId(sagaId);
     const data = text === undefined ? null : parseJsonOrText(text, "the data");

@@ -1,0 +1,87 @@
+/**
+ * Reserved signals: what every saga takes from outside without declaring it, one row each: the schema of its data.
+ *
+ * Owns: names, schemas, and how a body that is no object is read. Does not own: what a signal does (steering.ts,
+ * fold.ts, agent.ts), nor whether a saga takes it now (accept.ts).
+ *
+ * RS1 A definition cannot declare a signal by a name of this table.
+ * RS2 A body that is no object stands for the row's first member, so `nats pub saga.<id>.signal.instruct 'Only
+ *     Tuesday'` works; no body stands for an object without members.
+ */
+import { z } from "zod";
+import { MeshError } from "../protocol/errors.ts";
+import type { Json } from "../protocol/json.ts";
+import { limits } from "../protocol/limits.ts";
+import { readWith } from "./folding.ts";
+
+const reason = z.string().min(1).max(limits.reasonLengthMax);
+
+export const reservedSignals = {
+  /** Undo what was done, then end. Takes any data, because nobody who wants to stop a saga should fail at a schema. */
+  cancel: z.json(),
+  /** Take nothing more until `resume`. With `tree` its open children too, and theirs. */
+  pause: z.object({ reason: reason.optional(), tree: z.boolean().optional() }),
+  /** Go on with what came meanwhile, in order. Acknowledges every flag. */
+  resume: z.object({ reason: reason.optional(), tree: z.boolean().optional() }),
+  /** New instructions from a human, for an agent's model. */
+  instruct: z.object({ text: z.string().min(1) }),
+  /** From an outside evaluator: no call of the agent's model begins within this time from now. */
+  rate_limited: z.object({ forMs: z.int().min(0).max(limits.rateLimitMaxMs), reason: reason.optional() }),
+  /** From an outside evaluator: something is wrong with what this saga does. */
+  flagged: z.object({
+    reason,
+    severity: z.enum(["low", "medium", "high"]).optional(),
+    by: z.string().min(1).max(200).optional(),
+  }),
+} as const satisfies Readonly<Record<string, z.ZodType>>;
+
+export type ReservedSignal = keyof typeof reservedSignals;
+export type ReservedData<K extends ReservedSignal> = z.input<(typeof reservedSignals)[K]>;
+
+/** What speaks to a model; a machine that wants to hear something of the kind declares a signal of its own. */
+const forAgents: ReadonlySet<string> = new Set<ReservedSignal>(["instruct", "rate_limited"]);
+
+export const isReserved = (name: string): name is ReservedSignal => Object.hasOwn(reservedSignals, name);
+
+/** Names of what a definition of this kind takes beside its own signals. */
+export const reservedFor = (kind: "saga" | "agent"): ReservedSignal[] =>
+  (Object.keys(reservedSignals) as ReservedSignal[]).filter(
+    (name) => kind === "agent" || !forAgents.has(name),
+  );
+
+/** Why a saga takes no signal of this name, and what to do. `declared` are those that its definition names. */
+export function unknownSignal(
+  kind: "saga" | "agent",
+  definition: string,
+  signal: string,
+  declared: readonly string[] = [],
+): MeshError {
+  const takes = `it takes ${[...reservedFor(kind), ...declared].join(", ")}`;
+  if (!isReserved(signal))
+    return new MeshError("SIGNAL_UNKNOWN", `${definition} declares no signal "${signal}"; ${takes}`);
+  return new MeshError(
+    "SIGNAL_UNKNOWN",
+    `"${signal}" speaks to a model, and ${definition} is a machine; ${takes}`,
+    {
+      remedy: "Declare a signal of another name in the machine's definition, and let its states take it.",
+    },
+  );
+}
+
+/** A reserved signal's data as its row takes it (RS2), or why it does not. */
+export function readReserved(
+  name: ReservedSignal,
+  data: Json,
+): { success: true; data: Json } | { success: false; reason: string } {
+  const schema: z.ZodType = reservedSignals[name];
+  const whole = schema instanceof z.ZodObject ? wholeBody(schema, data) : data;
+  const read = readWith(schema, whole);
+  return read.success ? { success: true, data: whole } : read;
+}
+
+function wholeBody(schema: z.ZodObject, data: Json): Json {
+  if (data === null) return {};
+  if (typeof data === "object") return data;
+  const [first] = Object.keys(schema.shape);
+  return first === undefined ? data : { [first]: data };
+}
