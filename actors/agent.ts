@@ -8,10 +8,10 @@
  * A2 A signal supersedes a decision in flight: the state is entered anew, the old decision is stopped.
  * A3 A message presents the results of a batch in the order of its calls, whatever order they came in.
  * A4 Every call is answered exactly once with its outcome, and once before as pending if it still runs.
- * A6 While a limit from outside holds, nobody is asked: the agent rests until it is over (`resting`).
- * A7 One that has handed its work over asks nobody any more: it ends as its successor ends (`handedOff`).
  * A5 A wait ends with the first thing that would be said: a signal it waits for, its time, or a late result. So
  *    none is open while a model is asked.
+ * A6 While a limit from outside holds, nobody is asked: the agent rests until it is over (`resting`).
+ * A7 One that has handed its work over asks nobody any more: it ends as its successor ends (`handedOff`).
  */
 import { assign, enqueueActions, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";

@@ -79,11 +79,11 @@ function slowDown(f: Folding, event: Signal): void {
 }
 
 function raiseFlag(f: Folding, event: Signal): void {
-  if (f.state.phase.kind !== "running") return;
   const { reason, severity, by = event.from } = dataOf<"flagged">(event);
   const flag = { reason, ...(severity === undefined ? {} : { severity }), by, at: f.at };
   f.state.flags = [...(f.state.flags ?? []), flag].slice(-limits.flagsMax);
-  if (f.definition.whenFlagged !== "pause" || isPaused(f)) return;
+  const mayPause = f.state.phase.kind === "running" && f.definition.whenFlagged === "pause";
+  if (!mayPause || isPaused(f)) return;
   const because = `flagged by ${by}: ${reason}`;
   f.intents.push({ kind: "pause", id: newId(f), by, reason: because });
   pause(f, by, because);

@@ -28,6 +28,9 @@ export const mustNotCompile = [
   async (mesh: Mesh) => {
     const saga = await mesh.start(bookTrip, trip);
     await saga.signal("change_plan", { reason: "ill" });
+    await saga.signal("pause", { reason: "let me look" });
+    // @ts-expect-error a reserved signal's data does not fit
+    await saga.signal("rate_limited", { forMs: "long" });
     // @ts-expect-error there is no such signal
     await saga.signal("change_plans", { reason: "ill" });
     // @ts-expect-error the signal's data does not fit

@@ -1,0 +1,103 @@
+/**
+ * Goal: a child's end is its parent's result, whatever it is; a cancel goes down the tree, and the tree is undone from
+ * its leaves to its root, with what cannot be undone in the root's end.
+ * Method: given, when, then, from the parent's side and from the child's; both at once on a real server in
+ * test/end-to-end/tree.test.ts.
+ */
+import { describe, expect, test } from "vitest";
+import { toJson } from "../../protocol/json.ts";
+import {
+  cancelled,
+  failed,
+  given,
+  replied,
+  resulted,
+  signalled,
+  started,
+  type Story,
+  succeeded,
+} from "../../services/testing/given.ts";
+import { agentOf, call, finish, hold, look } from "../support/workbench.ts";
+
+const child = agentOf({ name: "child" });
+const parent = agentOf({ name: "parent", tools: [hold, look], agents: [child] });
+const begun = started({ of: "x" });
+const done = { id: "i" };
+const both = given(parent, begun).when(replied({ calls: [call("hold"), call("child")] }));
+const parts = (story: Story): unknown[] => {
+  const message = story.messages.at(-1);
+  return message?.role === "user" ? [...message.parts] : [];
+};
+const childFails = resulted("2-1", {
+  ...{ outcome: "failed", code: "BUDGET_EXCEEDED", reason: "too dear", retry: false },
+  standing: ["pay child-1.2-0.ab"],
+});
+
+describe("a child that failed", () => {
+  test("is told to the model as a result: its code, its reason, and what it left standing", () => {
+    const story = both.when(succeeded("hold", done)).when(childFails);
+    story.then({ kind: "model" });
+    expect(parts(story)[1]).toEqual({
+      ...{ type: "result", call: "1.1", tool: "child", outcome: "failed" },
+      ...{ code: "BUDGET_EXCEEDED", reason: "too dear", standing: ["pay child-1.2-0.ab"] },
+    });
+  });
+
+  test("is not started again, and ends nothing by itself: its parent may go on to a good end", () => {
+    const story = both.when(succeeded("hold", done)).when(childFails).when(replied(finish));
+    expect(story.end).toMatchObject({ status: "completed", standing: [] });
+    story.when(childFails).thenNotTaken("known");
+  });
+
+  test("left standing what its parent's end lists, if that fails or is cancelled too", () => {
+    const story = both.when(succeeded("hold", done)).when(childFails).when(signalled("cancel"));
+    story.then({ kind: "tool", name: "release" });
+    expect(story.when(succeeded("release", {})).end).toMatchObject({
+      ...{ status: "cancelled", standing: ["pay child-1.2-0.ab"] },
+    });
+  });
+});
+
+describe("a cancel of the parent", () => {
+  const told = both.when(succeeded("hold", done)).when(signalled("cancel", "enough"));
+
+  test("is sent to every open child, and nothing of the parent's own is undone before they have ended", () => {
+    told.then({ kind: "signal", name: "cancel", data: { reason: "cancelled by saga-1" } });
+    told.when(succeeded("signal")).thenNothing();
+    told.when(failed("child", { code: "CANCELLED", retry: false })).then({ kind: "tool", name: "release" });
+  });
+
+  test("is sent to a child once, however often the parent is cancelled", () => {
+    told.when(signalled("cancel", "again", { id: "again" })).thenNothing();
+  });
+
+  test("finds what a child does that was too late to hear of it: its success is its end", () => {
+    told.when(succeeded("child", { answer: "done" })).then({ kind: "tool", name: "release" });
+  });
+});
+
+describe("a child that is cancelled", () => {
+  const running = given(
+    child,
+    started({ of: "x" }, { saga: "parent-1", intent: "3-1" }),
+    replied({ calls: [call("hold"), call("send")] }),
+  );
+
+  test("undoes its own effects, then tells its parent what it could not undo", () => {
+    const undoing = running
+      .when([succeeded("hold", done), succeeded("send", done)])
+      .when(signalled("cancel", "cancelled by parent-1"));
+    undoing.then({ kind: "tool", name: "release" });
+    const ended = undoing.when(succeeded("release", {}));
+    const key = toJson(ended.state.effects.map((one) => `${one.tool} ${one.key}`));
+    ended.then({ kind: "end", status: "cancelled", code: "CANCELLED", standing: key });
+    expect(ended.state.open[ended.intent("end")]).toBeDefined(); // Its parent is told by a publish that is recorded.
+  });
+
+  test("waits for an effect in flight, and undoes it if it succeeds after all", () => {
+    const waiting = running.when(signalled("cancel"));
+    waiting.thenNothing();
+    const undoing = waiting.when(succeeded("hold", done)).when(cancelled("send"));
+    undoing.then({ kind: "tool", name: "release" });
+  });
+});

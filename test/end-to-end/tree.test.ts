@@ -1,0 +1,158 @@
+/**
+ * A tree of agents on a real server while hosts are killed by SIGKILL: each child is started once and heard of once,
+ * and a cancel of the root undoes everything, each child before its parent, nothing twice.
+ *
+ * Method: hosts are processes of their own, killed at moments that the outside world's file tells; the worker runs
+ * here. What was done is held against that file and the ledgers.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Turn } from "../../protocol/turn.ts";
+import {
+  type AccountServer,
+  openRealMesh,
+  type RealMesh,
+  startAccountServer,
+  until,
+} from "../support/real-mesh.ts";
+import { type SpawnedProcess, spawnProcess } from "../support/spawn-process.ts";
+import { readActs, treeApp } from "../support/tree-app.ts";
+
+let server: AccountServer;
+let folder: string;
+beforeAll(async () => {
+  server = await startAccountServer(8);
+  folder = await mkdtemp(join(tmpdir(), "sagamesh-tree-"));
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+let mesh: RealMesh;
+let world: string;
+let runs = 0;
+const hosts: SpawnedProcess[] = [];
+beforeEach(async () => {
+  world = join(folder, `world-${runs++}`);
+  await writeFile(world, "");
+  mesh = await openRealMesh(server.nextUrl());
+});
+afterEach(async () => {
+  for (const host of hosts.splice(0)) host.kill();
+  await mesh.close();
+});
+
+async function startHosts(count: number): Promise<SpawnedProcess[]> {
+  const env = { MESH_URL: mesh.url, MESH_WORLD: world };
+  const started = Array.from({ length: count }, () => spawnProcess("tree-process", env));
+  hosts.push(...started);
+  await Promise.all(started.map(({ serves }) => serves));
+  return started;
+}
+
+const acts = (tool: string) => readActs(world).filter((act) => act.tool === tool);
+const intentsIn = (turns: readonly Turn[]) =>
+  turns.flatMap(({ steps }) => steps.flatMap((step) => step.intents));
+const eventsIn = (turns: readonly Turn[]) => turns.flatMap(({ steps }) => steps.map((step) => step.event));
+const childrenIn = (turns: readonly Turn[]) =>
+  intentsIn(turns).flatMap((intent) => (intent.kind === "saga" ? [intent] : []));
+
+describe("fifty children over two hosts of which one is killed", () => {
+  test("are each started once, each heard of once, and each does its work under one key", async () => {
+    const { lead, app } = treeApp(world);
+    await mesh.worker(app);
+    const [first] = await startHosts(2);
+    const work = { of: "r", parts: 50, then: "finish", leaf: false } as const;
+    const saga = await mesh.client.start(lead, work, { id: "fan-out" });
+    await until("some have done their work", () => acts("stamp").length >= 5, 30_000);
+    first?.kill();
+    const end = await saga.result({ signal: AbortSignal.timeout(60_000) });
+    expect(end).toEqual({ status: "completed", output: { done: ["r"] }, standing: [] });
+
+    const turns = await mesh.turns("fan-out");
+    const children = childrenIn(turns);
+    expect(new Set(children.map(({ saga: id }) => id)).size).toBe(50);
+    expect(children).toHaveLength(50);
+    const results = eventsIn(turns).flatMap((event) =>
+      event.type === "result" && children.some(({ id }) => id === event.intent) ? [event] : [],
+    );
+    expect(results.map(({ intent }) => intent).sort()).toEqual(children.map(({ id }) => id).sort());
+    expect(results.every(({ result }) => result.outcome === "succeeded")).toBe(true);
+
+    for (const { saga: id } of children) {
+      const own = eventsIn(await mesh.turns(id));
+      expect(
+        own.filter(({ type }) => type === "start"),
+        id,
+      ).toHaveLength(1);
+    }
+    const keys = new Map<string, Set<string>>();
+    for (const { of, key } of acts("hold")) keys.set(of, (keys.get(of) ?? new Set()).add(key));
+    expect(keys.size).toBe(51);
+    expect([...keys.values()].every((one) => one.size === 1)).toBe(true);
+    expect(
+      new Set(
+        (await Promise.all(children.map(({ saga: id }) => mesh.view(id)))).flatMap(({ hosts: of }) => of),
+      ).size,
+    ).toBeGreaterThan(1);
+    expect(await mesh.letters()).toEqual([]);
+  }, 120_000);
+});
+
+describe("a tree that is cancelled at its root while its hosts are killed one after the other", () => {
+  test("undoes everything once, each child before its parent, and the root's end lists what cannot be undone", async () => {
+    const { lead, app } = treeApp(world);
+    await mesh.worker(app);
+    const [first, second] = await startHosts(2);
+    const work = { of: "r", parts: 8, then: "wait", leaf: true } as const;
+    const saga = await mesh.client.start(lead, work, { id: "felled" });
+    await until(
+      "every leaf has done its work",
+      () => new Set(acts("stamp").map(({ of }) => of)).size === 8,
+      40_000,
+    );
+    const held = new Map(acts("hold").map(({ of, key }) => [key, of]));
+    expect(held.size).toBe(1 + 8 + 8);
+
+    await saga.cancel("enough");
+    await until("something is undone", () => acts("release").length > 0);
+    first?.kill();
+    await startHosts(1);
+    await until("a part is undone", () => acts("release").some(({ of }) => /^r\.\d+$/.test(of)));
+    expect(acts("release").length, "there is more to undo when the hosts die").toBeLessThan(held.size);
+    second?.kill();
+    const end = await saga.result({ signal: AbortSignal.timeout(60_000) });
+
+    const released = acts("release");
+    const keysOf = (of: string) => new Set(released.filter((act) => act.of === of).map(({ key }) => key));
+    for (const [key, of] of held) {
+      expect(new Set(released.filter(({ holds }) => holds === key).map((act) => act.key)).size, of).toBe(1);
+      expect(keysOf(of).size, of).toBe(1);
+    }
+    // Performed again under its key it may be; first it is performed after all that is below it.
+    const firstAt = (of: string) => released.findIndex((act) => act.of === of);
+    for (const of of held.values())
+      for (const above of held.values())
+        if (of.startsWith(`${above}.`))
+          expect(firstAt(of), `${of} before ${above}`).toBeLessThan(firstAt(above));
+
+    const stamps = [...new Set(acts("stamp").map(({ key }) => `stamp ${key}`))];
+    expect(end).toMatchObject({ status: "cancelled", reason: "enough" });
+    expect([...end.standing].sort()).toEqual(stamps.sort());
+    expect(await mesh.letters()).toEqual([]);
+
+    const children = childrenIn(await mesh.turns("felled"));
+    for (const { saga: id } of children) {
+      const view = await mesh.view(id);
+      expect(view.status, id).toBe("cancelled");
+      expect(view.end?.standing, id).toHaveLength(1);
+      expect(
+        intentsIn(await mesh.turns(id)).filter(({ kind }) => kind === "end"),
+        id,
+      ).toHaveLength(1);
+    }
+  }, 150_000);
+});
