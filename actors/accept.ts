@@ -28,6 +28,7 @@ import { corrects, counts, misfitOf } from "./settle.ts";
 import { wasSeen } from "./seen.ts";
 import type { Doubt, OpenIntent, SagaState } from "./state.ts";
 import { refusalOfVote } from "./task.ts";
+import { orderOf } from "./undo-child.ts";
 
 /**
  * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
@@ -96,7 +97,8 @@ function acceptSignal(
         `signal "${event.name}" is ${Math.round(ageMs / 1000)} s old, over ${limits.signalHorizonMs / 1000} s`,
       );
     assertAddressee(definition, state, event);
-    assertTaken(definition, state, event.name);
+    const isUndone = event.name === "cancel" && orderOf(state, event.data) !== undefined;
+    if (!isUndone) assertTaken(definition, state, event.name);
     if (event.name === memorySignal && definition.memory !== undefined) assertEdit(definition, state, event);
     return { type: "new", event: { ...event, data: readData(definition, event) } };
   } catch (error) {

@@ -42,6 +42,7 @@ import type { Ending, Held, KeptSignal, OpenIntent, SagaState } from "./state.ts
 import { endPause, steer } from "./steering.ts";
 import { issueHeldCall, takeTaskTimeout, takeVote } from "./task.ts";
 import {
+  addPlan,
   beginEndByUndoing,
   cancelChild,
   describeEffect,
@@ -49,6 +50,8 @@ import {
   progressPlans,
   standingOf,
 } from "./undo.ts";
+
+import { endingOfUndone, isRunningChild, orderOf } from "./undo-child.ts";
 
 /** One turn as decided: what is appended, and what only the host uses. */
 export interface DecidedTurn {
@@ -195,6 +198,7 @@ function eventOf(f: Folding, { name, data, at, from }: KeptSignal): MachineEvent
 
 /** An agent ends by its own machine, which stops its calls and compensates; any other by the runtime. */
 function takeCancel(f: Folding, event: EventOf<"signal">): void {
+  if (f.state.phase.kind !== "running" && takeUndoOrder(f, event.data)) return;
   // The machine is done already: all that can be called off is the wait for people.
   if (f.state.phase.kind === "ending") return closeDoubtTasks(f);
   if (f.state.phase.kind !== "running") return;
@@ -210,6 +214,25 @@ function takeCancel(f: Folding, event: EventOf<"signal">): void {
   if (f.definition.kind === "agent") f.queue.push({ event: { type: "sagamesh.cancel", reason, at: f.at } });
   else beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
   if (wasPaused) letGo(f);
+}
+
+/** The parent of a saga that has ended, or is about to, wants undone what it did: it ends once more, for that. */
+function takeUndoOrder(f: Folding, data: Json): boolean {
+  const order = orderOf(f.state, data);
+  if (order === undefined) return false;
+  // Whoever asks has heard of the end; told again, it would be taken for the end that is asked for.
+  for (const [id, open] of openEntries(f)) if (open.intent.kind === "end") closeIntent(f, id);
+  f.state.tells = order.tell;
+  f.state.toldParent = false;
+  const ending = endingOfUndone(order);
+  const isOver = f.state.phase.kind !== "undoing"; // Else an end follows from what it is undoing already.
+  if (isOver) f.state.phase = { kind: "undoing" };
+  addPlan(f, {
+    because: order.reason,
+    undone: [],
+    then: isOver ? { type: "end", ending } : { type: "nothing" },
+  });
+  return true;
 }
 
 /** The machine takes what came while it was paused. One that was not has its flags acknowledged all the same. */
@@ -411,7 +434,7 @@ function offerKept(f: Folding): boolean {
 function progressEnd(f: Folding): boolean {
   if (f.state.phase.kind !== "ending" || f.state.plans.length > 0) return false;
   for (const [id, open] of openEntries(f)) {
-    if (open.intent.kind === "saga") cancelChild(f, id);
+    if (isRunningChild(open)) cancelChild(f, id);
     else if (isOverAtOnce(f, open) && !asksAboutEffect(open)) closeIntent(f, id);
   }
   if (openEntries(f).length > 0) return false;

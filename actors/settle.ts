@@ -42,6 +42,7 @@ import {
   removeEffect,
   settleUndone,
 } from "./undo.ts";
+import { standingChild, UndoneChild } from "./undo-child.ts";
 
 /**
  * Whether a result counts for an open intent now (R1). A success does for every later attempt: the effect is the
@@ -85,6 +86,10 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
     if (result.outcome === "in_doubt") return takeDoubt(f, id, open, received, result.reason);
     holdEffect(f, id, open, received, result, output);
   }
+  if (open.intent.kind === "saga" && open.intent.undoes !== undefined)
+    return settleChildUndoing(f, id, open.intent.undoes, result);
+  const child = standingChild(f, open, result);
+  if (child !== undefined) f.state.effects = [...f.state.effects, child];
   if (result.outcome === "succeeded")
     tellActor(f, open.actor, id, { output, unread: unreadOf(open, result.output) });
   else
@@ -100,8 +105,12 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
 /** What a child could not undo stands in its parent's end too, for whoever cancels a tree reads that one. */
 function leftStanding(f: Folding, { intent }: OpenIntent, result: Result): { standing?: readonly string[] } {
   if (intent.kind !== "saga" || result.outcome !== "failed" || result.standing === undefined) return {};
-  f.state.leftBelow = [...new Set([...(f.state.leftBelow ?? []), ...result.standing])];
+  noteLeftBelow(f, result.standing);
   return { standing: result.standing };
+}
+
+function noteLeftBelow(f: Folding, standing: readonly string[]): void {
+  if (standing.length > 0) f.state.leftBelow = [...new Set([...(f.state.leftBelow ?? []), ...standing])];
 }
 
 /**
@@ -167,6 +176,7 @@ function schemaOf(f: Folding, open: OpenIntent): z.ZodType {
   const { intent } = open;
   if (intent.kind === "model") return ModelReply;
   if (intent.kind === "tool") return toolOf(f, intent.name)?.output ?? z.json();
+  if (intent.kind === "saga" && intent.undoes !== undefined) return UndoneChild;
   if (intent.kind === "saga") return f.definition.sagas.get(intent.name)?.output ?? z.json();
   return z.json();
 }
@@ -253,6 +263,13 @@ function settleUndoing(f: Folding, id: IntentId, open: OpenIntent, undoes: Inten
   if (result.outcome === "succeeded") return settleUndone(f, undoes, id);
   if (result.outcome === "in_doubt") recordDoubt(f, id, open, "in_doubt");
   askAboutStuck(f, undoes, id, result.reason);
+}
+
+/** A child's second end says that it is undone, but for what it lists; that it cannot be had is a human's matter. */
+function settleChildUndoing(f: Folding, id: IntentId, undoes: IntentId, result: Result): void {
+  if (result.outcome !== "succeeded") return askAboutStuck(f, undoes, id, result.reason);
+  noteLeftBelow(f, (result.output as UndoneChild).standing); // Proof: checked() has read it.
+  settleUndone(f, undoes, id);
 }
 
 /** Nobody knows whether it happened: the effect is held, and whoever the tool names settles the doubt. */

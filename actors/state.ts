@@ -64,6 +64,8 @@ export interface StandingEffect {
   readonly call?: string;
   /** The open intent that undoes it. */
   readonly undoing?: IntentId;
+  /** It is a child that ended well: that undoes it (undo-child.ts). */
+  readonly child?: SagaId;
   /** Its compensation ran out of attempts, or a human left it standing. */
   readonly stuck?: boolean;
 }
@@ -213,7 +215,9 @@ export interface SagaState {
   readonly plans: readonly UndoPlan[];
   /** Everything decided before this place was undone: a late success from then is undone too. */
   readonly undoneBefore: Position;
-  /** A parent hears of the first end only. */
+  /** The parent's intent that asked the ended saga to undo what it did; it hears of the next end. */
+  readonly tells?: ParentRef;
+  /** A parent hears of the first end only, and of one that it asked for. */
   readonly toldParent: boolean;
   /** Signals and votes taken, with the time until which a repeat is possible; older ones in packs (seen.ts). */
   readonly seen: Readonly<Record<string, number>>;

@@ -62,7 +62,7 @@ export function endPause(f: Folding, event: Signal): void {
 
 function tellChildren(f: Folding, name: "pause" | "resume", data: Json): void {
   for (const [, { intent }] of openEntries(f))
-    if (intent.kind === "saga")
+    if (intent.kind === "saga" && intent.undoes === undefined)
       openIntent(f, {
         intent: { kind: "signal", id: newId(f), saga: intent.saga, name, data },
         input: null,

@@ -29,6 +29,7 @@ import {
 import { assertWhole } from "./past.ts";
 import type { Doubt, Ending, OpenIntent, Position, StandingEffect, UndoPlan } from "./state.ts";
 import { type Effected, type Tool, undoOf } from "./tool.ts";
+import { isRunningChild, issueChildUndo } from "./undo-child.ts";
 
 /** All that stands. */
 export function standingOf(f: Folding): readonly StandingEffect[] {
@@ -131,7 +132,7 @@ export const isOverAtOnce = (f: Folding, open: OpenIntent): boolean => {
 /** A child is told to cancel, once; its own end comes back as the intent's result. */
 export function cancelChild(f: Folding, id: IntentId): void {
   const open = f.state.open[id];
-  if (open?.intent.kind !== "saga" || open.told === true) return;
+  if (open?.intent.kind !== "saga" || open.intent.undoes !== undefined || open.told === true) return;
   changeOpen(f, id, { told: true });
   openIntent(f, {
     intent: {
@@ -211,7 +212,7 @@ const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenInte
   if (only !== undefined) return only.includes(id);
   const { intent } = open;
   if (intent.kind === "tool") return intent.undoes === undefined && !isRead(f, open);
-  return intent.kind === "saga" || (intent.kind === "task" && intent.about === "stuck");
+  return isRunningChild(open) || (intent.kind === "task" && intent.about === "stuck");
 };
 
 /** A deferred call that nobody waits for would hold its plan up until the outside answers, days perhaps. */
@@ -274,6 +275,8 @@ const hasDependents = ({ intent, settledAt }: StandingEffect, latest: number): b
 function issueUndo(f: Folding, effect: StandingEffect): void {
   const { intent: undoes } = effect;
   if (effect.undo === undefined) return;
+  if (effect.child !== undefined)
+    return changeEffect(f, undoes, { undoing: issueChildUndo(f, effect, effect.child) });
   const { tool, input } = effect.undo;
   const id = newId(f);
   openIntent(f, {

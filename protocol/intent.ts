@@ -40,7 +40,15 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       request: z.string(),
       input: Payload.optional(),
     }),
-    z.object({ kind: z.literal("saga"), id, name: z.string(), saga: SagaId, ...inputOrCall }),
+    /** With `undoes`: that child, which has ended well, is to undo what it did. */
+    z.object({
+      kind: z.literal("saga"),
+      id,
+      name: z.string(),
+      saga: SagaId,
+      ...inputOrCall,
+      undoes: IntentId.optional(),
+    }),
     z.object({ kind: z.literal("timer"), id, dueAt: z.number() }),
     z.object({
       kind: z.literal("task"),

@@ -31,7 +31,8 @@ export type Route = z.infer<typeof Route>;
 const why = { code: z.string(), reason: z.string() };
 
 export const Result = z.discriminatedUnion("outcome", [
-  z.object({ outcome: z.literal("succeeded"), output: Payload }),
+  /** `undoable`: of a saga that ended well and can undo what it did. */
+  z.object({ outcome: z.literal("succeeded"), output: Payload, undoable: z.literal(true).optional() }),
   /** Nothing usable came of it. `retry` false ends the attempts; `retryAfterMs` is the outside's wish. */
   z.object({
     outcome: z.literal("failed"),

@@ -76,7 +76,9 @@ function shortResult({ attempt, by, result, ...rest }: EventOf<"result">, host: 
     ...rest,
     ...(attempt === 1 ? {} : { attempt }),
     ...(by === host ? {} : { by }),
-    ...(result.outcome === "succeeded" ? { output: result.output } : { result }),
+    ...(result.outcome === "succeeded" && result.undoable === undefined
+      ? { output: result.output }
+      : { result }),
   };
 }
 

@@ -77,7 +77,7 @@ export function describeIntent(intent: Intent): string {
     case "model":
       return `${intent.id} model ${intent.name}`;
     case "saga":
-      return `${intent.id} saga ${intent.name} (${intent.saga})`;
+      return `${intent.id} ${intent.undoes === undefined ? "saga" : `undo ${intent.undoes} by saga`} ${intent.name} (${intent.saga})`;
     case "timer":
       return `${intent.id} timer until ${dateOf(intent.dueAt)}`;
     case "task":

@@ -7,7 +7,7 @@ import type { IntentView } from "./view.ts";
 /** In the order in which they were started. */
 export const childrenOf = (intents: readonly IntentView[]): ChildDocument[] =>
   intents.flatMap(({ intent, outcome, reason }) =>
-    intent.kind === "saga"
+    intent.kind === "saga" && intent.undoes === undefined
       ? [
           {
             ...{ saga: intent.saga, name: intent.name, intent: intent.id },

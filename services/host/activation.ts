@@ -35,7 +35,7 @@ import type { Performed } from "../perform/perform.ts";
 import type { Delivery } from "../ports.ts";
 import { appendTurn } from "./append.ts";
 import { answerArchived } from "./archived.ts";
-import { publishTaken } from "./dispatch.ts";
+import { publishRefusal, publishTaken } from "./dispatch.ts";
 import { createHands } from "./hands.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { concernsSame, readEvent } from "./intake.ts";
@@ -164,7 +164,8 @@ export function createActivation(
         const event = read[index];
         return item.from === "inbox" && event !== undefined ? [{ delivery: item.delivery, event }] : [];
       });
-      return answerArchived(found, inputs, clock.now(), { refuse, taken: answerTaken });
+      const notUndone = publishRefusal.bind(undefined, deps, saga);
+      return answerArchived(found, inputs, clock.now(), { refuse, taken: answerTaken, notUndone });
     }
     if (found !== undefined && loaded === undefined) keeper.found(found.snapshot);
     loaded = found;

@@ -3,8 +3,9 @@
  * appended, so each is answered by itself and no turn comes of it.
  */
 import { acceptArchived } from "../../actors/accept-archived.ts";
-import type { MeshError } from "../../protocol/errors.ts";
-import type { Event, EventOf } from "../../protocol/event.ts";
+import { orderOf } from "../../actors/undo-child.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { Event, EventOf, ParentRef } from "../../protocol/event.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import type { Delivery } from "../ports.ts";
 
@@ -12,6 +13,8 @@ import type { Delivery } from "../ports.ts";
 export interface Answers {
   readonly refuse: (delivery: Delivery, error: MeshError) => Promise<void>;
   readonly taken: (delivery: Delivery, start: EventOf<"start">) => Promise<void>;
+  /** The parent wants undone what the saga did; its ledger is gone. */
+  readonly notUndone: (parent: ParentRef, error: MeshError) => Promise<void>;
 }
 
 /** Answers each input by the tombstone; what is known is left to be acked. `now` is in milliseconds since the epoch. */
@@ -19,9 +22,16 @@ export async function answerArchived(
   tombstone: Tombstone,
   inputs: readonly { readonly delivery: Delivery; readonly event: Event }[],
   now: number,
-  { refuse, taken }: Answers,
+  { refuse, taken, notUndone }: Answers,
 ): Promise<void> {
   for (const { delivery, event } of inputs) {
+    const order =
+      event.type === "signal" && event.name === "cancel" ? orderOf(tombstone, event.data) : undefined;
+    if (order !== undefined) {
+      const why = `${tombstone.saga} was archived to ${tombstone.file} and cannot undo what it did by itself`;
+      await notUndone(order.tell, new MeshError("SAGA_ARCHIVED", why));
+      continue;
+    }
     const judged = acceptArchived(tombstone, event, now);
     if (judged.type === "refused") await refuse(delivery, judged.error);
     if (judged.type === "taken" && event.type === "start") await taken(delivery, event);

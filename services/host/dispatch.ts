@@ -6,6 +6,7 @@
  */
 import type { Definition } from "../../actors/definition.ts";
 import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import { isUndoable, type UndoneChild, undoOrder } from "../../actors/undo-child.ts";
 import type { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -133,17 +134,33 @@ export function publishSignal(
   );
 }
 
-/** A child's end, as the result of its parent's intent. */
+/** A child that ended well is to undo what it did; its next end is the result of this intent. */
+export function publishUndo(deps: DispatchDeps, from: Sender, intent: IntentOf<"saga">): Promise<void> {
+  const order = { ...intent, kind: "signal", name: "cancel", data: undoOrder(from.saga, intent.id) } as const;
+  return publishSignal(deps, from, { intent: order, input: null, attempt: 1 }, order);
+}
+
+/** A child's end, as the result of its parent's intent: the one that started it, or that asked it to undo. */
 export function publishEnd(
   deps: DispatchDeps,
   from: Sender,
-  parent: NonNullable<SagaState["parent"]>,
+  state: SagaState,
   intent: IntentOf<"end">,
 ): Promise<void> {
   const { status, output, reason } = intent;
+  const parent = state.tells ?? state.parent;
+  if (parent === undefined) return Promise.resolve();
+  if (state.tells !== undefined) {
+    const undone: UndoneChild = { standing: intent.standing };
+    const told = { attempt: 1, by: from.saga, outcome: "succeeded", output: undone } as const;
+    return publishToParent(deps, from.saga, parent, told, intent.id);
+  }
   const body: ResultMessage =
     status === "completed"
-      ? { attempt: 1, by: from.saga, outcome: "succeeded", output: output ?? null }
+      ? {
+          ...{ attempt: 1, by: from.saga, outcome: "succeeded", output: output ?? null },
+          ...(isUndoable(state) ? { undoable: true } : {}),
+        }
       : {
           attempt: 1,
           by: from.saga,

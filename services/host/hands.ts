@@ -18,7 +18,7 @@ import type { Message } from "../../protocol/model.ts";
 import { CutOff } from "../perform/cut-off.ts";
 import type { Performed } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
-import { arm, publishEnd, publishSignal, publishStart, publishWork } from "./dispatch.ts";
+import { arm, publishEnd, publishSignal, publishStart, publishUndo, publishWork } from "./dispatch.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { localResult } from "./intake.ts";
 import type { Loaded } from "./load.ts";
@@ -85,6 +85,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
       case "model":
         return performHere(open, settleFirst);
       case "saga": {
+        if (intent.undoes !== undefined) return keepUntil(publishUndo(deps, from, intent));
         const child = loaded.definition.sagas.get(intent.name);
         return child === undefined ? undefined : keepUntil(publishStart(deps, from, open, intent, child));
       }
@@ -97,7 +98,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
       case "end":
         return loaded.state.parent === undefined
           ? undefined
-          : keepUntil(publishEnd(deps, from, loaded.state.parent, intent), open);
+          : keepUntil(publishEnd(deps, from, loaded.state, intent), open);
     }
   }
 

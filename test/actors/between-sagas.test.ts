@@ -227,7 +227,9 @@ describe("a hand-off that is denied", () => {
   const agent = agentOf({
     tools: [look],
     handsOffTo: [peer],
-    policies: [definePolicy({ name: "alone", judge: ({ kind }) => (kind === "tool" ? undefined : { deny: "alone" }) })],
+    policies: [
+      definePolicy({ name: "alone", judge: ({ kind }) => (kind === "tool" ? undefined : { deny: "alone" }) }),
+    ],
   });
 
   test("leaves the work where it is: the model hears why and goes on", () => {

@@ -16,6 +16,7 @@ import {
   started,
   type Story,
   succeeded,
+  voted,
 } from "../../services/testing/given.ts";
 import { agentOf, call, finish, hold, look } from "../support/workbench.ts";
 
@@ -99,5 +100,92 @@ describe("a child that is cancelled", () => {
     waiting.thenNothing();
     const undoing = waiting.when(succeeded("hold", done)).when(cancelled("send"));
     undoing.then({ kind: "tool", name: "release" });
+  });
+});
+
+describe("a child that has ended well and left what can be undone", () => {
+  const well = resulted("child", { outcome: "succeeded", output: { answer: "1" }, undoable: true });
+  const after = both.when(succeeded("hold", done)).when(well);
+
+  test("is an effect of its parent's that stands, from the result on", () => {
+    expect(after.state.effects.map(({ tool }) => tool)).toEqual(["hold", "child"]);
+    const nothing = both.when(succeeded("hold", done)).when(succeeded("child", { answer: "1" }));
+    expect(nothing.state.effects.map(({ tool }) => tool)).toEqual(["hold"]);
+  });
+
+  test("is undone with the rest on a cancel, and what it leaves is in its parent's end", () => {
+    const undoing = after.when(signalled("cancel", "enough"));
+    undoing.then({ kind: "tool", name: "release" }, { kind: "saga", name: "child", undoes: "2-1" });
+    const ended = undoing.when([
+      succeeded("release", {}),
+      succeeded("child", { standing: ["pay child-1.2-0.ab"] }),
+    ]);
+    expect(ended.end).toMatchObject({ status: "cancelled", standing: ["pay child-1.2-0.ab"] });
+  });
+
+  test("is undone before what it was decided on", () => {
+    const one = given(parent, begun, replied({ calls: [call("hold")] }), succeeded("hold", done));
+    const undoing = one
+      .when(replied({ calls: [call("child")] }))
+      .when(well)
+      .when(signalled("cancel"));
+    undoing.then({ kind: "saga", name: "child" });
+    undoing.when(succeeded("child", { standing: [] })).then({ kind: "tool", name: "release" });
+  });
+
+  test("is undone by the model's own undo of that call", () => {
+    const undoing = after.when(replied({ calls: [call("undo", { calls: ["1.1"] })] }));
+    undoing.then({ kind: "saga", undoes: "2-1" });
+    const undone = undoing.when(succeeded("child", { standing: [] }));
+    undone.then({ kind: "model" });
+    expect(undone.state.effects.map(({ tool }) => tool)).toEqual(["hold"]);
+  });
+
+  test("that cannot be had any more is a human's matter, and is listed", () => {
+    const undoing = after.when(signalled("cancel"));
+    const stuck = undoing.when([
+      succeeded("release", {}),
+      failed("child", { code: "SAGA_ARCHIVED", reason: "it was archived", retry: false }),
+    ]);
+    stuck.then({ kind: "task", about: "stuck" });
+    expect(stuck.when(voted("stuck", "deny")).end?.standing).toEqual([
+      expect.stringMatching(/^child child-/),
+    ]);
+  });
+
+  test("has nothing undone by a parent that ends well", () => {
+    expect(after.when(replied(finish)).end).toMatchObject({ status: "completed", standing: [] });
+  });
+});
+
+describe("a saga that has ended and is asked by its parent to undo", () => {
+  const parentRef = { saga: "parent-1", intent: "3-1" };
+  const ended = given(
+    child,
+    started({ of: "x" }, parentRef),
+    replied({ calls: [call("hold"), call("send")] }),
+  )
+    .when([succeeded("hold", done), succeeded("send", done)])
+    .when(replied(finish));
+  const told = ended.when(succeeded("end"));
+  const order = (saga: string) =>
+    signalled("cancel", { reason: "r", tell: { saga, intent: "9-0" } }, { id: "order", from: saga });
+
+  test.each([
+    ["whose end its parent has heard of", told],
+    ["whose end is on its way", ended],
+  ])("%s undoes what stands, once, and ends once more for the one who asked", (_, story) => {
+    const undoing = story.when(order("parent-1"));
+    undoing.then({ kind: "tool", name: "release" });
+    const undone = undoing.when(succeeded("release", {}));
+    undone.then({ kind: "end", status: "cancelled", standing: [/^send /] });
+    expect(undone.open).toEqual([undone.intent("end")]);
+    expect(undone.state.tells).toEqual({ saga: "parent-1", intent: "9-0" });
+    undone.when(order("parent-1")).thenNotTaken("known");
+  });
+
+  test("refuses it from anybody else", () => {
+    told.when(order("somebody")).thenRefused("SAGA_ENDED");
+    given(child, begun, replied(finish)).when(order("somebody")).thenRefused("SAGA_ENDED");
   });
 });

@@ -136,7 +136,7 @@ test("a policy is asked about the call as its schema reads it, with the turn's t
   });
   expect(asked[0]).toEqual({
     ...{ saga: "saga-1", agent: "helper", kind: "tool", tool: "hold", effect: "idempotent" },
-    ...{ input: { of: "a" }, at: 1_750_000_000_000, reaches: ["hold"] },
+    ...{ input: { of: "a" }, at: 1_750_000_000_000, flags: [], reaches: ["hold"] },
   });
 });
 

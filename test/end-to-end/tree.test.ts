@@ -8,8 +8,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Turn } from "../../protocol/turn.ts";
+import { childrenOf } from "../../services/client/children.ts";
 import {
   type AccountServer,
   openRealMesh,
@@ -57,6 +59,7 @@ const acts = (tool: string) => readActs(world).filter((act) => act.tool === tool
 const intentsIn = (turns: readonly Turn[]) =>
   turns.flatMap(({ steps }) => steps.flatMap((step) => step.intents));
 const eventsIn = (turns: readonly Turn[]) => turns.flatMap(({ steps }) => steps.map((step) => step.event));
+const endsOf = (turns: readonly Turn[]) => intentsIn(turns).filter(({ kind }) => kind === "end");
 const childrenIn = (turns: readonly Turn[]) =>
   intentsIn(turns).flatMap((intent) => (intent.kind === "saga" ? [intent] : []));
 
@@ -102,57 +105,98 @@ describe("fifty children over two hosts of which one is killed", () => {
   }, 120_000);
 });
 
-describe("a tree that is cancelled at its root while its hosts are killed one after the other", () => {
-  test("undoes everything once, each child before its parent, and the root's end lists what cannot be undone", async () => {
-    const { lead, app } = treeApp(world);
-    await mesh.worker(app);
-    const [first, second] = await startHosts(2);
-    const work = { of: "r", parts: 8, then: "wait", leaf: true } as const;
-    const saga = await mesh.client.start(lead, work, { id: "felled" });
-    await until(
-      "every leaf has done its work",
-      () => new Set(acts("stamp").map(({ of }) => of)).size === 8,
-      40_000,
-    );
-    const held = new Map(acts("hold").map(({ of, key }) => [key, of]));
-    expect(held.size).toBe(1 + 8 + 8);
+/** Each hold is let go under one key, and after all that is below it. Returns nothing: it must be so. */
+function checkUndone(held: ReadonlyMap<string, string>): void {
+  const released = acts("release");
+  for (const [key, of] of held) {
+    const keys = released.filter(({ holds }) => holds === key).map((act) => act.key);
+    expect(new Set(keys).size, of).toBe(1);
+  }
+  // Performed again under its key it may be; first it is performed after all that is below it.
+  const firstAt = (of: string) => released.findIndex((act) => act.of === of);
+  for (const of of held.values())
+    for (const above of held.values())
+      if (of.startsWith(`${above}.`))
+        expect(firstAt(of), `${of} before ${above}`).toBeLessThan(firstAt(above));
+}
 
-    await saga.cancel("enough");
-    await until("something is undone", () => acts("release").length > 0);
+const allHeld = () => new Map(acts("hold").map(({ of, key }) => [key, of]));
+const allStamps = () => [...new Set(acts("stamp").map(({ key }) => `stamp ${key}`))].sort();
+
+/** Two of three hosts are killed one after the other, and the root is not undone before both are dead. */
+async function withDyingHosts(run: (lead: Lead, fell: () => Promise<void>) => Promise<void>): Promise<void> {
+  const bothDead = Promise.withResolvers<void>();
+  const { lead, app } = treeApp(world, (of) => (of === "r" ? bothDead.promise : delay(150)));
+  await mesh.worker(app);
+  const [first, second] = await startHosts(3);
+  await run(lead, async () => {
+    await until("something is undone", () => acts("release").length > 0, 20_000);
     first?.kill();
-    await startHosts(1);
-    await until("a part is undone", () => acts("release").some(({ of }) => /^r\.\d+$/.test(of)));
-    expect(acts("release").length, "there is more to undo when the hosts die").toBeLessThan(held.size);
+    await until("a part is undone", () => acts("release").some(({ of }) => /^r\.\d+$/.test(of)), 40_000);
     second?.kill();
-    const end = await saga.result({ signal: AbortSignal.timeout(60_000) });
+    bothDead.resolve();
+  });
+}
 
-    const released = acts("release");
-    const keysOf = (of: string) => new Set(released.filter((act) => act.of === of).map(({ key }) => key));
-    for (const [key, of] of held) {
-      expect(new Set(released.filter(({ holds }) => holds === key).map((act) => act.key)).size, of).toBe(1);
-      expect(keysOf(of).size, of).toBe(1);
-    }
-    // Performed again under its key it may be; first it is performed after all that is below it.
-    const firstAt = (of: string) => released.findIndex((act) => act.of === of);
-    for (const of of held.values())
-      for (const above of held.values())
-        if (of.startsWith(`${above}.`))
-          expect(firstAt(of), `${of} before ${above}`).toBeLessThan(firstAt(above));
+type Lead = ReturnType<typeof treeApp>["lead"];
 
-    const stamps = [...new Set(acts("stamp").map(({ key }) => `stamp ${key}`))];
-    expect(end).toMatchObject({ status: "cancelled", reason: "enough" });
-    expect([...end.standing].sort()).toEqual(stamps.sort());
-    expect(await mesh.letters()).toEqual([]);
+describe("a tree that is cancelled at its root while its hosts are killed one after the other", () => {
+  const leavesAreDone = () => new Set(acts("stamp").map(({ of }) => of)).size === 8;
 
-    const children = childrenIn(await mesh.turns("felled"));
-    for (const { saga: id } of children) {
-      const view = await mesh.view(id);
-      expect(view.status, id).toBe("cancelled");
-      expect(view.end?.standing, id).toHaveLength(1);
-      expect(
-        intentsIn(await mesh.turns(id)).filter(({ kind }) => kind === "end"),
-        id,
-      ).toHaveLength(1);
-    }
-  }, 150_000);
+  test(
+    "undoes everything once, each child before its parent, and the root's end lists what cannot be undone",
+    () =>
+      withDyingHosts(async (lead, fell) => {
+        const work = { of: "r", parts: 8, then: "wait", leaf: true } as const;
+        const saga = await mesh.client.start(lead, work, { id: "felled" });
+        await until("every leaf has done its work", leavesAreDone, 60_000);
+        const held = allHeld();
+        expect(held.size).toBe(1 + 8 + 8);
+        await saga.cancel("enough");
+        await fell();
+        const end = await saga.result({ signal: AbortSignal.timeout(60_000) });
+        checkUndone(held);
+        expect(end).toMatchObject({ status: "cancelled", reason: "enough" });
+        expect([...end.standing].sort()).toEqual(allStamps());
+        expect(await mesh.letters()).toEqual([]);
+        for (const { saga: id } of childrenIn(await mesh.turns("felled"))) {
+          const view = await mesh.view(id);
+          expect(view.status, id).toBe("cancelled");
+          expect(view.end?.standing, id).toHaveLength(1);
+          expect(endsOf(await mesh.turns(id)), id).toHaveLength(1);
+        }
+      }),
+    200_000,
+  );
+
+  test(
+    "brings back the children that had ended well, and theirs, and undoes them in the same order",
+    () =>
+      withDyingHosts(async (lead, fell) => {
+        const work = { of: "r", parts: 8, then: "outlive", leaf: true } as const;
+        const saga = await mesh.client.start(lead, work, { id: "outlived" });
+        const heard = async () =>
+          childrenOf((await mesh.view("outlived")).intents).filter(({ outcome }) => outcome === "succeeded")
+            .length;
+        await until(
+          "every part has ended well",
+          async () => leavesAreDone() && (await heard()) === 8,
+          60_000,
+        );
+        const held = allHeld();
+        await saga.cancel("enough");
+        await fell();
+        const end = await saga.result({ signal: AbortSignal.timeout(60_000) });
+        checkUndone(held);
+        expect(end).toMatchObject({ status: "cancelled", reason: "enough" });
+        expect([...end.standing].sort()).toEqual(allStamps());
+        for (const { saga: id } of childrenOf((await mesh.view("outlived")).intents))
+          expect(endsOf(await mesh.turns(id)), id).toMatchObject([
+            { status: "completed" },
+            { status: "cancelled" },
+          ]);
+        expect(await mesh.letters()).toEqual([]);
+      }),
+    200_000,
+  );
 });

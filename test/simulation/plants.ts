@@ -434,7 +434,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "actors/settle.ts",
-        find: "const { deferred: _deferred, dueAt: _dueAt, ...rest } = open;",
+        find: "const { deferred: _deferred, dueAt: _dueAt, ask: _ask, ...rest } = open;",
         replace: "const rest = open;",
       },
     ],

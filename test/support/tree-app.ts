@@ -26,11 +26,14 @@ export const readActs = (world: string): TreeAct[] =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as TreeAct);
 
-/** `wait`: everybody stays where it is until it is cancelled. `finish`: each ends when its work is done. */
+/**
+ * `wait`: everybody stays where it is until it is cancelled. `finish`: each ends when its work is done. `outlive`: all
+ * but the lead do.
+ */
 const Work = z.object({
   of: z.string(),
   parts: z.int(),
-  then: z.enum(["wait", "finish"]),
+  then: z.enum(["wait", "finish", "outlive"]),
   leaf: z.boolean(),
 });
 type Work = z.infer<typeof Work>;
@@ -40,7 +43,8 @@ const releaseMs = 150;
 
 const Done = z.object({ done: z.array(z.string()) });
 
-export function treeApp(world: string) {
+/** `mayRelease` is awaited before each release, by the worker that performs it. */
+export function treeApp(world: string, mayRelease: (of: string) => Promise<void> = () => delay(releaseMs)) {
   const act = (line: TreeAct) => appendFileSync(world, `${JSON.stringify(line)}\n`);
   const release = defineTool({
     name: "release",
@@ -49,7 +53,7 @@ export function treeApp(world: string) {
     input: z.object({ of: z.string(), holds: z.string() }),
     output: z.object({}),
     perform: async ({ of, holds }, { key }) => {
-      await delay(releaseMs);
+      await mayRelease(of);
       act({ tool: "release", of, key, holds });
       return {};
     },
@@ -106,7 +110,7 @@ function decide(request: ModelRequest): ScriptedAnswer {
       ],
     };
   if (request.step === 2 && below.length > 0) return { calls: below };
-  return then === "wait"
+  return then !== "finish"
     ? { calls: [{ tool: "wait", input: { forMs: 3_600_000 } }] }
     : { calls: [{ tool: "finish", input: { output: { done: [of] } } }] };
 }
@@ -117,6 +121,6 @@ function childrenOf(work: Work, tools: readonly string[]) {
   const count = name === "part" ? work.parts : 1;
   return Array.from({ length: count }, (_, k) => ({
     tool: name,
-    input: { ...work, of: `${work.of}.${k}` },
+    input: { ...work, of: `${work.of}.${k}`, then: work.then === "outlive" ? "finish" : work.then },
   }));
 }
