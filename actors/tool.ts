@@ -64,6 +64,21 @@ export interface Body<I, O, OI> {
 export interface AnyBody {
   perform(input: unknown, context: PerformContext): Promise<unknown>;
   probe?(key: string, input: unknown): Promise<Probe<unknown>>;
+  /**
+   * For a body that keeps something open: called when a process begins to serve the tool; what it returns, when
+   * that process has stopped. A process that is killed calls nothing.
+   */
+  serve?(log: BodyLog): () => Promise<void>;
+  /** Real milliseconds that a test's virtual time waits for it; a quarter of a second unless given. */
+  readonly realMs?: number;
+}
+
+/** Where a body that keeps something open tells of it: the log of the process that serves it. */
+export interface BodyLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
 
 /**
@@ -175,7 +190,8 @@ export const implement = <I extends z.ZodType, O extends z.ZodType, E extends Ef
 
 /**
  * Thrown by a body that knows that nothing happened outside. The result is `failed`, for `once` tools too;
- * `retry` (default true) says whether another attempt makes sense.
+ * `retry` (default true) says whether another attempt makes sense. With a MeshError as its cause the result has
+ * that error's code.
  */
 export class NotPerformed extends Error {
   override readonly name = "NotPerformed";

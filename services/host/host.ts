@@ -10,6 +10,7 @@ import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
 import type { CallbackUrlOf } from "../settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
+import { serveBodies } from "../perform/serve-bodies.ts";
 import { createThrottle } from "../throttle/throttle.ts";
 import { type HostDeps, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
@@ -67,6 +68,12 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
   const letGo = new AbortController();
   const deps = depsOf(options, app, letGo.signal);
   await register(options, app);
+  const closeBodies = serveBodies(
+    [...app.tools.values()].map(({ name, placement }) =>
+      placement === "host" ? app.bodies.get(name) : undefined,
+    ),
+    log,
+  );
   let count = 0;
   let stopping = false;
   const begin = () => {
@@ -88,6 +95,7 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
       stopping = true;
       await present.drain(graceMs);
       letGo.abort();
+      await closeBodies();
     },
   };
 }

@@ -175,7 +175,10 @@ function succeeded(tool: Tool, output: unknown): Performed {
 /** W2. */
 function thrown(tool: Tool, error: unknown, timedOut: boolean): Performed {
   if (error instanceof DeferredCall) return { type: "deferred", withinMs: error.withinMs };
-  if (error instanceof NotPerformed) return failed("NOT_PERFORMED", error.message, error.retry);
+  if (error instanceof NotPerformed) {
+    const why = isMeshError(error.cause) ? error.cause.code : "NOT_PERFORMED";
+    return failed(why, error.message, error.retry);
+  }
   const code: ErrorCode = timedOut ? "TOOL_TIMEOUT" : isMeshError(error) ? error.code : "TOOL_FAILED";
   if (tool.effect === "once") return inDoubt(code, describeError(error));
   return failed(code, describeError(error), true);

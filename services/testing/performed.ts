@@ -27,7 +27,7 @@ export interface PerformedCall {
   readonly value?: unknown;
 }
 
-/** Real time that a body or a model may take before virtual time goes on without it, milliseconds. */
+/** Real time that a body may take before virtual time goes on without it, milliseconds, unless it says otherwise. */
 const holdMs = 250;
 
 /** The application, with every call of a body noted in `calls`. */
@@ -47,7 +47,7 @@ export function watched(
         ? {}
         : {
             probe: (key: string, input: unknown) =>
-              held(clock, (body.probe as NonNullable<AnyBody["probe"]>)(key, input)),
+              held(clock, (body.probe as NonNullable<AnyBody["probe"]>)(key, input), body.realMs),
           }),
     };
     return [implement(tool, watching as never)]; // Proof: it has a probe where the body it wraps has one.
@@ -74,7 +74,7 @@ async function note(
   };
   calls.push(call);
   try {
-    const value = await held(clock, body.perform(what.input, context));
+    const value = await held(clock, body.perform(what.input, context), body.realMs);
     calls[place] = { ...call, ended: "returned", value };
     return value;
   } catch (error) {
@@ -84,8 +84,8 @@ async function note(
 }
 
 /** E1 */
-function held<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
-  const patience = new Promise<void>((resolve) => setTimeout(resolve, holdMs).unref());
+function held<T>(clock: VirtualClock, work: Promise<T>, realMs = holdMs): Promise<T> {
+  const patience = new Promise<void>((resolve) => setTimeout(resolve, realMs).unref());
   void clock.hold(
     Promise.race([
       work.then(

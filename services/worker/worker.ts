@@ -26,6 +26,7 @@ import { resultOfKilled } from "../perform/killed.ts";
 import { type AttemptObserver, observed, silentAttempts } from "../perform/observe.ts";
 import { type Attempt, perform, type Performed, type PerformDeps } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
+import { serveBodies } from "../perform/serve-bodies.ts";
 import type { Chance, Clock, Consumption, Delivery, Ports } from "../ports.ts";
 import type { CallbackUrlOf } from "../settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
@@ -79,6 +80,10 @@ export async function startWorker(
   const stopping = new AbortController();
   const deps = depsOf(options, stopping.signal);
   const served = workerTools(app, only);
+  const closeBodies = serveBodies(
+    served.map(({ name }) => app.bodies.get(name)),
+    deps.log,
+  );
   const begin = (tool: Tool, delivery: Delivery) => {
     const cutOff = new CutOff();
     held.set(delivery, cutOff);
@@ -123,7 +128,7 @@ export async function startWorker(
         await nakDelivery(delivery);
       }
       stopping.abort();
-      await beating;
+      await Promise.all([beating, closeBodies()]);
     },
   };
 }
