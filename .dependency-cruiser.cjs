@@ -108,6 +108,19 @@ const law = [
     node: true,
     may: [protocol, shared, service("models"), packages("@anthropic-ai/sdk", "zod", "pino")],
   },
+  // Code that a model writes: the engine is loaded in the thread that runs it, and nowhere else.
+  {
+    name: "services-sandbox",
+    from: service("sandbox"),
+    node: true,
+    may: [
+      protocol,
+      actors,
+      shared,
+      service("sandbox"),
+      packages("quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync", "zod"),
+    ],
+  },
 
   // From here on: the places that wire things together.
   {
@@ -201,6 +214,13 @@ module.exports = {
       comment: "Everybody else speaks to a model port.",
       from: { pathNot: ["^services/models/", "^test/"] },
       to: { path: packages("@anthropic-ai") },
+    },
+    {
+      name: "code-engine-only-in-services-sandbox",
+      severity: "error",
+      comment: "Code of a model runs in its own thread, and nowhere else.",
+      from: { pathNot: ["^services/sandbox/", "^test/"] },
+      to: { path: packages("quickjs-emscripten-core", "@jitl") },
     },
     {
       name: "nobody-imports-test",
