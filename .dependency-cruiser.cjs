@@ -108,6 +108,13 @@ const law = [
     node: true,
     may: [protocol, shared, service("models"), packages("@anthropic-ai/sdk", "zod", "pino")],
   },
+  // Tools of other people's servers: a contract loads without the client, which only a performer's process opens.
+  {
+    name: "services-mcp",
+    from: service("mcp"),
+    node: true,
+    may: [protocol, actors, shared, service("mcp"), packages("@modelcontextprotocol/client", "zod")],
+  },
   // Code that a model writes: the engine is loaded in the thread that runs it, and nowhere else.
   {
     name: "services-sandbox",
@@ -214,6 +221,13 @@ module.exports = {
       comment: "Everybody else speaks to a model port.",
       from: { pathNot: ["^services/models/", "^test/"] },
       to: { path: packages("@anthropic-ai") },
+    },
+    {
+      name: "mcp-client-only-in-services-mcp",
+      severity: "error",
+      comment: "Everybody else has tools.",
+      from: { pathNot: ["^services/mcp/", "^test/"] },
+      to: { path: packages("@modelcontextprotocol") },
     },
     {
       name: "code-engine-only-in-services-sandbox",

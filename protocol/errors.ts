@@ -231,6 +231,17 @@ const table = {
     retriable: true,
     remedy: "Add the implementation to `implementations` in the application file.",
   },
+  TOOL_UNAVAILABLE: {
+    meaning: "the server behind the tool cannot be started, reached or asked",
+    retriable: true,
+    remedy: "See the message: the server's command or address, its log, the variables that it needs.",
+  },
+  TOOL_CHANGED: {
+    meaning: "the server behind the tool offers another tool than was agreed to",
+    retriable: false,
+    remedy:
+      "Look at what changed with `sagamesh mcp check FILE`; pin it again and raise the agent's version if it is right.",
+  },
   BAD_RESULT: {
     meaning: "the tool's result does not fit its output schema",
     retriable: false,

@@ -39,5 +39,6 @@ export const commands: CommandGroups = {
     resume: async () => (await import("./commands/resume.ts")).resume,
     dead: async () => (await import("./commands/dead.ts")).dead,
     decode: async () => (await import("./commands/decode.ts")).decode,
+    mcp: async () => (await import("./commands/mcp.ts")).mcp,
   },
 };
