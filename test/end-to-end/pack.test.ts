@@ -39,10 +39,14 @@ export default defineApp({ sagas: [greeting] });
 
 const typedClient = `
 import { connect, defineTool, type Tool } from "sagamesh";
+import { mcpTools, type McpTools } from "sagamesh/mcp";
+import { runCode } from "sagamesh/sandbox";
 import { z } from "zod";
 const tool: Tool = defineTool({ name: "t", description: "", effect: "read", input: z.object({}), output: z.string(), perform: async () => "x" });
 export const names: string = tool.name;
 export const mesh: ReturnType<typeof connect> | undefined = undefined;
+export const files = (): Promise<McpTools> => mcpTools({ name: "files", command: "npx", effects: { write: "idempotent" } });
+export const tools = async (): Promise<readonly Tool[]> => [...(await files()), runCode()];
 // @ts-expect-error the output is a text
 defineTool({ name: "t", description: "", effect: "read", input: z.object({}), output: z.string(), perform: async () => 1 });
 `;
@@ -132,6 +136,23 @@ test("an application in JavaScript is served by the installed package, and its s
     process.kill(-up.pid!, "SIGINT"); // npx and what it runs, as a terminal's Ctrl-C reaches both.
     await ended;
   }
+}, 60_000);
+
+test("code is run and an MCP server is asked by the installed package", async () => {
+  const server = join(root, "node_modules", "@modelcontextprotocol", "server-filesystem", "dist", "index.js");
+  const script = `
+    import { mcpTools } from "sagamesh/mcp";
+    import { runCode } from "sagamesh/sandbox";
+    const files = await mcpTools({ name: "files", command: process.execPath, args: [${JSON.stringify(server)}, "."] });
+    const context = { key: "k", abort: new AbortController().signal, progress: () => {} };
+    const listed = await files.tool("list_directory").body.perform({ path: process.cwd() }, context);
+    const ran = await runCode().body.perform({ code: "return 6 * 7" }, context);
+    console.log(JSON.stringify([listed.content.includes("app.mjs"), ran.value]));
+    process.exit(0);
+  `;
+  await writeFile(join(folder, "tools.mjs"), script);
+  const { stdout } = await run(process.execPath, ["tools.mjs"], { cwd: folder, env });
+  expect(JSON.parse(stdout)).toEqual([true, 42]);
 }, 60_000);
 
 test("the types of the installed package hold for a strict TypeScript program", async () => {
