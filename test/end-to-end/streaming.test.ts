@@ -6,7 +6,7 @@
  * middle of a reply. What a screen would show is held against the ledger.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LiveDocument } from "../../protocol/documents.ts";
+import { LiveDocument } from "../../protocol/live-document.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { App } from "../../services/app.ts";
 import { defineApp } from "../../services/app.ts";

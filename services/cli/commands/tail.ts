@@ -1,6 +1,6 @@
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { defineCommand } from "../command.ts";
-import type { LiveDocument } from "../../../protocol/documents.ts";
+import type { LiveDocument } from "../../../protocol/live-document.ts";
 import { withMesh } from "../context.ts";
 import { createFlow } from "../flow.ts";
 import { awaitLedger, watchToEnd } from "../watch.ts";
