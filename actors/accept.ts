@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 import { digestOf } from "../protocol/digest.ts";
-import { isMeshError, MeshError } from "../protocol/errors.ts";
+import { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 import type { Event, EventOf } from "../protocol/event.ts";
 import { type IntentId, turnOf } from "../protocol/ids.ts";
 import type { Json } from "../protocol/json.ts";
@@ -27,7 +27,7 @@ import {
 import { corrects, counts, misfitOf } from "./settle.ts";
 import { wasSeen } from "./seen.ts";
 import type { Doubt, OpenIntent, SagaState } from "./state.ts";
-import { refusalOfVote } from "./task.ts";
+import { recordedVote, refusalOfVote } from "./task.ts";
 import { orderOf } from "./undo-child.ts";
 
 /**
@@ -212,14 +212,11 @@ function acceptVote(definition: Definition, state: SagaState, event: EventOf<"ta
     return refused("TASK_UNKNOWN", `${event.intent} of ${state.saga} is no task`);
   const refusal = refusalOfVote({ definition, state }, open, event.vote);
   return refusal === undefined
-    ? { type: "new", event }
-    : refused("INPUT_INVALID", `task ${event.intent} of ${state.saga}: ${refusal}`);
+    ? { type: "new", event: { ...event, vote: recordedVote(open, event.vote) } }
+    : refused(refusal.code, `task ${event.intent} of ${state.saga}: ${refusal.reason}`);
 }
 
-const refused = (
-  code: "BAD_MESSAGE" | "BAD_RESULT" | "TASK_UNKNOWN" | "INPUT_INVALID",
-  detail: string,
-): Acceptance => ({
+const refused = (code: ErrorCode, detail: string): Acceptance => ({
   type: "refused",
   error: new MeshError(code, detail),
 });

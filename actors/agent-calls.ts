@@ -3,7 +3,7 @@
  */
 import type { Json } from "../protocol/json.ts";
 import type { Part } from "../protocol/model.ts";
-import { type CallError, errorPart, type ResultPart } from "./agent-events.ts";
+import { type AgentEvent, type CallError, errorPart, type ResultPart } from "./agent-events.ts";
 import type { Reading, StartedCall } from "./reply.ts";
 
 export interface CallState {
@@ -11,6 +11,8 @@ export interface CallState {
   readonly pendingShown: boolean;
   /** What a policy put in the place of the model's arguments. */
   readonly rewritten?: Json;
+  /** What a human did, and who; told with the result. */
+  readonly edited?: { readonly by: string; readonly input: Json };
   /** Set once the call is settled; shown in the next message, then forgotten. */
   readonly part?: Part;
   /** A wait: the signals that end it (undefined: any). */
@@ -38,6 +40,24 @@ const callState = (call: StartedCall): CallState =>
   call.type === "wait"
     ? { tool: "wait", pendingShown: false, wait: { signals: call.signals } }
     : { tool: call.tool, pendingShown: false };
+
+/** The calls once the arguments of one were changed: by a policy, or `by` a human. The latest change is told. */
+export function rewrittenIn(
+  calls: Readonly<Record<string, CallState>>,
+  { call, instead, by }: Extract<AgentEvent, { type: "sagamesh.rewritten" }>,
+): Readonly<Record<string, CallState>> {
+  const state = calls[call];
+  if (state === undefined) return calls;
+  const { rewritten: _before, ...rest } = state;
+  const told = by === undefined ? { rewritten: instead } : { edited: { by, input: instead } };
+  return { ...calls, [call]: { ...rest, ...told } };
+}
+
+/** What the model is told beside an outcome: whose arguments the call was made with. */
+export const rewrittenOf = ({ rewritten, edited }: CallState) => ({
+  ...(rewritten === undefined ? {} : { rewritten }),
+  ...(edited === undefined ? {} : { edited }),
+});
 
 /** How a call ended, as the model is told. */
 export function partOf(

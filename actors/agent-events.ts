@@ -23,7 +23,8 @@ export type AgentEvent =
   | { type: "sagamesh.signal"; name: string; data: Json; at: number; from: string; now: number }
   | { type: "sagamesh.limited"; until: number; at: number }
   | { type: "sagamesh.corrected"; call: string; tool: string; part: ResultPart; at: number }
-  | { type: "sagamesh.rewritten"; call: string; instead: Json; at: number }
+  /** With `by` a human did it, else a policy. */
+  | { type: "sagamesh.rewritten"; call: string; instead: Json; by?: string; at: number }
   | { type: "sagamesh.cancel"; reason: string; at: number }
   | { type: "sagamesh.memory"; by: string; memory?: Json; code?: string; reason?: string; at: number }
   | { type: "xstate.done.actor.summary"; output: ModelReply; at: number }

@@ -19,7 +19,7 @@ import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { type Message, ModelReply, type Part } from "../protocol/model.ts";
 import { forward, say, start, stop } from "./agent-actions.ts";
-import { callStates, type CallState, partOf } from "./agent-calls.ts";
+import { callStates, type CallState, partOf, rewrittenIn, rewrittenOf } from "./agent-calls.ts";
 import { type AgentEvent, partOfSignal, type ResultPart, timeOf } from "./agent-events.ts";
 import { afterMessage, afterSummary, beforeAsking, type Retained, summarizedCut } from "./agent-retention.ts";
 import { sending } from "./between-sagas.ts";
@@ -63,8 +63,6 @@ function compose(context: AgentContext): { parts: Part[]; calls: Record<string, 
   }
   return { parts: [...parts, ...context.parts], calls };
 }
-
-const rewrittenOf = ({ rewritten }: CallState) => (rewritten === undefined ? {} : { rewritten });
 
 const isWait = (context: AgentContext, call: string): boolean => context.calls[call]?.wait !== undefined;
 
@@ -152,7 +150,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       ...toActors({
         "sagamesh.decision": decision,
         "sagamesh.summary": summary,
-        "sagamesh.question": question({ to: [], answer: z.json() }),
+        "sagamesh.question": question({ to: [], ...spec.ask, answer: z.json() }),
         "sagamesh.compensation": compensation,
         "sagamesh.send": sending,
       }),
@@ -221,11 +219,9 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           : {};
       }),
       /** Nothing to be said by itself: it is told with the call's outcome. */
-      rewrite: assign(({ context, event }) => {
-        const state = event.type === "sagamesh.rewritten" ? context.calls[event.call] : undefined;
-        if (event.type !== "sagamesh.rewritten" || state === undefined) return {};
-        return { calls: { ...context.calls, [event.call]: { ...state, rewritten: event.instead } } };
-      }),
+      rewrite: assign(({ context, event }) =>
+        event.type === "sagamesh.rewritten" ? { calls: rewrittenIn(context.calls, event) } : {},
+      ),
       hear: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== "sagamesh.signal") return;
         const { name, data, at, from } = event;

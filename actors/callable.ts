@@ -70,30 +70,63 @@ export const compensation = {
   output: z.object({ undone: z.array(z.string()), standing: z.array(z.string()) }),
 } as const satisfies Callable;
 
+/** How people hear of a task, the same for approvals and questions. */
+export interface Telling {
+  /** How many different people must say the same; 1 unless given. One who denies is enough to deny. */
+  readonly quorum?: number;
+  /** Tells them again this often until the deadline, 1 s at least. Needs `notify`. */
+  readonly remindEveryMs?: number;
+  /**
+   * A tool that tells people: called with `input` and the notice of the task (`TaskNotice`) as the member `task`.
+   * Tried again as its class allows; a call that fails in the end leaves the task as it is.
+   */
+  readonly notify?: {
+    readonly tool: Callable & { readonly kind: "tool" };
+    readonly input?: Readonly<Record<string, unknown>>;
+  };
+  /**
+   * A saga that is asked first, with `input` and the notice as the member `task`. Its output is the answer, or of an
+   * approval a `StandInVote`: one vote. If it fails, or says what cannot be taken, the people are told.
+   */
+  readonly standIn?: {
+    readonly saga: Callable & { readonly kind: "saga" | "agent" };
+    readonly input?: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** Who is asked, and who after them. */
+export interface Asking extends Telling {
+  /** Names and roles; empty: anybody. */
+  readonly to: readonly string[];
+  /** A week unless given. */
+  readonly withinMs?: number;
+  /** Who is asked when the time is over and nobody has answered. */
+  readonly escalate?: Asking;
+}
+
 const QuestionInput = z.object({ question: z.string() });
 
-/** A question to people. `otherwise` is the answer if nobody gave one in time; without it that is an error. */
-export interface Question<O extends z.ZodType = z.ZodType> extends Callable<typeof QuestionInput, O> {
+/**
+ * A question to people. `otherwise` is the answer if nobody gave one in time, the last in line included; without it
+ * that is an error.
+ */
+export interface Question<O extends z.ZodType = z.ZodType> extends Callable<typeof QuestionInput, O>, Asking {
   readonly kind: "question";
-  readonly to: readonly string[];
   readonly withinMs: number;
   readonly otherwise?: z.input<O>;
 }
 
-/** Binds a question to people: who may answer, the schema of the answer, how long to wait (a week). */
-export const question = <O extends z.ZodType>(config: {
-  to: readonly string[];
-  answer: O;
-  withinMs?: number;
-  otherwise?: z.input<O>;
-}): Question<O> => ({
+/** Binds a question to people: who may answer, the schema of the answer, how long to wait (a week), who is next. */
+export const question = <O extends z.ZodType>({
+  answer,
+  ...asking
+}: Asking & { answer: O; otherwise?: z.input<O> }): Question<O> => ({
   kind: "question",
   name: "question",
   input: QuestionInput,
-  output: config.answer,
-  to: config.to,
-  withinMs: config.withinMs ?? limits.taskWithinMs,
-  ...(config.otherwise === undefined ? {} : { otherwise: config.otherwise }),
+  output: answer,
+  ...asking,
+  withinMs: asking.withinMs ?? limits.taskWithinMs,
 });
 
 const ModelCallInput = z.object({ prompt: z.string() });

@@ -8,11 +8,18 @@ import { z } from "zod";
 import { digestOf } from "../protocol/digest.ts";
 import { describeError } from "../protocol/errors.ts";
 import { Name } from "../protocol/ids.ts";
-import { toJson } from "../protocol/json.ts";
+import { type Json, toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { agentMachine } from "./agent.ts";
 import { faultsBetween } from "./between-sagas.ts";
-import { callableOf, type ModelCall, type Question } from "./callable.ts";
+import {
+  type Asking,
+  type Callable,
+  callableOf,
+  type ModelCall,
+  type Question,
+  question,
+} from "./callable.ts";
 import {
   contextFaults,
   type ContextPolicy,
@@ -38,6 +45,7 @@ import {
 import type { Policy } from "./policy.ts";
 import { recallTool } from "./recall.ts";
 import { isReserved } from "./reserved-signals.ts";
+import { faultsOf, readApproval, readQuestion, withUsed } from "./terms.ts";
 import type { Tool } from "./tool.ts";
 
 export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
@@ -112,6 +120,10 @@ export interface AgentConfig<
    * until a human resumes it.
    */
   whenFlagged?: "show" | "pause";
+  /** Whom the model's questions are for, and on what terms; anybody, for a week, unless given. */
+  ask?: Asking & { readonly otherwise?: Json };
+  /** Tools and sagas that the terms of approvals may name and the model does not see. See `Tool.uses`. */
+  uses?: readonly Callable[];
   budget?: Budget;
   /** Asked about every call of the model's and of its sub-agents', before a call becomes an intent. */
   policies?: readonly Policy[];
@@ -150,6 +162,7 @@ export function defineAgent<
     repairsMax: config.repairsMax,
     sends: config.sends ?? [],
     handsOffTo: config.handsOffTo ?? [],
+    ask: config.ask,
   };
   const faults = [...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
   const frame =
@@ -165,7 +178,10 @@ export function defineAgent<
     {
       machine,
       // An agent may call another and hand its work over to it, too.
-      callables: [...new Set([...spec.tools, ...spec.agents, ...spec.handsOffTo])],
+      callables: [
+        ...new Set([...spec.tools, ...spec.agents, ...spec.handsOffTo, ...(config.uses ?? [])]),
+        ...(config.ask === undefined ? [] : [question({ ...config.ask, answer: z.json() })]),
+      ],
       faults,
       frame,
       model: spec.model,
@@ -209,12 +225,14 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
   parts: Parts,
 ): Saga<I, O, S> {
   const { name, version, description = "", input, output, signals } = config;
-  const tools = new Map(withCompensations(parts.callables.filter(isTool)).map((tool) => [tool.name, tool]));
+  const callables = withUsed(parts.callables);
+  const tools = new Map(withCompensations(callables.filter(isTool)).map((tool) => [tool.name, tool]));
   const policies = parts.policies ?? [];
-  parts.faults.push(...sharedNames(name, parts.callables), ...policyFaults(name, policies));
+  parts.faults.push(...sharedNames(name, callables), ...policyFaults(name, policies));
   for (const tool of tools.values()) parts.faults.push(...toolFaults(tool));
-  for (const one of parts.callables) if (isQuestion(one)) parts.faults.push(...questionFaults(name, one));
-  const modelCalls = parts.callables.filter(isModelCall);
+  const questions = callables.filter(isQuestion);
+  for (const one of questions) parts.faults.push(...questionFaults(name, one));
+  const modelCalls = callables.filter(isModelCall);
   const definition: Definition = {
     kind,
     name,
@@ -226,6 +244,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
       schemasOf(config),
       [...tools.values()].map(contractOf),
       parts.identity,
+      ...questions.map(termsOf),
     ]).slice(0, 16),
     description,
     input,
@@ -235,7 +254,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
     machine: parts.machine,
     tools,
     sagas: heirs(
-      parts.callables.filter(isSaga).map((child) => [child.name, child.definition]),
+      callables.filter(isSaga).map((child) => [child.name, child.definition]),
       policies,
     ),
     modelCalls,
@@ -282,14 +301,21 @@ function sharedNames(where: string, callables: readonly unknown[]): string[] {
 export const twiceNamed = (where: string, what: "tools" | "sagas" | "calls", name: string): string =>
   `${where}: two of its ${what} are named "${name}"`;
 
-function questionFaults(where: string, { output, otherwise, withinMs }: Question): string[] {
-  const faults: string[] = [];
+function questionFaults(where: string, question: Question): string[] {
+  const { output, otherwise, withinMs } = question;
+  const faults: string[] = faultsOf(`${where}: a question`, readQuestion(question));
   if (!(withinMs > 0 && withinMs <= limits.timerMaxMs))
     faults.push(`${where}: a question's withinMs is ${withinMs}, not between 1 and ${limits.timerMaxMs}`);
   const fits = otherwise === undefined ? undefined : readWith(output, toJson(otherwise));
   if (fits?.success === false)
     faults.push(`${where}: the default of a question does not fit its answer: ${fits.reason}`);
   return faults;
+}
+
+/** Terms as data, for what is hashed and shown. What is wrong with them is a fault of its own. */
+function termsOf(question: Question): unknown {
+  const read = readQuestion(question);
+  return "fault" in read ? null : read.asked;
 }
 
 function withCompensations(tools: readonly Tool[]): Tool[] {
@@ -303,10 +329,12 @@ export function contractOf(tool: Tool): Record<string, unknown> {
   const { name, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax, compensation } =
     tool;
   const policies = policyNames(tool.policies);
+  const approval = typeof tool.approval === "object" ? readApproval(tool.approval) : undefined;
   return {
     ...{ name, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax },
     compensation: typeof compensation === "object" ? compensation.tool.name : compensation,
     ...(policies === undefined ? {} : { policies }),
+    ...(approval === undefined || "fault" in approval ? {} : { approval: approval.asked }),
     input: jsonSchema(tool.input),
     output: jsonSchema(tool.output),
   };
@@ -384,6 +412,8 @@ function toolFaults(tool: Tool): string[] {
     if (!(value > 0) || (bound === "concurrencyMax" && !Number.isInteger(value)))
       faults.push(`${where}: ${bound} is ${value}`);
   }
+  if (typeof tool.approval === "object")
+    faults.push(...faultsOf(`${where}: approval`, readApproval(tool.approval)));
   if (tool.effect === "probe" && tool.body !== undefined && tool.body.probe === undefined)
     faults.push(`${where}: effect "probe" needs a probe beside its perform`);
   if (tool.timeoutMs <= 0) faults.push(`${where}: timeoutMs must be more than 0`);

@@ -5,7 +5,8 @@
  * F2 `faults` lists everything that is wrong with it. A definition with faults is never served.
  */
 import type { z } from "zod";
-import type { Callable, ModelCall } from "./callable.ts";
+import type { Json } from "../protocol/json.ts";
+import type { Asking, Callable, ModelCall } from "./callable.ts";
 import type { CuttingPolicy } from "./context-policy.ts";
 import type { MemorySpec } from "./memory-spec.ts";
 import type { ModelTool } from "../protocol/model.ts";
@@ -95,6 +96,8 @@ export interface AgentSpec {
   readonly repairsMax?: number | undefined;
   readonly sends: readonly Addressee[];
   readonly handsOffTo: readonly (Callable & { readonly description?: string })[];
+  /** Whom its questions are for. */
+  readonly ask?: (Asking & { readonly otherwise?: Json }) | undefined;
 }
 
 /** A saga or an agent as users hold it: the types are for them, `definition` for the host. */

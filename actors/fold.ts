@@ -14,6 +14,7 @@ import { type Json, toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Message } from "../protocol/model.ts";
 import type { Step } from "../protocol/turn.ts";
+import { dismissAttendants, takeReminder } from "./asking.ts";
 import { reasonOf } from "./callable.ts";
 import type { Definition } from "./definition.ts";
 import {
@@ -27,6 +28,7 @@ import {
   openEntries,
   type Queued,
   readWith,
+  servedBy,
   withoutKey,
 } from "./folding.ts";
 import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
@@ -40,7 +42,7 @@ import { charge, correct, corrects, counts, issueRetry, settle, usageOf } from "
 import { remember, tidySeen, wasSeen } from "./seen.ts";
 import type { Ending, Held, KeptSignal, OpenIntent, SagaState } from "./state.ts";
 import { endPause, steer } from "./steering.ts";
-import { issueHeldCall, takeTaskTimeout, takeVote } from "./task.ts";
+import { issueHeldCall, takeStandIn, takeTaskTimeout, takeVote } from "./task.ts";
 import {
   addPlan,
   beginEndByUndoing,
@@ -270,7 +272,12 @@ function closeDoubtTasks(f: Folding): void {
 function takeResult(f: Folding, event: EventOf<"result">): void {
   const { intent } = event;
   const open = f.state.open[intent];
-  if (open !== undefined) return counts(open, event) ? settle(f, intent, open, event.result) : undefined;
+  if (open !== undefined) {
+    if (!counts(open, event)) return;
+    if (open.intent.kind === "saga" && servedBy(open) !== undefined)
+      return takeStandIn(f, intent, open, event.result);
+    return settle(f, intent, open, event.result);
+  }
   const doubt = f.state.doubts[intent];
   if (doubt !== undefined && corrects(f.definition, doubt, event))
     return correct(f, intent, doubt, event.result);
@@ -296,6 +303,8 @@ function takeTimer(f: Folding, event: EventOf<"timer">): void {
       retry: false,
     });
   }
+  if (open.intent.kind === "timer" && servedBy(open) !== undefined)
+    return takeReminder(f, event.intent, open);
   if (open.intent.kind !== "timer" || open.event === undefined) return;
   closeIntent(f, event.intent);
   if (open.sendTo !== undefined) sendToChild(f, open.sendTo, open.event);
@@ -311,7 +320,7 @@ function run(f: Folding): void {
   for (let moves = 1; ; moves++) {
     const queued = f.queue.shift();
     if (queued !== undefined) deliver(f, queued);
-    else if (!offerKept(f) && !progressPlans(f) && !progressEnd(f)) return;
+    else if (!dismissAttendants(f) && !offerKept(f) && !progressPlans(f) && !progressEnd(f)) return;
     if (moves === limits.movesPerEventMax) endAsRestless(f);
     assert(moves < 10 * limits.movesPerEventMax, "a turn comes to rest");
   }

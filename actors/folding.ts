@@ -16,7 +16,7 @@ import type { Tool } from "./tool.ts";
 import type { Definition } from "./definition.ts";
 import { doneEvent, errorEvent } from "./machine.ts";
 import type { MachineEvent } from "./machine-actions.ts";
-import type { OpenIntent, SagaState, Unread } from "./state.ts";
+import type { OpenIntent, ProposedCall, SagaState, Unread } from "./state.ts";
 
 export type Draft = { -readonly [K in keyof SagaState]: SagaState[K] };
 
@@ -112,6 +112,16 @@ export const actorError = (outcome: ActorError["outcome"], code: ErrorCode, reas
 export const isAwaited = (f: Folding, id: IntentId, actor: string | undefined): actor is string =>
   actor !== undefined && Object.hasOwn(f.state.actors, actor) && f.state.actors[actor] === id;
 
+/** The task that an intent serves: it tells people of it, reminds them, or stands in for them. */
+export const servedBy = ({ intent }: OpenIntent): IntentId | undefined =>
+  intent.kind === "tool" || intent.kind === "timer" || intent.kind === "saga" ? intent.for : undefined;
+
+/** Whether somebody still wants the result: an actor that waits, or the open task it serves. */
+export function isWanted(f: Folding, id: IntentId, open: OpenIntent): boolean {
+  const task = servedBy(open);
+  return task === undefined ? isAwaited(f, id, open.actor) : f.state.open[task] !== undefined;
+}
+
 /** Tells the actor, if it still waits for this intent. A result of an earlier entry is not its own. */
 export function tellActor(
   f: Folding,
@@ -163,9 +173,16 @@ export function readWith<S extends z.ZodType>(
   }
 }
 
+/** The input once: by reference where a model's reply in the ledger holds it, and neither policy nor human changed it. */
+export const inputOrCall = ({ input, from, rewritten, editedBy }: ProposedCall) => ({
+  ...(from === undefined || rewritten !== undefined || editedBy !== undefined ? { input } : {}),
+  ...(from === undefined ? {} : { call: from }),
+  ...(rewritten === undefined ? {} : { rewrittenBy: rewritten.by }),
+});
+
 /** What makes two calls of a tool equal: the input as its schema reads it. */
-export function argumentsDigest(tool: Tool, input: Json): string {
-  const read = readWith(tool.input, input);
+export function argumentsDigest(callee: Pick<Tool, "input">, input: Json): string {
+  const read = readWith(callee.input, input);
   return digestOf(read.success ? toJson(read.data) : input);
 }
 

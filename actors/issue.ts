@@ -5,13 +5,12 @@
  *    when it was approved. What is refused is recorded as `denied` and told to the actor; nothing else happens.
  * U2 A call equal to one that is in doubt is refused until that doubt is settled.
  */
-import { z } from "zod";
 import { digestOf } from "../protocol/digest.ts";
-import { assert, describeError } from "../protocol/errors.ts";
+import { assert } from "../protocol/errors.ts";
 import { childSagaId, effectKey, type IntentId } from "../protocol/ids.ts";
 import { type Json, toJson } from "../protocol/json.ts";
-import { limits } from "../protocol/limits.ts";
 import type { Message, ModelRequest } from "../protocol/model.ts";
+import { approvalOf, askApproval, askHuman, type Review, termsFor } from "./asking.ts";
 import { issueSend } from "./between-sagas.ts";
 import type { Callable, ModelCall, Question } from "./callable.ts";
 import { digestOfRequest } from "./conversation.ts";
@@ -19,6 +18,7 @@ import {
   argumentsDigest,
   closeIntent,
   type Folding,
+  inputOrCall,
   isAwaited,
   newId,
   openEntries,
@@ -34,7 +34,8 @@ import { recallTool } from "./recall.ts";
 import { type Asked, askedDigest, type BuiltRequest, modelOf } from "./request.ts";
 import { reservedFor } from "./reserved-signals.ts";
 import type { ProposedCall } from "./state.ts";
-import type { Approval, Tool } from "./tool.ts";
+import type { LineTerms } from "./terms.ts";
+import type { Tool } from "./tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
 
 /** Carries out one action of the machine, as far as the fold is concerned. */
@@ -115,7 +116,12 @@ function invoke(f: Folding, actor: string, src: string, input: Json): void {
       });
     }
     case "question":
-      return askHuman(f, callable as Question, src, actor, input, from);
+      return askHuman(f, callable as Question, {
+        tool: src,
+        input,
+        actor,
+        ...(from === undefined ? {} : { from }),
+      });
     case "send":
       return issueSend(f, actor, input);
     case "compensation":
@@ -135,8 +141,11 @@ function calleeOf(f: Folding, callable: Callable): Callee {
   return child;
 }
 
-/** A call either becomes an intent here, or is put before people, or is refused and says so. */
-function propose(f: Folding, callee: Callee, proposed: ProposedCall): void {
+/**
+ * A call either becomes an intent here, or is put before people, or is refused and says so. One that was changed under
+ * review is put before people in any case: on the terms it needs, else on those it was under.
+ */
+export function propose(f: Folding, callee: Callee, proposed: ProposedCall, review?: Review): void {
   // A read of the saga's own ledger, whose schema reply.ts has read: no policy is asked, nothing can be in doubt.
   if (callee === recallTool) return issueTool(f, recallTool, proposed);
   const ruling = judge(f, callee, proposed);
@@ -152,17 +161,14 @@ function propose(f: Folding, callee: Callee, proposed: ProposedCall): void {
       "CALL_IN_DOUBT",
       `an equal call is in doubt (intent ${doubt})`,
     );
-  const missing = missingApproval(callee, ruling);
+  const missing = missingApproval(f, callee, ruling);
   if ("code" in missing) return refuseActor(f, call.actor, callee.name, missing.code, missing.reason);
-  if (missing.terms !== undefined) return askApproval(f, callee, missing.call, missing.terms);
+  const asked = missing.terms ?? review?.asked;
+  if (asked !== undefined) return askApproval(f, callee, missing.call, asked, review?.after);
   if (guards !== f.state.guards) f.state.guards = guards ?? {};
   if (callee.kind === "tool") issueTool(f, callee, call);
   else startChild(f, callee, call);
 }
-
-/** An approved call becomes an intent, unless what was decided meanwhile forbids it now. */
-export const issueApproved = (f: Folding, callee: Callee, call: ProposedCall): void =>
-  propose(f, callee, call);
 
 /** U2. The intent of an equal call that is in doubt. */
 function equalDoubt(f: Folding, callee: Callee, input: Json): string | undefined {
@@ -175,44 +181,19 @@ function equalDoubt(f: Folding, callee: Callee, input: Json): string | undefined
   return doubts.find(([, one]) => one.argumentsDigest === digest)?.[0];
 }
 
-/** What a tool's `approval` must answer, for those who write it in JavaScript. */
-const Terms = z.union([
-  z.literal(false),
-  z.object({
-    by: z.array(z.string()),
-    withinMs: z.number().nonnegative().max(limits.timerMaxMs),
-    otherwise: z.enum(["deny", "approve"]),
-    quorum: z.int().positive().optional(),
-  }),
-]);
-
-/** The terms of the approval that an input needs, false for none, or why there are none to be had. */
-function approvalOf(tool: Tool, input: Json): false | Approval | string {
-  if (tool.approval === undefined) return false;
-  try {
-    const said = (tool.approval as (input: unknown) => unknown)(tool.input.parse(input));
-    return readTerms(`the approval of ${tool.name}`, said);
-  } catch (error) {
-    return `the approval of ${tool.name} threw: ${describeError(error)}`;
-  }
-}
-
-function readTerms(whose: string, said: unknown): false | Approval | string {
-  const terms = readWith(Terms, said);
-  return terms.success ? terms.data : `${whose} answers what is no approval: ${terms.reason}`;
-}
-
 /**
  * The first terms, of the policies and then of the tool, on which nobody has agreed to exactly this call, and the
  * call as it will be once they have. No terms if nothing is missing.
  */
 function missingApproval(
+  f: Folding,
   callee: Callee,
   { call, demands }: Ruling,
-): Refusal | { terms: Approval | undefined; call: ProposedCall } {
+): Refusal | { terms: LineTerms | undefined; call: ProposedCall } {
   const granted = call.granted ?? [];
-  const asked = demands.map(({ by, terms }) => readTerms(`the policy ${by}`, terms));
-  for (const terms of callee.kind === "tool" ? [...asked, approvalOf(callee, call.input)] : asked) {
+  const asked = demands.map(({ by, terms }) => termsFor(f.definition, `the policy ${by}`, terms));
+  const own = callee.kind === "tool" ? [approvalOf(f.definition, callee, call.input)] : [];
+  for (const terms of [...asked, ...own]) {
     if (typeof terms === "string") return { code: "CALL_INVALID", reason: terms };
     if (terms === false) continue;
     const yes = agreement(call, terms);
@@ -220,13 +201,6 @@ function missingApproval(
   }
   return { terms: undefined, call };
 }
-
-/** The input once: by reference where a model's reply in the ledger holds it, and no policy rewrote it. */
-const inputOrCall = ({ input, from, rewritten }: ProposedCall) => ({
-  ...(from === undefined || rewritten !== undefined ? { input } : {}),
-  ...(from === undefined ? {} : { call: from }),
-  ...(rewritten === undefined ? {} : { rewrittenBy: rewritten.by }),
-});
 
 /** The model hears with the result what was done in place of what it asked for. */
 function tellRewritten(f: Folding, { actor, from, input }: ProposedCall): void {
@@ -243,57 +217,6 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
     input: call.input,
     attempt: 1,
     actor: call.actor,
-  });
-}
-
-function askApproval(f: Folding, tool: Callee, call: ProposedCall, approval: Approval): void {
-  const dueAt = f.at + approval.withinMs;
-  openIntent(f, {
-    intent: {
-      kind: "task",
-      id: newId(f),
-      about: "approval",
-      question: `May ${tool.name} be called?`,
-      to: [...approval.by],
-      dueAt,
-      otherwise: approval.otherwise,
-      ...(approval.quorum === undefined ? {} : { quorum: approval.quorum }),
-      ...inputOrCall(call),
-    },
-    input: call.input,
-    attempt: 1,
-    actor: call.actor,
-    dueAt,
-    call,
-  });
-}
-
-function askHuman(
-  f: Folding,
-  question: Question,
-  src: string,
-  actor: string,
-  input: Json,
-  from: string | undefined,
-): void {
-  const asked = input as { question: string }; // Proof: invoke has read it with the callable's schema.
-  const dueAt = f.at + question.withinMs;
-  openIntent(f, {
-    intent: {
-      kind: "task",
-      id: newId(f),
-      about: "question",
-      question: asked.question,
-      to: [...question.to],
-      dueAt,
-      ...(question.otherwise === undefined ? {} : { otherwise: toJson(question.otherwise) }),
-      ...(from === undefined ? {} : { call: from }),
-    },
-    input,
-    attempt: 1,
-    actor,
-    dueAt,
-    call: { tool: src, input, actor },
   });
 }
 

@@ -13,12 +13,12 @@ import { digestOf, shortHash } from "../protocol/digest.ts";
 import { describeError } from "../protocol/errors.ts";
 import { canonicalJson, type Json, toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
-import type { Approval } from "./approval.ts";
 import type { Definition } from "./definition.ts";
 import { type Folding, readWith } from "./folding.ts";
 import { toolsReached } from "./inherit.ts";
 import type { Policy, PolicyQuestion } from "./policy.ts";
 import type { ProposedCall } from "./state.ts";
+import type { LineTerms } from "./terms.ts";
 import type { Tool } from "./tool.ts";
 
 /** What a judged call is of: a tool, or the saga or agent that it starts. */
@@ -191,8 +191,9 @@ function remembered(
 
 /**
  * What people have agreed to: these arguments, on these terms. A yes to one amount is none to another, and where
- * silence denies, a yes by silence is none. The deadline is no part of it, for it may follow from the time.
+ * silence denies, a yes by silence is none. The deadlines are no part of it, for they may follow from the time.
  */
-export function agreement({ input }: ProposedCall, { withinMs: _, ...terms }: Approval): string {
-  return shortHash(canonicalJson([input, terms]), 22);
+export function agreement({ input }: ProposedCall, { line, otherwise }: LineTerms): string {
+  const people = line.map(({ withinMs: _, ...terms }) => terms);
+  return shortHash(canonicalJson([input, people, otherwise]), 22);
 }

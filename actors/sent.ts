@@ -106,6 +106,6 @@ export function recallCall(messages: readonly Message[], id: string): Json | und
   const { tool, input } = call;
   const last = messages.flatMap(partsOf).findLast((part) => part.type === "result" && part.call === id);
   if (last?.type !== "result") return toJson({ tool, input, outcome: "pending" });
-  const { outcome, output, code, reason, rewritten } = last;
-  return toJson({ tool, input, rewritten, outcome, output, code, reason });
+  const { outcome, output, code, reason, rewritten, edited } = last;
+  return toJson({ tool, input, rewritten, edited, outcome, output, code, reason });
 }

@@ -20,10 +20,12 @@ import {
   type Folding,
   isAwaited,
   isRead,
+  isWanted,
   newId,
   openEntries,
   openIntent,
   readWith,
+  servedBy,
   tellActor,
   toolOf,
   withoutKey,
@@ -80,9 +82,10 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
   // A settled model call has told its cost: it is not closed as one whose cost may still come in.
   if (open.intent.kind === "model") f.state.open = withoutKey(f.state.open, id);
   else closeIntent(f, id);
-  if (result.outcome === "succeeded") rememberResult(f, open, output);
+  if (result.outcome === "succeeded" && servedBy(open) === undefined) rememberResult(f, open, output);
   if (open.intent.kind === "tool") {
     if (open.intent.undoes !== undefined) return settleUndoing(f, id, open, open.intent.undoes, result);
+    if (open.intent.for !== undefined) return; // People were told of a task, or were not: nothing follows from it.
     if (result.outcome === "in_doubt") return takeDoubt(f, id, open, received, result.reason);
     holdEffect(f, id, open, received, result, output);
   }
@@ -223,7 +226,7 @@ function mayRetry(f: Folding, id: IntentId, open: OpenIntent, result: Result): b
   if (policy === undefined || open.attempt >= policy.attemptsMax) return false;
   if (open.intent.kind === "tool" && open.intent.undoes !== undefined) return true;
   const isGivenUp = f.state.plans.some((plan) => plan.only?.includes(id));
-  return f.state.phase.kind === "running" && isAwaited(f, id, open.actor) && !isGivenUp;
+  return f.state.phase.kind === "running" && isWanted(f, id, open) && !isGivenUp;
 }
 
 function retry(f: Folding, id: IntentId, open: OpenIntent, result: Result): void {

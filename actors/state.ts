@@ -33,8 +33,11 @@ export interface OpenIntent {
   readonly sendTo?: IntentId;
   /** A child that was told to cancel. */
   readonly told?: boolean;
-  /** A task's approvals so far, by name. */
+  /** How long those a task is for have had from its beginning. */
+  readonly withinMs?: number;
+  /** A task's approvals so far, by name; of a question that more must answer, what each has said, as its digest. */
   readonly approvals?: readonly string[];
+  readonly answers?: Readonly<Record<string, string>>;
   /** What an approval is about: the call that becomes an intent once approved. */
   readonly call?: ProposedCall;
 }
@@ -49,6 +52,8 @@ export interface ProposedCall {
   readonly rewritten?: { readonly by: string; readonly digest: string };
   /** What people have agreed to (`agreement` in judge.ts); of an open task, what they will have. */
   readonly granted?: readonly string[];
+  /** A human changed the arguments, and who: the input is theirs. */
+  readonly editedBy?: string;
 }
 
 /** An effect that succeeded or is in doubt and was not undone. */

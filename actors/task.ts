@@ -4,23 +4,31 @@
  * P1 Votes are events; the outcome is derived here, so a hundred approvals of one task are one effect.
  */
 import { z } from "zod";
+import { digestOf } from "../protocol/digest.ts";
+import type { ErrorCode } from "../protocol/errors.ts";
 import type { EventOf, Vote } from "../protocol/event.ts";
 import type { IntentId } from "../protocol/ids.ts";
+import type { IntentOf } from "../protocol/intent.ts";
 import { type Json, toJson } from "../protocol/json.ts";
-import { askedSchema } from "./conversation.ts";
+import { StandInVote } from "../protocol/notice.ts";
 import type { Result } from "../protocol/result.ts";
+import { approvalOf, askedOf, callPeople, denyAttendant, escalate } from "./asking.ts";
+import { askedSchema } from "./conversation.ts";
+import type { Definition } from "./definition.ts";
 import {
   actorError,
+  argumentsDigest,
   changeOpen,
   closeIntent,
   type Folding,
   isAwaited,
   readWith,
+  servedBy,
   tellActor,
-  toolOf,
 } from "./folding.ts";
 import { holdApproved, isPaused } from "./held.ts";
-import { issueApproved } from "./issue.ts";
+import { propose } from "./issue.ts";
+import type { Callee } from "./judge.ts";
 import { correct, corrects } from "./settle.ts";
 import type { OpenIntent, ProposedCall } from "./state.ts";
 import { settleUndone } from "./undo.ts";
@@ -53,39 +61,125 @@ export function answerSchema({ definition, state }: Asking, open: OpenIntent): z
 }
 
 /** Why a vote cannot be taken by its task, or undefined. Without it the fold would have nothing to do. */
-export function refusalOfVote(asking: Asking, open: OpenIntent, { vote, answer }: Vote): string | undefined {
+export function refusalOfVote(
+  asking: Asking,
+  open: OpenIntent,
+  vote: Vote,
+): { code: ErrorCode; reason: string } | undefined {
+  if (open.intent.kind !== "task") return { code: "TASK_UNKNOWN", reason: "it is no task" };
+  const { to, digest } = open.intent;
+  if (!mayVote(to, vote))
+    return {
+      code: "VOTER_NOT_ASKED",
+      reason: `it is for ${to.join(", ")}, not for ${vote.by}${vote.as === undefined ? "" : ` as ${vote.as}`}`,
+    };
+  if (vote.digest !== undefined && vote.digest !== digest)
+    return {
+      code: "ARGUMENTS_CHANGED",
+      reason:
+        digest === undefined
+          ? "it is about no arguments, and the vote names some"
+          : `the vote is for the arguments ${vote.digest.slice(0, 12)}, the task is for ${digest.slice(0, 12)}`,
+    };
+  const misfit = misfitOfVote(asking, open, vote);
+  return misfit === undefined ? undefined : { code: "INPUT_INVALID", reason: misfit };
+}
+
+/** Whether a task is for whoever votes, by name or in the role they claim. For nobody in particular, it is for all. */
+export const mayVote = (
+  to: readonly string[],
+  { by, as }: { by: string; as?: string | undefined },
+): boolean => to.length === 0 || to.includes(by) || (as !== undefined && to.includes(as));
+
+/** Why what was said is not what the task asks. */
+function misfitOfVote(asking: Asking, open: OpenIntent, vote: Vote): string | undefined {
   if (open.intent.kind !== "task") return "it is no task";
   const { about } = open.intent;
-  if (vote === "deny")
+  if (vote.vote === "edit")
+    return about === "approval"
+      ? misfitOfEdit(asking, open, vote.input)
+      : "only an approval has arguments to edit";
+  if (vote.vote === "deny")
     return about === "doubt" ? "a doubt is answered: it happened, or it did not" : undefined;
   if (about === "approval" || about === "stuck")
-    return vote === "approve" ? undefined : "it is approved or denied, not answered";
-  if (vote !== "answer") return "it is answered or denied, not approved";
-  const read = readWith(answerSchema(asking, open), answer ?? null);
+    return vote.vote === "approve" ? undefined : "it is approved or denied, not answered";
+  if (vote.vote !== "answer") return "it is answered or denied, not approved";
+  const read = readWith(answerSchema(asking, open), vote.answer ?? null);
   return read.success ? undefined : `the answer does not fit: ${read.reason}`;
 }
 
+/** Why the arguments of an edit cannot stand in the place of those it is about. */
+function misfitOfEdit({ definition }: Asking, open: OpenIntent, input: Json | undefined): string | undefined {
+  const callee = open.call === undefined ? undefined : calleeOf(definition, open.call);
+  if (callee === undefined || open.call === undefined) return "it is about no call";
+  if (input === undefined) return "an edit has the changed arguments as its input";
+  const read = readWith(callee.input, input);
+  if (!read.success) return `the changed arguments do not fit: ${read.reason}`;
+  if (argumentsDigest(callee, input) === argumentsDigest(callee, open.call.input))
+    return "the arguments are the same; approve them";
+  const terms = callee.kind === "tool" ? approvalOf(definition, callee, input) : false;
+  return typeof terms === "string" ? terms : undefined;
+}
+
+/** The vote as the ledger keeps it: with the digest of the arguments it was about, whether or not it named them. */
+export const recordedVote = ({ intent }: OpenIntent, vote: Vote): Vote =>
+  intent.kind === "task" && intent.digest !== undefined ? { ...vote, digest: intent.digest } : vote;
+
 export function takeVote(f: Folding, event: EventOf<"task">): void {
   const open = f.state.open[event.intent];
-  if (open?.intent.kind !== "task") return;
-  const { vote, by, answer, reason } = event.vote;
+  if (open !== undefined) decideBy(f, event.intent, open, event.vote);
+}
+
+function decideBy(f: Folding, id: IntentId, open: OpenIntent, vote: Vote): void {
+  if (open.intent.kind !== "task") return;
+  const { by, answer, reason, input } = vote;
+  const isDenied = vote.vote === "deny";
   switch (open.intent.about) {
     case "approval":
-      if (vote === "approve") return approve(f, event.intent, open, by);
-      return deny(f, event.intent, open, reason ?? `denied by ${by}`);
+      if (vote.vote === "approve") return approve(f, id, open, by);
+      if (vote.vote === "edit") return input === undefined ? undefined : edit(f, id, open, { input, by });
+      return deny(f, id, open, reason ?? `denied by ${by}`);
     case "question":
-      if (vote === "deny") return fail(f, event.intent, open, reason ?? `${by} declined to answer`);
-      return answerQuestion(f, event.intent, open, answer ?? null);
+      return isDenied
+        ? fail(f, id, open, reason ?? `${by} declined to answer`)
+        : takeAnswer(f, id, open, { by, answer: answer ?? null });
     case "doubt":
       return settleDoubt(f, open, answer ?? null);
     case "stuck":
-      return settleStuck(f, event.intent, open, vote !== "deny");
+      return settleStuck(f, id, open, !isDenied);
   }
+}
+
+/**
+ * The saga that stands in has ended. What it says is one vote, under its id; if it failed, said what cannot be taken,
+ * or more must speak, the people are called.
+ */
+export function takeStandIn(f: Folding, id: IntentId, open: OpenIntent, result: Result): void {
+  const task = servedBy(open);
+  closeIntent(f, id);
+  const asked = task === undefined ? undefined : f.state.open[task];
+  if (open.intent.kind !== "saga" || task === undefined || asked === undefined) return;
+  if (result.outcome === "succeeded") {
+    const { saga, name } = open.intent;
+    const vote =
+      asked.intent.kind === "task" ? standInVote(asked.intent, saga, result.output) : "it is no task";
+    const misfit = typeof vote === "string" ? vote : misfitOfVote(f, asked, vote);
+    if (typeof vote !== "string" && misfit === undefined) decideBy(f, task, asked, vote);
+    else denyAttendant(f, task, { name, code: "BAD_RESULT", reason: `its word cannot be taken: ${misfit}` });
+  }
+  if (f.state.open[task] !== undefined) callPeople(f, task);
+}
+
+/** What the output of a saga that stands in says, or why it says nothing. */
+export function standInVote({ about }: IntentOf<"task">, by: string, output: Json): Vote | string {
+  if (about === "question") return { vote: "answer", by, answer: output };
+  const read = readWith(StandInVote, output);
+  return read.success ? { ...read.data, by } : read.reason;
 }
 
 /** The deadline passed: the task's default holds. */
 export function takeTaskTimeout(f: Folding, id: IntentId, open: OpenIntent): void {
-  if (open.intent.kind !== "task") return;
+  if (open.intent.kind !== "task" || escalate(f, id)) return;
   switch (open.intent.about) {
     case "approval":
       return open.intent.otherwise === "approve"
@@ -108,7 +202,11 @@ function approve(f: Folding, id: IntentId, open: OpenIntent, by: string): void {
   approved(f, id, open);
 }
 
-/** The approved call becomes an intent. The actor goes on waiting, now for that. */
+/** What an open task's call is of: a tool, or the saga or agent that it starts. */
+const calleeOf = ({ tools, sagas }: Definition, call: ProposedCall): Callee | undefined =>
+  tools.get(call.tool) ?? sagas.get(call.tool);
+
+/** The approved call becomes an intent, unless what was decided meanwhile forbids it now. The actor goes on waiting. */
 function approved(f: Folding, id: IntentId, open: OpenIntent): void {
   closeIntent(f, id);
   const { call } = open;
@@ -119,8 +217,31 @@ function approved(f: Folding, id: IntentId, open: OpenIntent): void {
 
 /** An approved call becomes an intent, at once or after a pause, if its actor still waits for it. */
 export function issueHeldCall(f: Folding, id: IntentId, call: ProposedCall): void {
-  const callee = toolOf(f, call.tool) ?? f.definition.sagas.get(call.tool);
-  if (callee !== undefined && isAwaited(f, id, call.actor)) issueApproved(f, callee, call);
+  const callee = calleeOf(f.definition, call);
+  if (callee !== undefined && isAwaited(f, id, call.actor)) propose(f, callee, call);
+}
+
+/**
+ * A human changed the arguments: another call, which policies judge and people approve. Nobody has agreed to it yet,
+ * its author included, for who proposes has not approved. The model hears of it with the call's result.
+ */
+function edit(f: Folding, id: IntentId, open: OpenIntent, { by, input }: { by: string; input: Json }): void {
+  closeIntent(f, id);
+  const callee = open.call === undefined ? undefined : calleeOf(f.definition, open.call);
+  if (callee === undefined || open.intent.kind !== "task" || open.call === undefined) return;
+  if (!isAwaited(f, id, open.call.actor)) return;
+  const { rewritten: _rewritten, granted: _granted, ...call } = open.call;
+  if (call.from !== undefined)
+    f.queue.push({ event: { type: "sagamesh.rewritten", call: call.actor, instead: input, by, at: f.at } });
+  propose(
+    f,
+    callee,
+    { ...call, input, editedBy: by },
+    {
+      asked: askedOf(open, open.intent),
+      after: { task: id, because: "edit", by },
+    },
+  );
 }
 
 function deny(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
@@ -131,6 +252,21 @@ function deny(f: Folding, id: IntentId, open: OpenIntent, reason: string): void 
 function fail(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
   closeIntent(f, id);
   tellActor(f, open.actor, id, { error: actorError("failed", "DEFERRED_TOO_LATE", reason) });
+}
+
+/** Of a question that more must answer, the answer that enough have given. Who speaks again has changed their mind. */
+function takeAnswer(
+  f: Folding,
+  id: IntentId,
+  open: OpenIntent,
+  { by, answer }: { by: string; answer: Json },
+): void {
+  const quorum = open.intent.kind === "task" ? (open.intent.quorum ?? 1) : 1;
+  const digest = digestOf(answer);
+  const answers = { ...open.answers, [by]: digest };
+  const agreeing = Object.values(answers).filter((one) => one === digest).length;
+  if (agreeing < quorum) return changeOpen(f, id, { answers });
+  answerQuestion(f, id, open, answer);
 }
 
 /** The door refuses an answer that does not fit; a default that does not is a question nobody answered. */

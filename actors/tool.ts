@@ -99,7 +99,8 @@ export interface Tool<
   readonly onDoubt: "ask" | "model" | "compensate";
   readonly concurrencyMax: number | undefined;
   readonly perSecondMax: number | undefined;
-  readonly approval: ((input: never) => false | Approval) | undefined;
+  readonly approval: Approval | ((input: never) => false | Approval) | undefined;
+  readonly uses: readonly Callable[];
   readonly compensation:
     { readonly tool: Tool; readonly input: (effect: never) => unknown } | "point_of_no_return" | undefined;
   readonly policies: readonly Policy[] | undefined;
@@ -125,8 +126,13 @@ interface Contract<I extends z.ZodType, O extends z.ZodType> {
   concurrencyMax?: number;
   /** How many attempts may begin in a second over the whole mesh. Not with `placement: "host"`. */
   perSecondMax?: number;
-  /** Pure. False, or the terms of the approval this input needs. */
-  approval?: (input: z.infer<I>) => false | Approval;
+  /** The terms of the approval that every call needs; or pure: those that this input needs, or false. */
+  approval?: Approval | ((input: z.infer<I>) => false | Approval);
+  /**
+   * The tools and sagas that the terms of a function `approval` may name in `notify` and `standIn`: hosts and workers
+   * serve them with this tool, and no model sees them. Those of fixed terms are found by themselves.
+   */
+  uses?: readonly Callable[];
   /** Asked about every call of this tool, whoever makes it, after those of the mesh and of the agent. */
   policies?: readonly Policy[];
 }
@@ -167,6 +173,7 @@ export function defineTool<
     concurrencyMax: config.concurrencyMax,
     perSecondMax: config.perSecondMax,
     approval: config.approval,
+    uses: config.uses ?? [],
     compensation: config.compensation,
     policies: config.policies,
     // The performer parses the input with this tool's own schema before it calls the body.

@@ -23,6 +23,7 @@ import {
   openEntries,
   openIntent,
   refuseActor,
+  servedBy,
   tellActor,
   toolOf,
 } from "./folding.ts";
@@ -126,8 +127,11 @@ export function abandon(f: Folding, id: IntentId): void {
 /** What changes nothing outside needs no waiting for: model calls, timers, tasks, reads. */
 export const isOverAtOnce = (f: Folding, open: OpenIntent): boolean => {
   const { kind } = open.intent;
-  return kind === "model" || kind === "timer" || kind === "task" || isRead(f, open);
+  return kind === "model" || kind === "timer" || kind === "task" || isRead(f, open) || isNotice(open);
 };
+
+/** A tool that tells people of a task: whether it did or not, nothing rests on it and nothing undoes it. */
+const isNotice = (open: OpenIntent): boolean => open.intent.kind === "tool" && servedBy(open) !== undefined;
 
 /** A child is told to cancel, once; its own end comes back as the intent's result. */
 export function cancelChild(f: Folding, id: IntentId): void {
@@ -211,7 +215,7 @@ export function progressPlans(f: Folding): boolean {
 const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenIntent): boolean => {
   if (only !== undefined) return only.includes(id);
   const { intent } = open;
-  if (intent.kind === "tool") return intent.undoes === undefined && !isRead(f, open);
+  if (intent.kind === "tool") return intent.undoes === undefined && !isRead(f, open) && !isNotice(open);
   return isRunningChild(open) || (intent.kind === "task" && intent.about === "stuck");
 };
 

@@ -117,7 +117,7 @@ export const EndDocument = z.object({
 });
 export type EndDocument = z.infer<typeof EndDocument>;
 
-/** `signal`, `cancel`, `settle`, `approve`, `deny`, `answer`: the message is stored. */
+/** `signal`, `cancel`, `settle`, `approve`, `deny`, `edit`, `answer`: the message is stored. */
 export const SentDocument = z.object({
   saga: SagaId,
   sent: z.enum(["signal", "result", "vote"]),
@@ -346,7 +346,7 @@ export const ReplayDocument = z.object({
 });
 export type ReplayDocument = z.infer<typeof ReplayDocument>;
 
-/** `tasks`: one line per open task; `tasks show`: one. */
+/** `tasks`: one line per open task. */
 export const TaskDocument = z.object({
   task: z.string(),
   saga: SagaId,
@@ -360,6 +360,11 @@ export const TaskDocument = z.object({
   of: IntentId.optional(),
   /** Whose call that is. */
   tool: z.string().optional(),
+  /** Of an approval: of its exact arguments. A vote is bound to it. */
+  digest: z.string().optional(),
+  quorum: z.int().optional(),
+  /** Those who are asked after the deadline, in their order. */
+  next: z.array(z.array(z.string())).optional(),
 });
 export type TaskDocument = z.infer<typeof TaskDocument>;
 

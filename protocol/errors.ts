@@ -85,6 +85,17 @@ const table = {
     retriable: false,
     remedy: "`sagamesh tasks` lists the open ones.",
   },
+  VOTER_NOT_ASKED: {
+    meaning: "the task is for others",
+    retriable: false,
+    remedy:
+      "Vote as one of those it is for: `--by NAME`, or `--as ROLE`; `sagamesh tasks show` names them and who is next.",
+  },
+  ARGUMENTS_CHANGED: {
+    meaning: "the vote is for other arguments than the task's",
+    retriable: false,
+    remedy: "Look again at what the task asks (`sagamesh tasks show`) and vote on that.",
+  },
   INTENT_UNKNOWN: {
     meaning: "the saga has no such intent",
     retriable: false,

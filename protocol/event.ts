@@ -24,11 +24,20 @@ export const StartMessage = z.object({
 });
 export type StartMessage = z.infer<typeof StartMessage>;
 
-/** What a human says of a task. `by` is recorded as given; who may speak is the server's permissions. */
+/**
+ * What a human says of a task. `by` and `as` are claims: they are held against whom the task is for, and who may
+ * publish votes at all is the server's permissions.
+ */
 export const Vote = z.object({
-  vote: z.enum(["approve", "deny", "answer"]),
+  vote: z.enum(["approve", "deny", "answer", "edit"]),
   by: z.string().max(200).default("somebody"),
+  /** The role in which they speak. */
+  as: z.string().max(200).optional(),
+  /** Of the arguments that the voter was shown. Recorded with every vote on an approval. */
+  digest: z.string().max(200).optional(),
   answer: Payload.optional(),
+  /** The arguments that an edit puts in the place of the model's. */
+  input: Payload.optional(),
   reason: z.string().optional(),
 });
 export type Vote = z.infer<typeof Vote>;

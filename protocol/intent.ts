@@ -3,7 +3,8 @@
  *
  * N1 An intent says what to do and nothing of how it went: attempts and outcomes are events.
  * N2 The input of a call that a model proposed stands once in the ledger, in the reply; the intent names
- *    the call. Everything else carries its input, and so does a call that a policy rewrote: that is what holds.
+ *    the call. Everything else carries its input, and so does a call whose input is another's than the model's: a
+ *    policy's that rewrote it, or a human's who changed it.
  * N3 A turn stores an intent without its id where that is its place, and without the tool's name where the reply
  *    beside it has that: turn.ts puts them back.
  */
@@ -18,8 +19,35 @@ const inputOrCall = {
   rewrittenBy: z.string().optional(),
 };
 
-/** Who may answer a task, until when, and what holds if nobody does. */
-const TaskTerms = { to: z.array(z.string()), dueAt: z.number(), quorum: z.int().positive().optional() };
+/** Whom a task turns to: a tool that tells people, or a saga that stands in for them. */
+const Attendant = z.object({
+  name: z.string(),
+  /** What it is given besides the notice of the task (notice.ts). */
+  input: Payload.optional(),
+});
+
+const lineTerms = {
+  /** Names and roles; empty: anybody. */
+  to: z.array(z.string()),
+  /** How many different people must say it; 1 unless given. */
+  quorum: z.int().positive().optional(),
+  remindEveryMs: z.number().positive().optional(),
+  notify: Attendant.optional(),
+  standIn: Attendant.optional(),
+};
+
+/** One place in the line of those who are asked: who they are, how long they have, and how they are told. */
+export const InLine = z.object({ ...lineTerms, withinMs: z.number() });
+export type InLine = z.infer<typeof InLine>;
+
+/** Who may answer a task, until when, and who is asked after them. `otherwise` holds after the last. */
+const TaskTerms = { ...lineTerms, dueAt: z.number(), next: z.array(InLine).optional() };
+
+/** The task before this one: its deadline passed, or a human changed the arguments. */
+const After = z.object({ task: IntentId, because: z.enum(["deadline", "edit"]), by: z.string().optional() });
+
+/** The task that an intent serves: it tells people of it, or stands in for them. Never an effect of the saga's. */
+const forTask = { for: IntentId.optional() };
 
 /** The kinds of intents. `id` and `toolName` are the two members that a turn may leave out (N3). */
 const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolName: ToolName) =>
@@ -31,6 +59,7 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       key: z.string(),
       ...inputOrCall,
       undoes: IntentId.optional(),
+      ...forTask,
     }),
     /** `request` is the digest of all that is sent. */
     z.object({
@@ -48,8 +77,10 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       saga: SagaId,
       ...inputOrCall,
       undoes: IntentId.optional(),
+      ...forTask,
     }),
-    z.object({ kind: z.literal("timer"), id, dueAt: z.number() }),
+    /** With `for`: a reminder of that task. */
+    z.object({ kind: z.literal("timer"), id, dueAt: z.number(), ...forTask }),
     z.object({
       kind: z.literal("task"),
       id,
@@ -59,6 +90,10 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       ...inputOrCall,
       otherwise: Payload.optional(),
       ...TaskTerms,
+      /** Of an approval: whose call, and the digest of its exact arguments as the tool's schema reads them. */
+      tool: z.string().optional(),
+      digest: z.string().optional(),
+      after: After.optional(),
     }),
     /** `to` is the definition that a saga of another is believed to have; its own children need none. */
     z.object({
@@ -73,7 +108,14 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
     /** The saga itself takes nothing more until a `resume`, because of a flag: closed from the start. */
     z.object({ kind: z.literal("pause"), id, by: z.string(), reason: z.string() }),
     /** A call that was refused before it became anything else: closed from the start. */
-    z.object({ kind: z.literal("denied"), id, name: z.string(), code: z.string(), reason: z.string() }),
+    z.object({
+      kind: z.literal("denied"),
+      id,
+      name: z.string(),
+      code: z.string(),
+      reason: z.string(),
+      ...forTask,
+    }),
     /**
      * The next attempt of an earlier intent, whose id it has; performed not before the time given. `ask` names the
      * model that stands in for the intent's own.

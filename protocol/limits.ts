@@ -98,6 +98,10 @@ export const limits = {
   guardBytesMax: 64 * 1024,
   /** Rewritings of one call before it is denied: policies that answer each other would go on for ever. */
   rewritesMax: 8,
+  /** Reminders of one task come no faster: each is a turn, and somebody reads it. */
+  remindEveryMinMs: 1_000,
+  /** People in line for one task: an approval whose terms escalate to themselves ends here. */
+  lineMax: 10,
   /** Turns between two snapshots of a saga that keeps running, and of one that falls asleep. */
   snapshotTurns: 100,
   snapshotAsleepTurns: 10,

@@ -28,6 +28,8 @@ export const Part = z.discriminatedUnion("type", [
     rewritten: Payload.optional(),
     /** What a sub-agent that failed could not undo. */
     standing: z.array(z.string()).optional(),
+    /** The arguments that a human did, and who. Where a policy rewrote those in turn, `rewritten` is what holds. */
+    edited: z.object({ by: z.string(), input: Payload }).optional(),
   }),
   z.object({ type: z.literal("signal"), name: z.string(), data: Payload, at: z.number(), from: z.string() }),
   /** The agent's working memory as it is now, and what changed it last; or, with a code, a change that was refused. */

@@ -12,9 +12,11 @@ export const outcomeOf = ({
   code,
   reason,
   rewritten,
+  edited,
   standing,
 }: Part & { type: "result" }): object => ({
   outcome,
+  ...(edited === undefined ? {} : { argumentsWereChangedByAHuman: edited }),
   ...(rewritten === undefined ? {} : { argumentsWereRewrittenTo: rewritten }),
   output,
   code,

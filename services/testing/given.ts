@@ -346,7 +346,17 @@ export const voted =
   (
     task: string,
     vote: Vote["vote"],
-    options: { by?: string; answer?: unknown; reason?: string; id?: string } = {},
+    options: {
+      by?: string;
+      /** The role in which they speak. */
+      as?: string;
+      answer?: unknown;
+      /** The arguments that an edit puts in the place of the model's. */
+      input?: unknown;
+      digest?: string;
+      reason?: string;
+      id?: string;
+    } = {},
   ): Happening =>
   (story) => ({
     type: "task",
@@ -355,7 +365,10 @@ export const voted =
     vote: {
       vote,
       by: options.by ?? "somebody",
+      ...(options.as === undefined ? {} : { as: options.as }),
+      ...(options.digest === undefined ? {} : { digest: options.digest }),
       ...(options.reason === undefined ? {} : { reason: options.reason }),
+      ...(options.input === undefined ? {} : { input: toJson(options.input) }),
       ...(options.answer === undefined ? {} : { answer: toJson(options.answer) }),
     },
   });

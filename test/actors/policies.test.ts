@@ -29,6 +29,7 @@ import {
 import { agentOf, call, hold, look } from "../support/workbench.ts";
 
 const begun = started({ of: "x" });
+const byBoss = { by: "boss" };
 const pay = defineTool({
   name: "pay",
   description: "Pays.",
@@ -203,7 +204,7 @@ describe("a needed approval", () => {
   test("is asked for, for every call of that tool", () => {
     const story = helper([needsApproval(pay, terms)]).when(pays(1, 1));
     expect(kindsOf(story)).toEqual(["task", "task"]);
-    story.when(voted("1.0", "approve")).then({ kind: "tool", name: "pay" });
+    story.when(voted("1.0", "approve", byBoss)).then({ kind: "tool", name: "pay" });
   });
 
   test("may depend on the input", () => {
@@ -215,7 +216,7 @@ describe("a needed approval", () => {
     const child = agentOf({ name: "child" });
     const story = helper([needsApproval(child, terms)], [child]).when(replied({ calls: [call("child")] }));
     story.then({ kind: "task", about: "approval", question: "May child be called?" });
-    story.when(voted("approval", "approve")).then({ kind: "saga", name: "child", call: "1.0" });
+    story.when(voted("approval", "approve", byBoss)).then({ kind: "saga", name: "child", call: "1.0" });
   });
 });
 

@@ -23,6 +23,7 @@ import {
 import { agentOf, call, calling, chargeModel, hold, look } from "../support/workbench.ts";
 
 const begun = started({ of: "x" });
+const byBoss = { by: "boss" };
 const looks = (n: number) =>
   replied({ calls: Array.from({ length: n }, (_, k) => call("look", { of: `${k}` })) });
 const judging = (judge: Policy["judge"], name = "judge"): Policy => ({ name, judge });
@@ -258,8 +259,8 @@ describe("an approval that a policy asks for", () => {
       input: { of: "A" },
       rewrittenBy: "upper",
     });
-    story.when(voted("approval", "approve")).then({ kind: "tool", name: "hold", input: { of: "A" } });
-    const no = story.when(voted("approval", "deny", { reason: "no" }));
+    story.when(voted("approval", "approve", byBoss)).then({ kind: "tool", name: "hold", input: { of: "A" } });
+    const no = story.when(voted("approval", "deny", { ...byBoss, reason: "no" }));
     expect(told(no)).toMatchObject([{ code: "APPROVAL_DENIED", rewritten: { of: "A" } }]);
   });
 
@@ -268,10 +269,10 @@ describe("an approval that a policy asks for", () => {
       looks(1),
     );
     story.then({ kind: "task", to: ["boss"] });
-    const second = story.when(voted("approval", "approve"));
+    const second = story.when(voted("approval", "approve", byBoss));
     second.then({ kind: "task", to: ["legal"] });
-    second.when(voted("approval", "approve")).then({ kind: "tool", name: "look" });
-    expect(kindsOf(second.when(voted("approval", "deny")))).toEqual(["model"]);
+    second.when(voted("approval", "approve", { by: "legal" })).then({ kind: "tool", name: "look" });
+    expect(kindsOf(second.when(voted("approval", "deny", { by: "legal" })))).toEqual(["model"]);
   });
 
   test("and the tool's own are both needed", () => {
@@ -280,9 +281,9 @@ describe("an approval that a policy asks for", () => {
       replied({ calls: [call("hold")] }),
     );
     story.then({ kind: "task", to: ["boss"] });
-    const second = story.when(voted("approval", "approve"));
+    const second = story.when(voted("approval", "approve", byBoss));
     second.then({ kind: "task", to: ["cashier"] });
-    second.when(voted("approval", "approve")).then({ kind: "tool", name: "hold" });
+    second.when(voted("approval", "approve", { by: "cashier" })).then({ kind: "tool", name: "hold" });
   });
 
   test("by silence does for those whom silence is enough, and for nobody else", () => {
@@ -293,17 +294,20 @@ describe("an approval that a policy asks for", () => {
 
   test("whose deadline follows from the time is given once", () => {
     const late = judging(({ at }) => ({ approve: terms("boss", "deny", 1_000 + (at % 1_000_000)) }));
-    helper([late]).when(looks(1)).when(voted("approval", "approve")).then({ kind: "tool", name: "look" });
+    helper([late])
+      .when(looks(1))
+      .when(voted("approval", "approve", byBoss))
+      .then({ kind: "tool", name: "look" });
   });
 
   test("does not let through what was forbidden meanwhile", () => {
     const once = atMost(look, 1);
     const story = helper([asking("boss"), once]).when(looks(2));
     expect(kindsOf(story)).toEqual(["task", "task"]);
-    const first = story.when(voted("1.0", "approve"));
+    const first = story.when(voted("1.0", "approve", byBoss));
     first.then({ kind: "tool", name: "look" });
     first
-      .when(voted("1.1", "approve"))
+      .when(voted("1.1", "approve", byBoss))
       .then({ kind: "denied", reason: "policy at_most 1 look: look may be called 1 times at most" });
   });
 
@@ -314,11 +318,11 @@ describe("an approval that a policy asks for", () => {
       judge: (_, n) => (n === 0 ? undefined : { rewrite: { of: "less" } }),
     });
     const story = helper([asking("boss"), dear]).when(looks(2));
-    const first = story.when(voted("1.0", "approve"));
+    const first = story.when(voted("1.0", "approve", byBoss));
     first.then({ kind: "tool", call: "1.0", rewrittenBy: undefined });
-    const second = first.when(voted("1.1", "approve"));
+    const second = first.when(voted("1.1", "approve", byBoss));
     second.then({ kind: "task", about: "approval", input: { of: "less" } });
-    second.when(voted("1.1", "approve")).then({ kind: "tool", call: "1.1", input: { of: "less" } });
+    second.when(voted("1.1", "approve", byBoss)).then({ kind: "tool", call: "1.1", input: { of: "less" } });
   });
 
   test("on terms that are none denies", () => {
@@ -350,7 +354,7 @@ describe("what a policy remembers", () => {
     );
     const story = helper([seen, ask]).when(replied({ calls: [call("hold"), call("look", { of: "x" })] }));
     expect(kindsOf(story)).toEqual(["task", "tool"]);
-    story.when(voted("approval", "approve")).then({ kind: "denied", reason: "policy seen: again" });
+    story.when(voted("approval", "approve", byBoss)).then({ kind: "denied", reason: "policy seen: again" });
   });
 
   test("stays, whatever becomes of the call: failed, in doubt, undone, asked for again", () => {

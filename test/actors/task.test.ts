@@ -23,6 +23,8 @@ import {
 import { agentOf, call, calling, chargeAsk, Of } from "../support/workbench.ts";
 
 const begun = started({ of: "x" });
+/** In the role that the approvals here are for. */
+const finance = { as: "finance" };
 
 const paying = (terms: Partial<Approval> | (() => never) = {}) =>
   defineTool({
@@ -54,30 +56,30 @@ describe("an approval", () => {
 
   test("given, the call is made", () => {
     given(calling(paying()), begun)
-      .when(voted("approval", "approve"))
+      .when(voted("approval", "approve", finance))
       .then({ kind: "tool", name: "pay", input: { of: "x" } });
   });
 
   test("takes as many people as its quorum, and nobody twice", () => {
     const first = given(calling(paying({ quorum: 2 })), begun).when(
-      voted("approval", "approve", { by: "ann" }),
+      voted("approval", "approve", { ...finance, by: "ann" }),
     );
     first.thenNothing();
-    const again = first.when(voted("approval", "approve", { by: "ann" }));
+    const again = first.when(voted("approval", "approve", { ...finance, by: "ann" }));
     again.thenNothing();
-    again.when(voted("approval", "approve", { by: "bob" })).then({ kind: "tool", name: "pay" });
+    again.when(voted("approval", "approve", { ...finance, by: "bob" })).then({ kind: "tool", name: "pay" });
   });
 
   test("of a hundred people is one call", () => {
     const votes = Array.from({ length: 100 }, (_, k) =>
-      voted("1-0", "approve", { by: `p${k}`, id: `v${k}` }),
+      voted("1-0", "approve", { ...finance, by: `p${k}`, id: `v${k}` }),
     );
     given(calling(paying()), begun).when(votes).then({ kind: "tool", name: "pay" });
   });
 
   test("denied by one is denied, with the reason", () => {
-    given(calling(paying({ quorum: 2 })), begun, voted("approval", "approve", { by: "ann" }))
-      .when(voted("approval", "deny", { by: "bob", reason: "too dear" }))
+    given(calling(paying({ quorum: 2 })), begun, voted("approval", "approve", { ...finance, by: "ann" }))
+      .when(voted("approval", "deny", { ...finance, by: "bob", reason: "too dear" }))
       .then({ kind: "end", status: "failed", reason: "too dear" });
   });
 
@@ -92,14 +94,14 @@ describe("an approval", () => {
 
   test("is not given by an answer", () => {
     given(calling(paying()), begun)
-      .when(voted("approval", "answer", { answer: true }))
+      .when(voted("approval", "answer", { ...finance, answer: true }))
       .thenRefused("INPUT_INVALID");
   });
 
   test("cannot be given to a call that nobody waits for any more", () => {
     const left = given(calling(paying()), begun, signalled("again"));
-    left.when(voted("1-0", "approve")).thenNotTaken("known");
-    left.when(voted("2-0", "approve")).then({ kind: "tool", name: "pay" });
+    left.when(voted("1-0", "approve", finance)).thenNotTaken("known");
+    left.when(voted("2-0", "approve", finance)).then({ kind: "tool", name: "pay" });
   });
 
   test("does not let two calls through where a policy allows one", () => {
@@ -109,9 +111,9 @@ describe("an approval", () => {
       replied({ calls: [call("pay", { of: "a" }), call("pay", { of: "b" })] }),
     );
     asked.then({ kind: "task", about: "approval" }, { kind: "task", about: "approval" });
-    const first = asked.when(voted("1.0", "approve"));
+    const first = asked.when(voted("1.0", "approve", finance));
     first.then({ kind: "tool", name: "pay" });
-    first.when(voted("1.1", "approve")).then({ kind: "denied", code: "POLICY_DENIED" });
+    first.when(voted("1.1", "approve", finance)).then({ kind: "denied", code: "POLICY_DENIED" });
   });
 
   test("whose terms throw, or are none, denies the call", () => {
@@ -164,12 +166,14 @@ describe("a question", () => {
   test("is answered by what fits its schema", () => {
     const asked = given(asking({ withinMs: 500 })).when(started(null), { at: 1_000 });
     asked.then({ kind: "task", about: "question", question: "How many?", to: ["desk"], dueAt: 1_500 });
-    asked.when(voted("question", "answer", { answer: "three" })).thenRefused("INPUT_INVALID");
-    asked.when(voted("question", "approve")).thenRefused("INPUT_INVALID");
+    asked.when(voted("question", "answer", { by: "desk", answer: "three" })).thenRefused("INPUT_INVALID");
+    asked.when(voted("question", "approve", { by: "desk" })).thenRefused("INPUT_INVALID");
   });
 
   test("that somebody declines fails with the reason", () => {
-    given(asking(), started(null)).when(voted("question", "deny")).then({ kind: "end", status: "failed" });
+    given(asking(), started(null))
+      .when(voted("question", "deny", { by: "desk" }))
+      .then({ kind: "end", status: "failed" });
   });
 
   test("that nobody answers in time has its default, or fails", () => {
@@ -208,16 +212,20 @@ describe("a vote", () => {
     given(
       calling(paying({ quorum: 2 })),
       begun,
-      voted("approval", "approve", { by: "ann", id: "7" }),
+      voted("approval", "approve", { ...finance, by: "ann", id: "7" }),
       signalled("stop", null, { id: "7" }),
     );
     const both = given(calling(paying()), begun, signalled("again", null, { id: "7" }));
-    both.when(voted("approval", "approve", { id: "7" })).then({ kind: "tool", name: "pay" });
+    both.when(voted("approval", "approve", { ...finance, id: "7" })).then({ kind: "tool", name: "pay" });
   });
 
   test("that comes twice is taken once", () => {
-    const voting = given(calling(paying({ quorum: 2 })), begun, voted("approval", "approve", { id: "v" }));
-    voting.when(voted("approval", "approve", { by: "bob", id: "v" })).thenNotTaken("known");
+    const voting = given(
+      calling(paying({ quorum: 2 })),
+      begun,
+      voted("approval", "approve", { ...finance, id: "v" }),
+    );
+    voting.when(voted("approval", "approve", { ...finance, by: "bob", id: "v" })).thenNotTaken("known");
   });
 
   test("for what is no task is refused", () => {
@@ -232,8 +240,8 @@ describe("a vote", () => {
   });
 
   test("for a task that is over is known", () => {
-    const over = given(calling(paying()), begun, voted("approval", "approve"));
-    over.when(voted("1-0", "deny")).thenNotTaken("known");
+    const over = given(calling(paying()), begun, voted("approval", "approve", finance));
+    over.when(voted("1-0", "deny", finance)).thenNotTaken("known");
     expect(over.when(succeeded("pay", 1)).end?.status).toBe("completed");
   });
 });

@@ -58,7 +58,9 @@ describe("a call", () => {
       at("2026-01-18T02:00:00Z"),
     );
     story.then({ kind: "task", about: "approval", to: ["duty"] });
-    story.when(voted("approval", "approve"), at("2026-01-18T03:00:00Z")).then({ kind: "tool", name: "look" });
+    story
+      .when(voted("approval", "approve", { by: "duty" }), at("2026-01-18T03:00:00Z"))
+      .then({ kind: "tool", name: "look" });
   });
 });
 

@@ -116,11 +116,13 @@ function createPeople({ process, chance, world, later, now, settledAt }: PeopleP
   const takeUp = (saga: SagaId, task: IntentOf<"task">) => {
     switch (task.about) {
       case "question":
-        return later(soon(), () => vote(saga, task.id, "ann", { vote: "answer", answer: true }));
+        return later(soon(), () => vote(saga, task.id, "ann", { as: "desk", vote: "answer", answer: true }));
       case "approval": {
         const denied = chance.happens(0.2);
         for (const by of ["ann", "bob"])
-          later(soon(), () => vote(saga, task.id, by, { vote: denied && by === "bob" ? "deny" : "approve" }));
+          later(soon(), () =>
+            vote(saga, task.id, by, { as: "finance", vote: denied && by === "bob" ? "deny" : "approve" }),
+          );
         return;
       }
       case "stuck":

@@ -444,9 +444,9 @@ export const plants: readonly Plant[] = [
     rule: "the state is a fold of the ledger and nothing else",
     edits: [
       {
-        file: "actors/issue.ts",
-        find: "const dueAt = f.at + approval.withinMs;",
-        replace: "const dueAt = f.at + approval.withinMs + Math.floor(Math.random() * 1000);",
+        file: "actors/asking.ts",
+        find: "const dueAt = f.at + withinMs;",
+        replace: "const dueAt = f.at + withinMs + Math.floor(Math.random() * 1000);",
       },
     ],
   },

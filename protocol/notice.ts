@@ -1,0 +1,38 @@
+/**
+ * Notice: what a task tells of itself to a tool that notifies people, and to a saga that stands in for them.
+ *
+ * Such a tool or saga takes it as the member `task` of its input, beside whatever the terms give it. A schema that
+ * names no such member never sees it.
+ */
+import { z } from "zod";
+import { IntentId, SagaId } from "./ids.ts";
+
+export const TaskNotice = z.object({
+  /** `<saga>/<intent>`, as the command line takes it. */
+  task: z.string(),
+  saga: SagaId,
+  intent: IntentId,
+  /** The definition's name. */
+  agent: z.string(),
+  about: z.enum(["approval", "question"]),
+  question: z.string(),
+  to: z.array(z.string()),
+  quorum: z.int(),
+  /** Milliseconds since the epoch. */
+  dueAt: z.number(),
+  /** 0: it is told for the first time; else the number of the reminder. */
+  reminder: z.int(),
+  /** Of an approval: whose call, the exact arguments, and their digest. */
+  tool: z.string().optional(),
+  input: z.json().optional(),
+  digest: z.string().optional(),
+});
+export type TaskNotice = z.infer<typeof TaskNotice>;
+
+/** What a saga that stands in for the human of an approval must answer. Of a question its output is the answer. */
+export const StandInVote = z.discriminatedUnion("vote", [
+  z.object({ vote: z.literal("approve"), reason: z.string().optional() }),
+  z.object({ vote: z.literal("deny"), reason: z.string().optional() }),
+  z.object({ vote: z.literal("edit"), input: z.json(), reason: z.string().optional() }),
+]);
+export type StandInVote = z.infer<typeof StandInVote>;
