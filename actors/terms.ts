@@ -2,7 +2,7 @@
  * Terms: who is asked, how long they have, who comes after them, and how they hear of it.
  *
  * Owns: reading what approvals, questions and agents say into the data that the ledger keeps, and its faults. Does
- * not own: what a task becomes of it (approval.ts).
+ * not own: what a task becomes of it (asking.ts).
  *
  * J1 Terms are data. What a task needs later, at a reminder or when it goes to the next in line, stands in its intent:
  *    no function is asked twice, so an answer that depends on the moment cannot make the fold diverge.

@@ -346,28 +346,6 @@ export const ReplayDocument = z.object({
 });
 export type ReplayDocument = z.infer<typeof ReplayDocument>;
 
-/** `tasks`: one line per open task. */
-export const TaskDocument = z.object({
-  task: z.string(),
-  saga: SagaId,
-  intent: IntentId,
-  agent: z.string(),
-  about: z.enum(["question", "approval", "doubt", "stuck"]),
-  question: z.string(),
-  to: z.array(z.string()),
-  dueAt: z.number(),
-  input: Payload.optional(),
-  of: IntentId.optional(),
-  /** Whose call that is. */
-  tool: z.string().optional(),
-  /** Of an approval: of its exact arguments. A vote is bound to it. */
-  digest: z.string().optional(),
-  quorum: z.int().optional(),
-  /** Those who are asked after the deadline, in their order. */
-  next: z.array(z.array(z.string())).optional(),
-});
-export type TaskDocument = z.infer<typeof TaskDocument>;
-
 /** `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: what was looked at and is as it should be. */
 export const Finding = z.object({
   severity: z.enum(["wrong", "warning", "fine"]),

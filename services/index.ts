@@ -2,12 +2,14 @@
  * What an application imports: defining, connecting, and the adapters it wires itself.
  */
 export {
+  type Asking,
   type Callable,
   compensation,
   modelCall,
   question,
   reasonOf,
   type SignalEvents,
+  type Telling,
   toActors,
 } from "../actors/callable.ts";
 export { type ContextPolicy, full, selective, type Summarize, window } from "../actors/context-policy.ts";
@@ -46,8 +48,10 @@ export {
   type Message,
   type Part,
 } from "../protocol/model.ts";
+export { StandInVote, TaskNotice } from "../protocol/notice.ts";
 export { type App, type AppConfig, defineApp } from "./app.ts";
-export type { Handle, Mesh, SagaEnd } from "./client/mesh.ts";
+export type { Handle, Mesh, SagaEnd, VotedTask, VoteInput } from "./client/mesh.ts";
+export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";
 export { fallback, type Fallback } from "./fallback.ts";
 export { anthropicModel, type AnthropicModelOptions } from "./models/anthropic.ts";

@@ -30,6 +30,7 @@ export const commands: CommandGroups = {
     tasks: async () => (await import("./commands/tasks.ts")).tasks,
     approve: async () => (await import("./commands/approve.ts")).approve,
     deny: async () => (await import("./commands/deny.ts")).deny,
+    edit: async () => (await import("./commands/edit.ts")).edit,
     answer: async () => (await import("./commands/answer.ts")).answer,
   },
   Operate: {

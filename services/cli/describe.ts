@@ -2,7 +2,7 @@
  * Describe: turns, events and intents in a person's words, a line each.
  */
 import type { EndDocument } from "../../protocol/documents.ts";
-import type { Event } from "../../protocol/event.ts";
+import type { Event, Vote } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -53,10 +53,15 @@ export function describeEvent(event: Event): string {
     case "timer":
       return `timer ${event.intent} fired`;
     case "task":
-      return `task ${event.intent}: ${event.vote.by} says ${event.vote.vote}${event.vote.answer === undefined ? "" : ` ${brief(event.vote.answer)}`}`;
+      return `task ${event.intent}: ${event.vote.by} says ${event.vote.vote}${describeSaid(event.vote)}`;
     case "adopted":
       return "adopted: its host proved that it owns the saga";
   }
+}
+
+function describeSaid({ as, answer, input }: Vote): string {
+  const said = answer ?? input;
+  return `${as === undefined ? "" : ` as ${as}`}${said === undefined ? "" : ` ${brief(said)}`}`;
 }
 
 function describeResult({ result }: Extract<Event, { type: "result" }>): string {
@@ -73,13 +78,13 @@ function describeResult({ result }: Extract<Event, { type: "result" }>): string 
 export function describeIntent(intent: Intent): string {
   switch (intent.kind) {
     case "tool":
-      return `${intent.id} ${intent.undoes === undefined ? "tool" : `undo ${intent.undoes} by`} ${intent.name}${intent.input === undefined ? "" : ` ${brief(intent.input, 60)}`}${intent.rewrittenBy === undefined ? "" : ` as policy ${intent.rewrittenBy} rewrote it`}`;
+      return `${intent.id} ${intent.undoes === undefined ? "tool" : `undo ${intent.undoes} by`} ${intent.name}${serving(intent)}${intent.input === undefined ? "" : ` ${brief(intent.input, 60)}`}${intent.rewrittenBy === undefined ? "" : ` as policy ${intent.rewrittenBy} rewrote it`}`;
     case "model":
       return `${intent.id} model ${intent.name}`;
     case "saga":
-      return `${intent.id} ${intent.undoes === undefined ? "saga" : `undo ${intent.undoes} by saga`} ${intent.name} (${intent.saga})`;
+      return `${intent.id} ${intent.undoes === undefined ? "saga" : `undo ${intent.undoes} by saga`} ${intent.name} (${intent.saga})${serving(intent)}`;
     case "timer":
-      return `${intent.id} timer until ${dateOf(intent.dueAt)}`;
+      return `${intent.id} ${intent.for === undefined ? "timer" : "reminder"} until ${dateOf(intent.dueAt)}${serving(intent)}`;
     case "task":
       return `${intent.id} ${intent.about} ${brief(intent.question, 60)}`;
     case "signal":
@@ -94,6 +99,9 @@ export function describeIntent(intent: Intent): string {
       return describeEnd(intent);
   }
 }
+
+const serving = (intent: { for?: IntentId | undefined }): string =>
+  intent.for === undefined ? "" : ` for task ${intent.for}`;
 
 export function describeEnd({ status, output, code, reason, standing }: ArchivedEnd): string {
   const why =

@@ -70,6 +70,8 @@ const usageCodes: ReadonlySet<string> = new Set([
   "SAGA_UNKNOWN",
   "INTENT_UNKNOWN",
   "TASK_UNKNOWN",
+  "VOTER_NOT_ASKED",
+  "ARGUMENTS_CHANGED",
   "MODEL_UNKNOWN",
   "TOOL_UNSERVED",
 ]);

@@ -1,17 +1,31 @@
 /**
  * Task: what the commands of the human's side share.
  */
-import type { SentDocument, TaskDocument } from "../../protocol/documents.ts";
+import type { SentDocument } from "../../protocol/documents.ts";
+import type { TaskDocument } from "../../protocol/task-document.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
-import { sendVote } from "../client/mesh.ts";
+import { assertAsked, sendVote, type VoteInput } from "../client/mesh.ts";
 import { type OpenTask, tasksOf } from "../client/tasks.ts";
 import type { Ports } from "../ports.ts";
 import { type CommandContext, withMesh } from "./context.ts";
 
-/** Who may vote is the server's matter; until it knows people apart, a name is a word. */
+/** Who somebody is, is the server's matter; until it knows people apart, a name is a word. */
 export const votersHelp =
-  "Whom a task is for, and --by, are recorded and not checked: whoever may publish to the server may vote.";
+  "A vote counts only from those the task is for, by name (--by) or in a role (--as). Both are recorded as given: " +
+  "they are claims, and whoever may publish to the server may make them.";
+
+export const voterOptions = {
+  by: { type: "string", hint: "NAME", help: "who says so; else the system's user" },
+  as: { type: "string", hint: "ROLE", help: "the role in which they say so" },
+} as const;
+
+/** Of what a person was shown, for a vote that must not count for anything else. */
+export const digestOption = {
+  digest: { type: "string", hint: "HEX", help: "of the arguments meant; its first 12 characters do" },
+} as const;
+
+const digestWords = 12;
 
 /** `<saga>/<intent>`. Throws BAD_ID. */
 export function parseTask(text: string): { saga: SagaId; intent: IntentId } {
@@ -36,26 +50,32 @@ export async function findTask(
 /** Throws USAGE where people cannot speak of this task in this way, and INPUT_INVALID for what they say. */
 export type Check = (task: OpenTask, ports: Ports) => void | Promise<void>;
 
-/** Votes on a task once it was found and the check passed. */
+/** Votes on a task once it was found and the check passed, bound to the arguments it has. */
 export async function voteOn(
   context: CommandContext,
   name: string,
-  vote: {
-    vote: "approve" | "deny" | "answer";
-    answer?: unknown;
-    reason?: string | undefined;
-    by?: string | undefined;
-  },
+  vote: VoteInput,
   check: Check,
 ): Promise<number> {
   const { saga, intent } = parseTask(name);
   return withMesh(context, async ({ deps, ports }) => {
-    await check(await findTask(ports, { saga, intent }), ports);
-    await sendVote(deps, { saga, intent }, vote);
+    const task = await findTask(ports, { saga, intent });
+    await check(task, ports);
+    assertAsked(task, { by: vote.by ?? deps.from, as: vote.as });
+    assertMeant(task, vote.digest);
+    await sendVote(deps, { saga, intent }, { ...vote, digest: task.digest });
     const document: SentDocument = { saga, sent: "vote", name: vote.vote, intent };
     context.output.print(document, () => `${vote.vote} is stored for ${saga}/${intent}`);
     return 0;
   });
+}
+
+/** Throws ARGUMENTS_CHANGED unless the task's digest begins with what was typed. */
+function assertMeant({ saga, intent, digest }: OpenTask, meant: string | undefined): void {
+  if (meant === undefined || (meant.length >= digestWords && digest?.startsWith(meant) === true)) return;
+  const has =
+    digest === undefined ? "has no arguments" : `is for the arguments ${digest.slice(0, digestWords)}`;
+  throw new MeshError("ARGUMENTS_CHANGED", `${saga}/${intent} ${has}, not for ${meant}`);
 }
 
 export const refuseVote = (task: OpenTask, name: string, instead: string): never => {
@@ -66,8 +86,9 @@ export const refuseVote = (task: OpenTask, name: string, instead: string): never
   );
 };
 
-export const taskDocument = (task: OpenTask): TaskDocument => ({
+export const taskDocument = ({ next, ...task }: OpenTask): TaskDocument => ({
   ...task,
   task: `${task.saga}/${task.intent}`,
   to: [...task.to],
+  ...(next === undefined ? {} : { next: next.map((one) => [...one]) }),
 });

@@ -14,6 +14,7 @@ import {
   reservedSignals,
   unknownSignal,
 } from "../../actors/reserved-signals.ts";
+import { mayVote } from "../../actors/task.ts";
 import { digestOf } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import {
@@ -36,6 +37,7 @@ import type { Chance, Clock, Ports } from "../ports.ts";
 import { endIn, followTurns } from "./follow-turns.ts";
 import { followLive, type LiveEvent } from "./live.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
+import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
 import { type IntentView, readView } from "./view.ts";
 
@@ -105,10 +107,14 @@ export interface Mesh extends AsyncDisposable {
   settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
   /** What waits for a human, over all sagas. */
   tasks(): Promise<OpenTask[]>;
-  vote(
-    task: { saga: string; intent: string },
-    vote: { vote: "approve" | "deny" | "answer"; answer?: unknown; reason?: string; by?: string },
-  ): Promise<void>;
+  /** All that a reviewer needs of one task, open or over. Throws BAD_ID, SAGA_UNKNOWN, TASK_UNKNOWN. */
+  task(task: { saga: string; intent: string }): Promise<TaskDetail>;
+  /**
+   * Says something of a task. Given a task as `tasks` or `task` lists it, the vote is bound to the digest of the
+   * arguments that were shown, and VOTER_NOT_ASKED is thrown at once; of a bare name the saga's host judges alone,
+   * and what it refuses is in the dead letters.
+   */
+  vote(task: VotedTask, vote: VoteInput): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -150,8 +156,12 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       await settleIntent(deps, { saga, intent, attempt }, result);
     },
     tasks: () => openTasks(deps.ports),
-    vote: async ({ saga, intent }, vote) =>
-      sendVote(deps, { saga: parseSagaId(saga), intent: parseIntentId(intent) }, vote),
+    task: async ({ saga, intent }) => readTask(deps.ports, parseSagaId(saga), parseIntentId(intent)),
+    vote: async (task, vote) => {
+      assertAsked(task, { by: vote.by ?? deps.from, as: vote.as });
+      const named = { saga: parseSagaId(task.saga), intent: parseIntentId(task.intent) };
+      await sendVote(deps, named, { ...vote, digest: vote.digest ?? task.digest });
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -296,25 +306,54 @@ async function viewedIntent(ports: Ports, saga: SagaId, intent: IntentId): Promi
   return viewed;
 }
 
+/** What somebody says of a task. Who says it is `from` unless given, which is a claim like `as`, a role. */
+export interface VoteInput {
+  readonly vote: "approve" | "deny" | "answer" | "edit";
+  readonly answer?: unknown;
+  /** The arguments that an edit puts in the place of the model's. */
+  readonly input?: unknown;
+  readonly reason?: string | undefined;
+  readonly by?: string | undefined;
+  readonly as?: string | undefined;
+  /** Of the arguments that were shown. */
+  readonly digest?: string | undefined;
+}
+
+/** A task by its name, or as it was listed. */
+export interface VotedTask {
+  readonly saga: string;
+  readonly intent: string;
+  readonly to?: readonly string[];
+  readonly digest?: string;
+}
+
+/** Throws VOTER_NOT_ASKED for what the host would refuse. */
+export function assertAsked(
+  { saga, intent, to = [] }: VotedTask,
+  voter: { by: string; as?: string | undefined },
+): void {
+  if (mayVote(to, voter)) return;
+  const who = `${voter.by}${voter.as === undefined ? "" : ` as ${voter.as}`}`;
+  throw new MeshError("VOTER_NOT_ASKED", `${saga}/${intent} is for ${to.join(", ")}, not for ${who}`);
+}
+
 /** Stores a vote on a task; `id` is what repeats are recognised by. */
 export function sendVote(
   deps: ClientDeps,
   task: { saga: SagaId; intent: IntentId },
-  vote: {
-    vote: "approve" | "deny" | "answer";
-    answer?: unknown;
-    reason?: string | undefined;
-    by?: string | undefined;
-  },
+  said: VoteInput,
 ): Promise<void> {
   const { saga, intent } = task;
   const id = `${deps.from}-${deps.chance.nonce()}`;
-  const { answer, reason, by = deps.from } = vote;
+  const { vote, answer, input, reason, by = deps.from, as, digest } = said;
   const body = {
-    vote: vote.vote,
+    vote,
     by,
+    ...(as === undefined ? {} : { as }),
+    ...(digest === undefined ? {} : { digest }),
     ...(reason === undefined ? {} : { reason }),
     ...(answer === undefined ? {} : { answer: toJson(answer) }),
+    ...(input === undefined ? {} : { input: toJson(input) }),
   };
   return publishInput(deps, {
     subject: subjects.task(saga, intent),

@@ -3,6 +3,7 @@
  */
 import { isMeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Ports } from "../ports.ts";
 import { readView, type SagaView } from "./view.ts";
@@ -21,6 +22,12 @@ export interface OpenTask {
   /** The intent a doubt or a stuck compensation is about, and its tool. */
   readonly of?: IntentId;
   readonly tool?: string;
+  /** Of an approval: the digest of the exact arguments, to which a vote is bound. */
+  readonly digest?: string;
+  /** How many different people must say the same; 1 where it is not given. */
+  readonly quorum?: number;
+  /** Those who are asked after the deadline, in their order. */
+  readonly next?: readonly (readonly string[])[];
 }
 
 /** Every open task of every saga, the earliest deadline first. */
@@ -40,20 +47,26 @@ function noneIfArchived(error: unknown): OpenTask[] {
 export const tasksOf = async (ports: Ports, saga: SagaId): Promise<OpenTask[]> =>
   tasksIn(await readView(ports, saga));
 
-/** A doubt's input is that of the call it is about. */
-const tasksIn = ({ saga, definition, open, intents }: SagaView): OpenTask[] =>
-  open.flatMap(({ intent, input }) => {
-    if (intent.kind !== "task") return [];
-    const { id, about, question, to, dueAt, of } = intent;
-    const subject = intents.find((one) => one.intent.id === of);
-    const shown = input ?? subject?.input;
-    const task = { saga, intent: id, agent: definition.name, about, question, to, dueAt };
-    return [
-      {
-        ...task,
-        ...(shown === undefined ? {} : { input: shown }),
-        ...(of === undefined ? {} : { of }),
-        ...(subject?.intent.kind === "tool" ? { tool: subject.intent.name } : {}),
-      },
-    ];
-  });
+const tasksIn = (view: SagaView): OpenTask[] =>
+  view.open.flatMap(({ intent, input }) => (intent.kind === "task" ? [taskOf(view, intent, input)] : []));
+
+/** A task as it is listed. A doubt's input is that of the call it is about. */
+export function taskOf(
+  { saga, definition, intents }: SagaView,
+  intent: IntentOf<"task">,
+  input: Json | undefined,
+): OpenTask {
+  const { id, about, question, to, dueAt, of, digest, quorum, next } = intent;
+  const subject = intents.find((one) => one.intent.id === of);
+  const shown = input ?? subject?.input;
+  const tool = subject?.intent.kind === "tool" ? subject.intent.name : intent.tool;
+  return {
+    ...{ saga, intent: id, agent: definition.name, about, question, to, dueAt },
+    ...(shown === undefined ? {} : { input: shown }),
+    ...(of === undefined ? {} : { of }),
+    ...(tool === undefined ? {} : { tool }),
+    ...(digest === undefined ? {} : { digest }),
+    ...(quorum === undefined ? {} : { quorum }),
+    ...(next === undefined ? {} : { next: next.map((one) => one.to) }),
+  };
+}

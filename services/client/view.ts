@@ -15,13 +15,12 @@
 import { canRunAgain, mayHaveHappened, usageOf } from "../../actors/settle.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import type { DefinitionRef, Event, EventOf, ParentRef } from "../../protocol/event.ts";
+import type { Event, EventOf } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
-import type { Intent, IntentKind, IntentOf } from "../../protocol/intent.ts";
+import type { Intent, IntentKind } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Outcome, Result, Usage } from "../../protocol/result.ts";
-import type { Effect } from "../../protocol/tool.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import {
   assertNotArchived,
@@ -30,72 +29,19 @@ import {
   readTurns,
   type StoredTurn,
 } from "../ledger-reader.ts";
+import { supersededBy, takeStandIn, takeVote } from "./view-tasks.ts";
+import {
+  close,
+  type Editable,
+  type EffectView,
+  type IntentView,
+  type SagaView,
+  type ViewedIntent,
+  type Viewing,
+  type ViewOptions,
+} from "./viewing.ts";
 
-export type ViewedIntent = Exclude<Intent, { kind: "retry" }>;
-
-export interface IntentView {
-  readonly intent: ViewedIntent;
-  /** The input, found in the model's reply where the intent only names the call. */
-  readonly input: Json | undefined;
-  readonly turn: number;
-  readonly attempt: number;
-  readonly deferred: boolean;
-  /** Undefined while it is open. */
-  readonly outcome: Outcome | "superseded" | undefined;
-  /** A tool's success as it was reported: nobody here could hold it against the tool's output (V4). */
-  readonly unverified: boolean;
-  readonly output: Json | undefined;
-  readonly reason: string | undefined;
-  readonly settledTurn: number | undefined;
-  readonly by: string | undefined;
-}
-
-/** An effect that succeeded, or is in doubt, and was not undone. */
-export interface EffectView {
-  readonly intent: IntentId;
-  readonly tool: string;
-  readonly key: string;
-  readonly outcome: "succeeded" | "in_doubt";
-}
-
-export interface SagaView {
-  readonly saga: SagaId;
-  readonly definition: DefinitionRef;
-  readonly parent: ParentRef | undefined;
-  readonly input: Json;
-  readonly status: "running" | "completed" | "failed" | "cancelled";
-  readonly phase: SagaState["phase"]["kind"];
-  readonly end: IntentOf<"end"> | undefined;
-  readonly turns: number;
-  readonly startedAt: number;
-  readonly updatedAt: number;
-  readonly intents: readonly IntentView[];
-  readonly open: readonly IntentView[];
-  readonly effects: readonly EffectView[];
-  readonly spent: {
-    readonly steps: number;
-    readonly inputTokens: number;
-    readonly outputTokens: number;
-    readonly usd: number;
-  };
-  readonly hosts: readonly string[];
-}
-
-/** A tool's contract, as far as a view needs it. */
-export interface ViewedContract {
-  readonly effect: Effect;
-  /** Why an output does not fit, or undefined. */
-  readonly misfitOf: (output: Json) => string | undefined;
-}
-
-export interface ViewOptions {
-  /** What the turns fold to (V3). */
-  readonly state?: SagaState | undefined;
-  /** Tools known to have no effect: they neither stand nor outlive a cancellation. */
-  readonly isRead?: (tool: string) => boolean;
-  /** The contract of a tool, where it is known (V4). */
-  readonly contractOf?: (tool: string) => ViewedContract | undefined;
-}
+export type { EffectView, IntentView, SagaView, ViewOptions } from "./viewing.ts";
 
 /** Reads a saga's whole ledger. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, or LEDGER_BROKEN with the turn. */
 export async function readLedger(ports: LedgerSource, saga: SagaId): Promise<StoredTurn[]> {
@@ -111,23 +57,6 @@ export const readView = async (ports: LedgerSource, saga: SagaId, options?: View
     options,
   );
 
-type Editable = { -readonly [K in keyof IntentView]: IntentView[K] };
-
-interface Viewing {
-  readonly intents: Map<IntentId, Editable>;
-  /** Inputs of calls by `<decision's number>.<position>`. */
-  readonly calls: Map<string, Json>;
-  /** Numbers of an agent's decisions: a superseded one keeps its own. */
-  readonly decisions: Map<IntentId, number>;
-  readonly approvals: Map<IntentId, Set<string>>;
-  readonly isRead: (tool: string) => boolean;
-  readonly contractOf: (tool: string) => ViewedContract | undefined;
-  /** Calls that failed although they may have happened: their effects stand in doubt. */
-  readonly held: Set<IntentId>;
-  readonly spent: { steps: number; inputTokens: number; outputTokens: number; usd: number };
-  end: { readonly intent: IntentOf<"end">; readonly turn: number } | undefined;
-}
-
 /** The view of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */
 export function viewOf(
   turns: readonly Turn[],
@@ -141,7 +70,7 @@ export function viewOf(
     intents: new Map(),
     calls: new Map(),
     decisions: new Map(),
-    approvals: new Map(),
+    said: new Map(),
     isRead,
     contractOf,
     held: new Set(),
@@ -151,6 +80,7 @@ export function viewOf(
   for (const turn of turns)
     for (const step of turn.steps) {
       takeEvent(v, step.event, turn.turn);
+      takeStandIn(v, step, turn.turn);
       for (const intent of step.intents) takeIntent(v, intent, turn.turn);
     }
   const last = turns.at(-1) ?? first;
@@ -221,7 +151,8 @@ function cancelWhatIsOver(v: Viewing, turn: number): void {
       intent.kind === "model" ||
       intent.kind === "timer" ||
       (intent.kind === "task" && intent.about !== "stuck") ||
-      (intent.kind === "tool" && intent.undoes === undefined && v.isRead(intent.name));
+      (intent.kind === "tool" && intent.undoes === undefined && v.isRead(intent.name)) ||
+      (intent.kind === "tool" && intent.for !== undefined);
     if (over && viewed.outcome === undefined) close(viewed, "cancelled", turn, "the saga was cancelled");
   }
 }
@@ -292,6 +223,7 @@ function closeTasksAbout(v: Viewing, { id, ...intent }: ViewedIntent, outcome: O
 function settleByTimer(v: Viewing, viewed: Editable, turn: number): void {
   if (viewed.outcome !== undefined) return;
   const { intent } = viewed;
+  if (intent.kind === "task" && intent.next !== undefined) return; // The one who is next is asked in this very step.
   if (intent.kind !== "task") {
     if (!viewed.deferred) return close(viewed, "succeeded", turn);
     v.held.add(intent.id);
@@ -309,34 +241,6 @@ function settleByTimer(v: Viewing, viewed: Editable, turn: number): void {
       turn,
       "nobody spoke in time",
     );
-}
-
-/** A vote settles its task, except an approval that more people must give. */
-function takeVote(v: Viewing, { intent: id, vote }: EventOf<"task">, turn: number): void {
-  const viewed = v.intents.get(id);
-  if (viewed?.intent.kind !== "task" || viewed.outcome !== undefined) return;
-  const { about, quorum = 1, of } = viewed.intent;
-  viewed.by = vote.by;
-  if (vote.vote === "deny") return close(viewed, "denied", turn, vote.reason);
-  if (about === "approval") {
-    const approvals = (v.approvals.get(id) ?? new Set()).add(vote.by);
-    v.approvals.set(id, approvals);
-    if (approvals.size < quorum) return;
-  }
-  close(viewed, "succeeded", turn);
-  viewed.output = vote.answer;
-  const doubted = about === "doubt" && of !== undefined ? v.intents.get(of) : undefined;
-  if (doubted?.outcome === "in_doubt") settleByAnswer(doubted, vote.answer, vote.by, turn);
-}
-
-/** What a human found out about an effect in doubt. */
-function settleByAnswer(doubted: Editable, answer: Json | undefined, by: string, turn: number): void {
-  const said = answer as { outcome?: unknown; output?: Json } | null | undefined;
-  if (said?.outcome === "happened") close(doubted, "succeeded", turn);
-  else if (said?.outcome === "did_not_happen")
-    close(doubted, "failed", turn, "a human found that it did not happen");
-  else return;
-  Object.assign(doubted, { output: said.output, by });
 }
 
 function takeIntent(v: Viewing, intent: Intent, turn: number): void {
@@ -364,6 +268,10 @@ function takeIntent(v: Viewing, intent: Intent, turn: number): void {
     }
   }
   if (intent.kind === "tool" && intent.undoes !== undefined) releaseUndone(v, intent.undoes, turn);
+  if (intent.kind === "task" && intent.after !== undefined) {
+    const before = v.intents.get(intent.after.task);
+    if (before !== undefined) close(before, "superseded", turn, supersededBy(intent));
+  }
   const call = "call" in intent ? intent.call : undefined;
   const input = "input" in intent ? intent.input : undefined;
   const denied = intent.kind === "denied";
@@ -397,15 +305,6 @@ function releaseUndone(v: Viewing, undone: IntentId, turn: number): void {
     close(viewed, "in_doubt", turn, "it was undone before the outside answered");
 }
 
-function close(
-  viewed: Editable,
-  outcome: NonNullable<IntentView["outcome"]>,
-  turn: number,
-  reason?: string,
-): void {
-  Object.assign(viewed, { outcome, settledTurn: turn, reason });
-}
-
 /** A timer that was due this long before the last turn and did not fire was disarmed. */
 const timerLateMs = 60_000;
 
@@ -414,7 +313,11 @@ function closeByEvidence(v: Viewing, updatedAt: number): void {
   for (const viewed of v.intents.values()) {
     if (!isOpen(viewed)) continue;
     const { intent } = viewed;
-    if (v.end !== undefined && viewed.turn <= v.end.turn)
+    const served =
+      intent.kind === "timer" && intent.for !== undefined ? v.intents.get(intent.for) : undefined;
+    if (served?.outcome !== undefined)
+      close(viewed, "cancelled", served.settledTurn ?? viewed.turn, "its task was over");
+    else if (v.end !== undefined && viewed.turn <= v.end.turn)
       close(viewed, silentOutcome(intent.kind), v.end.turn, "the saga ended");
     else if (intent.kind === "timer" && intent.dueAt + timerLateMs < updatedAt)
       close(viewed, "cancelled", viewed.turn, "nobody waited for it");
@@ -456,7 +359,7 @@ function effectsOf(v: Viewing): EffectView[] {
       undone.add(intent.of);
   }
   return [...v.intents.values()].flatMap(({ intent, outcome }) => {
-    if (intent.kind !== "tool" || intent.undoes !== undefined) return [];
+    if (intent.kind !== "tool" || intent.undoes !== undefined || intent.for !== undefined) return [];
     if (v.isRead(intent.name) || undone.has(intent.id)) return [];
     const stands = v.held.has(intent.id) ? "in_doubt" : outcome;
     if (stands !== "succeeded" && stands !== "in_doubt") return [];

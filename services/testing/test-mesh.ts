@@ -14,7 +14,8 @@ import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
-import { createClient, type Handle, type SagaEnd } from "../client/mesh.ts";
+import { createClient, type Handle, type SagaEnd, type VotedTask, type VoteInput } from "../client/mesh.ts";
+import type { TaskDetail } from "../client/task-detail.ts";
 import type { OpenTask } from "../client/tasks.ts";
 import { startHost } from "../host/host.ts";
 import { decodeTurn } from "../ledger-reader.ts";
@@ -76,10 +77,10 @@ export interface TestMesh extends AsyncDisposable {
   effects(tool?: { readonly name: string } | string): readonly PerformedCall[];
   /** What waits for a human. */
   tasks(): Promise<OpenTask[]>;
-  vote(
-    task: { readonly saga: string; readonly intent: string },
-    vote: { vote: "approve" | "deny" | "answer"; answer?: unknown; reason?: string; by?: string },
-  ): Promise<void>;
+  /** All that a reviewer needs of one task. */
+  task(task: { readonly saga: string; readonly intent: string }): Promise<TaskDetail>;
+  /** Speaks of a task, by default as `test`. */
+  vote(task: VotedTask, vote: VoteInput): Promise<void>;
   /** Answers a deferred call, by its token or callback URL. */
   settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
   /** The host and the worker die where they stand, and others take their place. */
@@ -246,6 +247,7 @@ export function openTestMesh(
       return calls.filter((one) => name === undefined || one.tool === name);
     },
     tasks: () => clock.until(client.tasks()),
+    task: (task) => clock.until(client.task(task)),
     vote: (task, vote) => call(client.vote(task, vote)),
     settle: (token, result) => call(client.settle(token, result)),
     crash: async () => {

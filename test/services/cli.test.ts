@@ -28,11 +28,11 @@ import {
   ServingDocument,
   StartedDocument,
   ThrottledDocument,
-  TaskDocument,
   VerifyDocument,
   VersionDocument,
 } from "../../protocol/documents.ts";
 import { type IntentId, parseSagaId } from "../../protocol/ids.ts";
+import { TaskDetailDocument, TaskDocument } from "../../protocol/task-document.ts";
 import { Turn } from "../../protocol/turn.ts";
 import { settleIntent } from "../../services/client/mesh.ts";
 import { openMesh } from "../../services/runtime/mesh.ts";
@@ -116,6 +116,7 @@ describe("help", () => {
       "tasks",
       "approve",
       "deny",
+      "edit",
       "answer",
       "archive",
       "doctor",
@@ -609,11 +610,20 @@ describe("the human's side", () => {
     );
     expect(task).toMatchObject({ about: "approval", input: { to: "rome" }, to: ["ana"] });
     const name = task?.task ?? "";
-    expect(document(TaskDocument, await cli("tasks", "show", name, "--json"))).toEqual(task);
+    expect(document(TaskDetailDocument, await cli("tasks", "show", name, "--json"))).toMatchObject(
+      task ?? {},
+    );
     expectError(await cli("answer", name, "yes"), "USAGE", 2);
-    expect(document(SentDocument, await cli("approve", name, "--json")).sent).toBe("vote");
+    expectError(await cli("approve", name, "--by", "mallory"), "VOTER_NOT_ASKED", 2);
+    expectError(
+      await cli("approve", name, "--by", "ana", "--digest", "0123456789ab"),
+      "ARGUMENTS_CHANGED",
+      2,
+    );
+    const ended = await cli("approve", name, "--by", "ana", "--json");
+    expect(document(SentDocument, ended).sent).toBe("vote");
     expect((await cli("tail", "upgrade-1")).stdout).toContain("upgrade");
-    expectError(await cli("approve", name), "TASK_UNKNOWN", 2);
+    expectError(await cli("approve", name, "--by", "ana"), "TASK_UNKNOWN", 2);
   });
 
   test("a denial is told to the agent with its reason", async () => {
@@ -622,7 +632,7 @@ describe("the human's side", () => {
       () => openTasks("upgrade-2"),
       (tasks) => tasks.length === 1,
     );
-    expect((await cli("deny", task?.task ?? "", "--reason", "too dear")).code).toBe(0);
+    expect((await cli("deny", task?.task ?? "", "--by", "ana", "--reason", "too dear")).code).toBe(0);
     expect((await cli("tail", "upgrade-2")).code).toBe(0);
     const { intents } = document(InspectDocument, await cli("inspect", "upgrade-2", "--json"));
     expect(intents.find((one) => one.intent.kind === "task")).toMatchObject({

@@ -164,7 +164,7 @@ describe("tasks", () => {
     );
     expect(task).toMatchObject({ agent: "desk", about: "approval", to: ["ana"], input: { to: "rome" } });
     expect(task?.dueAt).toBeGreaterThan(Date.now());
-    await mesh.vote({ saga: "client-9", intent: task?.intent ?? "" }, { vote: "approve" });
+    await mesh.vote({ saga: "client-9", intent: task?.intent ?? "" }, { vote: "approve", by: "ana" });
     expect((await saga.result()).status).toBe("completed");
     expect((await mesh.tasks()).filter((one) => one.saga === "client-9")).toEqual([]);
   });

@@ -7,7 +7,7 @@ import type { OpenTask } from "../../client/tasks.ts";
 import type { Ports } from "../../ports.ts";
 import { defineCommand } from "../command.ts";
 import { parseJsonOrText } from "../json.ts";
-import { refuseVote, voteOn, votersHelp } from "../task.ts";
+import { refuseVote, voteOn, voterOptions, votersHelp } from "../task.ts";
 
 /** A human's answer. */
 export const answer = defineCommand({
@@ -20,14 +20,14 @@ export const answer = defineCommand({
       help: `JSON, or a plain text; of a doubt {"outcome":"happened","output":…} or {"outcome":"did_not_happen"}`,
     },
   },
-  options: { by: { type: "string", hint: "NAME", help: "who answers; recorded as given" } },
+  options: voterOptions,
   examples: [
     `sagamesh answer hire-41/7-0 '{"slot":"Tuesday"}'`,
     `sagamesh answer hire-41/9-1 '{"outcome":"did_not_happen"}'`,
   ],
-  run: ({ task, answer: text, by }, context) => {
+  run: ({ task, answer: text, by, as }, context) => {
     const said = parseJsonOrText(text, "the answer");
-    return voteOn(context, task, { vote: "answer", answer: said, by }, (open, ports) => {
+    return voteOn(context, task, { vote: "answer", answer: said, by, as }, (open, ports) => {
       if (open.about === "approval" || open.about === "stuck")
         refuseVote(open, "answered", `Use sagamesh approve ${task} or sagamesh deny ${task}.`);
       return checkAnswer(open, said, ports);

@@ -1,5 +1,5 @@
 import { defineCommand } from "../command.ts";
-import { refuseVote, voteOn, votersHelp } from "../task.ts";
+import { refuseVote, voteOn, voterOptions, votersHelp } from "../task.ts";
 
 /** A human's no. */
 export const deny = defineCommand({
@@ -9,11 +9,11 @@ export const deny = defineCommand({
   positionals: { task: { help: "<saga>/<intent>, as `sagamesh tasks` lists it" } },
   options: {
     reason: { type: "string", hint: "TEXT", help: "told to the agent" },
-    by: { type: "string", hint: "NAME", help: "who denies; recorded as given" },
+    ...voterOptions,
   },
   examples: [`sagamesh deny hire-41/7-0 --reason "over budget"`],
-  run: ({ task, reason, by }, context) =>
-    voteOn(context, task, { vote: "deny", reason, by }, (open) => {
+  run: ({ task, reason, by, as }, context) =>
+    voteOn(context, task, { vote: "deny", reason, by, as }, (open) => {
       if (open.about === "doubt")
         refuseVote(open, "denied", `Use sagamesh answer ${task} '{"outcome":"did_not_happen"}'.`);
     }),

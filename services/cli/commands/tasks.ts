@@ -1,16 +1,20 @@
-import type { TaskDocument } from "../../../protocol/documents.ts";
+import type { TaskDocument } from "../../../protocol/task-document.ts";
 import { MeshError } from "../../../protocol/errors.ts";
+import { readTask } from "../../client/task-detail.ts";
 import { openTasks } from "../../client/tasks.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
 import { dateOf } from "../describe.ts";
 import { table } from "../table.ts";
-import { findTask, parseTask, taskDocument } from "../task.ts";
+import { describeTask, taskDetailDocument } from "../task-detail.ts";
+import { parseTask, taskDocument } from "../task.ts";
 
 /** What waits for a human. */
 export const tasks = defineCommand({
   name: "tasks",
   summary: "list what waits for a human, or show one",
+  details:
+    "A task is shown with all that a reviewer needs, also once it is over: the exact arguments, why the model wants it, who may answer and who did, what happens at the deadline, what it has cost, how it can be undone.",
   positionals: {
     show: { help: "the word show", optional: true },
     task: { help: "<saga>/<intent>", optional: true },
@@ -26,8 +30,9 @@ export const tasks = defineCommand({
     return withMesh(context, async ({ ports }) => {
       const { output } = context;
       if (name !== undefined) {
-        const document = taskDocument(await findTask(ports, parseTask(name)));
-        output.print(document, () => describe(document));
+        const { saga, intent } = parseTask(name);
+        const document = taskDetailDocument(await readTask(ports, saga, intent));
+        output.print(document, () => describeTask(document));
         return 0;
       }
       const documents = (await openTasks(ports)).map(taskDocument);
@@ -40,29 +45,13 @@ export const tasks = defineCommand({
 
 function list(documents: readonly TaskDocument[]): string {
   if (documents.length === 0) return "nothing waits for a human";
-  const rows = documents.map(({ task, about, agent, dueAt, question }) => [
+  const rows = documents.map(({ task, about, agent, to, dueAt, question }) => [
     task,
     about,
     agent,
+    to.join(", ") || "anybody",
     dateOf(dueAt),
     question,
   ]);
-  return table(["TASK", "ABOUT", "SAGA OF", "UNTIL", "QUESTION"], rows);
-}
-
-function describe({ task, about, agent, question, to, dueAt, input, of }: TaskDocument): string {
-  const how = {
-    approval: `sagamesh approve ${task}, or sagamesh deny ${task} --reason WHY`,
-    question: `sagamesh answer ${task} JSON`,
-    doubt: `sagamesh answer ${task} '{"outcome":"happened","output":…}', or '{"outcome":"did_not_happen"}'`,
-    stuck: `undo it by hand and sagamesh approve ${task}, or sagamesh deny ${task} to leave it standing`,
-  }[about];
-  return [
-    `${task}  ${about} of ${agent}${to.length === 0 ? "" : `, for ${to.join(", ")}`}`,
-    question,
-    ...(of === undefined ? [] : [`about intent ${of}`]),
-    ...(input === undefined ? [] : [JSON.stringify(input, undefined, 2)]),
-    `until ${dateOf(dueAt)}`,
-    how,
-  ].join("\n");
+  return table(["TASK", "ABOUT", "SAGA OF", "FOR", "UNTIL", "QUESTION"], rows);
 }

@@ -1,0 +1,39 @@
+import { MeshError } from "../../../protocol/errors.ts";
+import { faultOf, readRegistry } from "../../client/registry.ts";
+import { defineCommand } from "../command.ts";
+import { parseJson } from "../json.ts";
+import { digestOption, refuseVote, voteOn, voterOptions, votersHelp } from "../task.ts";
+
+/** A human's own arguments in the place of the model's. */
+export const edit = defineCommand({
+  name: "edit",
+  summary: "change the arguments of a call that waits for an approval",
+  details:
+    "The changed arguments are recorded as yours and need approvals of their own, in a new task: who proposes has " +
+    "not approved. The model is told what was changed.\n" +
+    votersHelp,
+  positionals: { task: { help: "<saga>/<intent>, as `sagamesh tasks` lists it" } },
+  options: {
+    input: {
+      type: "string",
+      hint: "JSON",
+      required: true,
+      help: "all of the arguments, as the tool takes them",
+    },
+    ...voterOptions,
+    ...digestOption,
+  },
+  examples: [`sagamesh edit hire-41/7-0 --input '{"cents":90000}'`],
+  run: ({ task, input: text, by, as, digest }, context) => {
+    const input = parseJson(text, "the arguments");
+    return voteOn(context, task, { vote: "edit", input, by, as, digest }, async (open, { registry }) => {
+      if (open.about !== "approval")
+        refuseVote(open, "edited", "Only an approval has arguments: see `sagamesh tasks`.");
+      // Where no contract is registered the host decides alone.
+      const contract = (await readRegistry(registry)).tools.findLast(({ name }) => name === open.tool);
+      const fault = contract === undefined ? undefined : faultOf(contract["input"] as typeof input, input);
+      if (fault !== undefined)
+        throw new MeshError("INPUT_INVALID", `the arguments of ${open.tool}: ${fault}`);
+    });
+  },
+});
