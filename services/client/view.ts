@@ -41,7 +41,7 @@ import {
   type ViewOptions,
 } from "./viewing.ts";
 
-export type { EffectView, IntentView, SagaView, ViewOptions } from "./viewing.ts";
+export type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
 
 /** Reads a saga's whole ledger. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, or LEDGER_BROKEN with the turn. */
 export async function readLedger(ports: LedgerSource, saga: SagaId): Promise<StoredTurn[]> {

@@ -11,6 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import { describeError } from "../../protocol/errors.ts";
 import { canonicalJson, toJson } from "../../protocol/json.ts";
 import type { ModelPort } from "../../protocol/model.ts";
+import { TaskNotice } from "../../protocol/notice.ts";
 import type { App } from "../app.ts";
 import type { PerformedCall } from "./performed.ts";
 import { openTestMesh, type TestMesh } from "./test-mesh.ts";
@@ -172,11 +173,20 @@ function effectsOf(calls: readonly PerformedCall[]): Map<string, Map<string, Per
   const effects = new Map<string, Map<string, PerformedCall[]>>();
   for (const call of calls) {
     if (call.effect === "read" || call.ended === "threw") continue;
-    const effect = `${call.tool} ${canonicalJson(call.input).replaceAll(effectKeys, "<key>")}`;
+    const effect = `${call.tool} ${canonicalJson(askedFor(call.input)).replaceAll(effectKeys, "<key>")}`;
     const keys = effects.get(effect) ?? new Map<string, PerformedCall[]>();
     effects.set(effect, keys.set(call.key, [...(keys.get(call.key) ?? []), call]));
   }
   return effects;
+}
+
+/** The notice of a task names the task's turn and deadline, which a crash moves. */
+function askedFor(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || !("task" in input)) return input;
+  const notice = TaskNotice.safeParse(input.task);
+  if (!notice.success) return input;
+  const { task: _task, intent: _intent, dueAt: _dueAt, ...rest } = notice.data;
+  return { ...input, task: rest };
 }
 
 const effectKeys = /[a-z0-9_-]{1,64}\.\d+-\d+\.[0-9a-f]{8,64}/g;

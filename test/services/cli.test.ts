@@ -641,6 +641,46 @@ describe("the human's side", () => {
     });
   });
 
+  test("edited arguments are another task, which shows who changed them and needs its own approval", async () => {
+    await start("upgrade-3", "upgrade");
+    const [first] = await until(
+      () => openTasks("upgrade-3"),
+      (tasks) => tasks.length === 1,
+    );
+    const name = first?.task ?? "";
+    expectError(await cli("edit", name, "--by", "ana"), "USAGE", 2);
+    expectError(await cli("edit", name, "--by", "ana", "--input", "{"), "BAD_JSON", 2);
+    expectError(await cli("edit", name, "--by", "ana", "--input", '{"to":7}'), "INPUT_INVALID", 2);
+    expectError(await cli("edit", name, "--by", "bo", "--input", '{"to":"oslo"}'), "VOTER_NOT_ASKED", 2);
+    const meant = (first?.digest ?? "").slice(0, 16);
+    const edited = await cli("edit", name, "--by", "ana", "--digest", meant, "--input", '{"to":"oslo"}');
+    expect(edited.code).toBe(0);
+    const [second] = await until(
+      () => openTasks("upgrade-3"),
+      (tasks) => tasks.length === 1 && tasks[0]?.task !== name,
+    );
+    expect(second).toMatchObject({ input: { to: "oslo" }, tool: "upgrade" });
+    const over = document(TaskDetailDocument, await cli("tasks", "show", name, "--json"));
+    expect(over).toMatchObject({
+      state: "superseded",
+      commands: [],
+      votes: [{ vote: "edit", by: "ana", digest: first?.digest, input: { to: "oslo" } }],
+    });
+    const { stdout } = await cli("tasks", "show", second?.task ?? "");
+    expect(stdout).toMatch(/^follows .*whose arguments ana changed to these$/m);
+    expect(stdout).toMatch(/^undone by +nothing: the tool has no compensation$/m);
+    expect(stdout).toContain(
+      `sagamesh approve ${second?.task} --by ana --digest ${second?.digest?.slice(0, 16)}`,
+    );
+    expect((await cli("approve", second?.task ?? "", "--by", "ana")).code).toBe(0);
+    expect((await cli("tail", "upgrade-3")).stdout).toContain('ana says edit {"to":"oslo"}');
+    const { intents } = document(InspectDocument, await cli("inspect", "upgrade-3", "--json"));
+    expect(intents.find((one) => one.intent.kind === "tool")).toMatchObject({
+      input: { to: "oslo" },
+      output: { seat: "oslo-1F" },
+    });
+  });
+
   test("an answer must fit what the agent asked for", async () => {
     await start("ask-1", "ask");
     const [task] = await until(
@@ -649,6 +689,7 @@ describe("the human's side", () => {
     );
     expect(task).toMatchObject({ about: "question", question: "Window or aisle?" });
     expectError(await cli("approve", task?.task ?? ""), "USAGE", 2);
+    expectError(await cli("edit", task?.task ?? "", "--input", "{}"), "USAGE", 2);
     expectError(await cli("answer", task?.task ?? "", '{"seat":"roof"}'), "INPUT_INVALID", 2);
     expect((await cli("answer", task?.task ?? "", '{"seat":"aisle"}')).code).toBe(0);
     expect((await cli("tail", "ask-1")).code).toBe(0);

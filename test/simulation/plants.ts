@@ -378,7 +378,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "actors/undo.ts",
-        find: 'kind === "model" || kind === "timer" || kind === "task" || isRead(f, open);',
+        find: 'kind === "model" || kind === "timer" || kind === "task" || isRead(f, open) || isNotice(open);',
         replace: 'kind === "model" || kind === "timer" || kind === "task" || kind === "tool";',
       },
     ],
