@@ -251,7 +251,9 @@ describe("a contract", () => {
     expect(note!.compensation).toMatchObject({
       tool: { name: "odd_refuse", effect: "idempotent", timeoutMs: 5_000 },
     });
-    expect(note!.approval!({ line: "x" } as never)).toMatchObject({ by: ["ana"] });
+    const { approval } = note!;
+    if (typeof approval !== "function") throw new Error("its approval looks at the input");
+    expect(approval({ line: "x" } as never)).toMatchObject({ by: ["ana"] });
     expect(pay).toMatchObject({ effect: "idempotent", compensation: { tool: other } });
   });
 
