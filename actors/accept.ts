@@ -7,6 +7,7 @@
  */
 import { z } from "zod";
 import { digestOf } from "../protocol/digest.ts";
+import type { Raise } from "../protocol/budget.ts";
 import { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 import type { Event, EventOf } from "../protocol/event.ts";
 import { type IntentId, turnOf } from "../protocol/ids.ts";
@@ -14,9 +15,11 @@ import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Definition } from "./definition.ts";
 import { readWith } from "./folding.ts";
+import { lateCallOf } from "./late.ts";
 import { refusalOfEdit } from "./memory.ts";
 import { memorySignal } from "./memory-spec.ts";
 import { assertDoubtsWhole } from "./past.ts";
+import { refusalOfRaise } from "./raise.ts";
 import {
   isReserved,
   readReserved,
@@ -100,11 +103,18 @@ function acceptSignal(
     const isUndone = event.name === "cancel" && orderOf(state, event.data) !== undefined;
     if (!isUndone) assertTaken(definition, state, event.name);
     if (event.name === memorySignal && definition.memory !== undefined) assertEdit(definition, state, event);
-    return { type: "new", event: { ...event, data: readData(definition, event) } };
+    const data = readData(definition, event);
+    if (event.name === "budget") assertRaise(state, data as Raise);
+    return { type: "new", event: { ...event, data } };
   } catch (error) {
     if (!isMeshError(error)) throw error;
     return { type: "refused", error };
   }
+}
+
+function assertRaise(state: SagaState, raise: Raise): void {
+  const refusal = refusalOfRaise(state, raise);
+  if (refusal !== undefined) throw new MeshError("INPUT_INVALID", refusal);
 }
 
 /** A human's edit of the memory must fit as the memory is now; the fold looks again. */
@@ -164,15 +174,16 @@ function readBody(schema: z.ZodType, data: Json, name: string): Json {
 function acceptResult(definition: Definition, state: SagaState, event: EventOf<"result">): Acceptance {
   const { intent, attempt } = event;
   const open = openOf(state, intent);
+  const isLate = lateCallOf(state, intent, attempt) !== undefined;
   if (open !== undefined) {
     const refusal = refusalOfResult(open, event);
     if (refusal !== undefined) return refused("BAD_MESSAGE", `${intent} of ${state.saga} ${refusal}`);
-    if (counts(open, event)) return { type: "new", event };
+    if (counts(open, event) || isLate) return { type: "new", event };
     return attempt > open.attempt ? { type: "stale" } : { type: "known" };
   }
   const doubt = Object.hasOwn(state.doubts, intent) ? state.doubts[intent] : undefined;
   if (doubt !== undefined && corrects(definition, doubt, event)) return { type: "new", event };
-  if (state.unpaid.includes(intent)) return { type: "new", event };
+  if (state.unpaid.includes(intent) || isLate) return { type: "new", event };
   const misfit = doubt === undefined ? undefined : newMisfit(definition, doubt, event);
   if (misfit !== undefined) return refused("BAD_RESULT", `${intent} of ${state.saga}: ${misfit}`);
   if (doubt === undefined && turnOf(intent) <= state.turn) assertDoubtsWhole(state);

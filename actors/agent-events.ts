@@ -19,12 +19,25 @@ export type AgentEvent =
   | { type: "xstate.done.actor.decision"; output: ModelReply; at: number }
   | { type: "xstate.error.actor.decision"; error: CallError; at: number }
   | { type: "sagamesh.result"; call: string; output?: Json; error?: CallError; at: number }
-  /** `at` is when it came, `now` when it is heard: a pause may lie between. */
-  | { type: "sagamesh.signal"; name: string; data: Json; at: number; from: string; now: number }
+  /**
+   * `at` is when it came, `now` when it is heard: a pause may lie between. `free`: the model was not asked yet, so to
+   * decide anew costs nothing.
+   */
+  | {
+      type: "sagamesh.signal";
+      name: string;
+      data: Json;
+      at: number;
+      from: string;
+      now: number;
+      free: boolean;
+    }
   | { type: "sagamesh.limited"; until: number; at: number }
   | { type: "sagamesh.corrected"; call: string; tool: string; part: ResultPart; at: number }
   /** With `by` a human did it, else a policy. */
   | { type: "sagamesh.rewritten"; call: string; instead: Json; by?: string; at: number }
+  | { type: "xstate.error.actor.raise"; error: CallError; at: number }
+  | { type: "sagamesh.budget"; last: boolean; text: string; at: number }
   | { type: "sagamesh.cancel"; reason: string; at: number }
   | { type: "sagamesh.memory"; by: string; memory?: Json; code?: string; reason?: string; at: number }
   | { type: "xstate.done.actor.summary"; output: ModelReply; at: number }

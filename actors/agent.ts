@@ -12,120 +12,42 @@
  *    none is open while a model is asked.
  * A6 While a limit from outside holds, nobody is asked: the agent rests until it is over (`resting`).
  * A7 One that has handed its work over asks nobody any more: it ends as its successor ends (`handedOff`).
+ * A8 The last step that a budget allows, once asked for, is superseded by nothing but a cancel or a raise.
  */
 import { assign, enqueueActions, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
 import type { Json } from "../protocol/json.ts";
-import { limits } from "../protocol/limits.ts";
 import { type Message, ModelReply, type Part } from "../protocol/model.ts";
 import { forward, say, start, stop } from "./agent-actions.ts";
-import { callStates, type CallState, partOf, rewrittenIn, rewrittenOf } from "./agent-calls.ts";
-import { type AgentEvent, partOfSignal, type ResultPart, timeOf } from "./agent-events.ts";
-import { afterMessage, afterSummary, beforeAsking, type Retained, summarizedCut } from "./agent-retention.ts";
+import { partOf, rewrittenIn } from "./agent-calls.ts";
+import {
+  afterNews,
+  type AgentContext,
+  compose,
+  endWaits,
+  onlyWaits,
+  openWaits,
+  settleCall,
+  takeReply,
+  wants,
+} from "./agent-context.ts";
+import { type AgentEvent, partOfSignal, timeOf } from "./agent-events.ts";
+import { afterMessage, afterSummary, beforeAsking, summarizedCut } from "./agent-retention.ts";
 import { sending } from "./between-sagas.ts";
-import { type Callable, compensation, question, toActors } from "./callable.ts";
+import { type Callable, compensation, question, raiseSrc, toActors } from "./callable.ts";
 import { chainDigest } from "./conversation.ts";
 import type { AgentSpec } from "./definition.ts";
 import { type Ended, endBy } from "./hand-off.ts";
-import { type Reading, readReply } from "./reply.ts";
+import { lastStepOf } from "./last-step.ts";
+import { readReply } from "./reply.ts";
 import { Asked } from "./request.ts";
-import { isReserved } from "./reserved-signals.ts";
 import { emptyRetention } from "./retention.ts";
-
-export interface AgentContext extends Retained {
-  readonly step: number;
-  /** Of the conversation so far. */
-  readonly digest: string;
-  readonly repairs: number;
-  /** For the next message, after the calls' results. */
-  readonly parts: readonly Part[];
-  readonly calls: Readonly<Record<string, CallState>>;
-  /** Calls of the latest reply that are still open. */
-  readonly batch: readonly string[];
-  readonly wake: boolean;
-  readonly paused: boolean;
-  /** Nobody is asked before (A6); absent where no limit holds. */
-  readonly notBefore?: number;
-  /** The call of who took the work over (A7). */
-  readonly handedOff?: string;
-  readonly ended?: Ended;
-}
-
-/** The next message's parts: settled calls in their order, calls first shown as pending, then the rest. */
-function compose(context: AgentContext): { parts: Part[]; calls: Record<string, CallState> } {
-  const parts: Part[] = [];
-  const calls: Record<string, CallState> = {};
-  for (const [call, state] of Object.entries(context.calls)) {
-    if (state.part !== undefined) parts.push(state.part);
-    else calls[call] = { ...state, pendingShown: true };
-    if (state.part === undefined && !state.pendingShown)
-      parts.push({ type: "result", call, tool: state.tool, outcome: "pending", ...rewrittenOf(state) });
-  }
-  return { parts: [...parts, ...context.parts], calls };
-}
-
-const isWait = (context: AgentContext, call: string): boolean => context.calls[call]?.wait !== undefined;
-
-/** Records a call's outcome. A late one of an earlier batch wakes an agent that only waits. */
-function settleCall(context: AgentContext, call: string, part: ResultPart): Partial<AgentContext> {
-  const state = context.calls[call];
-  if (state === undefined || state.part !== undefined) return {};
-  const calls = { ...context.calls, [call]: { ...state, part: { ...part, ...rewrittenOf(state) } } };
-  const batch = context.batch.filter((open) => open !== call);
-  const next = { ...context, calls, batch };
-  return hasNews(next) && onlyWaits(next) ? wakeUp(next) : { calls, batch };
-}
-
-/** Whether a call of an earlier reply is settled and the model was not told yet. */
-const hasNews = ({ calls, step }: AgentContext): boolean =>
-  Object.entries(calls).some(([call, { part }]) => part !== undefined && !call.startsWith(`${step}.`));
-
-/** Something is to be said before the waits are over. */
-const wakeUp = (context: AgentContext): Partial<AgentContext> => ({
-  ...endWaits(context, { woke: "result" }),
-  wake: true,
-});
-
-const onlyWaits = ({ calls, batch }: AgentContext): boolean =>
-  batch.length > 0 && batch.every((call) => calls[call]?.wait !== undefined);
-
-/** Ends every open wait, saying what ended it. */
-function endWaits(context: AgentContext, woke: Json): Pick<AgentContext, "calls" | "batch" | "parts"> {
-  const entries = Object.entries(context.calls).map(([call, state]) =>
-    state.wait === undefined || state.part !== undefined
-      ? [call, state]
-      : [
-          call,
-          {
-            ...state,
-            part: { type: "result", call, tool: "wait", outcome: "succeeded", output: woke } satisfies Part,
-          },
-        ],
-  );
-  const batch = context.batch.filter((call) => !isWait(context, call));
-  return { calls: Object.fromEntries(entries) as Record<string, CallState>, batch, parts: context.parts };
-}
-
-const openWaits = (context: AgentContext): string[] =>
-  Object.keys(context.calls).filter(
-    (call) => isWait(context, call) && context.calls[call]?.part === undefined,
-  );
-
-/** What people and evaluators say of the agent itself ends every wait. */
-const wants = (context: AgentContext, name: string): boolean => {
-  const waits = openWaits(context);
-  return (
-    waits.length === 0 ||
-    isReserved(name) ||
-    waits.some((call) => context.calls[call]?.wait?.signals?.includes(name) ?? true)
-  );
-};
 
 /** What the machine invokes to have the model decide: the conversation's digest goes in, its reply comes out. */
 const decision = {
   kind: "model",
   name: "decision",
-  input: Asked.extend({ digest: z.string() }),
+  input: Asked.extend({ digest: z.string(), last: z.enum(["told", "asked"]).optional() }),
   output: ModelReply,
 } as const satisfies Callable;
 const summary = { ...decision, name: "summary" } as const satisfies Callable;
@@ -153,6 +75,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         "sagamesh.question": question({ to: [], ...spec.ask, answer: z.json() }),
         "sagamesh.compensation": compensation,
         "sagamesh.send": sending,
+        [raiseSrc]: question({ to: [], answer: z.json() }),
       }),
     },
     actions: {
@@ -180,7 +103,8 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       }),
       take: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== "xstate.done.actor.decision") return;
-        const reading = readReply(spec, context.step, event.output);
+        const read = readReply(spec, context.step, event.output);
+        const reading = context.last === undefined ? read : lastStepOf(read);
         const taken = takeReply(spec, context, reading, event.output.stop === "pause");
         enqueue.assign({ ...taken, ...afterMessage(policy, context, reading.message) });
         enqueue(say(reading.message));
@@ -253,8 +177,17 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           else enqueue.cancel(call);
         }
       }),
+      /** The budget's news for the model: that this is the last step, or that it is not. */
+      hearBudget: assign(({ context, event }) =>
+        event.type === "sagamesh.budget"
+          ? {
+              last: event.last ? ("told" as const) : undefined,
+              parts: [...context.parts, { type: "text" as const, text: event.text }],
+            }
+          : {},
+      ),
       fail: assign(({ event }) =>
-        event.type === "xstate.error.actor.decision"
+        event.type === "xstate.error.actor.decision" || event.type === "xstate.error.actor.raise"
           ? { ended: { status: "failed" as const, code: event.error.code, reason: event.error.reason } }
           : {},
       ),
@@ -280,6 +213,14 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         event.error?.outcome === "denied",
       isSuccessors: ({ context, event }) =>
         event.type === "sagamesh.result" && event.call === context.handedOff,
+      isLast: ({ context, event }) =>
+        context.last !== undefined && event.type === "sagamesh.signal" && !event.free,
+      isNews: ({ context, event }) =>
+        event.type === "sagamesh.budget" && event.last === (context.last === undefined),
+      asksForMore: ({ event }) =>
+        spec.asksForMore &&
+        event.type === "xstate.error.actor.decision" &&
+        event.error.code === "BUDGET_EXCEEDED",
       finished: ({ context }) => context.ended?.status === "completed",
       broken: ({ context }) => context.ended?.status === "failed",
       wasCancelled: ({ context }) => context.ended?.status === "cancelled",
@@ -318,14 +259,22 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         invoke: {
           id: "decision",
           src: "sagamesh.decision",
-          input: ({ context }) => asked(context),
+          input: ({ context }) => ({
+            ...asked(context),
+            ...(context.last === undefined ? {} : { last: context.last }),
+          }),
         },
         on: {
           "xstate.done.actor.decision": { target: "judging", actions: "take" },
-          "xstate.error.actor.decision": { target: "compensating", actions: ["fail", "stopAll"] },
+          "xstate.error.actor.decision": [
+            { guard: "asksForMore", target: "suspended" },
+            { target: "compensating", actions: ["fail", "stopAll"] },
+          ],
           "sagamesh.result": { actions: "note" },
           "sagamesh.corrected": { actions: "note" },
+          "sagamesh.budget": { guard: "isNews", target: "deciding", reenter: true, actions: "hearBudget" },
           "sagamesh.signal": [
+            { guard: "isLast", actions: "hear" },
             { guard: "limited", target: "resting", actions: "hear" },
             { target: "deciding", reenter: true, actions: "hear" },
           ],
@@ -406,6 +355,18 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           "sagamesh.wake": { actions: "wake" },
         },
       },
+      /** The budget is used up and a human is asked; what comes in meanwhile is told afterwards. */
+      suspended: {
+        invoke: { id: "raise", src: raiseSrc, input: { question: "" } },
+        on: {
+          "xstate.done.actor.raise": [{ guard: "limited", target: "resting" }, { target: "deciding" }],
+          "xstate.error.actor.raise": { target: "compensating", actions: ["fail", "stopAll"] },
+          "sagamesh.result": { actions: "note" },
+          "sagamesh.corrected": { actions: "note" },
+          "sagamesh.signal": { actions: "hear" },
+          "sagamesh.budget": { actions: "hearBudget" },
+        },
+      },
       compensating: {
         on: { "sagamesh.cancel": {} },
         invoke: {
@@ -429,57 +390,3 @@ const asked = ({ step, digest, retention }: AgentContext) => ({
   digest,
   ...(retention === undefined ? {} : { cut: retention.cut }),
 });
-
-/**
- * The context after a reply. What came in while the model was asked is still unsaid: a reply that only waits
- * waits for nothing then, and a correction is said at once.
- */
-function takeReply(
-  { repairsMax }: AgentSpec,
-  context: AgentContext,
-  reading: Reading,
-  isPause: boolean,
-): Partial<AgentContext> {
-  const repairs = reading.repair ? context.repairs + 1 : 0;
-  const next: AgentContext = {
-    ...context,
-    digest: chainDigest(context.digest, reading.message),
-    repairs,
-    calls: { ...context.calls, ...callStates(reading) },
-    batch: reading.started.map((call) => call.call),
-    parts: [...context.parts, ...reading.answers.filter((part) => part.type !== "result")],
-    paused: isPause && reading.started.length === 0,
-    ...(reading.handsOff === undefined ? {} : { handedOff: reading.handsOff }),
-    ...endedBy(reading, repairs, repairsMax),
-  };
-  // What the memory has become meanwhile is no reason to talk: it is shown when there is one.
-  const isCorrected = context.parts.some((part) => part.type !== "memory");
-  return isCorrected || (hasNews(next) && onlyWaits(next)) ? { ...next, ...wakeUp(next) } : next;
-}
-
-/** The context after news of a call that came while nobody is asked. */
-function afterNews(context: AgentContext, event: AgentEvent): Partial<AgentContext> {
-  if (event.type === "sagamesh.corrected")
-    return wakeUp({ ...context, parts: [...context.parts, event.part] });
-  return event.type === "sagamesh.result"
-    ? settleCall(context, event.call, partOf(context.calls, event))
-    : {};
-}
-
-/** The end that a reply brings, if any: its finish, its failure, or one repair too many. */
-function endedBy(
-  reading: ReturnType<typeof readReply>,
-  repairs: number,
-  repairsMax: number = limits.repairsMax,
-): { ended?: Ended } {
-  if (reading.finish !== undefined) return { ended: { status: "completed", output: reading.finish.output } };
-  if (reading.fail !== undefined) return { ended: { status: "failed", ...reading.fail } };
-  if (repairs <= repairsMax) return {};
-  return {
-    ended: {
-      status: "failed",
-      code: "MODEL_REPLY_INVALID",
-      reason: `${repairs} replies in a row could not be taken`,
-    },
-  };
-}

@@ -11,7 +11,7 @@
  *    saga that fails leave people asked until the deadline.
  * O3 What serves a task is over with it.
  */
-import { assert, describeError } from "../protocol/errors.ts";
+import { assert, describeError, type ErrorCode } from "../protocol/errors.ts";
 import { childSagaId, effectKey, type IntentId } from "../protocol/ids.ts";
 import { digestOf } from "../protocol/digest.ts";
 import type { InLine, IntentOf } from "../protocol/intent.ts";
@@ -31,6 +31,7 @@ import {
   servedBy,
   toolOf,
 } from "./folding.ts";
+import { countChild, openingOf } from "./slices.ts";
 import type { OpenIntent, ProposedCall } from "./state.ts";
 import { type LineTerms, readApproval, readQuestion } from "./terms.ts";
 import type { Tool } from "./tool.ts";
@@ -226,7 +227,7 @@ function inputFor(
 export function denyAttendant(
   f: Folding,
   task: IntentId,
-  { name, code, reason }: { name: string; code: "CALL_INVALID" | "BAD_RESULT"; reason: string },
+  { name, code, reason }: { name: string; code: ErrorCode; reason: string },
 ): void {
   f.intents.push({ kind: "denied", id: newId(f), name, code, reason, for: task });
 }
@@ -238,10 +239,18 @@ function startStandIn(f: Folding, task: IntentId): boolean {
   const schema = f.definition.sagas.get(standIn.name)?.input;
   const input = inputFor(f, task, standIn, { schema, reminder: 0 });
   if (input === undefined) return false;
+  const opening = openingOf(f, standIn.name);
+  if ("code" in opening) {
+    denyAttendant(f, task, { name: standIn.name, ...opening });
+    return false;
+  }
+  const { budget } = opening;
   const id = newId(f);
   const saga = childSagaId(f.state.saga, id, standIn.name);
+  const reserved = budget === undefined ? {} : { budget };
+  countChild(f);
   openIntent(f, {
-    intent: { kind: "saga", id, name: standIn.name, saga, input, for: task },
+    intent: { kind: "saga", id, name: standIn.name, saga, input, for: task, ...reserved },
     input,
     attempt: 1,
   });

@@ -129,6 +129,9 @@ export const question = <O extends z.ZodType>({
   withinMs: asking.withinMs ?? limits.taskWithinMs,
 });
 
+/** Where an agent's machine waits until its budget is raised. The kernel words the question (raise.ts). */
+export const raiseSrc = "sagamesh.raise";
+
 const ModelCallInput = z.object({ prompt: z.string() });
 const ModelCallOutput = z.object({ text: z.string() });
 

@@ -24,13 +24,22 @@ export const requestDigest = (
   step: number,
   now: number,
   messagesDigest: string,
-): string => shortDigestOf([frameDigest, step, now, messagesDigest]);
+  outputTokensMax?: number,
+): string =>
+  shortDigestOf([
+    frameDigest,
+    step,
+    now,
+    messagesDigest,
+    ...(outputTokensMax === undefined ? [] : [outputTokensMax]),
+  ]);
 
 /** The digest of a whole request, computed from the request itself: what `replay` compares. */
 export function digestOfRequest(request: ModelRequest): string {
   const { model, instructions, tools, signals } = request;
   const chain = request.messages.reduce(chainDigest, "");
-  return requestDigest(digestOf({ model, instructions, tools, signals }), request.step, request.now, chain);
+  const frame = digestOf({ model, instructions, tools, signals });
+  return requestDigest(frame, request.step, request.now, chain, request.outputTokensMax);
 }
 
 /** Shown to every model after the definition's own instructions. */

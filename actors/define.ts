@@ -11,6 +11,7 @@ import { Name } from "../protocol/ids.ts";
 import { type Json, toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { agentMachine } from "./agent.ts";
+import { budgetFaults, frameTokensOf } from "./budget-config.ts";
 import { faultsBetween } from "./between-sagas.ts";
 import {
   type Asking,
@@ -28,7 +29,7 @@ import {
   summarizeOf,
 } from "./context-policy.ts";
 import { requestFrame, reservedNames, shownSchema } from "./conversation.ts";
-import type { Addressee, AgentSpec, Budget, Definition, Saga, Signals } from "./definition.ts";
+import type { Addressee, AgentBudget, AgentSpec, Budget, Definition, Saga, Signals } from "./definition.ts";
 import { readWith } from "./folding.ts";
 import { machineFaults } from "./machine-faults.ts";
 import { openMachine, type Machine } from "./machine.ts";
@@ -63,6 +64,8 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
   machine: AnyStateMachine;
   /** Asked about every call of the machine's and of what it starts, before a call becomes an intent. */
   policies?: readonly Policy[];
+  /** Shared with all below it; what it refuses is an error of the actor that asked, with BUDGET_EXCEEDED. */
+  budget?: Budget;
 }
 
 /**
@@ -86,9 +89,11 @@ export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends S
       machine: toJson(config.machine.config),
       whenEarly: config.whenEarly ?? "keep",
       policies: policyNames(config.policies),
+      budget: config.budget,
     },
     policies: config.policies,
     whenEarly: config.whenEarly ?? "keep",
+    budget: config.budget,
   });
 }
 
@@ -124,7 +129,12 @@ export interface AgentConfig<
   ask?: Asking & { readonly otherwise?: Json };
   /** Tools and sagas that the terms of approvals may name and the model does not see. See `Tool.uses`. */
   uses?: readonly Callable[];
-  budget?: Budget;
+  budget?: AgentBudget;
+  /**
+   * The most tokens one decision may write, thinking included. Unless given: what its model port has for a default,
+   * and 32,000 where the budget counts tokens or dollars, less as that runs low.
+   */
+  outputTokensMax?: number;
   /** Asked about every call of the model's and of its sub-agents', before a call becomes an intent. */
   policies?: readonly Policy[];
   /** What it is to know however long it runs; none unless given. */
@@ -163,6 +173,7 @@ export function defineAgent<
     sends: config.sends ?? [],
     handsOffTo: config.handsOffTo ?? [],
     ask: config.ask,
+    asksForMore: config.budget?.atLimit === "ask",
   };
   const faults = [...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
   const frame =
@@ -188,6 +199,7 @@ export function defineAgent<
       identity: {
         frame,
         budget: config.budget,
+        outputTokensMax: config.outputTokensMax,
         policies: policyNames(config.policies),
         memory: identityOf(memory),
         context,
@@ -197,6 +209,7 @@ export function defineAgent<
       whenEarly: "keep",
       whenFlagged: config.whenFlagged,
       budget: config.budget,
+      outputTokensMax: config.outputTokensMax,
       policies: config.policies,
       memory,
       context,
@@ -213,7 +226,8 @@ interface Parts {
   readonly whenFlagged?: "show" | "pause" | undefined;
   readonly frame?: Definition["frame"];
   readonly model?: string;
-  readonly budget?: Budget | undefined;
+  readonly budget?: AgentBudget | undefined;
+  readonly outputTokensMax?: number | undefined;
   readonly policies?: readonly Policy[] | undefined;
   readonly memory?: MemorySpec | undefined;
   readonly context?: CuttingPolicy | undefined;
@@ -229,6 +243,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
   const tools = new Map(withCompensations(callables.filter(isTool)).map((tool) => [tool.name, tool]));
   const policies = parts.policies ?? [];
   parts.faults.push(...sharedNames(name, callables), ...policyFaults(name, policies));
+  parts.faults.push(...budgetFaults(name, parts));
   for (const tool of tools.values()) parts.faults.push(...toolFaults(tool));
   const questions = callables.filter(isQuestion);
   for (const one of questions) parts.faults.push(...questionFaults(name, one));
@@ -267,6 +282,8 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
     ],
     policies,
     budget: parts.budget ?? {},
+    outputTokensMax: parts.outputTokensMax,
+    frameTokens: frameTokensOf(parts.frame),
     whenFlagged: parts.whenFlagged ?? "show",
     frame: parts.frame,
     frameDigest: digestOf(parts.frame ?? null),

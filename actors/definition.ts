@@ -24,16 +24,40 @@ export interface RequestFrame {
 
 export type Signals = Readonly<Record<string, z.ZodType>>;
 
-/** Bounds of one saga. What is not named is not bounded. */
+/**
+ * Bounds of one saga and of all below it, which share them: each child gets a slice for as long as it runs. What is
+ * not named is not bounded. The signal `budget` raises them.
+ *
+ * Tokens and dollars are reserved before a call and settled after it, so calls in parallel never use more than the
+ * pool, whatever dies. The bound on a call's input takes a token for at least one byte of text; a port that reports
+ * more than was reserved is charged all of it, and the pool closes.
+ */
 export interface Budget {
-  /** Decisions of the model. */
+  /** Decisions of models. The last one is told so, and may only finish or undo. */
   readonly steps?: number;
   /** Input and output tokens of every call, superseded ones too. */
   readonly tokens?: number;
-  /** As the model port reports it; a port that knows no prices reports none. */
+  /** As the port reports it, else by the application's `prices`. Each model asked needs a price. */
   readonly usd?: number;
-  /** From the start to the next decision. */
+  /** From the start. The first decision after it is the last one. */
   readonly wallClockMs?: number;
+  /** Calls of tools. What undoes them is free. */
+  readonly toolCalls?: number;
+  /** Sub-agents and child sagas opened, at any depth. */
+  readonly children?: number;
+  /** Levels of sagas below this one: 8 at most, which is the default. 0: none. */
+  readonly depthMax?: number;
+  /** Children open at once: 64 at most, which is the default. */
+  readonly childrenOpenMax?: number;
+}
+
+/** Of an agent, whose model can be told. */
+export interface AgentBudget extends Budget {
+  /**
+   * After the last step: `end` (default) fails the saga with BUDGET_EXCEEDED and undoes what was done; `ask`
+   * suspends it and asks a human, for a week at most, until the answer or the signal `budget` raises the limit.
+   */
+  readonly atLimit?: "end" | "ask";
 }
 
 export interface Definition {
@@ -61,6 +85,10 @@ export interface Definition {
   /** Of one that was bound to policies from above: as its author defined it. */
   readonly plain?: Definition;
   readonly budget: Budget;
+  /** The most tokens a decision may write; undefined: as the port has it, or the default where tokens are counted. */
+  readonly outputTokensMax: number | undefined;
+  /** No tokeniser makes more than so many tokens of what is the same in every request. */
+  readonly frameTokens: number;
   /** What a flag does beside being recorded and shown. */
   readonly whenFlagged: "show" | "pause";
   readonly frame: RequestFrame | undefined;
@@ -98,6 +126,8 @@ export interface AgentSpec {
   readonly handsOffTo: readonly (Callable & { readonly description?: string })[];
   /** Whom its questions are for. */
   readonly ask?: (Asking & { readonly otherwise?: Json }) | undefined;
+  /** Whether a decision that the budget refuses suspends the saga. */
+  readonly asksForMore: boolean;
 }
 
 /** A saga or an agent as users hold it: the types are for them, `definition` for the host. */

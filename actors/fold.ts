@@ -8,15 +8,17 @@
 import { digestOf } from "../protocol/digest.ts";
 import { assert, isMeshError, MeshError } from "../protocol/errors.ts";
 import type { Event, EventOf } from "../protocol/event.ts";
-import type { SagaId } from "../protocol/ids.ts";
+import { type SagaId, turnOf } from "../protocol/ids.ts";
 import type { Intent } from "../protocol/intent.ts";
-import { type Json, toJson } from "../protocol/json.ts";
+import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Message } from "../protocol/model.ts";
 import type { Step } from "../protocol/turn.ts";
 import { dismissAttendants, takeReminder } from "./asking.ts";
+import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
 import { reasonOf } from "./callable.ts";
 import type { Definition } from "./definition.ts";
+import { endingOf } from "./ending.ts";
 import {
   type AskedModel,
   changeOpen,
@@ -33,14 +35,18 @@ import {
 } from "./folding.ts";
 import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
 import { issue, sendToChild } from "./issue.ts";
+import { lateCallOf } from "./late.ts";
 import { type MachineStep, statusOf } from "./machine.ts";
 import type { MachineEvent } from "./machine-actions.ts";
 import { rememberSignal, takeEdit } from "./memory.ts";
 import { memorySignal } from "./memory-spec.ts";
 import { assertDoubtsWhole } from "./past.ts";
-import { charge, correct, corrects, counts, issueRetry, settle, usageOf } from "./settle.ts";
+import { correct, corrects, counts, issueRetry, settle, usageOf } from "./settle.ts";
+import { takeRaise } from "./raise.ts";
 import { remember, tidySeen, wasSeen } from "./seen.ts";
-import type { Ending, Held, KeptSignal, OpenIntent, SagaState } from "./state.ts";
+import { settleSlice } from "./slices.ts";
+import { nothingSpent } from "./spending.ts";
+import type { Held, KeptSignal, OpenIntent, SagaState } from "./state.ts";
 import { endPause, steer } from "./steering.ts";
 import { issueHeldCall, takeStandIn, takeTaskTimeout, takeVote } from "./task.ts";
 import {
@@ -91,6 +97,7 @@ export function decideTurn(
     asked: [],
     shown: [],
     moved: false,
+    ahead: [],
   };
   const steps = turn.events.map((event) => {
     f.intents = [];
@@ -125,7 +132,7 @@ function blank(saga: SagaId, definition: Definition): Draft {
     seen: {},
     seenPacks: [],
     kept: [],
-    spent: { steps: 0, inputTokens: 0, outputTokens: 0, usd: 0 },
+    spent: nothingSpent,
     ...(definition.memory === undefined ? {} : { memory: definition.memory.initial }),
   };
 }
@@ -145,7 +152,7 @@ function take(f: Folding, event: Event): void {
     case "task":
       return isFirst(f, event) ? takeVote(f, event) : undefined;
     case "adopted":
-      return;
+      return event.anew === true ? takeAdopted(f) : undefined;
   }
 }
 
@@ -169,6 +176,7 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   if (!read.success)
     throw new MeshError("INPUT_INVALID", `the input of ${f.definition.name}: ${read.reason}`);
   const input: unknown = read.data;
+  openBudget(f, event);
   guarded(f, () => {
     const machineInput = f.definition.kind === "agent" ? { input, at: f.at } : input;
     follow(f, f.definition.machine.initial(machineInput));
@@ -179,6 +187,7 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
   if (!isFirst(f, event)) return;
   if (event.name === "cancel") return takeCancel(f, event);
   if (event.name === "resume") return takeResume(f, event);
+  if (event.name === "budget") return takeRaise(f, event);
   if (!steer(f, event) || f.state.phase.kind !== "running") return;
   if (event.name === memorySignal && f.definition.memory !== undefined) return takeEdit(f, event);
   rememberSignal(f, event);
@@ -191,12 +200,19 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
 
 /** A kept signal as the machine takes it. Read anew each time: what a schema makes of it may not be JSON. */
 function eventOf(f: Folding, { name, data, at, from }: KeptSignal): MachineEvent {
-  if (f.definition.kind === "agent") return { type: "sagamesh.signal", name, data, at, from, now: f.at };
+  if (f.definition.kind === "agent")
+    return { type: "sagamesh.signal", name, data, at, from, now: f.at, free: isUnasked(f) };
   const schema = Object.hasOwn(f.definition.signals, name) ? f.definition.signals[name] : undefined;
   const read = schema === undefined ? undefined : readWith(schema, data);
   assert(read?.success === true, `the signal "${name}" fits its schema; the door refuses what does not`);
   return { type: name, data: read.data, at, from };
 }
+
+/** Whether the model was not asked yet: what was decided in this turn never begins if it is decided anew. */
+const isUnasked = ({ state }: Folding): boolean => {
+  const id = state.actors["decision"];
+  return id === undefined || turnOf(id) === state.turn;
+};
 
 /** An agent ends by its own machine, which stops its calls and compensates; any other by the runtime. */
 function takeCancel(f: Folding, event: EventOf<"signal">): void {
@@ -272,18 +288,22 @@ function closeDoubtTasks(f: Folding): void {
 function takeResult(f: Folding, event: EventOf<"result">): void {
   const { intent } = event;
   const open = f.state.open[intent];
-  if (open !== undefined) {
-    if (!counts(open, event)) return;
+  const late = lateCallOf(f.state, intent, event.attempt);
+  if (open !== undefined && counts(open, event)) {
+    answeredBy(f, open, event.attempt);
+    settleSlice(f, open, event);
     if (open.intent.kind === "saga" && servedBy(open) !== undefined)
       return takeStandIn(f, intent, open, event.result);
     return settle(f, intent, open, event.result);
   }
+  if (late !== undefined) return payLate(f, late, event.result, usageOf(event.result));
+  if (open !== undefined) return;
   const doubt = f.state.doubts[intent];
   if (doubt !== undefined && corrects(f.definition, doubt, event))
     return correct(f, intent, doubt, event.result);
   if (!f.state.unpaid.includes(intent)) return doubt === undefined ? assertDoubtsWhole(f.state) : undefined;
   f.state.unpaid = f.state.unpaid.filter((id) => id !== intent);
-  charge(f, usageOf(event.result));
+  charge(f, usageOf(event.result), "");
 }
 
 function takeDeferred(f: Folding, { intent, attempt, dueAt }: EventOf<"deferred">): void {
@@ -358,7 +378,10 @@ function step(f: Folding, event: MachineEvent): boolean {
 function follow(f: Folding, next: MachineStep): void {
   f.state.snapshot = next.snapshot;
   f.moved = true;
-  for (const action of next.actions) issue(f, action);
+  for (const [k, action] of next.actions.entries()) {
+    f.ahead = next.actions.slice(k + 1);
+    issue(f, action);
+  }
   if (next.snapshot.status !== "active") endOfMachine(f);
 }
 
@@ -383,43 +406,10 @@ function endOfMachine(f: Folding): void {
       reason,
     });
   }
-  const ending = endingOf(f, status);
+  const ending = endingOf(f.definition, status);
   if (ending.code === "BAD_RESULT") return beginEndByUndoing(f, ending);
   f.state.phase = { kind: "ending", ending };
 }
-
-/** How the machine's final state ends the saga. An output that does not fit is a failure nobody handled. */
-function endingOf(f: Folding, { tags, output, value }: ReturnType<typeof statusOf>): Ending {
-  const status = tags.includes("cancelled") ? "cancelled" : tags.includes("failed") ? "failed" : "completed";
-  const said = toJson(output);
-  const fields = (typeof said === "object" && said !== null && !Array.isArray(said) ? said : {}) as Record<
-    string,
-    Json
-  >;
-  const { reason, because, code } = fields;
-  if (f.definition.kind === "agent") {
-    if (status === "completed") return { status, output: fields["output"] ?? null };
-    return { status, reason: textOf(reason) ?? "", code: textOf(code) ?? "" };
-  }
-  if (status !== "completed")
-    return {
-      status,
-      output: said,
-      reason: textOf(because) ?? textOf(reason) ?? `ended in ${JSON.stringify(value)}`,
-    };
-  // What is recorded must fit, for the parent and the client read no more than that; null stands for nothing.
-  const read = readWith(f.definition.output, said);
-  const saysNothing = output === undefined && readWith(f.definition.output, undefined).success;
-  if (read.success || saysNothing) return { status, output: said };
-  return {
-    status: "failed",
-    code: "BAD_RESULT",
-    reason: `the machine's output does not fit: ${read.reason}`,
-  };
-}
-
-const textOf = (value: Json | undefined): string | undefined =>
-  typeof value === "string" ? value : undefined;
 
 /** Offers kept signals, oldest first, after the machine moved. One that no state takes stays or is dropped. */
 function offerKept(f: Folding): boolean {

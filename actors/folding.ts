@@ -15,7 +15,8 @@ import type { Message } from "../protocol/model.ts";
 import type { Tool } from "./tool.ts";
 import type { Definition } from "./definition.ts";
 import { doneEvent, errorEvent } from "./machine.ts";
-import type { MachineEvent } from "./machine-actions.ts";
+import { mayHaveBegun, withLate } from "./late.ts";
+import type { MachineAction, MachineEvent } from "./machine-actions.ts";
 import type { OpenIntent, ProposedCall, SagaState, Unread } from "./state.ts";
 
 export type Draft = { -readonly [K in keyof SagaState]: SagaState[K] };
@@ -38,6 +39,8 @@ export interface Folding {
   readonly shown: { readonly kind: "emit" | "log"; readonly value: Json }[];
   /** The machine moved since kept signals were last offered. */
   moved: boolean;
+  /** What the machine's step asks for after the action that is being carried out. */
+  ahead: readonly MachineAction[];
 }
 
 /** A model intent with the input it has while it is open; one that is superseded within its turn is known by this alone. */
@@ -83,9 +86,12 @@ export function changeOpen(f: Folding, id: IntentId, change: Partial<OpenIntent>
  * in this very turn: then it never begins and costs neither money nor one of the budget's steps.
  */
 export function closeIntent(f: Folding, id: IntentId): void {
-  if (f.state.open[id]?.intent.kind === "model") {
-    if (turnOf(id) < f.state.turn) f.state.unpaid = [...f.state.unpaid.slice(-99), id];
-    else f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
+  const open = f.state.open[id];
+  if (open?.intent.kind === "model") {
+    if (turnOf(id) === f.state.turn) f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
+    else if (open.intent.budget === undefined) f.state.unpaid = [...f.state.unpaid.slice(-99), id];
+    else if (f.state.budget !== undefined && mayHaveBegun(open, f.state.turn))
+      f.state.budget = withLate(f.state.budget, open);
   }
   f.state.open = withoutKey(f.state.open, id);
 }

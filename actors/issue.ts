@@ -1,18 +1,19 @@
 /**
  * Issue: what the machine asks for becomes intents. The only place where an intent of the machine's is born.
  *
- * U1 A call passes schema, policies, doubts and approval, in this order, before it is an intent, and once more
+ * U1 A call passes schema, policies, budget, doubts and approval, in this order, before it is an intent, and once more
  *    when it was approved. What is refused is recorded as `denied` and told to the actor; nothing else happens.
  * U2 A call equal to one that is in doubt is refused until that doubt is settled.
  */
 import { digestOf } from "../protocol/digest.ts";
-import { assert } from "../protocol/errors.ts";
+import { assert, type ErrorCode } from "../protocol/errors.ts";
 import { childSagaId, effectKey, type IntentId } from "../protocol/ids.ts";
 import { type Json, toJson } from "../protocol/json.ts";
 import type { Message, ModelRequest } from "../protocol/model.ts";
 import { approvalOf, askApproval, askHuman, type Review, termsFor } from "./asking.ts";
 import { issueSend } from "./between-sagas.ts";
-import type { Callable, ModelCall, Question } from "./callable.ts";
+import { countCall, hear, judgeDecision, judgeModelCall, judgeSummary, refusalOfCall } from "./budget.ts";
+import { type Callable, type ModelCall, type Question, raiseSrc } from "./callable.ts";
 import { digestOfRequest } from "./conversation.ts";
 import {
   argumentsDigest,
@@ -30,9 +31,11 @@ import {
 import { dropHeldTimer } from "./held.ts";
 import type { MachineAction, MachineEvent } from "./machine-actions.ts";
 import { agreement, type Callee, judge, type Refusal, type Ruling } from "./judge.ts";
+import { askForRaise } from "./raise.ts";
 import { recallTool } from "./recall.ts";
 import { type Asked, askedDigest, type BuiltRequest, modelOf } from "./request.ts";
 import { reservedFor } from "./reserved-signals.ts";
+import { countChild, openingOf } from "./slices.ts";
 import type { ProposedCall } from "./state.ts";
 import type { LineTerms } from "./terms.ts";
 import type { Tool } from "./tool.ts";
@@ -69,8 +72,9 @@ export function issue(f: Folding, action: MachineAction): void {
 /** What the agent machine asks for by names of its own; the parameters are the ones agent.ts gives. */
 function issueBuiltin(f: Folding, { name, params }: Extract<MachineAction, { type: "builtin" }>): void {
   if (name === "sagamesh.say") {
-    f.said.push((params as unknown as { message: Message }).message);
-    return;
+    const { message } = params as unknown as { message: Message };
+    f.said.push(message);
+    return hear(f, message);
   }
   if (name === "sagamesh.forward") return forward(f, params as unknown as Forwarded);
   const call = params as unknown as { id: string; src: string; input: Json };
@@ -116,6 +120,7 @@ function invoke(f: Folding, actor: string, src: string, input: Json): void {
       });
     }
     case "question":
+      if (src === raiseSrc) return askForRaise(f, actor);
       return askHuman(f, callable as Question, {
         tool: src,
         input,
@@ -128,7 +133,7 @@ function invoke(f: Folding, actor: string, src: string, input: Json): void {
       return beginCompensation(f, actor, input as { because: string; calls?: string[] });
     case "model":
       return f.definition.kind === "agent"
-        ? askForDecision(f, actor, input as Asked & { digest: string })
+        ? askForDecision(f, actor, input as unknown as DecisionInput)
         : askModel(f, callable as ModelCall, actor, input);
   }
 }
@@ -152,6 +157,8 @@ export function propose(f: Folding, callee: Callee, proposed: ProposedCall, revi
   if ("code" in ruling) return refuseActor(f, proposed.actor, callee.name, ruling.code, ruling.reason);
   const { call, guards } = ruling;
   if (call.input !== proposed.input) tellRewritten(f, call);
+  const spent = budgetRefusal(f, callee);
+  if (spent !== undefined) return refuseActor(f, call.actor, callee.name, spent.code, spent.reason);
   const doubt = equalDoubt(f, callee, call.input);
   if (doubt !== undefined)
     return refuseActor(
@@ -166,8 +173,19 @@ export function propose(f: Folding, callee: Callee, proposed: ProposedCall, revi
   const asked = missing.terms ?? review?.asked;
   if (asked !== undefined) return askApproval(f, callee, missing.call, asked, review?.after);
   if (guards !== f.state.guards) f.state.guards = guards ?? {};
-  if (callee.kind === "tool") issueTool(f, callee, call);
-  else startChild(f, callee, call);
+  if (callee.kind !== "tool") return startChild(f, callee, call);
+  countCall(f);
+  issueTool(f, callee, call);
+}
+
+/** Why what is left of the budget does not allow it, or the shape of the tree. */
+function budgetRefusal(f: Folding, callee: Callee): { code: ErrorCode; reason: string } | undefined {
+  if (callee.kind !== "tool") {
+    const opening = openingOf(f, callee.name);
+    return "code" in opening ? opening : undefined;
+  }
+  const reason = refusalOfCall(f);
+  return reason === undefined ? undefined : { code: "BUDGET_EXCEEDED", reason };
 }
 
 /** U2. The intent of an equal call that is in doubt. */
@@ -221,7 +239,10 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
 }
 
 function startChild(f: Folding, child: Callable, call: ProposedCall): void {
+  const opening = openingOf(f, child.name);
+  assert(!("code" in opening), "a child that may not be opened was refused before");
   const id = newId(f);
+  countChild(f);
   openIntent(f, {
     intent: {
       kind: "saga",
@@ -229,6 +250,7 @@ function startChild(f: Folding, child: Callable, call: ProposedCall): void {
       name: child.name,
       saga: childSagaId(f.state.saga, id, child.name),
       ...inputOrCall(call),
+      ...(opening.budget === undefined ? {} : { budget: opening.budget }),
     },
     input: call.input,
     attempt: 1,
@@ -236,40 +258,37 @@ function startChild(f: Folding, child: Callable, call: ProposedCall): void {
   });
 }
 
+type DecisionInput = Asked & { readonly digest: string; readonly last?: "told" | "asked" };
+
 /** A decision, or the summary that one needs first: both are calls of a model and count alike. */
-function askForDecision(f: Folding, actor: string, input: Asked & { digest: string }): void {
-  const spent = overBudget(f);
-  const { frame, frameDigest } = f.definition;
-  if (spent !== undefined) return refuseActor(f, actor, actor, "BUDGET_EXCEEDED", spent);
-  const { digest, ...asked } = input;
+function askForDecision(f: Folding, actor: string, input: DecisionInput): void {
+  const { frame, frameDigest, context } = f.definition;
   assert(frame !== undefined, "an agent whose requests cannot be built is never served");
+  const { digest, last, ...plain } = input;
+  const name = modelOf(context, plain) ?? frame.model;
+  const verdict = plain.summarize === undefined ? judgeDecision(f, name, last) : judgeSummary(f, name);
+  if (verdict.type === "refuse") return refuseActor(f, actor, actor, "BUDGET_EXCEEDED", verdict.reason);
+  if (verdict.type === "tell") {
+    const { last: isLast, text } = verdict;
+    f.queue.push({ event: { type: "sagamesh.budget", last: isLast, text, at: f.at } });
+    return;
+  }
+  const { budget, ...bound } = verdict.with;
+  const asked = { ...plain, ...bound };
   f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
   openIntent(f, {
     intent: {
       kind: "model",
       id: newId(f),
-      name: modelOf(f.definition.context, asked) ?? frame.model,
+      name,
       request: askedDigest({ ...f.definition, frameDigest }, asked, f.at, digest),
       ...(asked.summarize === undefined ? {} : { input: { summarize: asked.summarize } }),
+      ...verdict.with,
     },
     input: toJson({ ...asked, now: f.at }),
     attempt: 1,
     actor,
   });
-}
-
-function overBudget(f: Folding): string | undefined {
-  const { budget } = f.definition;
-  const { spent, startedAt } = f.state;
-  if (budget.steps !== undefined && spent.steps >= budget.steps) return `${budget.steps} decisions were made`;
-  const tokens = spent.inputTokens + spent.outputTokens;
-  if (budget.tokens !== undefined && tokens >= budget.tokens)
-    return `${tokens} of ${budget.tokens} tokens are spent`;
-  if (budget.usd !== undefined && spent.usd >= budget.usd)
-    return `${spent.usd} of ${budget.usd} USD are spent`;
-  if (budget.wallClockMs !== undefined && f.at - startedAt >= budget.wallClockMs)
-    return `${f.at - startedAt} ms of ${budget.wallClockMs} ms have passed`;
-  return undefined;
 }
 
 /** The request of a machine's single model call, rebuilt from its intent. */
@@ -287,17 +306,26 @@ const modelCallRequest = (saga: string, call: ModelCall, input: Json, now: numbe
 });
 
 /** The same with its digest, which says all that is sent. */
-export function plainRequest(saga: string, call: ModelCall, input: Json, now: number): BuiltRequest {
-  const request = modelCallRequest(saga, call, input, now);
+export function plainRequest(
+  saga: string,
+  call: ModelCall,
+  input: Json,
+  { now, outputTokensMax }: { readonly now: number; readonly outputTokensMax?: number | undefined },
+): BuiltRequest {
+  const bound = outputTokensMax === undefined ? {} : { outputTokensMax };
+  const request = { ...modelCallRequest(saga, call, input, now), ...bound };
   return { request, digest: digestOfRequest(request), sent: undefined };
 }
 
 function askModel(f: Folding, call: ModelCall, actor: string, input: Json): void {
-  const request = plainRequest(f.state.saga, call, input, f.at).digest;
+  const verdict = judgeModelCall(f, call.model, modelCallRequest(f.state.saga, call, input, f.at));
+  if (verdict.type === "refuse") return refuseActor(f, actor, "modelCall", "BUDGET_EXCEEDED", verdict.reason);
+  const { outputTokensMax } = verdict.with;
+  const request = plainRequest(f.state.saga, call, input, { now: f.at, outputTokensMax }).digest;
   f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
   openIntent(f, {
-    intent: { kind: "model", id: newId(f), name: call.model, request, input },
-    input: { now: f.at },
+    intent: { kind: "model", id: newId(f), name: call.model, request, input, ...verdict.with },
+    input: toJson({ now: f.at, outputTokensMax }),
     attempt: 1,
     actor,
   });

@@ -22,6 +22,8 @@ export const Asked = z.object({
   step: z.int(),
   cut: Cut.optional(),
   summarize: z.int().optional(),
+  /** The most tokens the model may write, where that is bounded. */
+  outputTokensMax: z.int().optional(),
 });
 export type Asked = z.infer<typeof Asked>;
 
@@ -30,12 +32,13 @@ type Agent = Pick<Definition, "context" | "frameDigest"> & { readonly frame: Req
 /** K1. The digest under which the request is recorded. `chain` is the whole conversation's. */
 export function askedDigest(
   { context, frameDigest }: Pick<Agent, "context" | "frameDigest">,
-  { step, cut, summarize }: Asked,
+  { step, cut, summarize, outputTokensMax }: Asked,
   now: number,
   chain: string,
 ): string {
-  if (cut === undefined) return requestDigest(frameDigest, step, now, chain);
-  return shortDigestOf([frameDigest, step, now, chain, context, cut, summarize]);
+  if (cut === undefined) return requestDigest(frameDigest, step, now, chain, outputTokensMax);
+  const bound = outputTokensMax === undefined ? [] : [outputTokensMax];
+  return shortDigestOf([frameDigest, step, now, chain, context, cut, summarize, ...bound]);
 }
 
 /** The model that is asked, where it is not the agent's own. */
@@ -58,16 +61,21 @@ export function buildRequest(
   asked: Asked & { readonly now: number },
   messages: readonly Message[],
 ): BuiltRequest {
-  const { step, now, cut, summarize } = asked;
+  const { step, now, cut, summarize, outputTokensMax } = asked;
+  const bound = outputTokensMax === undefined ? {} : { outputTokensMax };
   const { frame, context } = agent;
   const chain = messages.reduce(chainDigest, "");
   const digest = askedDigest(agent, asked, now, chain);
   const policy = cuttingPolicy(context);
   if (policy === undefined || cut === undefined)
-    return { request: { saga, step, now, ...frame, messages: [...messages] }, digest, sent: undefined };
+    return {
+      request: { saga, step, now, ...frame, messages: [...messages], ...bound },
+      digest,
+      sent: undefined,
+    };
   const request: ModelRequest =
     summarize === undefined
-      ? { saga, step, now, ...frame, messages: sentMessages(policy, cut, messages) }
+      ? { saga, step, now, ...frame, messages: sentMessages(policy, cut, messages), ...bound }
       : {
           saga,
           step,
@@ -77,6 +85,7 @@ export function buildRequest(
           messages: [transcript(messages.slice(0, summarize), cut, now)],
           tools: [],
           signals: [],
+          ...bound,
         };
   const isWhole = summarize === undefined && cut.whole === 0;
   return { request, digest, sent: isWhole ? undefined : digestAsSent(request) };

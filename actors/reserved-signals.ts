@@ -9,6 +9,7 @@
  *     Tuesday'` works; no body stands for an object without members.
  */
 import { z } from "zod";
+import { Raise } from "../protocol/budget.ts";
 import { MeshError } from "../protocol/errors.ts";
 import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
@@ -33,6 +34,8 @@ export const reservedSignals = {
     severity: z.enum(["low", "medium", "high"]).optional(),
     by: z.string().min(1).max(200).optional(),
   }),
+  /** Adds to the limits of the saga's budget, at any time; a number alone adds steps. */
+  budget: Raise,
 } as const satisfies Readonly<Record<string, z.ZodType>>;
 
 export type ReservedSignal = keyof typeof reservedSignals;

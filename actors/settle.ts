@@ -30,6 +30,7 @@ import {
   toolOf,
   withoutKey,
 } from "./folding.ts";
+import { refusalOfRetry, settleCost } from "./budget.ts";
 import type { Definition } from "./definition.ts";
 import { holdRetry, isPaused } from "./held.ts";
 import { rememberResult } from "./memory.ts";
@@ -77,8 +78,11 @@ export function misfitOf(definition: Definition, { tool }: Doubt, output: Json):
 /** Settles an open intent by the result of its present attempt. */
 export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Result): void {
   const { result, output } = checked(f, open, received);
-  if (open.intent.kind === "model") charge(f, usageOf(received));
-  if (mayRetry(f, id, open, result)) return retry(f, id, open, result);
+  settleCost(f, open, received, usageOf(received));
+  if (mayRetry(f, id, open, result)) {
+    const refusal = refusalOfRetry(f, open);
+    return refusal === undefined ? retry(f, id, open, result) : giveUpAsking(f, open, refusal);
+  }
   // A settled model call has told its cost: it is not closed as one whose cost may still come in.
   if (open.intent.kind === "model") f.state.open = withoutKey(f.state.open, id);
   else closeIntent(f, id);
@@ -200,19 +204,6 @@ export function usageOf(result: Result): Usage | undefined {
 
 const WithUsage = ModelReply.pick({ usage: true });
 
-/** Adds a model call's cost to what the saga has spent, superseded calls included. */
-export function charge(f: Folding, usage: Usage | undefined): void {
-  if (usage === undefined) return;
-  const { spent } = f.state;
-  f.state.spent = {
-    ...spent,
-    inputTokens:
-      spent.inputTokens + usage.inputTokens + (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0),
-    outputTokens: spent.outputTokens + usage.outputTokens,
-    usd: spent.usd + (usage.usd ?? 0),
-  };
-}
-
 const modelRetry: Retry = { attemptsMax: limits.retryAttemptsMax, backoffMs: limits.retryBackoffMs };
 
 const policyOf = (f: Folding, open: OpenIntent): Retry | undefined => {
@@ -223,7 +214,7 @@ const policyOf = (f: Folding, open: OpenIntent): Retry | undefined => {
 function mayRetry(f: Folding, id: IntentId, open: OpenIntent, result: Result): boolean {
   if (result.outcome !== "failed" || result.retry === false) return false;
   const policy = policyOf(f, open);
-  if (policy === undefined || open.attempt >= policy.attemptsMax) return false;
+  if (policy === undefined || open.attempt - (open.lost ?? 0) >= policy.attemptsMax) return false;
   if (open.intent.kind === "tool" && open.intent.undoes !== undefined) return true;
   const isGivenUp = f.state.plans.some((plan) => plan.only?.includes(id));
   return f.state.phase.kind === "running" && isWanted(f, id, open) && !isGivenUp;
@@ -253,12 +244,24 @@ function openAgain(f: Folding, open: OpenIntent): void {
   const notBefore = Math.max(open.notBefore ?? 0, earliest);
   const asking = open.ask === undefined ? {} : { ask: open.ask };
   f.intents.push({ kind: "retry", id, attempt: open.attempt, notBefore, ...asking });
-  f.state.open = { ...f.state.open, [id]: { ...open, notBefore } };
+  const begins = kind === "model" && open.intent.budget !== undefined ? { since: f.state.turn } : {};
+  f.state.open = { ...f.state.open, [id]: { ...open, notBefore, ...begins } };
+}
+
+/** What is left of the budget does not allow another attempt. */
+function giveUpAsking(f: Folding, open: OpenIntent, refusal: string): void {
+  const { id } = open.intent;
+  f.state.open = withoutKey(f.state.open, id);
+  tellActor(f, open.actor, id, { error: actorError("denied", "BUDGET_EXCEEDED", refusal) });
 }
 
 /** The next attempt of a model call whose last one failed while the saga was paused, if it is still asked for. */
 export function issueRetry(f: Folding, open: OpenIntent): void {
-  if (isAwaited(f, open.intent.id, open.actor)) openAgain(f, open);
+  if (!isAwaited(f, open.intent.id, open.actor)) return;
+  f.state.open = { ...f.state.open, [open.intent.id]: open };
+  const refusal = refusalOfRetry(f, open);
+  if (refusal === undefined) openAgain(f, open);
+  else giveUpAsking(f, open, refusal);
 }
 
 /** A compensation that may have happened is asked about like one that failed; its late success counts. */

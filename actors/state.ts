@@ -5,6 +5,7 @@
  * S2 Its size follows what is open, what stands and what is in doubt, never the length of the history.
  * S3 A state is never changed in place: `fold` returns another one.
  */
+import type { Amounts, Prices, Spending, TreePlace } from "../protocol/budget.ts";
 import type { DefinitionRef, ParentRef } from "../protocol/event.ts";
 import type { IntentId, SagaId } from "../protocol/ids.ts";
 import type { IntentOf } from "../protocol/intent.ts";
@@ -31,6 +32,10 @@ export interface OpenIntent {
   readonly timer?: string;
   /** A timer that sends its event to a child: to this one, and to none that comes after it under its name. */
   readonly sendTo?: IntentId;
+  /** Of a model call with a reservation: the turn that decided its present attempt, where that is a later one. */
+  readonly since?: number;
+  /** Attempts that were begun by hosts of which nobody heard again; they count as none of the retries. */
+  readonly lost?: number;
   /** A child that was told to cancel. */
   readonly told?: boolean;
   /** How long those a task is for have had from its beginning. */
@@ -240,7 +245,14 @@ export interface SagaState {
   readonly flags?: readonly Flag[];
   /** No call of the model begins before. */
   readonly modelNotBefore?: number;
+  /** By the saga itself. */
   readonly spent: Spent;
+  /** By sagas below it that have ended; undefined while there are none. */
+  readonly below?: Spending;
+  /** Undefined where nothing is bounded. */
+  readonly budget?: BudgetState;
+  /** Where it lies below the saga that nobody opened; undefined for that one. */
+  readonly tree?: Pick<TreePlace, "root" | "depth" | "depthMax">;
   /** What policies remember, by name. Each bounds its own, and limits.guardBytesMax all that do not. */
   readonly guards?: Readonly<Record<string, Json>>;
   /** An agent's working memory, as it was given (memory.ts); undefined for a saga that declares none. */
@@ -251,6 +263,33 @@ export interface Spent {
   readonly steps: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly usd: number;
+  readonly toolCalls: number;
+  readonly children: number;
+}
+
+/** What a saga and all below it may use. What is reserved of it stands in the open intents. See budget.ts. */
+export interface BudgetState {
+  /** Declared, cut to the slice that a parent gave, and raised by signals. */
+  readonly limits: Amounts;
+  /** Milliseconds since the epoch. */
+  readonly deadline?: number;
+  /** What signals added, here and below. */
+  readonly raised?: Amounts;
+  readonly prices?: Prices;
+  /** No tokeniser makes more than so many tokens of the conversation so far; kept only where tokens cost something. */
+  readonly context: number;
+  readonly late: readonly LateCall[];
+  /** Reserved for calls of which nobody will say what they cost. */
+  readonly lost: { readonly tokens: number; readonly usd: number };
+}
+
+/** An attempt of a model call that is over for the saga and whose cost has not come in: its reservation stands. */
+export interface LateCall {
+  readonly intent: IntentId;
+  readonly attempt: number;
+  readonly model: string;
+  readonly tokens: number;
   readonly usd: number;
 }
 

@@ -4,6 +4,7 @@
  * P1 Votes are events; the outcome is derived here, so a hundred approvals of one task are one effect.
  */
 import { z } from "zod";
+import { Raise } from "../protocol/budget.ts";
 import { digestOf } from "../protocol/digest.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 import type { EventOf, Vote } from "../protocol/event.ts";
@@ -29,6 +30,7 @@ import {
 import { holdApproved, isPaused } from "./held.ts";
 import { propose } from "./issue.ts";
 import type { Callee } from "./judge.ts";
+import { refuseRaise, refusalOfRaise, settleRaise } from "./raise.ts";
 import { correct, corrects } from "./settle.ts";
 import type { OpenIntent, ProposedCall } from "./state.ts";
 import { settleUndone } from "./undo.ts";
@@ -49,6 +51,7 @@ type Asking = Pick<Folding, "definition" | "state">;
 /** The schema an open task's answer must fit. */
 export function answerSchema({ definition, state }: Asking, open: OpenIntent): z.ZodType {
   if (open.intent.kind !== "task") return z.never();
+  if (open.intent.about === "budget") return Raise;
   if (open.intent.about === "doubt") {
     const doubt = open.intent.of === undefined ? undefined : state.doubts[open.intent.of];
     const output = definition.tools.get(doubt?.tool ?? "")?.output ?? z.json();
@@ -105,7 +108,8 @@ function misfitOfVote(asking: Asking, open: OpenIntent, vote: Vote): string | un
     return vote.vote === "approve" ? undefined : "it is approved or denied, not answered";
   if (vote.vote !== "answer") return "it is answered or denied, not approved";
   const read = readWith(answerSchema(asking, open), vote.answer ?? null);
-  return read.success ? undefined : `the answer does not fit: ${read.reason}`;
+  if (!read.success) return `the answer does not fit: ${read.reason}`;
+  return about === "budget" ? refusalOfRaise(asking.state, read.data as Raise) : undefined;
 }
 
 /** Why the arguments of an edit cannot stand in the place of those it is about. */
@@ -147,6 +151,9 @@ function decideBy(f: Folding, id: IntentId, open: OpenIntent, vote: Vote): void 
       return settleDoubt(f, open, answer ?? null);
     case "stuck":
       return settleStuck(f, id, open, !isDenied);
+    case "budget":
+      if (isDenied) return refuseRaise(f, id, open, reason ?? `${by} raised no limit`);
+      return settleRaise(f, id, open, answer as Raise); // Proof: the door has read it.
   }
 }
 
@@ -192,6 +199,8 @@ export function takeTaskTimeout(f: Folding, id: IntentId, open: OpenIntent): voi
       return giveUpDoubt(f, id, open);
     case "stuck":
       return settleStuck(f, id, open, false);
+    case "budget":
+      return refuseRaise(f, id, open, "nobody raised the budget in time");
   }
 }
 

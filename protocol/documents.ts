@@ -3,12 +3,16 @@
  * fields are added and never renamed.
  */
 import { z } from "zod";
+import { Amounts, Spending } from "./budget.ts";
+import { BudgetDocument, SpentDocument } from "./budget-document.ts";
 import { DefinitionRef, Event, ParentRef } from "./event.ts";
 import { IntentId, Name, SagaId } from "./ids.ts";
 import { Intent } from "./intent.ts";
 import { Payload } from "./json.ts";
 import { ThrottleKind } from "./throttle.ts";
 import { Effect } from "./tool.ts";
+
+export { DoctorDocument, Finding } from "./doctor-document.ts";
 
 /** One line of stderr: an error, a sign of life, or a line of the log. */
 export const ErrorDocument = z.object({
@@ -39,6 +43,13 @@ export const DefinitionDocument = z.object({
   tools: z.array(z.string()),
   /** Names of the models it asks. */
   models: z.array(z.string()).default([]),
+  /** What it declares; absent: nothing is bounded. */
+  budget: Amounts.extend({
+    wallClockMs: z.number().optional(),
+    depthMax: z.int().optional(),
+    childrenOpenMax: z.int().optional(),
+    atLimit: z.enum(["end", "ask"]).optional(),
+  }).optional(),
 });
 export type DefinitionDocument = z.infer<typeof DefinitionDocument>;
 
@@ -154,6 +165,10 @@ export const SagaRow = z.object({
   /** What a running saga waits for, for example `tool pay`, `task question`, `timer`. */
   waitsFor: z.array(z.string()),
   parent: ParentRef.optional(),
+  /** By the saga and all below it that has ended. */
+  used: Amounts.optional(),
+  /** Of its budget; absent where nothing is bounded. */
+  limits: Amounts.optional(),
   paused: PausedDocument.optional(),
   /** That nobody has acknowledged. */
   flags: z.array(FlagDocument).optional(),
@@ -192,13 +207,6 @@ export const EffectDocument = z.object({
 });
 export type EffectDocument = z.infer<typeof EffectDocument>;
 
-export const SpentDocument = z.object({
-  steps: z.int(),
-  inputTokens: z.number(),
-  outputTokens: z.number(),
-  usd: z.number(),
-});
-
 /** A saga that another one started; `outcome` is the parent's word, absent while it runs. */
 export const ChildDocument = z.object({
   saga: SagaId,
@@ -225,7 +233,13 @@ export const InspectDocument = z.object({
   intents: z.array(IntentDocument),
   open: z.array(IntentId),
   effects: z.array(EffectDocument),
+  /** By the saga itself. */
   spent: SpentDocument,
+  /** By sagas below it that have ended. */
+  below: Spending.optional(),
+  budget: BudgetDocument.optional(),
+  /** Where it lies below the saga that nobody opened; absent for that one. */
+  tree: z.object({ root: SagaId, depth: z.int() }).optional(),
   paused: PausedDocument.optional(),
   flags: z.array(FlagDocument).optional(),
   /** In the order in which they were started. */
@@ -345,106 +359,6 @@ export const ReplayDocument = z.object({
   decisions: z.array(DecisionDocument),
 });
 export type ReplayDocument = z.infer<typeof ReplayDocument>;
-
-/** `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: what was looked at and is as it should be. */
-export const Finding = z.object({
-  severity: z.enum(["wrong", "warning", "fine"]),
-  code: z.string(),
-  what: z.string(),
-  remedy: z.string(),
-});
-export type Finding = z.infer<typeof Finding>;
-
-/** `doctor`. Ages in milliseconds. What could not be learnt is absent or empty, and a finding says why. */
-export const DoctorDocument = z.object({
-  /** Nothing is wrong. */
-  ok: z.boolean(),
-  server: z
-    .object({
-      url: z.string(),
-      version: z.string(),
-      apiLevel: z.int(),
-      embedded: z.boolean(),
-      name: z.string().optional(),
-      cluster: z.string().optional(),
-    })
-    .optional(),
-  /** This machine's clock minus the server's. */
-  clockOffsetMs: z.int().optional(),
-  streams: z.array(
-    z.object({
-      name: z.string(),
-      messages: z.int(),
-      bytes: z.int(),
-      replicas: z.int(),
-      fault: z.string().optional(),
-      leader: z.string().optional(),
-      peers: z.array(z.object({ server: z.string(), current: z.boolean(), offline: z.boolean() })),
-    }),
-  ),
-  hosts: z.array(
-    z.object({
-      host: z.string(),
-      partitions: z.array(z.int()),
-      draining: z.boolean(),
-      /** When it began, by its own clock. */
-      since: z.number().optional(),
-    }),
-  ),
-  partitions: z.array(
-    z.object({
-      partition: z.int(),
-      waiting: z.int(),
-      held: z.int(),
-      redelivered: z.int(),
-      host: z.string().optional(),
-      /** Somebody asks for its inputs. */
-      consumed: z.boolean(),
-      /** Of the oldest input that is not acked. */
-      oldestAgeMs: z.int().optional(),
-      oldestSaga: z.string().optional(),
-      /** Of the oldest input that was never delivered. */
-      lagMs: z.int().optional(),
-    }),
-  ),
-  tools: z.array(
-    z.object({
-      name: z.string(),
-      waiting: z.int(),
-      held: z.int(),
-      redelivered: z.int(),
-      /** Somebody asks for its calls. */
-      workers: z.boolean(),
-      paused: z.boolean(),
-      oldestAgeMs: z.int().optional(),
-      lagMs: z.int().optional(),
-    }),
-  ),
-  paused: z.array(
-    z.object({
-      kind: z.enum(["tool", "model"]),
-      name: z.string(),
-      at: z.number(),
-      by: z.string(),
-      reason: z.string().optional(),
-    }),
-  ),
-  definitions: z.array(z.object({ kind: z.string(), name: z.string(), version: z.int(), hash: z.string() })),
-  deadLetters: z.int(),
-  deadByCode: z.array(
-    z.object({
-      code: z.string(),
-      source: z.string(),
-      count: z.int(),
-      newestAt: z.number(),
-      newestSubject: z.string(),
-    }),
-  ),
-  /** What a turn survives, one sentence each. */
-  durability: z.array(z.string()),
-  findings: z.array(Finding),
-});
-export type DoctorDocument = z.infer<typeof DoctorDocument>;
 
 /** `--version`. */
 export const VersionDocument = z.object({ version: z.string() });

@@ -223,7 +223,18 @@ const table = {
   BUDGET_EXCEEDED: {
     meaning: "the saga's budget is spent",
     retriable: false,
-    remedy: "Raise `budget` in a new version, or start again with a smaller task.",
+    remedy:
+      "Send the signal `budget` with what to add while the saga runs, raise `budget` in a new version, or start again with a smaller task.",
+  },
+  DEPTH_EXCEEDED: {
+    meaning: "a sub-agent would lie deeper below the first saga than is allowed",
+    retriable: false,
+    remedy: "Let the agent do the work itself, or raise `budget.depthMax` up to the limit.",
+  },
+  BREADTH_EXCEEDED: {
+    meaning: "the saga has as many children open as is allowed",
+    retriable: true,
+    remedy: "Wait until one has ended, or raise `budget.childrenOpenMax` up to the limit.",
   },
   // Performing
   NOT_PERFORMED: {

@@ -2,6 +2,7 @@
  * Event: what a saga took in. Everything a ledger knows of the outside is one of these.
  */
 import { z } from "zod";
+import { Prices, Spending, TreePlace } from "./budget.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
 import { Result } from "./result.ts";
@@ -21,6 +22,8 @@ export const StartMessage = z.object({
   hash: z.string().optional(),
   input: Payload,
   parent: ParentRef.optional(),
+  /** Counts only beside a parent. */
+  tree: TreePlace.optional(),
 });
 export type StartMessage = z.infer<typeof StartMessage>;
 
@@ -49,6 +52,8 @@ const resultEvent = z.object({
   /** The incarnation that observed it. */
   by: z.string(),
   result: Result,
+  /** Of a child saga's end: what it and all below it have used. */
+  spent: Spending.optional(),
 });
 
 const otherEvents = [
@@ -57,6 +62,9 @@ const otherEvents = [
     definition: DefinitionRef,
     input: Payload,
     parent: ParentRef.optional(),
+    tree: TreePlace.optional(),
+    /** Of the models it asks, where dollars are counted: a table that changes later changes no saga. */
+    prices: Prices.optional(),
   }),
   /** `sentAt` is the server's time of the message, `id` what repeats are recognised by. */
   z.object({
@@ -72,8 +80,11 @@ const otherEvents = [
   z.object({ type: z.literal("deferred"), intent: IntentId, attempt: z.int(), dueAt: z.number() }),
   z.object({ type: z.literal("timer"), intent: IntentId }),
   z.object({ type: z.literal("task"), intent: IntentId, id: z.string(), vote: Vote }),
-  /** A host proves that it owns the saga before it acts on a load that has nothing else to append. */
-  z.object({ type: z.literal("adopted") }),
+  /**
+   * A host proves that it owns the saga before it acts on a load that has nothing else to append. `anew`: nothing
+   * that was begun before is in its hands, so what that has cost may never be told.
+   */
+  z.object({ type: z.literal("adopted"), anew: z.literal(true).optional() }),
 ] as const;
 
 export const Event = z.discriminatedUnion("type", [resultEvent, ...otherEvents]);

@@ -9,8 +9,12 @@
  *    beside it has that: turn.ts puts them back.
  */
 import { z } from "zod";
+import { Amounts } from "./budget.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
+
+/** What is reserved for it until its result says what it used. */
+const reserved = { budget: Amounts.optional() };
 
 const inputOrCall = {
   input: Payload.optional(),
@@ -68,6 +72,9 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       name: z.string(),
       request: z.string(),
       input: Payload.optional(),
+      /** The most tokens the model may write, where that is bounded. */
+      outputTokensMax: z.int().positive().optional(),
+      ...reserved,
     }),
     /** With `undoes`: that child, which has ended well, is to undo what it did. */
     z.object({
@@ -78,13 +85,14 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       ...inputOrCall,
       undoes: IntentId.optional(),
       ...forTask,
+      ...reserved,
     }),
     /** With `for`: a reminder of that task. */
     z.object({ kind: z.literal("timer"), id, dueAt: z.number(), ...forTask }),
     z.object({
       kind: z.literal("task"),
       id,
-      about: z.enum(["question", "approval", "doubt", "stuck"]),
+      about: z.enum(["question", "approval", "doubt", "stuck", "budget"]),
       of: IntentId.optional(),
       question: z.string(),
       ...inputOrCall,

@@ -24,6 +24,9 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
+/** How many bytes of UTF-8 a value's JSON has. */
+export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+
 /**
  * The value as it will read after a trip through the ledger: Dates as text, undefined members gone. What is
  * folded live must equal what is folded from the ledger, so every value from outside passes here first.

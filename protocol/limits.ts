@@ -63,6 +63,25 @@ export const limits = {
   claimGraceMs: 2_000,
   toolTimeoutMs: 60_000,
   modelTimeoutMs: 600_000,
+  /** What a decision may write where a budget counts tokens and the agent names no bound: what ports ask for anyway. */
+  outputTokensMax: 32_000,
+  /** A decision that could write no more than this would be cut off: while the pool allows more, it is not the last. */
+  decisionTokensMin: 2_048,
+  /** Room for the last step: an output and a few words. */
+  lastStepTokens: 1_024,
+  /** A request that could be answered with less than this is not sent. */
+  outputTokensMin: 128,
+  /** What a provider adds of its own: to a request, to each tool in it, to each message, to each of its parts. */
+  requestTokens: 1_024,
+  toolTokens: 128,
+  messageTokens: 64,
+  partTokens: 128,
+  /** Superseded or lost calls whose reservations are kept apart; older ones count as used. */
+  lateCallsMax: 100,
+  /** Sagas below a saga, in levels: a model that delegates what it was delegated ends here. */
+  depthMax: 8,
+  /** Children that one saga has open at once: each is a ledger, and all of them report to one. */
+  childrenOpenMax: 64,
   retryAttemptsMax: 5,
   retryBackoffMs: 500,
   retryBackoffMaxMs: 30_000,

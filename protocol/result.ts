@@ -2,6 +2,7 @@
  * Result: what was observed for an intent. Five outcomes, and `deferred` on the way to one.
  */
 import { z } from "zod";
+import { Spending } from "./budget.ts";
 import { Payload } from "./json.ts";
 import { limits } from "./limits.ts";
 
@@ -59,7 +60,12 @@ export const Deferred = z.object({
 
 /** Body of a message on `saga.<id>.result.<intent>`; `by` is the incarnation that observed it. */
 export const ResultMessage = z.intersection(
-  z.object({ attempt: z.int().positive().default(1), by: z.string().max(200).default("outside") }),
+  z.object({
+    attempt: z.int().positive().default(1),
+    by: z.string().max(200).default("outside"),
+    /** Of a child saga's end. */
+    spent: Spending.optional(),
+  }),
   z.discriminatedUnion("outcome", [...Result.options, Deferred]),
 );
 export type ResultMessage = z.infer<typeof ResultMessage>;

@@ -2,7 +2,8 @@
  * Task documents: what `tasks` and `tasks show` print with --json.
  */
 import { z } from "zod";
-import { IntentOutcome, SpentDocument } from "./documents.ts";
+import { SpentDocument } from "./budget-document.ts";
+import { IntentOutcome } from "./documents.ts";
 import { Vote } from "./event.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { InLine } from "./intent.ts";
@@ -14,7 +15,7 @@ export const TaskDocument = z.object({
   saga: SagaId,
   intent: IntentId,
   agent: z.string(),
-  about: z.enum(["question", "approval", "doubt", "stuck"]),
+  about: z.enum(["question", "approval", "doubt", "stuck", "budget"]),
   question: z.string(),
   to: z.array(z.string()),
   dueAt: z.number(),

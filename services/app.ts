@@ -11,11 +11,13 @@ import { policyFaults, underPolicies } from "../actors/inherit.ts";
 import type { Policy } from "../actors/policy.ts";
 import { recallTool } from "../actors/recall.ts";
 import type { AnyBody, Implementation, Tool } from "../actors/tool.ts";
+import type { Prices } from "../protocol/budget.ts";
 import { MeshError } from "../protocol/errors.ts";
 import type { DefinitionRef } from "../protocol/event.ts";
 import type { ModelPort } from "../protocol/model.ts";
 import { ThrottleLimits } from "../protocol/throttle.ts";
 import { type Fallback, fallbackFaults, isFallback } from "./fallback.ts";
+import { priceFaults, type PriceOf, pricesBy, unpricedFaults } from "./prices.ts";
 
 export interface AppConfig {
   sagas?: readonly Saga[];
@@ -33,6 +35,11 @@ export interface AppConfig {
    * of a list that is not here are parked until some host has it.
    */
   formerPolicies?: readonly (readonly Policy[])[];
+  /**
+   * US dollars for a million tokens, by the name that agents use for a model or its port's own; before the published
+   * prices that come with sagamesh. Running sagas keep the prices they were started with.
+   */
+  prices?: Prices;
 }
 
 export interface App {
@@ -52,6 +59,7 @@ export interface App {
   readonly models: ReadonlyMap<string, ModelPort>;
   /** Names under which several models stand in for one another, in their order. */
   readonly fallbacks: ReadonlyMap<string, readonly string[]>;
+  readonly priceOf: PriceOf;
 }
 
 /** Declares what an application file exports by default. Faults are told when it is loaded, not here. */
@@ -85,6 +93,7 @@ export function defineApp(config: AppConfig): App {
     const read = ThrottleLimits.safeParse(limits);
     if (!read.success) faults.push(`modelLimits of "${model}": ${z.prettifyError(read.error)}`);
   }
+  faults.push(...priceFaults(config.prices ?? {}));
   const byVersion = new Map<string, Definition>();
   for (const definition of startable) {
     const key = `${definition.name}@${definition.version}`;
@@ -102,6 +111,7 @@ export function defineApp(config: AppConfig): App {
     bodies: collectBodies(config, tools),
     models,
     fallbacks,
+    priceOf: pricesBy(config.prices ?? {}, models, fallbacks),
     definition: (ref) => definitions.find((one) => one.name === ref.name && one.hash === ref.hash),
     latest: (name, version) =>
       startable
@@ -167,6 +177,7 @@ export function assertServable(app: App, role: "host" | "worker"): void {
       for (const model of models)
         if (!app.models.has(model) && !app.fallbacks.has(model))
           faults.push(`${kind} ${name}: no model port is named "${model}"; add it under models`);
+    for (const definition of app.definitions) faults.push(...unpricedFaults(definition, app.priceOf));
     for (const tool of app.tools.values())
       if (tool.placement === "host" && tool !== recallTool && !app.bodies.has(tool.name))
         faults.push(`tool ${tool.name}: placement "host" needs its body in the application file`);

@@ -15,7 +15,7 @@ export {
 export { type ContextPolicy, full, selective, type Summarize, window } from "../actors/context-policy.ts";
 export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/define.ts";
 export type { MemoryConfig, MemoryEdit } from "../actors/memory-spec.ts";
-export type { Budget, Saga, Signals } from "../actors/definition.ts";
+export type { AgentBudget, Budget, Saga, Signals } from "../actors/definition.ts";
 export {
   allowOnly,
   argumentsMatch,
@@ -38,6 +38,7 @@ export {
   type Tool,
 } from "../actors/tool.ts";
 export { type Weekday, type WorkingHours, workingHours } from "../actors/working-hours.ts";
+export type { Price, Prices, Raise } from "../protocol/budget.ts";
 export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 export {
   type ModelAnswer,

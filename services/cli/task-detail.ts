@@ -31,6 +31,8 @@ function commandsFor({ saga, intent, about, to, digest, input }: TaskDetail): st
         `sagamesh answer ${task} '{"outcome":"happened","output":…}'`,
         `sagamesh answer ${task} '{"outcome":"did_not_happen"}'`,
       ];
+    case "budget":
+      return [`sagamesh answer ${task} '{"steps":10}'`, `sagamesh deny ${task} --reason WHY`];
     case "stuck":
       return [`sagamesh approve ${task}`, `sagamesh deny ${task}`];
   }

@@ -42,7 +42,11 @@ function parse(data: Uint8Array): unknown {
 }
 
 /** What a view of a ledger takes from the registry. */
-export const viewingBy = (registered: Registered): Required<Pick<ViewOptions, "isRead" | "contractOf">> => ({
+export const viewingBy = (
+  registered: Registered,
+): Required<Pick<ViewOptions, "isRead" | "contractOf" | "budgetOf">> => ({
+  budgetOf: ({ name, hash }) =>
+    registered.definitions.find((one) => one.name === name && one.hash === hash)?.budget,
   isRead: readsOnly(registered),
   contractOf: (tool) => {
     const contracts = registered.tools.filter(({ name }) => name === tool);

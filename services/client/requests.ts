@@ -64,7 +64,9 @@ function rebuilt(
     return buildRequest({ ...definition, frame }, saga, { ...Asked.parse(input), now: at }, messages);
   // A machine may bind several calls of one model; the digest recorded tells which one this is.
   const calls = modelCalls.filter(({ model }) => model === intent.name);
-  const requests = calls.map((call) => plainRequest(saga, call, intent.input ?? null, at));
+  const requests = calls.map((call) =>
+    plainRequest(saga, call, intent.input ?? null, { now: at, outputTokensMax: intent.outputTokensMax }),
+  );
   return requests.find(({ digest }) => digest === intent.request) ?? requests[0];
 }
 

@@ -170,6 +170,8 @@ function atDeadlineOf({ about, otherwise, next }: IntentOf<"task">): AtDeadline 
       return otherwise === undefined ? { does: "fail" } : { does: "answer", answer: otherwise };
     case "doubt":
       return { does: "doubt" };
+    case "budget":
+      return { does: "fail" };
     case "stuck":
       return { does: "leave" };
   }
@@ -226,6 +228,8 @@ function denialOf({ about, call }: IntentOf<"task">): string | undefined {
         : "the saga takes it as an error, with the reason";
     case "stuck":
       return "what could not be undone is left standing, and listed so at the end";
+    case "budget":
+      return "the saga fails [BUDGET_EXCEEDED] and undoes what it did";
     case "doubt":
       return undefined; // A doubt is answered.
   }

@@ -12,7 +12,7 @@ export interface OpenTask {
   readonly saga: SagaId;
   readonly intent: IntentId;
   readonly agent: string;
-  readonly about: "question" | "approval" | "doubt" | "stuck";
+  readonly about: "question" | "approval" | "doubt" | "stuck" | "budget";
   readonly question: string;
   readonly to: readonly string[];
   /** Milliseconds since the epoch. */

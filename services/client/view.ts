@@ -13,6 +13,7 @@
  *    contract is not at hand, the success is what was reported, and `unverified`.
  */
 import { canRunAgain, mayHaveHappened, usageOf } from "../../actors/settle.ts";
+import { nothingSpent, spentWith } from "../../actors/spending.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
@@ -20,7 +21,7 @@ import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Intent, IntentKind } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
-import type { Outcome, Result, Usage } from "../../protocol/result.ts";
+import type { Outcome, Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import {
   assertNotArchived,
@@ -29,11 +30,12 @@ import {
   readTurns,
   type StoredTurn,
 } from "../ledger-reader.ts";
+import { budgetOf } from "./view-budget.ts";
+import { effectsOf, effectsOfState } from "./view-effects.ts";
 import { supersededBy, takeStandIn, takeVote } from "./view-tasks.ts";
 import {
   close,
   type Editable,
-  type EffectView,
   type IntentView,
   type SagaView,
   type ViewedIntent,
@@ -60,7 +62,7 @@ export const readView = async (ports: LedgerSource, saga: SagaId, options?: View
 /** The view of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */
 export function viewOf(
   turns: readonly Turn[],
-  { state, isRead = () => false, contractOf = () => undefined }: ViewOptions = {},
+  { state, isRead = () => false, contractOf = () => undefined, budgetOf: declaredOf }: ViewOptions = {},
 ): SagaView {
   const [first] = turns;
   const start = first?.steps[0]?.event;
@@ -74,7 +76,8 @@ export function viewOf(
     isRead,
     contractOf,
     held: new Set(),
-    spent: { steps: 0, inputTokens: 0, outputTokens: 0, usd: 0 },
+    spent: nothingSpent,
+    prices: start.prices ?? {},
     end: undefined,
   };
   for (const turn of turns)
@@ -87,6 +90,7 @@ export function viewOf(
   if (state === undefined) closeByEvidence(v, last.at);
   else closeByState(v, state);
   const open = [...v.intents.values()].filter((viewed) => isOpen(viewed));
+  const spent = state?.spent ?? v.spent;
   return {
     saga: first.saga,
     definition: start.definition,
@@ -101,7 +105,9 @@ export function viewOf(
     intents: [...v.intents.values()],
     open,
     effects: state === undefined ? effectsOf(v) : effectsOfState(state),
-    spent: state?.spent ?? v.spent,
+    spent,
+    ...budgetOf(turns, spent, { state, declared: declaredOf?.(start.definition) }),
+    ...(start.tree === undefined ? {} : { tree: { root: start.tree.root, depth: start.tree.depth } }),
     hosts: [...new Set(turns.map((turn) => turn.host))],
   };
 }
@@ -122,6 +128,7 @@ function takeEvent(v: Viewing, event: Event, turn: number): void {
   switch (event.type) {
     case "signal":
       if (event.name === "cancel" && v.end === undefined) cancelWhatIsOver(v, turn);
+      if (event.name === "budget") answerRaises(v, turn);
       return;
     case "result":
       return takeResult(v, event, turn);
@@ -143,6 +150,13 @@ function takeEvent(v: Viewing, event: Event, turn: number): void {
   }
 }
 
+/** The signal answers whoever was asked for more. */
+function answerRaises(v: Viewing, turn: number): void {
+  for (const viewed of v.intents.values())
+    if (viewed.intent.kind === "task" && viewed.intent.about === "budget" && viewed.outcome === undefined)
+      close(viewed, "succeeded", turn, "the signal budget came");
+}
+
 /** What a cancellation ends at once; an effect in flight ends by its own result. */
 function cancelWhatIsOver(v: Viewing, turn: number): void {
   for (const viewed of v.intents.values()) {
@@ -160,7 +174,9 @@ function cancelWhatIsOver(v: Viewing, turn: number): void {
 function takeResult(v: Viewing, { intent: id, by, result }: EventOf<"result">, turn: number): void {
   const viewed = v.intents.get(id);
   if (viewed === undefined) return;
-  if (viewed.intent.kind === "model") charge(v, usageOf(result));
+  const usage = viewed.intent.kind === "model" ? usageOf(result) : undefined;
+  if (usage !== undefined && "name" in viewed.intent)
+    v.spent = spentWith(v.spent, usage, v.prices[viewed.intent.name]);
   if (viewed.intent.kind === "model" && viewed.outcome !== undefined) return; // Only its cost came in late.
   const misfit = misfitOf(v, viewed.intent, result);
   if (misfit !== undefined && viewed.outcome !== undefined) return; // It corrects nothing.
@@ -261,12 +277,16 @@ function takeIntent(v: Viewing, intent: Intent, turn: number): void {
   }
   if (intent.kind === "end") v.end = { intent, turn };
   if (intent.kind === "model") {
-    v.spent.steps += 1;
+    v.spent = { ...v.spent, steps: v.spent.steps + 1 };
     if (intent.input === undefined) {
       supersede(v, turn);
       v.decisions.set(intent.id, v.decisions.size + 1);
     }
   }
+  if (intent.kind === "tool" && intent.undoes === undefined && intent.for === undefined)
+    v.spent = { ...v.spent, toolCalls: v.spent.toolCalls + 1 };
+  if (intent.kind === "saga" && intent.undoes === undefined)
+    v.spent = { ...v.spent, children: v.spent.children + 1 };
   if (intent.kind === "tool" && intent.undoes !== undefined) releaseUndone(v, intent.undoes, turn);
   if (intent.kind === "task" && intent.after !== undefined) {
     const before = v.intents.get(intent.after.task);
@@ -344,35 +364,3 @@ function closeByState(v: Viewing, state: SagaState): void {
 /** A publish that the end outlived did happen; everything else that ends in silence was called off. */
 const silentOutcome = (kind: IntentKind): "succeeded" | "cancelled" =>
   kind === "signal" ? "succeeded" : "cancelled";
-
-function effectsOf(v: Viewing): EffectView[] {
-  const undone = new Set<IntentId>();
-  for (const { intent, outcome } of v.intents.values()) {
-    if (intent.kind === "tool" && intent.undoes !== undefined && outcome === "succeeded")
-      undone.add(intent.undoes);
-    if (
-      intent.kind === "task" &&
-      intent.about === "stuck" &&
-      intent.of !== undefined &&
-      outcome === "succeeded"
-    )
-      undone.add(intent.of);
-  }
-  return [...v.intents.values()].flatMap(({ intent, outcome }) => {
-    if (intent.kind !== "tool" || intent.undoes !== undefined || intent.for !== undefined) return [];
-    if (v.isRead(intent.name) || undone.has(intent.id)) return [];
-    const stands = v.held.has(intent.id) ? "in_doubt" : outcome;
-    if (stands !== "succeeded" && stands !== "in_doubt") return [];
-    return [{ intent: intent.id, tool: intent.name, key: intent.key, outcome: stands }];
-  });
-}
-
-const effectsOfState = (state: SagaState): EffectView[] =>
-  state.effects.map(({ intent, tool, key, outcome }) => ({ intent, tool, key, outcome }));
-
-function charge({ spent }: Viewing, usage: Usage | undefined): void {
-  if (usage === undefined) return;
-  spent.inputTokens += usage.inputTokens + (usage.cacheReadTokens ?? 0) + (usage.cacheWriteTokens ?? 0);
-  spent.outputTokens += usage.outputTokens;
-  spent.usd += usage.usd ?? 0;
-}

@@ -1,13 +1,16 @@
 /**
  * Viewing: what a view of a ledger holds, while it is made and when it is done.
  */
-import type { SagaState } from "../../actors/state.ts";
+import type { Budget } from "../../actors/definition.ts";
+import type { SagaState, Spent } from "../../actors/state.ts";
+import type { Prices, Spending } from "../../protocol/budget.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Intent, IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Outcome } from "../../protocol/result.ts";
 import type { Effect } from "../../protocol/tool.ts";
+import type { BudgetView } from "./view-budget.ts";
 
 export type ViewedIntent = Exclude<Intent, { kind: "retry" }>;
 
@@ -50,12 +53,13 @@ export interface SagaView {
   readonly intents: readonly IntentView[];
   readonly open: readonly IntentView[];
   readonly effects: readonly EffectView[];
-  readonly spent: {
-    readonly steps: number;
-    readonly inputTokens: number;
-    readonly outputTokens: number;
-    readonly usd: number;
-  };
+  /** By the saga itself. */
+  readonly spent: Spent;
+  /** By sagas below it that have ended. */
+  readonly below?: Spending;
+  readonly budget?: BudgetView;
+  /** Where it lies below the saga that nobody opened; absent for that one. */
+  readonly tree?: { readonly root: SagaId; readonly depth: number };
   readonly hosts: readonly string[];
 }
 
@@ -73,6 +77,8 @@ export interface ViewOptions {
   readonly isRead?: (tool: string) => boolean;
   /** The contract of a tool, where it is known (V4). */
   readonly contractOf?: (tool: string) => ViewedContract | undefined;
+  /** What a definition declares of its budget, where it is known. */
+  readonly budgetOf?: (definition: DefinitionRef) => Budget | undefined;
 }
 
 export type Editable = { -readonly [K in keyof IntentView]: IntentView[K] };
@@ -89,7 +95,8 @@ export interface Viewing {
   readonly contractOf: (tool: string) => ViewedContract | undefined;
   /** Calls that failed although they may have happened: their effects stand in doubt. */
   readonly held: Set<IntentId>;
-  readonly spent: { steps: number; inputTokens: number; outputTokens: number; usd: number };
+  readonly prices: Prices;
+  spent: Spent;
   end: { readonly intent: IntentOf<"end">; readonly turn: number } | undefined;
 }
 

@@ -16,6 +16,7 @@
  *    host goes on from those, and performs nothing again.
  */
 import { accept } from "../../actors/accept.ts";
+import { hasReservedCall } from "../../actors/budget.ts";
 import { decideTurn, type DecidedTurn } from "../../actors/fold.ts";
 import { PastNeeded } from "../../actors/past.ts";
 import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/state.ts";
@@ -301,6 +302,8 @@ export function createActivation(
     if (deps.hasLapsed()) return drop("this host stood still for too long"); // V4
     const at = clock.now();
     const stateOf = ({ head, state }: Loaded) => (head === emptyHead ? undefined : state);
+    if (!owner && loaded.head !== emptyHead && hasReservedCall(loaded.state))
+      batch.events.push({ type: "adopted", anew: true });
     const decide = (from: Loaded) =>
       decideTurn(from.definition, stateOf(from), { saga, at, events: batch.events });
     const decided = await withPast(loaded, decide);

@@ -5,8 +5,10 @@
  * B1 Only what stands in an acked turn is handed on.
  */
 import type { Definition } from "../../actors/definition.ts";
+import { noSpending, spendingOf } from "../../actors/spending.ts";
 import type { OpenIntent, SagaState } from "../../actors/state.ts";
 import { isUndoable, type UndoneChild, undoOrder } from "../../actors/undo-child.ts";
+import type { TreePlace } from "../../protocol/budget.ts";
 import type { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -83,7 +85,7 @@ export function publishStart(
   from: Sender,
   open: OpenIntent,
   intent: IntentOf<"saga">,
-  child: Definition,
+  { child, tree }: { readonly child: Definition; readonly tree: TreePlace },
 ): Promise<void> {
   const body = {
     name: child.name,
@@ -92,6 +94,7 @@ export function publishStart(
     ...(child.plain === undefined ? {} : { hash: child.hash }),
     input: open.input,
     parent: { saga: from.saga, intent: intent.id },
+    tree,
   };
   return send(deps, body, (data, contentType) =>
     deps.ports.inbox.publish({
@@ -155,15 +158,17 @@ export function publishEnd(
     const told = { attempt: 1, by: from.saga, outcome: "succeeded", output: undone } as const;
     return publishToParent(deps, from.saga, parent, told, intent.id);
   }
+  const spent = spendingOf(state);
   const body: ResultMessage =
     status === "completed"
       ? {
-          ...{ attempt: 1, by: from.saga, outcome: "succeeded", output: output ?? null },
+          ...{ attempt: 1, by: from.saga, spent, outcome: "succeeded", output: output ?? null },
           ...(isUndoable(state) ? { undoable: true } : {}),
         }
       : {
           attempt: 1,
           by: from.saga,
+          spent,
           outcome: "failed",
           code: intent.code ?? "TOOL_FAILED",
           reason: reason ?? status,
@@ -184,7 +189,7 @@ export const publishRefusal = (
     deps,
     saga,
     parent,
-    { attempt: 1, by: saga, outcome: "failed", code, reason: message, retry: false },
+    { attempt: 1, by: saga, spent: noSpending, outcome: "failed", code, reason: message, retry: false },
     "refused",
   );
 
@@ -198,6 +203,7 @@ export function publishTaken(
   const body: ResultMessage = {
     attempt: 1,
     by: saga,
+    spent: noSpending,
     outcome: "failed",
     code: "SAGA_ID_TAKEN",
     reason,

@@ -9,6 +9,8 @@
  *    ordinary input. An attempt has begun before it asks for its claim: what was claimed and not performed would
  *    cost an attempt.
  */
+import { lateCallOf } from "../../actors/late.ts";
+import { treeOfChild } from "../../actors/slices.ts";
 import type { OpenIntent, SagaState } from "../../actors/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
@@ -87,7 +89,9 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
       case "saga": {
         if (intent.undoes !== undefined) return keepUntil(publishUndo(deps, from, intent));
         const child = loaded.definition.sagas.get(intent.name);
-        return child === undefined ? undefined : keepUntil(publishStart(deps, from, open, intent, child));
+        if (child === undefined) return undefined;
+        const tree = treeOfChild(loaded.state, loaded.definition, intent);
+        return keepUntil(publishStart(deps, from, open, intent, { child, tree }));
       }
       case "timer":
         return keepUntil(arm(deps, from, open, intent.dueAt));
@@ -141,12 +145,14 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
             return own.hasBegun; // D2
           },
           definition: () => owner.current()?.definition,
+          prices: () => owner.current()?.state.budget?.prices,
           messages: () => owner.conversation(),
         });
         await report(open, performed);
       } catch (error) {
         await notPerformed(open, error);
       } finally {
+        if (!own.hasBegun) neverBegan(open);
         if (isCurrent()) performing.delete(key);
         owner.poke();
       }
@@ -159,6 +165,16 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
     if (isMeshError(error, "CANCELLED") || deps.signal.aborted) return;
     log.error({ err: error, sagaId: saga, intentId: open.intent.id }, "intent not performed");
     await owner.drop("an intent could not be performed here", limits.parkedDelayMs);
+  }
+
+  /** A superseded call that has reserved something and cost nothing: the ledger must hear of it. */
+  function neverBegan({ intent: { id: intent }, attempt }: OpenIntent): void {
+    const loaded = owner.current();
+    if (loaded === undefined || lateCallOf(loaded.state, intent, attempt) === undefined) return;
+    const usage = { inputTokens: 0, outputTokens: 0 };
+    const why = { code: "CANCELLED", reason: "superseded before it began" };
+    const result = { outcome: "cancelled" as const, ...why, usage };
+    owner.observe({ type: "result", intent, attempt, by: deps.incarnation, result });
   }
 
   async function publish(

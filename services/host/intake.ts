@@ -10,6 +10,7 @@ import { type Address, headers } from "../../protocol/subjects.ts";
 import type { App } from "../app.ts";
 import { decodeBody, eventIdOf, readBody } from "../messages.ts";
 import type { BlobPort, Delivery } from "../ports.ts";
+import { recordedPrices } from "../prices.ts";
 
 /**
  * Reads a delivery. Throws BAD_MESSAGE, TOO_LARGE and the like for what can never be read, AGENT_UNKNOWN for
@@ -61,11 +62,15 @@ function readStart(app: App, body: StartMessage): Event {
   if (definition === undefined)
     throw new MeshError("AGENT_UNKNOWN", `no definition "${body.name}"${which} is served here`);
   const { name, version, hash } = definition;
+  const tree = body.parent === undefined ? undefined : body.tree;
+  const countsUsd = definition.budget.usd !== undefined || tree?.budget?.usd !== undefined;
   return {
     type: "start",
     definition: { name, version, hash },
     input: body.input,
     ...(body.parent === undefined ? {} : { parent: body.parent }),
+    ...(tree === undefined ? {} : { tree }),
+    ...(countsUsd ? { prices: recordedPrices(definition, app) } : {}),
   };
 }
 
@@ -74,10 +79,10 @@ function readResult(
   body: ResultBody,
   delivery: Delivery,
 ): Event {
-  const { attempt, by, ...said } = body;
+  const { attempt, by, spent, ...said } = body;
   if (said.outcome === "deferred")
     return { type: "deferred", intent, attempt, dueAt: delivery.storedAt + said.withinMs };
-  return { type: "result", intent, attempt, by, result: said };
+  return { type: "result", intent, attempt, by, result: said, ...(spent === undefined ? {} : { spent }) };
 }
 
 /** The event of something the host itself observed. */

@@ -6,6 +6,7 @@ import { plainRequest } from "../../actors/issue.ts";
 import { recallFrom, recallTool } from "../../actors/recall.ts";
 import { type BuiltRequest, buildRequest } from "../../actors/request.ts";
 import type { OpenIntent } from "../../actors/state.ts";
+import type { Prices } from "../../protocol/budget.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -30,6 +31,8 @@ export interface OwnWorkContext {
   readonly settleFirst: boolean;
   readonly mayBegin: () => boolean;
   readonly definition: () => Definition | undefined;
+  /** What the saga was started with. */
+  readonly prices: () => Prices | undefined;
   readonly messages: () => Promise<readonly Message[]>;
 }
 
@@ -102,7 +105,8 @@ async function askModel(
     const built = await requestOf(definition, saga, open, intent, context);
     if (!context.mayBegin()) return { type: "silent" };
     const tokens = createTokenTeller(deps, saga, open);
-    const options = { digest: intent.request, cutOff: context.cutOff };
+    const price = context.prices()?.[route.asked] ?? deps.app.priceOf(route.asked);
+    const options = { digest: intent.request, cutOff: context.cutOff, price };
     const result =
       port === undefined
         ? unknownModel(route.asked)
@@ -144,14 +148,15 @@ async function requestOf(
   intent: IntentOf<"model">,
   context: OwnWorkContext,
 ): Promise<BuiltRequest> {
-  const asked = open.input as { step: number; now: number }; // As issue.ts made it.
+  // As issue.ts made it.
+  const asked = open.input as { step: number; now: number; outputTokensMax?: number };
   const { frame } = definition;
   if (frame !== undefined)
     return buildRequest({ ...definition, frame }, saga, asked, await context.messages());
   // A machine may bind several calls of one model; the digest recorded tells which one this is.
   const requests = definition.modelCalls
     .filter((call) => call.model === intent.name)
-    .map((call) => plainRequest(saga, call, intent.input ?? null, asked.now));
+    .map((call) => plainRequest(saga, call, intent.input ?? null, asked));
   const request = requests.find(({ digest }) => digest === intent.request) ?? requests[0];
   if (request === undefined)
     throw new MeshError("INTERNAL", `${definition.name} binds no call of ${intent.name}`);

@@ -24,7 +24,7 @@ export async function register(
 }
 
 const documentOf = (
-  { kind, name, version, hash, description, input, output, signals, tools, models }: Definition,
+  { kind, name, version, hash, description, input, output, signals, tools, models, budget }: Definition,
   { fallbacks }: App,
 ) => ({
   ...{ kind, name, version, hash, description },
@@ -36,4 +36,5 @@ const documentOf = (
   tools: [...tools.keys()],
   // Those that stand in under a name are asked as well, and can be paused like it.
   models: [...new Set(models.flatMap((model) => [model, ...(fallbacks.get(model) ?? [])]))],
+  ...(Object.keys(budget).length === 0 ? {} : { budget }),
 });

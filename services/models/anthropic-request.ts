@@ -11,6 +11,7 @@
  */
 import type Anthropic from "@anthropic-ai/sdk";
 import { sha256 } from "../../protocol/digest.ts";
+import { limits } from "../../protocol/limits.ts";
 import type { Message, ModelRequest, Part } from "../../protocol/model.ts";
 import { rebuildContent, type DropReason } from "./anthropic-blocks.ts";
 import { asLine, outcomeOf, partText, timeText } from "./part-text.ts";
@@ -43,7 +44,7 @@ export interface PlannedRequest {
 }
 
 /** Room for a long answer; every model of the provider takes it, and a stream has no deadline to fear. */
-const maxTokensDefault = 32_000;
+const maxTokensDefault = limits.outputTokensMax;
 
 /** The call of the API for a request. The same request and options give the same bytes. */
 export function planRequest(request: ModelRequest, options: RequestOptions): PlannedRequest {
@@ -54,7 +55,10 @@ export function planRequest(request: ModelRequest, options: RequestOptions): Pla
   const conversation = planMessages(request.messages, options.model, sha256(JSON.stringify(head)));
   const params: Anthropic.MessageStreamParams = {
     model: options.model,
-    max_tokens: options.maxTokens ?? maxTokensDefault,
+    max_tokens: Math.min(
+      options.maxTokens ?? maxTokensDefault,
+      request.outputTokensMax ?? Number.POSITIVE_INFINITY,
+    ),
     ...head,
     messages: conversation.messages,
     // One mark that moves with the end: each call reads what the last one wrote.

@@ -2,11 +2,14 @@
  * Decide: one attempt of one model intent.
  *
  * M1 The request that is sent has the digest that was recorded before, or nothing is sent.
- * M2 At most one request to the provider per attempt; what it cost is reported even if it is aborted.
+ * M2 At most one request to the provider per attempt; what it cost is reported even if it is aborted. In dollars by
+ *    the port, else by the model's price.
  * M3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
  */
 import { z } from "zod";
 import type { BuiltRequest } from "../../actors/request.ts";
+import { priced } from "../../actors/spending.ts";
+import type { Price } from "../../protocol/budget.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -29,7 +32,7 @@ export async function decide(
   deps: DecideDeps,
   port: ModelPort,
   built: BuiltRequest,
-  { digest, cutOff }: { digest: string; cutOff: CutOff },
+  { digest, cutOff, price }: { digest: string; cutOff: CutOff; price?: Price | undefined },
 ): Promise<Result> {
   if (built.digest !== digest)
     throw new MeshError(
@@ -43,7 +46,7 @@ export async function decide(
     cutOff.cut(new Error(`no reply within ${limits.modelTimeoutMs} ms`));
   });
   const spent = (cost: Usage) => {
-    usage = cost;
+    usage = priced(cost, price);
   };
   try {
     const answer = await port.decide(built.request, {
@@ -51,7 +54,7 @@ export async function decide(
       live: deps.live,
       spent,
     });
-    return readAnswer(answer, built.sent);
+    return readAnswer(answer, built.sent, price);
   } catch (error) {
     if (cutOff.isCut && !timedOut)
       return { outcome: "cancelled", code: "CANCELLED", reason: "superseded", ...withUsage(usage) };
@@ -64,11 +67,11 @@ export async function decide(
 const withUsage = (usage: Usage | undefined): { usage?: Usage } => (usage === undefined ? {} : { usage });
 
 /** M3. What the port says of what was sent is not taken. */
-function readAnswer(answer: unknown, sent: string | undefined): Result {
+function readAnswer(answer: unknown, sent: string | undefined, price: Price | undefined): Result {
   const parsed = ModelReply.safeParse(answer);
   if (!parsed.success) return failure("MODEL_REPLY_INVALID", z.prettifyError(parsed.error), true);
   try {
-    const output = toJson({ ...parsed.data, sent });
+    const output = toJson({ ...parsed.data, sent, usage: priced(parsed.data.usage, price) });
     assertOwnValue(output);
     return { outcome: "succeeded", output };
   } catch (error) {

@@ -521,54 +521,6 @@ describe("a stop", () => {
   });
 });
 
-describe("a budget", () => {
-  const spending = replied({ calls: [call("look")], usage: { inputTokens: 60, outputTokens: 40, usd: 1 } });
-
-  test.each([
-    ["steps", { steps: 1 }],
-    ["tokens", { tokens: 100 }],
-    ["usd", { usd: 1 }],
-    ["wallClockMs", { wallClockMs: 1_000 }],
-  ])("of %s that is spent denies the next decision, undoes what was done and fails the saga", (_, budget) => {
-    const story = given(agentOf({ budget }), begun, spending).when(succeeded("look", 1));
-    expect(story.intents).toMatchObject([
-      { kind: "denied", name: "decision", code: "BUDGET_EXCEEDED" },
-      { kind: "end", status: "failed", code: "BUDGET_EXCEEDED" },
-    ]);
-  });
-
-  test("does not bound the undoing", () => {
-    const story = given(agentOf({ budget: { steps: 1 } }), begun, replied({ calls: [call("hold")] })).when(
-      succeeded("hold", done),
-    );
-    story.then({ kind: "denied" }, { kind: "tool", name: "release" });
-  });
-
-  test("counts what a superseded decision cost", () => {
-    const story = given(
-      agentOf({ budget: { tokens: 10 } }),
-      begun,
-      signalled("hint"),
-      resulted(
-        "1-0",
-        { outcome: "cancelled", code: "CANCELLED", reason: "", usage: { inputTokens: 10, outputTokens: 0 } },
-        1,
-      ),
-    );
-    expect(story.when(signalled("hint")).end).toMatchObject({ code: "BUDGET_EXCEEDED" });
-  });
-
-  test("is not upset by a cost that is none", () => {
-    const story = given(
-      agent,
-      begun,
-      signalled("hint"),
-      resulted("1-0", { outcome: "succeeded", output: { usage: { inputTokens: "many" } } }, 1),
-    );
-    expect(story.state.spent).toMatchObject({ inputTokens: 0, outputTokens: 0, usd: 0 });
-  });
-});
-
 describe("policies", () => {
   test("of two tools bound each its own", () => {
     const story = given(agentOf({ policies: [atMost(look, 1), atMost(hold, 1)] }), begun).when(

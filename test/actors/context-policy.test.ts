@@ -357,15 +357,15 @@ describe("a summary", () => {
     expect(JSON.stringify(sendable(healed)!.built.request.messages)).toContain("Better now.");
   });
 
-  test("that the budget does not pay for is denied, and so is the decision", () => {
-    const poor = agentWith(policy, { budget: { steps: due.state.spent.steps - 1 } });
+  test("that the budget does not pay for is denied, and the last decision is made without", () => {
+    const poor = agentWith(policy, { budget: { steps: due.state.spent.steps } });
     let story = given(poor, started({ of: "the goal" }));
-    for (let k = 0; k < 20 && story.end === undefined; k++) story = step(story, `s${k}`);
-    expect(story.intents).toMatchObject([
-      { kind: "denied", name: "summary", code: "BUDGET_EXCEEDED" },
-      { kind: "denied", name: "decision", code: "BUDGET_EXCEEDED" },
-      { kind: "end", status: "failed" },
-    ]);
+    const isDenied = () => story.intents.some(({ kind }) => kind === "denied");
+    for (let k = 0; k < 20 && story.end === undefined && !isDenied(); k++) story = step(story, `s${k}`);
+    story.then({ kind: "denied", name: "summary", code: "BUDGET_EXCEEDED" }, { kind: "model" });
+    story
+      .when(replied({ text: "hm" }))
+      .then({ kind: "denied", name: "decision", code: "BUDGET_EXCEEDED" }, { kind: "end", status: "failed" });
   });
 
   test("in the making takes signals in without being asked for again, and is called off by a cancel", () => {

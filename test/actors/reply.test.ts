@@ -21,6 +21,7 @@ const spec: AgentSpec = {
   sends: [],
   handsOffTo: [],
   agents: [],
+  asksForMore: false,
 };
 const read = (reply: object, over: Partial<AgentSpec> = {}) =>
   readReply({ ...spec, ...over }, 3, ModelReply.parse({ model: "m", ...reply }));

@@ -126,6 +126,7 @@ function createPeople({ process, chance, world, later, now, settledAt }: PeopleP
         return;
       }
       case "stuck":
+      case "budget":
         return later(soon(), () => vote(saga, task.id, "ann", { vote: "deny" }));
       case "doubt":
         return judge(saga, task, now());

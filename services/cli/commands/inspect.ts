@@ -12,6 +12,7 @@ import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
 import { brief, dateOf, describeEnd, describeEvent, endDocument, timeOf } from "../describe.ts";
 import { printPrompt } from "../prompt.ts";
+import { spendingLines } from "../spending.ts";
 import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
 import { table } from "../table.ts";
 
@@ -108,7 +109,6 @@ function describe(document: InspectDocument): string {
     startedAt,
     updatedAt,
     hosts,
-    spent,
     machine,
     memory,
   } = document;
@@ -129,7 +129,7 @@ function describe(document: InspectDocument): string {
     `input    ${brief(input, 200)}`,
     ...(parent === undefined ? [] : [`parent   ${parent.saga}, intent ${parent.intent}`]),
     `turns    ${turns}, from ${dateOf(startedAt)} to ${dateOf(updatedAt)}, by ${hosts.length} host${hosts.length === 1 ? "" : "s"}`,
-    `spent    ${spent.steps} decisions, ${spent.inputTokens} + ${spent.outputTokens} tokens, ${spent.usd} USD`,
+    ...spendingLines(document),
     ...(end === undefined ? [] : [`end      ${describeEnd(end)}`]),
     ...(machine === undefined
       ? []

@@ -11,6 +11,7 @@ import type { Ports } from "../../ports.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
 import { dateOf } from "../describe.ts";
+import { briefUse, usedBy } from "../spending.ts";
 import { table } from "../table.ts";
 
 /** Ledgers read at a time. */
@@ -72,6 +73,8 @@ async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewO
       waitsFor: view.phase === "running" && view.open.length === 0 ? ["signal"] : view.open.map(waitOf),
       ...(view.parent === undefined ? {} : { parent: view.parent }),
       ...steeringOf(ledger),
+      used: usedBy(view),
+      ...(view.budget === undefined ? {} : { limits: view.budget.limits }),
     };
   } catch (error) {
     return {
@@ -105,12 +108,13 @@ function waitOf({ intent }: IntentView): string {
 function describe(rows: readonly SagaRow[]): string {
   if (rows.length === 0) return "no sagas";
   return table(
-    ["SAGA", "DEFINITION", "STATUS", "TURNS", "CHANGED", "WAITS FOR"],
+    ["SAGA", "DEFINITION", "STATUS", "TURNS", "USED", "CHANGED", "WAITS FOR"],
     inTrees(rows).map(({ row, depth }) => [
       `${"  ".repeat(depth)}${row.saga}`,
       `${row.name}@${row.version}`,
       statusOf(row),
       String(row.turns),
+      briefUse(row.used, row.limits),
       dateOf(row.updatedAt),
       row.fault ?? (row.paused === undefined ? row.waitsFor : ["resume", ...row.waitsFor]).join(", "),
     ]),

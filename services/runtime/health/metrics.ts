@@ -79,6 +79,15 @@ export function createMetrics(exposition: Exposition): Observers {
     "Requests of links this gateway answered, by HTTP status.",
     ["kind", "status"],
   );
+  const overBudget = counter(
+    "sagamesh_budget_refusals_total",
+    "Decisions, calls and sub-agents refused because a budget is used up.",
+    ["kind"],
+  );
+  const unreported = counter(
+    "sagamesh_budget_unreported_tokens_total",
+    "Tokens reserved for model calls of which nobody said what they cost, counted as used.",
+  );
   for (const outcome of ["appended", "retried", "fenced"]) appends.add([outcome], 0);
 
   const running = gauge("sagamesh_attempts_in_flight", "Attempts this process performs now.", [...attempt]);
@@ -106,6 +115,9 @@ export function createMetrics(exposition: Exposition): Observers {
     for (const { event, intents } of turn.steps) {
       taken.add([event.type]);
       for (const intent of intents) if (intent.kind !== "retry") decided.add(labelsOf(intent));
+      for (const intent of intents)
+        if (intent.kind === "denied" && intent.code === "BUDGET_EXCEEDED")
+          overBudget.add([intent.name === "decision" || intent.name === "modelCall" ? "model" : "call"]);
       if (event.type === "result") {
         const open = before?.open[event.intent];
         results.add([...labelsOf(open?.intent), event.result.outcome]);
@@ -114,6 +126,7 @@ export function createMetrics(exposition: Exposition): Observers {
     if (before === undefined) return;
     if (before.open !== turn.state.open) countSettled(settled, turn, before);
     countSpent({ tokens, usd }, turn, before);
+    unreported.add([], (turn.state.budget?.lost.tokens ?? 0) - (before.budget?.lost.tokens ?? 0));
   };
 
   return {

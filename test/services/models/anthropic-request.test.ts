@@ -113,6 +113,18 @@ const isThinking = ({ type }: { type: string }): boolean =>
   type === "thinking" || type === "redacted_thinking";
 
 describe("planRequest", () => {
+  test("asks for no more tokens than the request allows, nor than the application does", () => {
+    const maxTokens = (own: number | undefined, asked: number | undefined) =>
+      planRequest(
+        { ...requestOf([]), ...(asked === undefined ? {} : { outputTokensMax: asked }) },
+        { ...options, ...(own === undefined ? {} : { maxTokens: own }) },
+      ).params.max_tokens;
+    expect(maxTokens(undefined, 700)).toBe(700);
+    expect(maxTokens(500, 700)).toBe(500);
+    expect(maxTokens(900, 700)).toBe(700);
+    expect(maxTokens(900, undefined)).toBe(900);
+  });
+
   test("a prefix of the messages gives a prefix of the parameters, byte for byte", () => {
     fc.assert(
       fc.property(conversation, (messages) => {

@@ -1,0 +1,104 @@
+/**
+ * Doctor document: what `doctor` has looked at and found.
+ */
+import { z } from "zod";
+
+/** `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: what was looked at and is as it should be. */
+export const Finding = z.object({
+  severity: z.enum(["wrong", "warning", "fine"]),
+  code: z.string(),
+  what: z.string(),
+  remedy: z.string(),
+});
+export type Finding = z.infer<typeof Finding>;
+
+/** `doctor`. Ages in milliseconds. What could not be learnt is absent or empty, and a finding says why. */
+export const DoctorDocument = z.object({
+  /** Nothing is wrong. */
+  ok: z.boolean(),
+  server: z
+    .object({
+      url: z.string(),
+      version: z.string(),
+      apiLevel: z.int(),
+      embedded: z.boolean(),
+      name: z.string().optional(),
+      cluster: z.string().optional(),
+    })
+    .optional(),
+  /** This machine's clock minus the server's. */
+  clockOffsetMs: z.int().optional(),
+  streams: z.array(
+    z.object({
+      name: z.string(),
+      messages: z.int(),
+      bytes: z.int(),
+      replicas: z.int(),
+      fault: z.string().optional(),
+      leader: z.string().optional(),
+      peers: z.array(z.object({ server: z.string(), current: z.boolean(), offline: z.boolean() })),
+    }),
+  ),
+  hosts: z.array(
+    z.object({
+      host: z.string(),
+      partitions: z.array(z.int()),
+      draining: z.boolean(),
+      /** When it began, by its own clock. */
+      since: z.number().optional(),
+    }),
+  ),
+  partitions: z.array(
+    z.object({
+      partition: z.int(),
+      waiting: z.int(),
+      held: z.int(),
+      redelivered: z.int(),
+      host: z.string().optional(),
+      /** Somebody asks for its inputs. */
+      consumed: z.boolean(),
+      /** Of the oldest input that is not acked. */
+      oldestAgeMs: z.int().optional(),
+      oldestSaga: z.string().optional(),
+      /** Of the oldest input that was never delivered. */
+      lagMs: z.int().optional(),
+    }),
+  ),
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      waiting: z.int(),
+      held: z.int(),
+      redelivered: z.int(),
+      /** Somebody asks for its calls. */
+      workers: z.boolean(),
+      paused: z.boolean(),
+      oldestAgeMs: z.int().optional(),
+      lagMs: z.int().optional(),
+    }),
+  ),
+  paused: z.array(
+    z.object({
+      kind: z.enum(["tool", "model"]),
+      name: z.string(),
+      at: z.number(),
+      by: z.string(),
+      reason: z.string().optional(),
+    }),
+  ),
+  definitions: z.array(z.object({ kind: z.string(), name: z.string(), version: z.int(), hash: z.string() })),
+  deadLetters: z.int(),
+  deadByCode: z.array(
+    z.object({
+      code: z.string(),
+      source: z.string(),
+      count: z.int(),
+      newestAt: z.number(),
+      newestSubject: z.string(),
+    }),
+  ),
+  /** What a turn survives, one sentence each. */
+  durability: z.array(z.string()),
+  findings: z.array(Finding),
+});
+export type DoctorDocument = z.infer<typeof DoctorDocument>;
