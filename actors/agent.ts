@@ -281,7 +281,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         },
       },
       resting: {
-        after: { limit: "deciding" },
+        after: { limit: [{ guard: "summaryDue", target: "summarizing" }, { target: "deciding" }] },
         on: {
           "sagamesh.result": { actions: "note" },
           "sagamesh.corrected": { actions: "note" },

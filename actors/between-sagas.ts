@@ -18,6 +18,7 @@ import type { Call, ModelTool } from "../protocol/model.ts";
 import type { Callable } from "./callable.ts";
 import type { Addressee, AgentSpec } from "./definition.ts";
 import { type Folding, newId, openIntent, readWith, refuseActor } from "./folding.ts";
+import { memorySignal } from "./memory-spec.ts";
 
 type Shown = (schema: z.ZodType) => Record<string, unknown>;
 
@@ -87,6 +88,10 @@ function oneOf(schemas: readonly z.ZodType[]): z.ZodType {
   if (first === undefined) return z.null();
   return rest.length === 0 ? first : z.union([first, ...rest]);
 }
+
+/** Whom an agent may write to, without what is for people: another's memory is not a model's to edit. */
+export const writable = (sends: readonly Addressee[]): Addressee[] =>
+  sends.map(({ name, signals: { [memorySignal]: _memory, ...signals } }) => ({ name, signals }));
 
 /** What is wrong with whom an agent declares, each fault a sentence. */
 export function faultsBetween({ name: agent, sends, handsOffTo }: AgentSpec): string[] {

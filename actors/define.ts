@@ -12,7 +12,7 @@ import { type Json, toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { agentMachine } from "./agent.ts";
 import { budgetFaults, frameTokensOf } from "./budget-config.ts";
-import { faultsBetween } from "./between-sagas.ts";
+import { faultsBetween, writable } from "./between-sagas.ts";
 import {
   type Asking,
   type Callable,
@@ -170,7 +170,7 @@ export function defineAgent<
     memory,
     context,
     repairsMax: config.repairsMax,
-    sends: config.sends ?? [],
+    sends: writable(config.sends ?? []),
     handsOffTo: config.handsOffTo ?? [],
     ask: config.ask,
     asksForMore: config.budget?.atLimit === "ask",

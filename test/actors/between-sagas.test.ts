@@ -92,6 +92,16 @@ describe("send", () => {
     });
   });
 
+  test("cannot edit another agent's memory, though a human may by a signal that it declares", () => {
+    const memory = { schema: z.object({ n: z.number() }), initial: { n: 0 } };
+    const knowing = agentOf({ name: "knowing", memory });
+    expect(Object.keys(knowing.signals)).toContain("memory");
+    const story = given(agentOf({ tools: [look], sends: [knowing] }), begun).when(
+      sending({ to: "k-1", agent: "knowing", signal: "memory", data: { set: { n: 9 } } }),
+    );
+    expect(lastParts(story)).toMatchObject([{ call: "1.0", code: "SIGNAL_UNKNOWN" }]);
+  });
+
   test("does not outlive a cancel unsent: what is recorded is sent, and the end waits for it", () => {
     const story = given(writer, begun, sending()).when(signalled("cancel"));
     expect(story.end).toBeUndefined();

@@ -19,6 +19,7 @@ import type { Message, Part } from "../../protocol/model.ts";
 import { planRequest } from "../../services/models/anthropic-request.ts";
 import {
   failed,
+  fired,
   given,
   inDoubt,
   replied,
@@ -296,6 +297,14 @@ describe("a summary", () => {
     return next;
   };
   const due = until(given(agent, started({ of: "the goal" })));
+
+  test("that is due while a limit from outside holds is asked for when that is over, and before the decision", () => {
+    let story = given(agent, started({ of: "the goal" }));
+    for (let k = 0; due.turns.length > story.turns.length + 2; k++) story = step(story, `s${k}`);
+    const resting = step(story.when(signalled("rate_limited", 60_000)), "last");
+    expect(resting.intents).toMatchObject([{ kind: "timer" }]);
+    expect(sendable(resting.when(fired("timer")))?.asked.summarize).toBeDefined();
+  });
 
   test("is asked of its own model, without tools, with what is about to be dropped and the goal", () => {
     const { built, intent } = sendable(due)!;

@@ -224,7 +224,7 @@ describe("a paused agent", () => {
     ],
   });
   test.each([
-    ["a vote", voted("approval", "approve")],
+    ["a vote", voted("approval", "approve", { by: "finance" })],
     ["its time", fired("approval")],
   ])("does not begin a call that %s approves until it is resumed", (_, approve) => {
     const story = given(asked, begun, replied({ calls: [call("pay")] }), pause).when(approve);
