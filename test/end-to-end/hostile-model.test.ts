@@ -445,13 +445,13 @@ describe("nobody who can send a saga messages passes the policies by", () => {
   });
 
   test("answering it instead of approving it", () => {
-    asked.when(voted("1.0", "answer", { answer: { cents: 1 } })).thenRefused("INPUT_INVALID");
+    asked.when(voted("1.0", "answer", { by: "boss", answer: { cents: 1 } })).thenRefused("INPUT_INVALID");
   });
 
   test("voting again, for a call that is made", () => {
-    const once = asked.when(voted("1.0", "approve", { id: "v" }));
+    const once = asked.when(voted("1.0", "approve", { by: "boss", id: "v" }));
     once.then({ kind: "tool", name: "pay" });
-    once.when(voted("2-0", "approve", { id: "w" })).thenNotTaken("known");
+    once.when(voted("2-0", "approve", { by: "boss", id: "w" })).thenNotTaken("known");
   });
 
   test("reporting a result of a call that was denied, or never was", () => {
