@@ -32,6 +32,8 @@ export const Link = z.discriminatedUnion("kind", [
     intent: IntentId,
     vote: z.enum(["approve", "deny"]),
     by: z.string().min(1).max(200),
+    /** The role in which they speak. */
+    as: z.string().min(1).max(200).optional(),
     id: z.string().min(8).max(64),
     expires,
   }),

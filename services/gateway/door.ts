@@ -169,6 +169,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   SAGA_UNKNOWN: 404,
   INTENT_UNKNOWN: 404,
   TASK_UNKNOWN: 404,
+  VOTER_NOT_ASKED: 403,
   ANSWER_TAKEN: 409,
   CALLBACK_EXPIRED: 410,
   SAGA_ARCHIVED: 410,

@@ -22,7 +22,7 @@ export interface Links {
   signal(to: { saga: SagaId; name: string; data?: Json }, withinMs: number): string;
   /** Where one vote is given, in the name of `by`. Good for `withinMs`, and while the task is open. */
   task(
-    to: { saga: SagaId; intent: IntentId; vote: "approve" | "deny"; by: string },
+    to: { saga: SagaId; intent: IntentId; vote: "approve" | "deny"; by: string; as?: string },
     withinMs: number,
   ): string;
 }

@@ -3,18 +3,18 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { LinkOf } from "../../protocol/link.ts";
-import { type ClientDeps, sendVote } from "../client/mesh.ts";
+import { assertAsked, type ClientDeps, sendVote } from "../client/mesh.ts";
 import { type Asked, readAsked, taken } from "./asked.ts";
 import { takeOnce } from "./once.ts";
 
-/** Reads what a task link is for. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, TASK_UNKNOWN. */
+/** Reads what a task link is for. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, TASK_UNKNOWN, VOTER_NOT_ASKED. */
 export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise<Asked> {
-  const { saga, vote, by } = link;
+  const { saga, vote, by, as } = link;
   const { turns, view } = await readAsked(deps, saga);
   const viewed = view.intents.find(({ intent }) => intent.id === link.intent);
   if (viewed?.intent.kind !== "task")
     throw new MeshError("TASK_UNKNOWN", `${saga}/${link.intent} is no task`);
-  const { about, question, of } = viewed.intent;
+  const { about, question, of, to, digest } = viewed.intent;
   const input = viewed.input ?? view.intents.find(({ intent }) => intent.id === of)?.input;
   if (about !== "approval" && about !== "stuck")
     throw new MeshError("TASK_UNKNOWN", `${saga}/${link.intent} is a ${about}: a link cannot answer it`);
@@ -24,12 +24,13 @@ export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise
   const isSaid = own?.type === "task" && own.vote.vote === vote;
   const over =
     viewed.outcome !== undefined || isSaid ? taken(`${saga}/${link.intent} is answered already`) : undefined;
+  if (over === undefined) assertAsked({ saga, intent: link.intent, to }, { by, as });
   return {
     title: vote === "approve" ? "Approve" : "Deny",
     details: [
       question,
       ...(input === undefined ? [] : [JSON.stringify(input, undefined, 2)]),
-      `as ${by}, for ${view.definition.name} ${saga}`,
+      `as ${by}${as === undefined ? "" : `, ${as}`}, for ${view.definition.name} ${saga}`,
     ],
     schema: undefined,
     isFixed: true,
@@ -40,7 +41,8 @@ export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise
       await takeOnce(
         deps,
         { key: `${saga}.${link.intent}.vote-${link.id}`, round: 1 },
-        { vote, by },
+        // Bound to the arguments that the page shows.
+        { vote, by, ...(as === undefined ? {} : { as }), ...(digest === undefined ? {} : { digest }) },
         (first) => sendVote({ ...deps, from: "gateway" }, { saga, intent: link.intent }, first),
       );
       return "stored"; // The link holds all of the vote, so whoever came first said the same.

@@ -24,9 +24,9 @@ export interface GatewayLinksOptions {
 export interface GatewayLinks {
   /** A link that sends a signal; with `data` it says this and nothing else. Throws BAD_ID. */
   signal(saga: { readonly id: string } | string, name: string, data?: unknown): string;
-  /** A link that approves, in the name of `by`. Throws BAD_ID. */
-  approve(task: { readonly saga: string; readonly intent: string }, by: string): string;
-  deny(task: { readonly saga: string; readonly intent: string }, by: string): string;
+  /** A link that approves, in the name of `by`, who speaks in the role `as` if one is given. Throws BAD_ID. */
+  approve(task: { readonly saga: string; readonly intent: string }, by: string, as?: string): string;
+  deny(task: { readonly saga: string; readonly intent: string }, by: string, as?: string): string;
 }
 
 /**
@@ -62,17 +62,22 @@ function linksOf({ url, secrets }: GatewayConfig, within: Duration = "7d"): Gate
     { publicUrl: url, keys: createKeys(secrets) },
   );
   const withinMs = msOf(within);
-  const vote = (task: { saga: string; intent: string }, said: "approve" | "deny", by: string) =>
+  const vote = (
+    task: { saga: string; intent: string },
+    said: "approve" | "deny",
+    voter: { by: string; as?: string },
+  ) =>
     links.task(
-      { saga: parseSagaId(task.saga), intent: parseIntentId(task.intent), vote: said, by },
+      { saga: parseSagaId(task.saga), intent: parseIntentId(task.intent), vote: said, ...voter },
       withinMs,
     );
+  const voterOf = (by: string, as?: string) => (as === undefined ? { by } : { by, as });
   return {
     signal: (saga, name, data) => {
       const to = { saga: parseSagaId(typeof saga === "string" ? saga : saga.id), name };
       return links.signal(data === undefined ? to : { ...to, data: toJson(data) satisfies Json }, withinMs);
     },
-    approve: (task, by) => vote(task, "approve", by),
-    deny: (task, by) => vote(task, "deny", by),
+    approve: (task, by, as) => vote(task, "approve", voterOf(by, as)),
+    deny: (task, by, as) => vote(task, "deny", voterOf(by, as)),
   };
 }

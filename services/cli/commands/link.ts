@@ -29,6 +29,7 @@ export const link = defineCommand({
   options: {
     within: { type: "string", hint: "TIME", help: `how long it is good, for example 3d (${withinDefault})` },
     by: { type: "string", hint: "NAME", help: "in whose name it approves or denies; recorded as given" },
+    as: { type: "string", hint: "ROLE", help: "the role in which they do" },
     "public-url": {
       type: "string",
       hint: "URL",
@@ -40,13 +41,13 @@ export const link = defineCommand({
     "sagamesh link approve hire-41/7-0 --by ann",
   ],
   run: async (
-    { kind, to, name, data, within = withinDefault, by, "public-url": url },
+    { kind, to, name, data, within = withinDefault, by, as, "public-url": url },
     { config, output },
   ) => {
     const expiresAt = Date.now() + msOf(within);
     const links = await openGatewayLinks(withGatewayUrl(config, url), within);
     const saga = parseSagaId(to.split("/")[0] ?? "");
-    const document: LinkDocument = { url: make(links, { kind, to, name, data, by }), saga, expiresAt };
+    const document: LinkDocument = { url: make(links, { kind, to, name, data, by, as }), saga, expiresAt };
     output.print(document, () => document.url);
     return 0;
   },
@@ -58,9 +59,10 @@ interface Words {
   readonly name: string | undefined;
   readonly data: string | undefined;
   readonly by: string | undefined;
+  readonly as: string | undefined;
 }
 
-function make(links: GatewayLinks, { kind, to, name, data, by }: Words): string {
+function make(links: GatewayLinks, { kind, to, name, data, by, as }: Words): string {
   if (kind === "signal") {
     if (name === undefined) throw usage("NAME is missing: the signal's name");
     return links.signal(to, name, data === undefined ? undefined : parseJsonOrText(data, "the data"));
@@ -68,7 +70,7 @@ function make(links: GatewayLinks, { kind, to, name, data, by }: Words): string 
   if (kind !== "approve" && kind !== "deny") throw usage(`expected signal, approve or deny, got "${kind}"`);
   if (name !== undefined) throw usage(`"${name}" is one word too many`);
   if (by === undefined) throw usage("--by NAME is missing: a vote is somebody's");
-  return links[kind](parseTask(to), by);
+  return links[kind](parseTask(to), by, as);
 }
 
 const usage = (what: string): MeshError =>

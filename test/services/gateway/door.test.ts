@@ -484,6 +484,19 @@ describe("a task's link", () => {
     ).toEqual([404, "TASK_UNKNOWN"]);
   });
 
+  test("of somebody who is not asked is refused, and one in a role that is asked is taken", async () => {
+    const t = await asking({ approvers: ["finance"] });
+    const intent = await intentOf(t);
+    const link = (as?: string) =>
+      t.links.task({ saga, intent, vote: "approve", by: "eve", ...(as === undefined ? {} : { as }) }, day);
+    expect(told(await t.post(link(), undefined))).toEqual([403, "VOTER_NOT_ASKED"]);
+    expect(told(await t.post(link("sales"), undefined))).toEqual([403, "VOTER_NOT_ASKED"]);
+    expect((await t.post(link("finance"), undefined)).status).toBe(202);
+    await t.clock.advance(5_000);
+    const [voted] = (await t.events()).filter((event) => event.type === "task");
+    expect(voted).toMatchObject({ vote: { by: "eve", as: "finance", digest: expect.any(String) as string } });
+  });
+
   test("denies, and the call is not made", async () => {
     const t = await asking({ approvers: ["ann", "bob"] });
     const link = t.links.task({ saga, intent: await intentOf(t), vote: "deny", by: "ann" }, day);
