@@ -38,7 +38,7 @@ export type AgentEvent =
   | { type: "sagamesh.rewritten"; call: string; instead: Json; by?: string; at: number }
   | { type: "xstate.error.actor.raise"; error: CallError; at: number }
   | { type: "sagamesh.budget"; last: boolean; text: string; at: number }
-  | { type: "sagamesh.cancel"; reason: string; at: number }
+  | { type: "sagamesh.cancel"; reason: string; from?: string; at: number }
   | { type: "sagamesh.memory"; by: string; memory?: Json; code?: string; reason?: string; at: number }
   | { type: "xstate.done.actor.summary"; output: ModelReply; at: number }
   | { type: "xstate.error.actor.summary"; error: CallError; at: number }

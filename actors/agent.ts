@@ -13,6 +13,7 @@
  * A6 While a limit from outside holds, nobody is asked: the agent rests until it is over (`resting`).
  * A7 One that has handed its work over asks nobody any more: it ends as its successor ends (`handedOff`).
  * A8 The last step that a budget allows, once asked for, is superseded by nothing but a cancel or a raise.
+ * A9 One that is called off is asked once more, if it wants that (`parting`), and undone in any case.
  */
 import { assign, enqueueActions, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
@@ -39,6 +40,7 @@ import { chainDigest } from "./conversation.ts";
 import type { AgentSpec } from "./definition.ts";
 import { type Ended, endBy } from "./hand-off.ts";
 import { lastStepOf } from "./last-step.ts";
+import { mayPart, partingOf, partingParts } from "./parting.ts";
 import { readReply } from "./reply.ts";
 import { Asked } from "./request.ts";
 import { emptyRetention } from "./retention.ts";
@@ -104,7 +106,8 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       take: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== "xstate.done.actor.decision") return;
         const read = readReply(spec, context.step, event.output);
-        const reading = context.last === undefined ? read : lastStepOf(read);
+        const allowed = context.last === undefined ? read : lastStepOf(read);
+        const reading = context.ended === undefined ? allowed : partingOf(allowed);
         const taken = takeReply(spec, context, reading, event.output.stop === "pause");
         enqueue.assign({ ...taken, ...afterMessage(policy, context, reading.message) });
         enqueue(say(reading.message));
@@ -191,6 +194,13 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           ? { ended: { status: "failed" as const, code: event.error.code, reason: event.error.reason } }
           : {},
       ),
+      /** What the agent still waits for ends, what it has begun goes on. */
+      part: enqueueActions(({ context, event, enqueue }) => {
+        if (event.type !== "sagamesh.cancel") return;
+        for (const call of openWaits(context)) enqueue.cancel(call);
+        const waited = endWaits(context, { woke: "signal", signal: "cancel" });
+        enqueue.assign({ ...waited, parts: [...context.parts, ...partingParts(event)] });
+      }),
       cancel: assign(({ event }) =>
         event.type === "sagamesh.cancel"
           ? { ended: { status: "cancelled" as const, code: "CANCELLED", reason: event.reason } }
@@ -221,6 +231,8 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         spec.asksForMore &&
         event.type === "xstate.error.actor.decision" &&
         event.error.code === "BUDGET_EXCEEDED",
+      mayPart: ({ context }) => mayPart(spec, context), // A9
+      parted: ({ context }) => context.batch.length === 0,
       finished: ({ context }) => context.ended?.status === "completed",
       broken: ({ context }) => context.ended?.status === "failed",
       wasCancelled: ({ context }) => context.ended?.status === "cancelled",
@@ -249,7 +261,10 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
     }),
     on: {
       "sagamesh.rewritten": { actions: "rewrite" },
-      "sagamesh.cancel": { target: ".compensating", actions: ["cancel", "stopAll"] },
+      "sagamesh.cancel": [
+        { guard: "mayPart", target: ".parting", actions: ["cancel", "part"] },
+        { target: ".compensating", actions: ["cancel", "stopAll"] },
+      ],
       "sagamesh.memory": { actions: "learn" },
       "sagamesh.limited": { actions: "limit" },
     },
@@ -259,10 +274,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         invoke: {
           id: "decision",
           src: "sagamesh.decision",
-          input: ({ context }) => ({
-            ...asked(context),
-            ...(context.last === undefined ? {} : { last: context.last }),
-          }),
+          input: ({ context }) => toDecide(context),
         },
         on: {
           "xstate.done.actor.decision": { target: "judging", actions: "take" },
@@ -367,7 +379,32 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           "sagamesh.budget": { actions: "hearBudget" },
         },
       },
+      parting: {
+        initial: "asking",
+        on: {
+          // Recorded, and too late to change anything.
+          "sagamesh.signal": {},
+        },
+        states: {
+          asking: {
+            entry: "ask",
+            invoke: { id: "decision", src: "sagamesh.decision", input: ({ context }) => toDecide(context) },
+            on: {
+              "xstate.done.actor.decision": { target: "acting", actions: "take" },
+              "xstate.error.actor.decision": { target: "#compensating", actions: "stopAll" },
+              "sagamesh.result": { actions: "note" },
+              "sagamesh.corrected": { actions: "note" },
+              "sagamesh.budget": { guard: "isNews", target: "asking", reenter: true, actions: "hearBudget" },
+            },
+          },
+          acting: {
+            always: { guard: "parted", target: "#compensating", actions: "stopAll" },
+            on: { "sagamesh.result": { actions: "settle" }, "sagamesh.corrected": { actions: "settle" } },
+          },
+        },
+      },
       compensating: {
+        id: "compensating",
         on: { "sagamesh.cancel": {} },
         invoke: {
           id: "compensation",
@@ -389,4 +426,10 @@ const asked = ({ step, digest, retention }: AgentContext) => ({
   step,
   digest,
   ...(retention === undefined ? {} : { cut: retention.cut }),
+});
+
+/** The same for a decision, which may be the last that a budget allows. */
+const toDecide = (context: AgentContext) => ({
+  ...asked(context),
+  ...(context.last === undefined ? {} : { last: context.last }),
 });

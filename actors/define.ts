@@ -125,6 +125,11 @@ export interface AgentConfig<
    * until a human resumes it.
    */
   whenFlagged?: "show" | "pause";
+  /**
+   * What a cancel does before everything is undone: `undo` (default) nothing, `ask` gives the model one last reply,
+   * whose calls are still carried out: to decline politely, to tell those concerned. A second cancel cuts it short.
+   */
+  whenCancelled?: "undo" | "ask";
   /** Whom the model's questions are for, and on what terms; anybody, for a week, unless given. */
   ask?: Asking & { readonly otherwise?: Json };
   /** Tools and sagas that the terms of approvals may name and the model does not see. See `Tool.uses`. */
@@ -173,6 +178,7 @@ export function defineAgent<
     sends: writable(config.sends ?? []),
     handsOffTo: config.handsOffTo ?? [],
     ask: config.ask,
+    whenCancelled: config.whenCancelled ?? "undo",
     asksForMore: config.budget?.atLimit === "ask",
   };
   const faults = [...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
@@ -205,6 +211,7 @@ export function defineAgent<
         context,
         repairsMax: config.repairsMax,
         whenFlagged: config.whenFlagged,
+        whenCancelled: config.whenCancelled,
       },
       whenEarly: "keep",
       whenFlagged: config.whenFlagged,

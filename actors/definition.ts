@@ -126,6 +126,8 @@ export interface AgentSpec {
   readonly handsOffTo: readonly (Callable & { readonly description?: string })[];
   /** Whom its questions are for. */
   readonly ask?: (Asking & { readonly otherwise?: Json }) | undefined;
+  /** Whether the model is asked once more when the agent is called off. */
+  readonly whenCancelled: "undo" | "ask";
   /** Whether a decision that the budget refuses suspends the saga. */
   readonly asksForMore: boolean;
 }

@@ -229,7 +229,8 @@ function takeCancel(f: Folding, event: EventOf<"signal">): void {
         : "cancelled";
   const wasPaused = isPaused(f);
   f.state.paused = undefined;
-  if (f.definition.kind === "agent") f.queue.push({ event: { type: "sagamesh.cancel", reason, at: f.at } });
+  if (f.definition.kind === "agent")
+    f.queue.push({ event: { type: "sagamesh.cancel", reason, from: event.from, at: f.at } });
   else beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
   if (wasPaused) letGo(f);
 }

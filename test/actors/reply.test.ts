@@ -20,6 +20,7 @@ const spec: AgentSpec = {
   tools: [look, hold],
   sends: [],
   handsOffTo: [],
+  whenCancelled: "undo" as const,
   agents: [],
   asksForMore: false,
 };
