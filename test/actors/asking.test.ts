@@ -502,6 +502,19 @@ describe("a saga that stands in", () => {
     });
   });
 
+  test("gets a slice of the budget like any child, and where there is none the people are told instead", () => {
+    const asking = (budget: object) =>
+      given(agentOf({ tools: [paying({ ...notifying, standIn })], budget }), begun).when(
+        replied({ calls: [call("pay")] }),
+      );
+    asking({ steps: 12 }).then({ kind: "task" }, { kind: "saga", for: "2-0", budget: { steps: 5 } });
+    asking({ depthMax: 0 }).then(
+      { kind: "task" },
+      { kind: "denied", name: "reviewer", code: "DEPTH_EXCEEDED", for: "2-0" },
+      { kind: "tool", name: "tell" },
+    );
+  });
+
   test("approves or denies by its output, under its own id", () => {
     asked.when(succeeded("reviewer", { vote: "approve" })).then({ kind: "tool", name: "pay" });
     expect(asked.when(succeeded("reviewer", { vote: "deny", reason: "odd" })).end?.reason).toBe("odd");

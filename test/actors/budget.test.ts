@@ -106,6 +106,17 @@ describe("the last step", () => {
     ]);
   });
 
+  test("hands nothing off", () => {
+    const other = agentOf({ name: "other" });
+    const story = given(bounded({ steps: 1, atLimit: "ask" }, { handsOffTo: [other] }), begun).when(
+      replied({ calls: [call("hand_off", { to: "other", input: { of: "x" } })] }),
+    );
+    story.then(denied, { kind: "task", about: "budget" });
+    expect(parts(story.when(signalled("budget", { steps: 3 })))).not.toContainEqual(
+      expect.objectContaining({ outcome: "pending" }),
+    );
+  });
+
   test("is not lost to a signal, which the model hears with the reply's results", () => {
     const story = given(bounded({ steps: 1 }), begun).when(signalled("hint"));
     story.thenNothing();
@@ -292,6 +303,16 @@ describe("a reservation", () => {
       .when(resulted("1-0", { outcome: "failed", code: "MODEL_FAILED", reason: "", usage }, 1))
       .then({ ...ended, reason: /too little/ });
     story.when({ type: "adopted", anew: true }).then({ ...ended, reason: /too little/ });
+  });
+
+  test("that fits no more when a paused saga is resumed ends it instead of asking again", () => {
+    const usage = { inputTokens: 6_000, outputTokens: 500 };
+    const paused = given(bounded({ tokens: 10_000 }), begun, signalled("pause", {})).when(
+      resulted("1-0", { outcome: "failed", code: "MODEL_FAILED", reason: "", usage }, 1),
+    );
+    paused.thenNothing();
+    expect(reservedOf(paused.state).tokens).toBe(0);
+    expect(paused.when(signalled("resume", {})).end).toMatchObject({ code: "BUDGET_EXCEEDED" });
   });
 
   test("an attempt that a host left behind is none of the retries", () => {

@@ -8,6 +8,7 @@ import { digestOfRequest } from "../../actors/conversation.ts";
 import type { Usage } from "../../protocol/result.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
 import { type App, type AppConfig, assertServable, defineApp } from "../../services/app.ts";
+import { fallback } from "../../services/fallback.ts";
 import { readEvent } from "../../services/host/intake.ts";
 import { encodeBody } from "../../services/messages.ts";
 import { createMemoryMesh } from "../../services/memory/mesh.ts";
@@ -54,6 +55,19 @@ describe("an application", () => {
   test("with a table that is none is refused", () => {
     const prices = { scripted: { inputPerMillion: -1, outputPerMillion: 1 } };
     expect(() => assertServable(appOf({ prices }), "host")).toThrow(/prices:/);
+  });
+
+  test("reserves for models that stand in for one another what the dearest of them costs", () => {
+    const models = {
+      cheap: scriptedModel("cheap", () => finish),
+      dear: scriptedModel("dear", () => finish),
+      scripted: fallback("cheap", "dear"),
+    };
+    const cheap = { inputPerMillion: 1, outputPerMillion: 30 };
+    const app = appOf({ models, prices: { cheap, dear: price } });
+    expect(app.priceOf("scripted")).toMatchObject({ inputPerMillion: 3, outputPerMillion: 30 });
+    expect(() => assertServable(app, "host")).not.toThrow();
+    expect(() => assertServable(appOf({ models, prices: { cheap } }), "host")).toThrow(/has no price/);
   });
 
   test("finds a price by the agents' name for a model, by its port's, and in the published table last", () => {
