@@ -1,7 +1,7 @@
 /**
  * Connect: a client of the mesh, for applications.
  */
-import { createClient, type Mesh } from "../client/mesh.ts";
+import type { Mesh } from "../client/mesh.ts";
 import { withPatientReads } from "../patient-ports.ts";
 import { readConfig } from "./config.ts";
 import { openMesh } from "./mesh.ts";
@@ -21,6 +21,8 @@ export interface ConnectOptions {
  * SERVER_TOO_OLD or SERVER_MISSING with a remedy.
  */
 export async function connect(options: ConnectOptions = {}): Promise<Mesh> {
+  // An application's file names `connect` and its hosts never call it: the client takes megabytes of schemas.
+  const { createClient } = await import("../client/mesh.ts");
   const { servers, serverDir, from } = readConfig({
     server: options.servers,
     data: options.dataDir,
