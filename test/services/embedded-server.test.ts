@@ -173,7 +173,7 @@ test("a user whose number another process has by now is none any more", async ()
   const [pid, start, ...rest] = own.split(".");
   await writeFile(join(dataDir, "users", [pid, `${start}1`, ...rest].join(".")), "");
   await server.stop();
-  expect(isAlive(server.pid)).toBe(false);
+  await expect.poll(() => isAlive(server.pid), { timeout: 5_000 }).toBe(false);
 });
 
 test("a user in another space of process ids cannot be asked after, and keeps the server", async () => {
