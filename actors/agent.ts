@@ -54,6 +54,33 @@ const decision = {
 } as const satisfies Callable;
 const summary = { ...decision, name: "summary" } as const satisfies Callable;
 
+/** While the model is asked, or may not be: news is kept for the next message. */
+const noting = {
+  "sagamesh.result": { actions: "note" },
+  "sagamesh.corrected": { actions: "note" },
+} as const;
+
+/** While nobody is asked: news may be what the agent waits for. */
+const settling = {
+  "sagamesh.result": { actions: "settle" },
+  "sagamesh.corrected": { actions: "settle" },
+  "sagamesh.signal": { actions: "hear" },
+  "sagamesh.wake": { actions: "wake" },
+} as const;
+
+/** Whatever became of the summary, the decision follows. */
+const summarized = [
+  { guard: "limited", target: "resting", actions: "summarize" },
+  { target: "deciding", actions: "summarize" },
+] as const;
+
+/** Where an agent goes that has something to ask. */
+const onceReady = [
+  { guard: "limitedAndReady", target: "resting" },
+  { guard: "summaryDue", target: "summarizing" },
+  { guard: "ready", target: "deciding" },
+] as const;
+
 /** The machine of an agent. The kernel gives it what a model, a tool or a human said as events. */
 export function agentMachine(spec: AgentSpec): AnyStateMachine {
   const ready = ({ context }: { context: AgentContext }) => context.wake || context.batch.length === 0;
@@ -282,8 +309,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
             { guard: "asksForMore", target: "suspended" },
             { target: "compensating", actions: ["fail", "stopAll"] },
           ],
-          "sagamesh.result": { actions: "note" },
-          "sagamesh.corrected": { actions: "note" },
+          ...noting,
           "sagamesh.budget": { guard: "isNews", target: "deciding", reenter: true, actions: "hearBudget" },
           "sagamesh.signal": [
             { guard: "isLast", actions: "hear" },
@@ -295,8 +321,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       resting: {
         after: { limit: [{ guard: "summaryDue", target: "summarizing" }, { target: "deciding" }] },
         on: {
-          "sagamesh.result": { actions: "note" },
-          "sagamesh.corrected": { actions: "note" },
+          ...noting,
           "sagamesh.signal": { actions: "hear" },
           "sagamesh.limited": { target: "resting", reenter: true, actions: "limit" },
         },
@@ -308,16 +333,9 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
           input: ({ context }) => ({ ...asked(context), summarize: summarizedCut(policy, context)?.from }),
         },
         on: {
-          "xstate.done.actor.summary": [
-            { guard: "limited", target: "resting", actions: "summarize" },
-            { target: "deciding", actions: "summarize" },
-          ],
-          "xstate.error.actor.summary": [
-            { guard: "limited", target: "resting", actions: "summarize" },
-            { target: "deciding", actions: "summarize" },
-          ],
-          "sagamesh.result": { actions: "note" },
-          "sagamesh.corrected": { actions: "note" },
+          "xstate.done.actor.summary": summarized,
+          "xstate.error.actor.summary": summarized,
+          ...noting,
           "sagamesh.signal": { actions: "hear" },
         },
       },
@@ -341,31 +359,12 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         },
       },
       acting: {
-        always: [
-          { guard: "limitedAndReady", target: "resting" },
-          { guard: "summaryDue", target: "summarizing" },
-          { guard: "ready", target: "deciding" },
-          { guard: "onlyWaits", target: "waiting" },
-        ],
-        on: {
-          "sagamesh.result": { actions: "settle" },
-          "sagamesh.corrected": { actions: "settle" },
-          "sagamesh.signal": { actions: "hear" },
-          "sagamesh.wake": { actions: "wake" },
-        },
+        always: [...onceReady, { guard: "onlyWaits", target: "waiting" }],
+        on: settling,
       },
       waiting: {
-        always: [
-          { guard: "limitedAndReady", target: "resting" },
-          { guard: "summaryDue", target: "summarizing" },
-          { guard: "ready", target: "deciding" },
-        ],
-        on: {
-          "sagamesh.result": { actions: "settle" },
-          "sagamesh.corrected": { actions: "settle" },
-          "sagamesh.signal": { actions: "hear" },
-          "sagamesh.wake": { actions: "wake" },
-        },
+        always: [...onceReady],
+        on: settling,
       },
       /** The budget is used up and a human is asked; what comes in meanwhile is told afterwards. */
       suspended: {
@@ -373,8 +372,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         on: {
           "xstate.done.actor.raise": [{ guard: "limited", target: "resting" }, { target: "deciding" }],
           "xstate.error.actor.raise": { target: "compensating", actions: ["fail", "stopAll"] },
-          "sagamesh.result": { actions: "note" },
-          "sagamesh.corrected": { actions: "note" },
+          ...noting,
           "sagamesh.signal": { actions: "hear" },
           "sagamesh.budget": { actions: "hearBudget" },
         },
@@ -392,8 +390,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
             on: {
               "xstate.done.actor.decision": { target: "acting", actions: "take" },
               "xstate.error.actor.decision": { target: "#compensating", actions: "stopAll" },
-              "sagamesh.result": { actions: "note" },
-              "sagamesh.corrected": { actions: "note" },
+              ...noting,
               "sagamesh.budget": { guard: "isNews", target: "asking", reenter: true, actions: "hearBudget" },
             },
           },

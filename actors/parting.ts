@@ -8,7 +8,7 @@
  */
 import type { Part } from "../protocol/model.ts";
 import type { AgentSpec } from "./definition.ts";
-import type { Reading, StartedCall } from "./reply.ts";
+import { onlyTaken, type Reading, type StartedCall } from "./reply.ts";
 
 /** Not twice, and not by one that has handed its work over. */
 export const mayPart = (
@@ -42,20 +42,9 @@ const isTaken = (call: StartedCall): boolean =>
 
 /** W2. The reading of the last reply: no end but the one that is coming, and nothing that only waits. */
 export function partingOf(reading: Reading): Reading {
-  const { finish: _finish, fail: _fail, handsOff: _handsOff, ...rest } = reading;
-  return {
-    ...rest,
-    repair: false,
-    started: reading.started.filter(isTaken),
-    answers: [...reading.answers, ...reading.started.filter((call) => !isTaken(call)).map(refusalOf)],
-  };
+  const { finish: _finish, fail: _fail, ...rest } = reading;
+  return onlyTaken({ ...rest, repair: false }, isTaken, {
+    code: "CANCELLED",
+    reason: "the work is called off: nothing is waited for any more",
+  });
 }
-
-const refusalOf = (call: StartedCall): Part => ({
-  type: "result",
-  call: call.call,
-  tool: call.type === "wait" ? "wait" : call.tool,
-  outcome: "denied",
-  code: "CANCELLED",
-  reason: "the work is called off: nothing is waited for any more",
-});

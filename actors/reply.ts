@@ -43,6 +43,25 @@ export interface Reading {
   readonly fail?: { readonly code: string; readonly reason: string };
 }
 
+/** The reading with only the calls of its that are taken; each of the others is answered with why not. */
+export function onlyTaken(
+  reading: Reading,
+  isTaken: (call: StartedCall) => boolean,
+  why: { readonly code: string; readonly reason: string },
+): Reading {
+  const refused = reading.started.filter((call) => !isTaken(call));
+  if (refused.length === 0) return reading;
+  const { handsOff: _handsOff, ...rest } = reading; // Alone in its reply, so it is among the refused.
+  const answers = refused.map((call): Part => ({
+    type: "result",
+    call: call.call,
+    tool: call.type === "wait" ? "wait" : call.tool,
+    outcome: "denied",
+    ...why,
+  }));
+  return { ...rest, started: reading.started.filter(isTaken), answers: [...reading.answers, ...answers] };
+}
+
 /** Reads one reply of decision `step`. */
 export function readReply(spec: AgentSpec, step: number, reply: ModelReply): Reading {
   const proposed = reply.stop === "length" ? [] : reply.calls;
