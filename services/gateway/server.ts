@@ -8,10 +8,10 @@
  * G2 On the way out nothing new is taken, and what was begun gets its reply.
  * G3 Rates are the proxy's: one that sees the address of who asks.
  */
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describeError, MeshError } from "../../protocol/errors.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
+import { listenHttp } from "../http-listen.ts";
 import type { Log } from "../log.ts";
 import { type Door, refused, type Reply } from "./door.ts";
 
@@ -89,10 +89,16 @@ export async function startGateway({ host, port }: { host: string; port: number 
     answer(request, response).catch(() => response.destroy()); // Whoever asked has gone.
   });
   server.maxConnections = connectionsMax;
-  const address = await listen(server, host, port);
+  const listening = await listenHttp(
+    server,
+    { host, port },
+    {
+      purpose: "answers",
+      remedy: "Name another port (0: any free one), or an address of this machine.",
+    },
+  );
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`,
-    port: address.port,
+    ...listening,
     open: (what) => (serving = what),
     close: async (graceMs) => {
       isDraining = true; // G2
@@ -153,18 +159,4 @@ function tell(
   serving.answered?.(kind ?? "none", status);
   if (fault !== undefined) log.error({ err: fault, kind, sagaId, intentId }, "callback failed");
   log.info({ method, status, kind, sagaId, intentId, code, ms: Math.round(ms) }, "callback answered");
-}
-
-function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error) =>
-      reject(
-        new MeshError("USAGE", `cannot listen for answers on ${host}:${port}: ${describeError(error)}`, {
-          cause: error,
-          remedy: "Name another port (0: any free one), or an address of this machine.",
-        }),
-      ),
-    );
-    server.listen(port, host, () => resolve(server.address() as AddressInfo)); // A port was listened on, not a pipe.
-  });
 }

@@ -8,9 +8,9 @@
  * H1 It only tells. Nothing here changes what a host or a worker does, and none of it may fail them.
  * H2 Loaded only where a port was asked for.
  */
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { describeError } from "../../../protocol/errors.ts";
+import { listenHttp } from "../../http-listen.ts";
 import type { OpenMesh } from "../mesh.ts";
 import type { Part } from "../part.ts";
 import { packageVersion } from "../version.ts";
@@ -91,9 +91,17 @@ export async function startHealth({ host, port }: { host: string; port: number }
       response.end(`${describeError(error)}\n`); // H1
     });
   });
-  const { port: listening } = await listen(server, host, port);
+  const { url } = await listenHttp(
+    server,
+    { host, port },
+    {
+      purpose: "health",
+      remedy:
+        "Name another --health-port (0: any free one), or an address of this machine with --health-host.",
+    },
+  );
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${listening}`,
+    url,
     observers,
     serving: (mesh, parts) => {
       meshGauges = createMeshGauges(exposition, mesh.readHealth, () => performance.now());
@@ -106,21 +114,6 @@ export async function startHealth({ host, port }: { host: string; port: number }
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (error) =>
-      reject(
-        new MeshError("USAGE", `cannot listen for health on ${host}:${port}: ${describeError(error)}`, {
-          cause: error,
-          remedy:
-            "Name another --health-port (0: any free one), or an address of this machine with --health-host.",
-        }),
-      ),
-    );
-    server.listen(port, host, () => resolve(server.address() as AddressInfo)); // A port was listened on, not a pipe.
-  });
 }
 
 /** Undefined: it can do its work. */
