@@ -264,6 +264,11 @@ const table = {
     remedy:
       "Look at what changed with `sagamesh mcp check FILE`; pin it again and raise the agent's version if it is right.",
   },
+  SAMPLE_IMPOSSIBLE: {
+    meaning: "no value is found that a schema accepts",
+    retriable: false,
+    remedy: "Give the result by hand, or let what is not recorded end the run.",
+  },
   BAD_RESULT: {
     meaning: "the tool's result does not fit its output schema",
     retriable: false,
