@@ -277,8 +277,13 @@ export const VerifyDocument = z.object({
   saga: SagaId,
   ok: z.boolean(),
   turns: z.int(),
+  /** The file that was read, where it was one. */
+  file: z.string().optional(),
   /** Whether the ledger was folded with its definition, too. */
   folded: z.boolean(),
+  /** Why it was not, where a definition was looked for. */
+  unfolded: z.string().optional(),
+  /** `turn` 0: what is wrong is of no single turn, such as the file's first line. */
   findings: z.array(z.object({ turn: z.int(), code: z.string(), what: z.string() })),
 });
 export type VerifyDocument = z.infer<typeof VerifyDocument>;
@@ -299,6 +304,9 @@ export const ArchiveDocument = z.object({
 });
 export type ArchiveDocument = z.infer<typeof ArchiveDocument>;
 
+/** Of the rest of the line it ends: an archive's lines say so of what no turn's hash covers, too. */
+const sum = z.string().optional();
+
 /** The first line of an archive. Its other lines: the turns in order, then the blobs they name. */
 export const ArchiveManifest = z.object({
   format: z.literal("sagamesh.archive"),
@@ -306,15 +314,20 @@ export const ArchiveManifest = z.object({
   saga: SagaId,
   definition: DefinitionRef,
   parent: ParentRef.optional(),
-  status: SagaStatus.exclude(["running"]),
+  status: SagaStatus,
   turns: z.int().positive(),
   /** Of the last turn: its sequence, and the hash of its bytes. */
   head: z.object({ seq: z.int(), hash: z.string() }),
   startedAt: z.number(),
+  /** Of its last turn; of one that runs that is no end. */
   endedAt: z.number(),
+  /** When the file was written. */
   archivedAt: z.number(),
   /** Contracts of the tools it called, as hosts had registered them. */
   tools: z.array(ToolDocument),
+  /** Its definition, as hosts had registered it. */
+  definitions: z.array(DefinitionDocument).optional(),
+  sum,
 });
 export type ArchiveManifest = z.infer<typeof ArchiveManifest>;
 
@@ -327,11 +340,12 @@ export const ArchivedMessage = z.object({
   headers: z.record(z.string(), z.string()),
   body: z.string().optional(),
   base64: z.base64().optional(),
+  sum,
 });
 export type ArchivedMessage = z.infer<typeof ArchivedMessage>;
 
 /** A blob in an archive, under the SHA-256 of its bytes. */
-export const ArchivedBlob = z.object({ blob: z.string(), base64: z.base64() });
+export const ArchivedBlob = z.object({ blob: z.string(), base64: z.base64(), sum });
 export type ArchivedBlob = z.infer<typeof ArchivedBlob>;
 
 /** `replay`. */

@@ -17,7 +17,7 @@ import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
-import type { ArchiveDocument, ArchiveManifest } from "../../protocol/documents.ts";
+import type { ArchiveDocument } from "../../protocol/documents.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -31,6 +31,7 @@ import { patiently } from "../patience.ts";
 import type { Chance, Clock, Ports, StoredMessage } from "../ports.ts";
 import { reasonToKeep, remainsOf } from "./due.ts";
 import { archiveName, ledgerOf, nameFile, onDisk, readArchive, writeArchive } from "./file.ts";
+import { manifestOfView } from "./manifest.ts";
 
 export interface ArchiveDeps {
   readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims">;
@@ -151,7 +152,9 @@ async function ensureFile(
     const draft = join(folder, `.${archiveName(saga)}.${chance.nonce()}${draftSuffix}`);
     try {
       const blobs = { get: (digest: string) => patiently(clock, () => ports.blobs.get(digest)) };
-      await writeArchive(draft, manifestOf(saga, whole, archivedAt, deps.registered), whole.messages, blobs);
+      const options = { at: archivedAt, registered: deps.registered };
+      const manifest = manifestOfView(saga, whole.messages, whole.view, options);
+      await writeArchive(draft, manifest, whole.messages, blobs);
       await assertHolds(draft, saga, whole);
       await nameFile(draft, path);
     } finally {
@@ -218,31 +221,6 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-
-function manifestOf(
-  saga: SagaId,
-  { messages, last, view }: Whole,
-  archivedAt: number,
-  { tools }: Registered,
-): ArchiveManifest {
-  const { definition, parent, end, startedAt, updatedAt: endedAt } = view;
-  if (end === undefined) throw new MeshError("INTERNAL", "a saga that is archived has ended");
-  const called = new Set(view.intents.flatMap(({ intent }) => (intent.kind === "tool" ? [intent.name] : [])));
-  return {
-    format: "sagamesh.archive",
-    v: 1,
-    saga,
-    definition,
-    ...(parent === undefined ? {} : { parent }),
-    status: end.status,
-    turns: messages.length,
-    head: { seq: last.seq, hash: chainHash(last.data) },
-    startedAt,
-    endedAt,
-    archivedAt,
-    tools: tools.filter(({ name }) => called.has(name)),
-  };
-}
 
 /** Appends the tombstone (V2) and gives its sequence; undefined if the ledger has moved. */
 async function bury(

@@ -8,26 +8,24 @@
  * A1 A file is on disk when `writeFile` returns: its bytes and, once `nameFile` returns, its name.
  * A2 What `readArchive` returns answers like a mesh that holds this saga alone: whatever reads a ledger there
  *    reads it here.
- * A3 A file that was changed is found: the manifest names the last turn's hash, each turn the one before, and a
- *    blob is named by its own.
+ * A3 A file that was changed is found: the manifest names the last turn's hash, each turn the one before, a blob is
+ *    named by its own, and each line has its sum (lines.ts).
  */
 import { createWriteStream } from "node:fs";
-import { open, readFile, rename } from "node:fs/promises";
+import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { promisify } from "node:util";
-import { createGzip, gunzip } from "node:zlib";
-import { z } from "zod";
+import { createGzip } from "node:zlib";
 import { contentTypes, decode, isBlobRef, mayHoldBlob } from "../../protocol/codec.ts";
-import { chainHash } from "../../protocol/digest.ts";
-import { ArchivedBlob, ArchivedMessage, ArchiveManifest } from "../../protocol/documents.ts";
+import type { ArchivedMessage, ArchiveManifest } from "../../protocol/documents.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { LedgerSource } from "../ledger-reader.ts";
 import type { StoredMessage } from "../ports.ts";
+import { examineFile, lineOf } from "./lines.ts";
 
 export interface Archive {
   readonly manifest: ArchiveManifest;
@@ -36,7 +34,8 @@ export interface Archive {
 }
 
 /** A saga's file in a folder of archives. */
-export const archiveName = (saga: SagaId): string => `${saga}.jsonl.gz`;
+export const archiveName = (saga: SagaId): string => `${saga}${archiveSuffix}`;
+export const archiveSuffix = ".jsonl.gz";
 
 /** Writes a new file and waits for the disk. Throws ARCHIVE_UNWRITABLE, and what reading a blob throws. */
 export async function writeArchive(
@@ -78,17 +77,16 @@ async function* linesOf(
   messages: readonly StoredMessage[],
   blobs: LedgerSource["blobs"],
 ): AsyncGenerator<string> {
-  const line = (value: ArchiveManifest | ArchivedMessage | ArchivedBlob) => `${JSON.stringify(value)}\n`;
   const named = new Set<string>(); // Grows while it is walked: a blob may name others.
-  yield line(manifest);
+  yield lineOf(manifest);
   for (const [index, message] of messages.entries()) {
-    yield line(toLine(message, index + 1));
+    yield lineOf(toLine(message, index + 1));
     if (mayHoldBlob(message.data)) gather(decode(message.data, contentTypeOf(message)), named);
   }
   for (const digest of named) {
     const bytes = await blobs.get(digest);
     gather(decode(bytes, contentTypes.msgpack, Number.POSITIVE_INFINITY), named);
-    yield line({ blob: digest, base64: Buffer.from(bytes).toString("base64") });
+    yield lineOf({ blob: digest, base64: Buffer.from(bytes).toString("base64") });
   }
 }
 
@@ -112,73 +110,20 @@ function gather(value: Json, named: Set<string>): void {
   else for (const member of Object.values(value)) gather(member, named);
 }
 
-const unzip = promisify(gunzip);
-
 /**
  * Reads a file whole: memory of its unpacked size. Throws ARCHIVE_BROKEN for what is none, or is not all there; its
- * chain and its blobs are checked by who reads them.
+ * chain and its blobs are checked by who reads them, and every byte by `verifyArchive`.
  */
 export async function readArchive(path: string): Promise<Archive> {
-  const broken = (what: string, cause?: unknown) =>
-    new MeshError("ARCHIVE_BROKEN", `${path}: ${what}`, { cause });
-  let text: Buffer;
-  try {
-    text = await unzip(await readFile(path));
-  } catch (error) {
-    throw broken(describeError(error), error);
-  }
-  const lines = linesIn(text);
-  const read = <S extends z.ZodType>(schema: S, line: string, place: number): z.infer<S> => {
-    try {
-      return schema.parse(JSON.parse(line));
-    } catch (error) {
-      const why = error instanceof z.ZodError ? z.prettifyError(error) : describeError(error);
-      throw broken(`line ${place}: ${why}`, error);
-    }
-  };
-  const manifest = read(ArchiveManifest, lines[0] ?? "", 1);
-  const { saga, turns, head } = manifest;
-  const messages = lines
-    .slice(1, turns + 1)
-    .map((line, index) => fromLine(read(ArchivedMessage, line, index + 2)));
-  const last = messages.at(-1);
-  if (messages.length < turns || last === undefined)
-    throw broken(`it holds ${messages.length} of ${turns} turns`);
-  if (last.seq !== head.seq || chainHash(last.data) !== head.hash)
-    throw broken(`its last turn is not the one it names: expected ${head.hash}, got ${chainHash(last.data)}`);
-  const blobs = new Map<string, Uint8Array>();
-  for (const [index, line] of lines.slice(turns + 1).entries()) {
-    const { blob, base64 } = read(ArchivedBlob, line, turns + 2 + index);
-    blobs.set(blob, Buffer.from(base64, "base64"));
-  }
-  return { manifest, messages, source: sourceOf(saga, messages, blobs) };
+  const { sections, blobs } = await examineFile(path);
+  const broken = (what: string) => new MeshError("ARCHIVE_BROKEN", `${path}: ${what}`);
+  const gap = sections.flatMap(({ faults }) => faults).find(({ isGap }) => isGap);
+  if (gap !== undefined) throw broken(gap.what);
+  const [first] = sections;
+  if (first?.manifest === undefined) throw broken("it has no first line");
+  const messages = first.messages.filter((message) => message !== undefined); // Proof: no gap.
+  return { manifest: first.manifest, messages, source: sourceOf(first.manifest.saga, messages, blobs) };
 }
-
-/** Not by a reader of lines: to most of those U+2028 in a text ends one. */
-function linesIn(text: Buffer): string[] {
-  const lines: string[] = [];
-  for (let from = 0, to = 0; from < text.length; from = to + 1) {
-    to = text.indexOf(0x0a, from);
-    if (to < 0) to = text.length;
-    lines.push(text.toString("utf8", from, to));
-  }
-  return lines;
-}
-
-const fromLine = ({
-  subject,
-  seq,
-  storedAt,
-  headers: fields,
-  body,
-  base64,
-}: ArchivedMessage): StoredMessage => ({
-  subject,
-  seq,
-  storedAt,
-  headers: fields,
-  data: body === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(body),
-});
 
 /** Messages as the ledger that they are all of. */
 export const ledgerOf = (saga: SagaId, messages: readonly StoredMessage[]): LedgerSource["ledger"] => ({
@@ -194,11 +139,14 @@ const sourceOf = (
   blobs: ReadonlyMap<string, Uint8Array>,
 ): LedgerSource => ({
   ledger: ledgerOf(saga, messages),
-  blobs: {
-    get: async (digest) => {
-      const bytes = blobs.get(digest);
-      if (bytes === undefined) throw new MeshError("LEDGER_BROKEN", `blob ${digest} is not in the archive`);
-      return bytes;
-    },
+  blobs: blobsOf(blobs),
+});
+
+/** Blobs at hand. */
+export const blobsOf = (blobs: ReadonlyMap<string, Uint8Array>): LedgerSource["blobs"] => ({
+  get: async (digest) => {
+    const bytes = blobs.get(digest);
+    if (bytes === undefined) throw new MeshError("LEDGER_BROKEN", `blob ${digest} is not in the archive`);
+    return bytes;
   },
 });

@@ -48,7 +48,7 @@ export async function withSaga<T>(
 }
 
 /** No id is such a word, and a mistyped one seldom. */
-const isFile = (word: string): boolean => word.includes("/") || word.endsWith(".gz");
+export const isFile = (word: string): boolean => word.includes("/") || word.endsWith(".gz");
 
 const sourceOf = ({ manifest, source }: Archive): SagaSource => ({
   saga: manifest.saga,

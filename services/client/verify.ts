@@ -1,17 +1,18 @@
 /**
  * Verify: what must hold of any ledger, as predicates over its stored messages.
  *
- * F1 Numbers without a gap, each turn chained to the bytes before it, headers that say what the body says. The
+ * F1 Numbers without a gap, each turn chained to the bytes before it, headers that are those of the bytes. The
  *    last turn has none behind it: its bytes must be those that its own `traceparent` was made of.
  * F2 Every input that names an intent names one decided before it. An attempt fails once at most, and the same
  *    success is recorded once: a success after a failure, or another success after one that could not be read,
  *    is a correction.
  * F3 Every blob is there and hashes to its name: reading a turn puts them back.
  * F4 With the definition: the fold decides what was recorded, the digests of model requests included.
+ * F5 The order of the stream is that of the turns, and what each append expected was the turn before it.
  */
 import { foldTurn } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
-import { chainHash, spanOf } from "../../protocol/digest.ts";
+import { chainHash } from "../../protocol/digest.ts";
 import type { VerifyDocument } from "../../protocol/documents.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -21,35 +22,80 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
 import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger-reader.ts";
 import type { StoredMessage } from "../ports.ts";
+import { traceIdOf, turnHeaders } from "../turn-headers.ts";
 import { servedDefinition } from "./folded.ts";
 
 type Finding = VerifyDocument["findings"][number];
+
+/** What is checked beside the ledger itself. */
+export interface VerifyOptions {
+  /** Folds with its definitions. */
+  readonly app?: App | undefined;
+  /** A saga that the application does not serve is not folded, instead of VERSION_UNSERVED. */
+  readonly foldsWhereServed?: boolean;
+}
 
 /**
  * Checks a whole ledger and lists everything found. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, UNAVAILABLE,
  * VERSION_UNSERVED.
  */
-export async function verifyLedger(ports: LedgerSource, saga: SagaId, app?: App): Promise<VerifyDocument> {
+export async function verifyLedger(
+  ports: LedgerSource,
+  saga: SagaId,
+  app?: App,
+  options: Omit<VerifyOptions, "app"> = {},
+): Promise<VerifyDocument> {
   const last = await ports.ledger.last(saga);
   if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
   await assertNotArchived(ports.blobs, last);
   const messages = await ports.ledger.read(saga, 0, last.seq);
+  return verifyMessages(ports, saga, messages, { ...options, app });
+}
+
+/** A place in a ledger, and what is known of the one before it. */
+interface Place {
+  readonly saga: SagaId;
+  readonly place: number;
+  /** Undefined where the message before is missing. */
+  readonly before: { readonly seq: number; readonly hash: string } | undefined;
+  readonly agent: string;
+}
+
+/** The same of messages at hand. `undefined` is one that could not be had: what follows it is not held against it. */
+export async function verifyMessages(
+  ports: Pick<LedgerSource, "blobs">,
+  saga: SagaId,
+  messages: readonly (StoredMessage | undefined)[],
+  { app, foldsWhereServed = false }: VerifyOptions,
+): Promise<VerifyDocument> {
   const findings: Finding[] = [];
-  const turns: Turn[] = [];
-  let before = "";
+  const turns: (Turn | undefined)[] = [];
+  let before: Place["before"] = { seq: 0, hash: "" };
+  let agent = "";
   for (const [index, message] of messages.entries()) {
     const place = index + 1;
-    const turn = await readWhole(ports, message, place, findings);
-    if (turn !== undefined) {
-      findings.push(...checkPlace(turn, message, { saga, place, before }));
-      turns.push(turn);
+    const turn = message && (await readWhole(ports, message, place, findings));
+    turns.push(turn);
+    if (message !== undefined && turn !== undefined) {
+      agent = definitionNameIn(turn) ?? agent;
+      findings.push(...checkPlace(turn, message, { saga, place, before, agent }));
     }
-    before = chainHash(message.data);
+    if (message !== undefined && before !== undefined)
+      findings.push(...checkOrder(message, place, before.seq));
+    before = message && { seq: message.seq, hash: chainHash(message.data) };
   }
-  findings.push(...checkInputs(turns));
-  const folded = app !== undefined && turns.length === messages.length && findings.length === 0;
-  if (folded) findings.push(...checkFold(app, turns));
-  return { saga, ok: findings.length === 0, turns: messages.length, folded, findings };
+  findings.push(...checkInputs(turns.filter((turn) => turn !== undefined)));
+  const folding = foldedWith({ app, foldsWhereServed }, turns, findings);
+  findings.push(...folding.findings);
+  findings.sort((a, b) => a.turn - b.turn);
+  return {
+    saga,
+    ok: findings.length === 0,
+    turns: messages.length,
+    folded: folding.folded,
+    ...(folding.unfolded === undefined ? {} : { unfolded: folding.unfolded }),
+    findings,
+  };
 }
 
 /** F3. */
@@ -63,35 +109,60 @@ async function readWhole(
     return await decodeTurn(ports.blobs, message);
   } catch (error) {
     if (!isMeshError(error) || error.retriable) throw error;
-    findings.push({ turn: place, code: error.code, what: describeError(error).replace(/^\[\w+\] /, "") });
+    findings.push({ turn: place, code: error.code, what: wordsOf(error) });
     return undefined;
   }
 }
 
+const wordsOf = (error: unknown): string => describeError(error).replace(/^\[\w+\] /, "");
+
+/** The name of the definition that a turn says its saga has from now on. */
+function definitionNameIn({ steps }: Turn): string | undefined {
+  const [event] = steps.flatMap((step) => (step.event.type === "start" ? [step.event] : []));
+  return event?.definition.name;
+}
+
 /** F1. */
-function checkPlace(
-  turn: Turn,
-  message: StoredMessage,
-  { saga, place, before }: { saga: SagaId; place: number; before: string },
-): Finding[] {
+function checkPlace(turn: Turn, message: StoredMessage, at: Place): Finding[] {
+  const { saga, place, before, agent } = at;
   const findings: Finding[] = [];
   const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
   if (turn.saga !== saga) broken(`it belongs to ${turn.saga}`);
   if (turn.turn !== place) broken(`it has number ${turn.turn}`);
-  if (turn.prev !== before)
+  if (before !== undefined && turn.prev !== before.hash)
     broken(
-      `it does not follow the turn before it: expected ${before || "nothing"}, got ${turn.prev || "nothing"}`,
+      `it does not follow the turn before it: expected ${before.hash || "nothing"}, got ${turn.prev || "nothing"}`,
     );
-  const span = spanOf(chainHash(message.data));
-  const trace = message.headers[headers.trace] ?? "nothing";
-  if (trace.split("-")[2] !== span)
-    broken(`its ${headers.trace} is not of its own bytes: expected span ${span}, got ${trace}`);
-  if (message.headers[headers.turn] !== String(turn.turn))
-    broken(`its header ${headers.turn} says ${message.headers[headers.turn] ?? "nothing"}`);
   if ((place === 1) !== (turn.steps[0]?.event.type === "start"))
     broken(place === 1 ? "it does not begin with a start" : "it begins with a second start");
+  const expected = turnHeaders(turn, chainHash(message.data), { agent, traceId: traceIdOf(saga) });
+  for (const [name, value] of Object.entries(expected))
+    if (message.headers[name] !== value)
+      broken(
+        `its header ${name} is not of its bytes: expected ${value}, got ${message.headers[name] ?? "nothing"}`,
+      );
+  for (const name of Object.keys(message.headers))
+    if (!Object.hasOwn(expected, name) && !isTransports(name))
+      broken(`it has a header ${name}, which no turn has`);
   return findings;
 }
+
+/** Fields that the server, or who speaks to it, writes beside those of a turn. */
+const isTransports = (name: string): boolean => name.startsWith("Nats-") || name === headers.contentType;
+
+/** F5. */
+function checkOrder({ seq, headers: fields }: StoredMessage, place: number, seqBefore: number): Finding[] {
+  const findings: Finding[] = [];
+  const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
+  if (seq <= seqBefore) broken(`it is stored at ${seq}, and the turn before it at ${seqBefore}`);
+  const expected = fields[expectedSeqHeader];
+  if (expected !== undefined && expected !== String(seqBefore))
+    broken(`it was to be stored after ${expected}, and the turn before it is at ${seqBefore}`);
+  return findings;
+}
+
+/** JetStream keeps what an append expected of its subject. */
+const expectedSeqHeader = "Nats-Expected-Last-Subject-Sequence";
 
 /** F2. */
 function checkInputs(turns: readonly Turn[]): Finding[] {
@@ -122,17 +193,29 @@ function checkInputs(turns: readonly Turn[]): Finding[] {
   return findings;
 }
 
-/** F4. */
-function checkFold(app: App, turns: readonly Turn[]): Finding[] {
-  const definition = servedDefinition(app, turns);
-  let state: SagaState | undefined;
-  for (const turn of turns) {
-    try {
-      state = foldTurn(definition, state, turn).state;
-    } catch (error) {
-      const code = isMeshError(error) ? error.code : "INTERNAL";
-      return [{ turn: turn.turn, code, what: describeError(error).replace(/^\[\w+\] /, "") }];
-    }
+/** F4, as far as the turns are whole. */
+function foldedWith(
+  { app, foldsWhereServed }: VerifyOptions,
+  turns: readonly (Turn | undefined)[],
+  found: readonly Finding[],
+): { findings: Finding[]; folded: boolean; unfolded?: string } {
+  if (app === undefined) return { findings: [], folded: false };
+  const sound = Math.min(turns.length, ...found.map(({ turn }) => Math.max(0, turn - 1)));
+  const whole = turns.slice(0, sound).filter((turn) => turn !== undefined);
+  if (whole.length === 0) return { findings: [], folded: false };
+  try {
+    const definition = servedDefinition(app, whole);
+    let state: SagaState | undefined;
+    for (const turn of whole)
+      try {
+        state = foldTurn(definition, state, turn).state;
+      } catch (error) {
+        const code = isMeshError(error) ? error.code : "INTERNAL";
+        return { findings: [{ turn: turn.turn, code, what: wordsOf(error) }], folded: true };
+      }
+  } catch (error) {
+    if (!foldsWhereServed || !isMeshError(error, "VERSION_UNSERVED")) throw error;
+    return { findings: [], folded: false, unfolded: wordsOf(error) };
   }
-  return [];
+  return { findings: [], folded: whole.length === turns.length };
 }

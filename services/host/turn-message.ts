@@ -7,18 +7,16 @@
  */
 import type { DecidedTurn } from "../../actors/fold.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";
-import { chainHash, sha256, spanOf } from "../../protocol/digest.ts";
-import type { SagaId } from "../../protocol/ids.ts";
+import { chainHash } from "../../protocol/digest.ts";
 import { limits } from "../../protocol/limits.ts";
-import { headers } from "../../protocol/subjects.ts";
 import { toStored, type Turn } from "../../protocol/turn.ts";
 import type { Head } from "../ledger-reader.ts";
 import { patiently } from "../patience.ts";
+import { turnHeaders } from "../turn-headers.ts";
 import type { TurnMessage } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 
-/** One trace per saga, made of its id: every host and every replay arrives at the same. */
-export const traceIdOf = (saga: SagaId): string => sha256(saga).slice(0, 32);
+export { traceIdOf } from "../turn-headers.ts";
 
 /** The turn that follows `after`, ready to be appended, and its hash for the next one. */
 export async function encodeTurn(
@@ -39,17 +37,10 @@ export async function encodeTurn(
     data = encodeJson(smaller.value);
   }
   const hash = chainHash(data);
-  const event = steps[0]?.event;
   return {
     data,
     hash,
     expectedSeq: after.seq,
-    headers: {
-      [headers.saga]: saga,
-      [headers.turn]: String(turn.turn),
-      [headers.event]: event?.type === "result" ? event.result.outcome : (event?.type ?? ""),
-      [headers.agent]: from.agent,
-      [headers.trace]: `00-${from.traceId}-${spanOf(hash)}-01`,
-    },
+    headers: turnHeaders(turn, hash, from),
   };
 }

@@ -20,7 +20,7 @@ import type { OpenTask } from "../client/tasks.ts";
 import { startHost } from "../host/host.ts";
 import { decodeTurn } from "../ledger-reader.ts";
 import { silentLog } from "../log.ts";
-import { createMemoryMesh, type MemoryProcess } from "../memory/mesh.ts";
+import { createMemoryMesh, type MemoryMesh, type MemoryProcess } from "../memory/mesh.ts";
 import { startWorker } from "../worker/worker.ts";
 import { type Duration, msOf } from "../duration.ts";
 import { type PerformedCall, watched } from "./performed.ts";
@@ -91,8 +91,10 @@ export interface TestMesh extends AsyncDisposable {
   readonly seed: number;
 }
 
-/** What of a test mesh only `crashMatrix` uses. */
+/** What of a test mesh only `crashMatrix` and our own tests use. */
 export interface TestMeshHooks {
+  /** Told of the mesh itself: what it stores, as it stores it. */
+  readonly opened?: (mesh: MemoryMesh) => void;
   /** Told of each call that a process is about to make, or has made: true crashes it there. */
   readonly crashesAt?: (
     role: "host" | "worker",
@@ -119,6 +121,7 @@ export function openTestMesh(
   hooks: TestMeshHooks,
 ): TestMesh {
   const mesh = createMemoryMesh({ seed });
+  hooks.opened?.(mesh);
   const { clock } = mesh;
   const calls: PerformedCall[] = [];
   const served = watched(app, clock, calls, models);

@@ -4,13 +4,14 @@
  */
 import { describe, expect, test } from "vitest";
 import { encodeJson, offload } from "../../protocol/codec.ts";
-import { chainHash, spanOf } from "../../protocol/digest.ts";
+import { chainHash } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { defineApp } from "../../services/app.ts";
 import { verifyLedger } from "../../services/client/verify.ts";
 import type { StoredMessage } from "../../services/ports.ts";
+import { traceIdOf, turnHeaders } from "../../services/turn-headers.ts";
 import { given, replied, started, succeeded } from "../../services/testing/given.ts";
 import { agentOf, call, finish } from "../support/workbench.ts";
 
@@ -33,10 +34,7 @@ function stored(turns: readonly Turn[]): StoredMessage[] {
     for (const blob of smaller.blobs) blobs.set(blob.digest, blob.bytes);
     const data = encodeJson(smaller.value);
     prev = chainHash(data);
-    const headers = {
-      "Saga-Turn": String(turn.turn),
-      traceparent: `00-${"a".repeat(32)}-${spanOf(prev)}-01`,
-    };
+    const headers = turnHeaders(turn, prev, { agent: agent.name, traceId: traceIdOf(saga) });
     return { subject: `saga.${saga}.ledger`, seq: index + 1, headers, data, storedAt: turn.at };
   });
 }
@@ -138,5 +136,21 @@ describe("verifyLedger", () => {
     expect((await verify(stored(other))).ok).toBe(true);
     const { findings } = await verifyLedger(portsOf(stored(other)), saga, defineApp({ agents: [agent] }));
     expect(findings).toMatchObject([{ turn: 2, code: "FOLD_DIVERGED" }]);
+  });
+
+  test("a turn that is broken does not hide what was decided otherwise before it", async () => {
+    const other = changed(
+      1,
+      (turn) =>
+        JSON.parse(JSON.stringify(turn).replaceAll('"key":"saga-1.2-0.', '"key":"saga-1.9-9.')) as Turn,
+    );
+    const messages = stored(other);
+    const last = messages[3]!;
+    const broken = messages.with(3, { ...last, headers: { ...last.headers, "Saga-Event": "failed" } });
+    const { findings } = await verifyLedger(portsOf(broken), saga, defineApp({ agents: [agent] }));
+    expect(findings.map(({ turn, code }) => [turn, code])).toEqual([
+      [2, "FOLD_DIVERGED"],
+      [4, "LEDGER_BROKEN"],
+    ]);
   });
 });

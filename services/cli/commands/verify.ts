@@ -1,15 +1,31 @@
+import { join } from "node:path";
 import type { VerifyDocument } from "../../../protocol/documents.ts";
-import { verifyLedger } from "../../client/verify.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
+import { archiveName } from "../../archive/file.ts";
+import { verifyArchive } from "../../archive/verify.ts";
+import type { VerifyOptions } from "../../client/verify.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
-import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
+import { type CommandContext, withMesh } from "../context.ts";
+import { archiveOption, isFile } from "../saga-source.ts";
+import { archivesIn, verifyEach, verifyInMesh } from "../verifying.ts";
 
-/** Checks a ledger. */
+const progressMs = 2_000;
+
+/** Checks ledgers. */
 export const verify = defineCommand({
   name: "verify",
-  summary: "check a saga's ledger: chain, numbers, hashes, results, blobs; with --app the fold too",
-  positionals: { saga: sagaPositional },
+  summary: "check ledgers: chain, order, headers, results, blobs; with --app every decision too",
+  details:
+    "One changed byte anywhere is named with its turn; turn 0 is what belongs to no turn, such as a file's first line.\n" +
+    "With --app each ledger is folded, and what is decided anew must be what was recorded. Archives are read without a\n" +
+    "server. Exit code 1 if anything was found.",
+  positionals: {
+    saga: { help: "the saga's id, or the file of an archive", optional: true },
+  },
   options: {
+    all: { type: "boolean", help: "every saga of the mesh, or with --archive of the folder" },
     app: {
       type: "string",
       hint: "FILE",
@@ -17,18 +33,97 @@ export const verify = defineCommand({
     },
     archive: archiveOption,
   },
-  examples: ["sagamesh verify hire-41 --app app.ts"],
-  run: async ({ app: file, ...which }, context) => {
+  examples: [
+    "sagamesh verify hire-41 --app app.ts",
+    "sagamesh verify --all --app app.ts",
+    "sagamesh verify --all --archive /backup/sagas",
+  ],
+  run: async ({ saga: word, all, app: file, archive }, context) => {
+    if (all === (word !== undefined))
+      throw new MeshError("USAGE", all ? "verify: --all goes without a saga" : "verify: SAGA is missing", {
+        remedy: "Name a saga or a file, or use --all.",
+      });
     const app = file === undefined ? undefined : await loadApp(file);
-    return withSaga(context, which, async ({ saga, source }) => {
-      const document = await verifyLedger(source, saga, app);
-      context.output.print(document, () => describe(document));
-      return document.ok ? 0 : 1;
-    });
+    const options = { app, foldsWhereServed: all };
+    const told = tellOf(context, all);
+    if (word === undefined) await verifyAll(context, archive, { ...options, unread: told.unread }, told.tell);
+    else
+      for (const document of await verifyOne(context, word, archive, { ...options, unread: told.unread }))
+        told.tell(document);
+    return told.end();
   },
 });
 
+type Options = VerifyOptions & { readonly unread: (why: string) => void };
+
+async function verifyOne(
+  context: CommandContext,
+  word: string,
+  archive: string | undefined,
+  options: Options,
+): Promise<VerifyDocument[]> {
+  if (isFile(word)) return verifyArchive(word, options);
+  const saga = parseSagaId(word);
+  if (archive !== undefined) return verifyArchive(join(archive, archiveName(saga)), options);
+  const unread = (why: string): never => {
+    throw new MeshError("SAGA_ARCHIVED", why);
+  };
+  const { archiveDir } = context.config;
+  return withMesh(context, ({ ports }) => verifyInMesh(ports, saga, { ...options, archiveDir, unread }));
+}
+
+async function verifyAll(
+  context: CommandContext,
+  archive: string | undefined,
+  options: Options,
+  tell: (document: VerifyDocument) => void,
+): Promise<void> {
+  const { signal, config } = context;
+  if (archive !== undefined)
+    return verifyEach(await archivesIn(archive), (path) => verifyArchive(path, options), tell, signal);
+  return withMesh(context, async ({ ports }) => {
+    const sagas = (await ports.ledger.list()).map(({ saga }) => saga);
+    const inMesh = { ...options, archiveDir: config.archiveDir };
+    return verifyEach(sagas, (saga) => verifyInMesh(ports, saga, inMesh), tell, signal);
+  });
+}
+
+/** Says what was found as it is found: of many sagas only those with findings, and in the end a summary. */
+function tellOf({ output }: CommandContext, isMany: boolean) {
+  const count = { sagas: 0, turns: 0, folded: 0, broken: 0, unread: 0 };
+  let saidAt = performance.now();
+  return {
+    unread: (why: string) => {
+      count.unread += 1;
+      output.note(why);
+    },
+    tell: (document: VerifyDocument) => {
+      count.sagas += 1;
+      count.turns += document.turns;
+      if (document.folded) count.folded += 1;
+      if (!document.ok) count.broken += 1;
+      if (!isMany || output.json || !document.ok) output.print(document, () => describe(document));
+      if (performance.now() - saidAt < progressMs) return;
+      saidAt = performance.now();
+      output.note(`looked at ${count.sagas} sagas, ${count.turns} turns`);
+    },
+    /** The exit code. */
+    end: (): number => {
+      if (isMany && !output.json)
+        output.print(
+          undefined,
+          () =>
+            `${count.sagas} sagas, ${count.turns} turns: ${count.sagas - count.broken} whole, ${count.broken} with findings` +
+            `; ${count.folded} folded${count.unread === 0 ? "" : `; ${count.unread} archived elsewhere`}`,
+        );
+      return count.broken === 0 ? 0 : 1;
+    },
+  };
+}
+
 function describe({ saga, ok, turns, folded, findings }: VerifyDocument): string {
   if (ok) return `${saga}: ${turns} turns are whole${folded ? ", and fold to the decisions recorded" : ""}`;
-  return findings.map(({ turn, code, what }) => `${saga} turn ${turn}: [${code}] ${what}`).join("\n");
+  return findings
+    .map(({ turn, code, what }) => `${saga} ${turn === 0 ? "file" : `turn ${turn}`}: [${code}] ${what}`)
+    .join("\n");
 }

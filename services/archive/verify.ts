@@ -1,0 +1,47 @@
+/**
+ * Verify a file: its lines as they were written, and each ledger in it by all that must hold of any.
+ */
+import { basename } from "node:path";
+import type { VerifyDocument } from "../../protocol/documents.ts";
+import { SagaId } from "../../protocol/ids.ts";
+import { verifyMessages, type VerifyOptions } from "../client/verify.ts";
+import { archiveSuffix, blobsOf } from "./file.ts";
+import { examineFile, type Section } from "./lines.ts";
+
+/**
+ * Checks every saga of a file, and names what is wrong by the turn. A file that is none has one document, with a
+ * finding at turn 0. `buried` is the hash of the last turn as the saga's tombstone has it. Throws VERSION_UNSERVED.
+ */
+export async function verifyArchive(
+  path: string,
+  options: VerifyOptions,
+  buried?: string,
+): Promise<VerifyDocument[]> {
+  const { sections, blobs } = await examineFile(path);
+  const documents: VerifyDocument[] = [];
+  const none: Section = {
+    manifest: undefined,
+    messages: [],
+    faults: [{ turn: 0, what: "it is empty", isGap: true }],
+  };
+  for (const { manifest, messages, faults } of sections.length === 0 ? [none] : sections) {
+    const saga = manifest?.saga ?? sagaNamed(path);
+    const checked = await verifyMessages({ blobs: blobsOf(blobs) }, saga, messages, options);
+    const own = faults.map(({ turn, what }) => ({ turn, code: "ARCHIVE_BROKEN", what }));
+    if (buried !== undefined && documents.length === 0 && manifest?.head.hash !== buried)
+      own.push({
+        turn: messages.length,
+        code: "ARCHIVE_BROKEN",
+        what: "it is not the turn that was archived last",
+      });
+    const findings = [...own, ...checked.findings].sort((a, b) => a.turn - b.turn);
+    documents.push({ ...checked, file: basename(path), ok: findings.length === 0, findings });
+  }
+  return documents;
+}
+
+/** Of a file whose first line cannot be read: what its name says. */
+function sagaNamed(path: string): SagaId {
+  const named = SagaId.safeParse(basename(path, archiveSuffix));
+  return named.success ? named.data : SagaId.parse("unknown");
+}
