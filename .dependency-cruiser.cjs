@@ -84,8 +84,15 @@ const law = [
   {
     name: "services-client",
     from: service("client"),
+    except: "^services/client/graph-layout\\.ts$",
     node: true,
     may: [protocol, actors, shared, service("client"), packages("zod", "pino")],
+  },
+  // Only who draws loads the layout.
+  {
+    name: "services-client-layout",
+    from: "^services/client/graph-layout\\.ts$",
+    may: [packages("@dagrejs")],
   },
   // Answers from outside over HTTP: reads and writes as a client does, and judges who may.
   {
