@@ -28,6 +28,7 @@ export function acceptArchived(tombstone: Tombstone, event: Event, now: number):
     case "timer":
     case "task":
     case "adopted":
+    case "forked":
       return { type: "known" };
   }
 }

@@ -10,6 +10,7 @@ import { digestOf } from "../protocol/digest.ts";
 import type { Raise } from "../protocol/budget.ts";
 import { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 import type { Event, EventOf } from "../protocol/event.ts";
+import type { Lineage } from "../protocol/fork.ts";
 import { type IntentId, turnOf } from "../protocol/ids.ts";
 import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
@@ -64,6 +65,7 @@ export function accept(definition: Definition, state: SagaState, event: Event, n
     case "task":
       return acceptVote(definition, state, event);
     case "adopted":
+    case "forked":
       return { type: "new", event };
   }
 }
@@ -80,10 +82,15 @@ const hasTimer = ({ intent, deferred }: OpenIntent): boolean =>
 
 function acceptStart(state: SagaState, event: EventOf<"start">): Acceptance {
   const same = state.definition.name === event.definition.name && state.inputDigest === digestOf(event.input);
+  if (state.fork !== undefined || event.fork !== undefined)
+    return same && isSameFork(state.fork?.lineage, event.fork) ? { type: "known" } : { type: "taken" };
   const sameParent =
     state.parent?.saga === event.parent?.saga && state.parent?.intent === event.parent?.intent;
   return same && sameParent ? { type: "known" } : { type: "taken" };
 }
+
+const isSameFork = (own: Lineage | undefined, other: Lineage | undefined): boolean =>
+  own !== undefined && own.saga === other?.saga && own.turn === other.turn && own.order === other.order;
 
 function acceptSignal(
   definition: Definition,

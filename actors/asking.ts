@@ -31,6 +31,7 @@ import {
   servedBy,
   toolOf,
 } from "./folding.ts";
+import { decider, forbidden } from "./lineage.ts";
 import { countChild, openingOf } from "./slices.ts";
 import type { OpenIntent, ProposedCall } from "./state.ts";
 import { type LineTerms, readApproval, readQuestion } from "./terms.ts";
@@ -192,8 +193,8 @@ function noticeOf(f: Folding, id: IntentId, reminder: number): TaskNotice | unde
   if (task === undefined || (about !== "approval" && about !== "question")) return undefined;
   const { question, to, quorum = 1, dueAt, tool, digest } = task.intent;
   return {
-    task: `${f.state.saga}/${id}`,
-    saga: f.state.saga,
+    task: `${decider(f.state)}/${id}`,
+    saga: decider(f.state),
     intent: id,
     agent: f.definition.name,
     about,
@@ -214,6 +215,11 @@ function inputFor(
   attendant: { readonly name: string; readonly input?: Json | undefined },
   { schema, reminder }: { schema: Callable["input"] | undefined; reminder: number },
 ): Json | undefined {
+  const no = forbidden(f.state);
+  if (no !== undefined) {
+    denyAttendant(f, task, { name: attendant.name, ...no });
+    return undefined;
+  }
   const given = (attendant.input ?? {}) as Record<string, Json>; // Proof: terms.ts reads it as a record.
   const input = toJson({ ...given, task: noticeOf(f, task, reminder) });
   const read = schema === undefined ? undefined : readWith(schema, input);
@@ -246,7 +252,7 @@ function startStandIn(f: Folding, task: IntentId): boolean {
   }
   const { budget } = opening;
   const id = newId(f);
-  const saga = childSagaId(f.state.saga, id, standIn.name);
+  const saga = childSagaId(decider(f.state), id, standIn.name);
   const reserved = budget === undefined ? {} : { budget };
   countChild(f);
   openIntent(f, {
@@ -295,7 +301,7 @@ function notify(f: Folding, task: IntentId, reminder: number): boolean {
   const input = inputFor(f, task, notice, { schema: tool?.input, reminder });
   if (input === undefined) return false;
   const id = newId(f);
-  const key = effectKey(f.state.saga, id, digestOf(input));
+  const key = effectKey(decider(f.state), id, digestOf(input));
   openIntent(f, {
     intent: { kind: "tool", id, name: notice.name, key, input, for: task },
     input,

@@ -18,6 +18,7 @@ import type { Call, ModelTool } from "../protocol/model.ts";
 import type { Callable } from "./callable.ts";
 import type { Addressee, AgentSpec } from "./definition.ts";
 import { type Folding, newId, openIntent, readWith, refuseActor } from "./folding.ts";
+import { forbidden } from "./lineage.ts";
 import { memorySignal } from "./memory-spec.ts";
 
 type Shown = (schema: z.ZodType) => Record<string, unknown>;
@@ -146,6 +147,8 @@ export function readHandOff(
 /** A `send` becomes a signal's intent; the call is settled by the ack of its publish (BS2). */
 export function issueSend(f: Folding, actor: string, input: Json): void {
   const { to, agent, signal, data = null } = input as z.infer<typeof SendInput>; // Proof: faultOfSend has read it.
+  const no = forbidden(f.state);
+  if (no !== undefined) return refuseActor(f, actor, "send", no.code, no.reason);
   const saga = SagaId.safeParse(to).success ? (to as SagaId) : runningChild(f, to, agent);
   if (saga === undefined)
     return refuseActor(f, actor, "send", "CALL_INVALID", `call ${to} is no sub-agent ${agent} that runs`);

@@ -201,6 +201,7 @@ export function defineAgent<
       ],
       faults,
       frame,
+      instructions: spec.instructions,
       model: spec.model,
       identity: {
         frame,
@@ -232,6 +233,7 @@ interface Parts {
   readonly whenEarly: "keep" | "ignore";
   readonly whenFlagged?: "show" | "pause" | undefined;
   readonly frame?: Definition["frame"];
+  readonly instructions?: string;
   readonly model?: string;
   readonly budget?: AgentBudget | undefined;
   readonly outputTokensMax?: number | undefined;
@@ -294,6 +296,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
     whenFlagged: parts.whenFlagged ?? "show",
     frame: parts.frame,
     frameDigest: digestOf(parts.frame ?? null),
+    instructions: parts.instructions ?? "",
     context: parts.context,
     memory: parts.memory,
     faults: parts.faults,

@@ -93,6 +93,8 @@ export interface Definition {
   readonly whenFlagged: "show" | "pause";
   readonly frame: RequestFrame | undefined;
   readonly frameDigest: string;
+  /** An agent's own, which its frame begins with; "" for a machine. */
+  readonly instructions: string;
   /** How much of an agent's conversation its model is sent; undefined: all. */
   readonly context: CuttingPolicy | undefined;
   readonly memory: MemorySpec | undefined;

@@ -35,6 +35,7 @@ import {
 } from "./folding.ts";
 import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
 import { issue, sendToChild } from "./issue.ts";
+import { takeForked } from "./fork.ts";
 import { lateCallOf } from "./late.ts";
 import { type MachineStep, statusOf } from "./machine.ts";
 import type { MachineEvent } from "./machine-actions.ts";
@@ -153,6 +154,8 @@ function take(f: Folding, event: Event): void {
       return isFirst(f, event) ? takeVote(f, event) : undefined;
     case "adopted":
       return event.anew === true ? takeAdopted(f) : undefined;
+    case "forked":
+      return takeForked(f, event);
   }
 }
 
@@ -170,6 +173,7 @@ function isFirst(f: Folding, event: EventOf<"signal" | "task">): boolean {
 function takeStart(f: Folding, event: EventOf<"start">): void {
   assert(f.state.turn === 1 && f.state.snapshot === undefined, "a saga starts once");
   f.state.parent = event.parent;
+  if (event.fork !== undefined) f.state.fork = { lineage: event.fork };
   f.state.inputDigest = digestOf(event.input);
   f.state.startedAt = f.at;
   const read = readWith(f.definition.input, event.input);

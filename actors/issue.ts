@@ -31,6 +31,7 @@ import {
 import { dropHeldTimer } from "./held.ts";
 import type { MachineAction, MachineEvent } from "./machine-actions.ts";
 import { agreement, type Callee, judge, type Refusal, type Ruling } from "./judge.ts";
+import { decider, forbidden } from "./lineage.ts";
 import { askForRaise } from "./raise.ts";
 import { recallTool } from "./recall.ts";
 import { type Asked, askedDigest, type BuiltRequest, modelOf } from "./request.ts";
@@ -40,6 +41,7 @@ import type { ProposedCall } from "./state.ts";
 import type { LineTerms } from "./terms.ts";
 import type { Tool } from "./tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
+import { framed, varied } from "./variant.ts";
 
 /** Carries out one action of the machine, as far as the fold is concerned. */
 export function issue(f: Folding, action: MachineAction): void {
@@ -134,7 +136,7 @@ function invoke(f: Folding, actor: string, src: string, input: Json): void {
     case "model":
       return f.definition.kind === "agent"
         ? askForDecision(f, actor, input as unknown as DecisionInput)
-        : askModel(f, callable as ModelCall, actor, input);
+        : askModel(f, varied(callable as ModelCall, f.state.fork?.variant), actor, input);
   }
 }
 
@@ -153,6 +155,8 @@ function calleeOf(f: Folding, callable: Callable): Callee {
 export function propose(f: Folding, callee: Callee, proposed: ProposedCall, review?: Review): void {
   // A read of the saga's own ledger, whose schema reply.ts has read: no policy is asked, nothing can be in doubt.
   if (callee === recallTool) return issueTool(f, recallTool, proposed);
+  const no = forbidden(f.state);
+  if (no !== undefined) return refuseActor(f, proposed.actor, callee.name, no.code, no.reason);
   const ruling = judge(f, callee, proposed);
   if ("code" in ruling) return refuseActor(f, proposed.actor, callee.name, ruling.code, ruling.reason);
   const { call, guards } = ruling;
@@ -229,7 +233,7 @@ function tellRewritten(f: Folding, { actor, from, input }: ProposedCall): void {
 /** A call that passed everything becomes an intent. */
 function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
   const id = newId(f);
-  const key = effectKey(f.state.saga, id, digestOf(call.input));
+  const key = effectKey(decider(f.state), id, digestOf(call.input));
   openIntent(f, {
     intent: { kind: "tool", id, name: tool.name, key, ...inputOrCall(call) },
     input: call.input,
@@ -248,7 +252,7 @@ function startChild(f: Folding, child: Callable, call: ProposedCall): void {
       kind: "saga",
       id,
       name: child.name,
-      saga: childSagaId(f.state.saga, id, child.name),
+      saga: childSagaId(decider(f.state), id, child.name),
       ...inputOrCall(call),
       ...(opening.budget === undefined ? {} : { budget: opening.budget }),
     },
@@ -261,8 +265,9 @@ function startChild(f: Folding, child: Callable, call: ProposedCall): void {
 type DecisionInput = Asked & { readonly digest: string; readonly last?: "told" | "asked" };
 
 /** A decision, or the summary that one needs first: both are calls of a model and count alike. */
-function askForDecision(f: Folding, actor: string, input: DecisionInput): void {
-  const { frame, frameDigest, context } = f.definition;
+export function askForDecision(f: Folding, actor: string, input: DecisionInput): void {
+  const { context } = f.definition;
+  const { frame, frameDigest } = framed(f.definition, f.state.fork?.variant);
   assert(frame !== undefined, "an agent whose requests cannot be built is never served");
   const { digest, last, ...plain } = input;
   const name = modelOf(context, plain) ?? frame.model;
@@ -317,11 +322,11 @@ export function plainRequest(
   return { request, digest: digestOfRequest(request), sent: undefined };
 }
 
-function askModel(f: Folding, call: ModelCall, actor: string, input: Json): void {
-  const verdict = judgeModelCall(f, call.model, modelCallRequest(f.state.saga, call, input, f.at));
+export function askModel(f: Folding, call: ModelCall, actor: string, input: Json): void {
+  const verdict = judgeModelCall(f, call.model, modelCallRequest(decider(f.state), call, input, f.at));
   if (verdict.type === "refuse") return refuseActor(f, actor, "modelCall", "BUDGET_EXCEEDED", verdict.reason);
   const { outputTokensMax } = verdict.with;
-  const request = plainRequest(f.state.saga, call, input, { now: f.at, outputTokensMax }).digest;
+  const request = plainRequest(decider(f.state), call, input, { now: f.at, outputTokensMax }).digest;
   f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
   openIntent(f, {
     intent: { kind: "model", id: newId(f), name: call.model, request, input, ...verdict.with },

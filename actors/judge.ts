@@ -16,6 +16,7 @@ import { limits } from "../protocol/limits.ts";
 import type { Definition } from "./definition.ts";
 import { type Folding, readWith } from "./folding.ts";
 import { toolsReached } from "./inherit.ts";
+import { decider } from "./lineage.ts";
 import type { Policy, PolicyQuestion } from "./policy.ts";
 import type { ProposedCall } from "./state.ts";
 import type { LineTerms } from "./terms.ts";
@@ -83,7 +84,7 @@ function policiesOf({ policies }: Definition, callee: Callee): Bound[] {
 
 const questionOf = (f: Folding, callee: Callee, input: unknown): PolicyQuestion =>
   Object.freeze({
-    saga: f.state.saga,
+    saga: decider(f.state),
     agent: f.definition.name,
     kind: callee.kind,
     tool: callee.name,

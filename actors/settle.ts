@@ -33,6 +33,7 @@ import {
 import { refusalOfRetry, settleCost } from "./budget.ts";
 import type { Definition } from "./definition.ts";
 import { holdRetry, isPaused } from "./held.ts";
+import { decider } from "./lineage.ts";
 import { rememberResult } from "./memory.ts";
 import { backoffMs } from "./retry.ts";
 import type { Doubt, OpenIntent, Position, Unread } from "./state.ts";
@@ -227,7 +228,7 @@ function retry(f: Folding, id: IntentId, open: OpenIntent, result: Result): void
   const ask = route?.next;
   // A stand-in can be asked at once; and of several providers each one's wish is kept by its own throttle.
   const wish = route === undefined ? retryAfterMs : undefined;
-  const waitMs = ask === undefined ? backoffMs(policy, attempt, `${f.state.saga}/${id}`, wish) : 0;
+  const waitMs = ask === undefined ? backoffMs(policy, attempt, `${decider(f.state)}/${id}`, wish) : 0;
   const notBefore = f.at + waitMs;
   // The next attempt is handed on like the first: what was deferred is so no more.
   const { deferred: _deferred, dueAt: _dueAt, ask: _ask, ...rest } = open;

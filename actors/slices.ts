@@ -20,6 +20,7 @@ import { limits } from "../protocol/limits.ts";
 import { availableOf, declaredOf } from "./budget.ts";
 import type { Budget, Definition } from "./definition.ts";
 import type { Folding } from "./folding.ts";
+import { decider } from "./lineage.ts";
 import type { MachineAction } from "./machine-actions.ts";
 import { addAmounts, inputPriceMax, nothingSpent, sumOf } from "./spending.ts";
 import type { OpenIntent, SagaState } from "./state.ts";
@@ -37,7 +38,7 @@ export function openingOf(f: Folding, child: string): Opening {
   if (place.depth + 1 > place.depthMax)
     return {
       code: "DEPTH_EXCEEDED",
-      reason: `${f.state.saga} lies ${place.depth} levels deep, and ${place.depthMax} are the most`,
+      reason: `${decider(f.state)} lies ${place.depth} levels deep, and ${place.depthMax} are the most`,
     };
   const running = Object.values(f.state.open).filter(
     ({ intent }) => intent.kind === "saga" && intent.undoes === undefined,

@@ -7,11 +7,13 @@
  */
 import type { Amounts, Prices, Spending, TreePlace } from "../protocol/budget.ts";
 import type { DefinitionRef, ParentRef } from "../protocol/event.ts";
+import type { Effects, Lineage } from "../protocol/fork.ts";
 import type { IntentId, SagaId } from "../protocol/ids.ts";
 import type { IntentOf } from "../protocol/intent.ts";
 import type { Json } from "../protocol/json.ts";
 import type { MachineEvent } from "./machine-actions.ts";
 import type { MachineSnapshot } from "./machine-snapshot.ts";
+import type { Variant } from "./variant.ts";
 
 /** A decision to be carried out, with the input it has wherever the ledger keeps it. */
 export interface OpenIntent {
@@ -257,6 +259,8 @@ export interface SagaState {
   readonly guards?: Readonly<Record<string, Json>>;
   /** An agent's working memory, as it was given (memory.ts); undefined for a saga that declares none. */
   readonly memory?: Json;
+  /** Of a fork. Without `effects` it has not left its origin yet. */
+  readonly fork?: { readonly lineage: Lineage; readonly effects?: Effects; readonly variant?: Variant };
 }
 
 export interface Spent {

@@ -8,6 +8,7 @@
  */
 import { digestOf } from "../protocol/digest.ts";
 import { effectKey, type IntentId, turnOf } from "../protocol/ids.ts";
+import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import type { Result } from "../protocol/result.ts";
 import {
@@ -27,6 +28,7 @@ import {
   tellActor,
   toolOf,
 } from "./folding.ts";
+import { decider, forbidden, isInherited } from "./lineage.ts";
 import { assertWhole } from "./past.ts";
 import type { Doubt, Ending, OpenIntent, Position, StandingEffect, UndoPlan } from "./state.ts";
 import { type Effected, type Tool, undoOf } from "./tool.ts";
@@ -144,7 +146,7 @@ export function cancelChild(f: Folding, id: IntentId): void {
       id: newId(f),
       saga: open.intent.saga,
       name: "cancel",
-      data: { reason: `cancelled by ${f.state.saga}` },
+      data: { reason: `cancelled by ${decider(f.state)}` },
     },
     input: null,
     attempt: 1,
@@ -263,11 +265,13 @@ export function recordDoubt(
   f.state.doubts = { ...f.state.doubts, [id]: doubt };
 }
 
-const membersOf = (f: Folding, plan: UndoPlan): StandingEffect[] =>
-  standingOf(f).filter(
+const membersOf = (f: Folding, plan: UndoPlan): StandingEffect[] => {
+  if (forbidden(f.state) !== undefined) return [];
+  return standingOf(f).filter(
     ({ intent, undo, stuck }) =>
       undo !== undefined && stuck !== true && (plan.only === undefined || plan.only.includes(intent)),
   );
+};
 
 /**
  * V2. What was decided in a later turn than the effect settled in may rest on it: so it waits while the `latest`
@@ -288,7 +292,7 @@ function issueUndo(f: Folding, effect: StandingEffect): void {
       kind: "tool",
       id,
       name: tool,
-      key: effectKey(f.state.saga, id, digestOf(input)),
+      key: undoKey(f, effect, id, input),
       input,
       undoes,
     },
@@ -296,6 +300,12 @@ function issueUndo(f: Folding, effect: StandingEffect): void {
     attempt: 1,
   });
   changeEffect(f, undoes, { undoing: id });
+}
+
+/** What a fork inherited is undone under one key by whichever fork undoes it. */
+function undoKey(f: Folding, { intent }: StandingEffect, id: IntentId, input: Json): string {
+  if (!isInherited(f.state, intent)) return effectKey(decider(f.state), id, digestOf(input));
+  return effectKey(decider(f.state, turnOf(intent)), intent, digestOf({ undo: input }));
 }
 
 export function changeEffect(f: Folding, id: IntentId, change: Partial<StandingEffect>): void {

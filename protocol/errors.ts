@@ -111,6 +111,22 @@ const table = {
     retriable: false,
     remedy: "Add it under `models` in the application file.",
   },
+  TURN_UNKNOWN: {
+    meaning: "the saga has no such turn",
+    retriable: false,
+    remedy: "`sagamesh tail SAGA` shows its turns with their numbers.",
+  },
+  NOT_OPEN_THEN: {
+    meaning: "the intent was not open at the turn that is forked from",
+    retriable: false,
+    remedy: "Fork from the turn that the message names.",
+  },
+  FORK_NOT_LIVE: {
+    meaning: "what the origin does, or did since, does not let a fork act for real",
+    retriable: false,
+    remedy:
+      "Wait until the origin has settled what is in flight, give its result with --tool-result, or fork with simulated effects.",
+  },
   LETTER_UNKNOWN: {
     meaning: "there is no dead letter of this number",
     retriable: false,
@@ -179,6 +195,11 @@ const table = {
     meaning: "a policy of the agent denies the call",
     retriable: false,
     remedy: "Do without the call, or change the policy.",
+  },
+  EFFECTS_FORBIDDEN: {
+    meaning: "the saga is a fork whose effects are forbidden",
+    retriable: false,
+    remedy: "Fork again with --effects simulated, or live.",
   },
   APPROVAL_DENIED: {
     meaning: "a human denied the call",

@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { Prices, Spending, TreePlace } from "./budget.ts";
+import { Effects, ForkOrder, Lineage } from "./fork.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
 import { Result } from "./result.ts";
@@ -24,6 +25,8 @@ export const StartMessage = z.object({
   parent: ParentRef.optional(),
   /** Counts only beside a parent. */
   tree: TreePlace.optional(),
+  /** It is to be a fork; name, hash and input are its origin's. */
+  fork: ForkOrder.optional(),
 });
 export type StartMessage = z.infer<typeof StartMessage>;
 
@@ -65,6 +68,8 @@ const otherEvents = [
     tree: TreePlace.optional(),
     /** Of the models it asks, where dollars are counted: a table that changes later changes no saga. */
     prices: Prices.optional(),
+    /** Of a fork; all else is as its origin was started. */
+    fork: Lineage.optional(),
   }),
   /** `sentAt` is the server's time of the message, `id` what repeats are recognised by. */
   z.object({
@@ -85,6 +90,21 @@ const otherEvents = [
    * that was begun before is in its hands, so what that has cost may never be told.
    */
   z.object({ type: z.literal("adopted"), anew: z.literal(true).optional() }),
+  /** Here a fork leaves its origin; results that it takes over follow in the same turn. */
+  z.object({
+    type: z.literal("forked"),
+    /** Who wanted it. */
+    by: z.string(),
+    effects: Effects,
+    model: z.string().optional(),
+    instructions: z.string().optional(),
+    /** Of the model, where dollars are counted. */
+    prices: Prices.optional(),
+    /** Model calls whose replies follow; every other open one is asked anew. */
+    answered: z.array(IntentId).optional(),
+    /** Since the last shared turn. What was to fall due is put off by as much. */
+    idleMs: z.number().nonnegative(),
+  }),
 ] as const;
 
 export const Event = z.discriminatedUnion("type", [resultEvent, ...otherEvents]);

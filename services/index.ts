@@ -52,6 +52,7 @@ export {
 export { StandInVote, TaskNotice } from "../protocol/notice.ts";
 export { type App, type AppConfig, defineApp } from "./app.ts";
 export type { Handle, Mesh, SagaEnd, VotedTask, VoteInput } from "./client/mesh.ts";
+export type { ForkOptions } from "./client/fork.ts";
 export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";
 export { fallback, type Fallback } from "./fallback.ts";

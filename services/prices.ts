@@ -59,7 +59,7 @@ function dearest(prices: readonly (Price | undefined)[]): Price | undefined {
 
 /** The prices that a saga's start records, where dollars are counted: of those that stand in for its models, too. */
 export function recordedPrices(
-  { models }: Definition,
+  { models }: Pick<Definition, "models">,
   { priceOf, fallbacks }: { priceOf: PriceOf; fallbacks: ReadonlyMap<string, readonly string[]> },
 ): Prices {
   return Object.fromEntries(

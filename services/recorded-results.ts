@@ -48,7 +48,7 @@ export interface RecordedCall {
 
 /** Every settled call of a ledger, in the order in which they were decided. */
 export function recordedCalls(turns: readonly Turn[]): RecordedCall[] {
-  const book: Book = { calls: new Map(), inputs: new Map(), decisions: new Map() };
+  const book: Book = { calls: new Map(), inputs: new Map(), decisions: new Map(), replied: new Set() };
   for (const turn of turns)
     for (const { event, intents } of turn.steps) {
       takeEvent(book, event, turn);
@@ -72,14 +72,22 @@ interface Book {
   /** Inputs of proposed calls by `<decision's number>.<position>`. */
   readonly inputs: Map<string, Json>;
   readonly decisions: Map<IntentId, number>;
+  readonly replied: Set<IntentId>;
 }
 
 function takeEvent(book: Book, event: Event, turn: Turn): void {
   if (event.type === "result") return takeResult(book, event, turn);
   if (event.type === "task") return takeVote(book, event, turn);
+  if (event.type === "forked") return forgetOpenDecision(book, event);
   if (event.type !== "timer") return;
   const entry = book.calls.get(event.intent);
   if (entry !== undefined && entry.settled === undefined) settle(entry, turn, tooLate);
+}
+
+/** A fork asks the decision that was open anew, under its number. */
+function forgetOpenDecision({ decisions, replied }: Book, { answered = [] }: EventOf<"forked">): void {
+  const last = [...decisions.keys()].at(-1);
+  if (last !== undefined && !replied.has(last) && !answered.includes(last)) decisions.delete(last);
 }
 
 const tooLate: Result = {
@@ -160,6 +168,7 @@ function rememberCalls(book: Book, id: IntentId, result: Result): void {
   const reply = decision === undefined || result.outcome !== "succeeded" ? undefined : result.output;
   const read = ModelReply.safeParse(reply);
   if (!read.success) return;
+  book.replied.add(id);
   for (const [k, { input }] of read.data.calls.entries()) book.inputs.set(`${decision}.${k}`, input);
 }
 

@@ -3,6 +3,7 @@
  */
 import type { EndDocument } from "../../protocol/documents.ts";
 import type { Event, Vote } from "../../protocol/event.ts";
+import type { Lineage } from "../../protocol/fork.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -43,7 +44,7 @@ export function createTeller(contractOf: NonNullable<ViewOptions["contractOf"]>)
 export function describeEvent(event: Event): string {
   switch (event.type) {
     case "start":
-      return `start ${event.definition.name} ${brief(event.input)}`;
+      return `start ${event.definition.name} ${brief(event.input)}${event.fork === undefined ? "" : `, ${describeLineage(event.fork)}`}`;
     case "signal":
       return `signal ${event.name} ${brief(event.data)} from ${event.from}`;
     case "result":
@@ -56,8 +57,13 @@ export function describeEvent(event: Event): string {
       return `task ${event.intent}: ${event.vote.by} says ${event.vote.vote}${describeSaid(event.vote)}`;
     case "adopted":
       return "adopted: its host proved that it owns the saga";
+    case "forked":
+      return `forked by ${event.by}, effects ${event.effects}${event.model === undefined ? "" : `, model ${event.model}`}${event.instructions === undefined ? "" : ", other instructions"}`;
   }
 }
+
+export const describeLineage = ({ saga, turn }: Pick<Lineage, "saga" | "turn">): string =>
+  `forked from ${saga} at turn ${turn}`;
 
 function describeSaid({ as, answer, input }: Vote): string {
   const said = answer ?? input;

@@ -35,6 +35,7 @@ import { patiently } from "../patience.ts";
 import { parseSettlementToken } from "../settlement-token.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
 import { endIn, followTurns } from "./follow-turns.ts";
+import { type Forked, type ForkOptions, forkSaga } from "./fork.ts";
 import { followLive, type LiveEvent } from "./live.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
@@ -101,6 +102,19 @@ export interface Mesh extends AsyncDisposable {
     id: string,
   ): Handle<z.infer<O>, S>;
   /**
+   * Starts a fork: a new saga that shares the first turns of the one named, and goes on from there by itself. What the
+   * origin did is taken over with its keys and not done again; a decision that was open is asked anew. The same id with
+   * the same options is the same fork. Resolves when the start is stored; a host copies the turns, and if it dies in
+   * the middle another goes on, before anything of the fork is performed. Throws SAGA_UNKNOWN, SAGA_ARCHIVED,
+   * TURN_UNKNOWN, SAGA_ENDED, INTENT_UNKNOWN, NOT_OPEN_THEN, INPUT_INVALID, SAGA_ID_TAKEN. What only the host can know is
+   * refused to the dead letters: MODEL_UNKNOWN, FORK_NOT_LIVE.
+   */
+  fork<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+    saga: Saga<I, O, S>,
+    origin: string,
+    options: ForkOptions,
+  ): Promise<Handle<z.infer<O>, S>>;
+  /**
    * Answers a deferred call, by its token or callback URL. Throws BAD_ID, SAGA_UNKNOWN, INTENT_UNKNOWN, and
    * INPUT_INVALID for what does not fit the tool's output as hosts have registered it.
    */
@@ -148,6 +162,8 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       return handle(saga, id);
     },
     saga: (saga, id) => handle(saga, parseSagaId(id)),
+    fork: async (saga, origin, options) =>
+      handle(saga, (await startFork(deps, parseSagaId(origin), options)).id),
     settle: async (token, result) => {
       const { saga, intent } = parseSettlementToken(token);
       const { attempt, intent: called } = await viewedIntent(deps.ports, saga, intent);
@@ -219,6 +235,12 @@ export async function startSaga(
     msgId: `${id}:start:${inputDigest}`,
   });
 }
+
+/** Stores the start of a fork; throws as `Mesh.fork`. */
+export const startFork = (deps: ClientDeps, origin: SagaId, options: ForkOptions): Promise<Forked> =>
+  forkSaga(deps, origin, options, ({ saga, body, msgId }) =>
+    publishInput(deps, { subject: subjects.start(saga), saga, body, msgId }),
+  );
 
 async function assertNotTaken(
   deps: ClientDeps,

@@ -56,7 +56,8 @@ function documentOf(found: RecordedRequest, turns: readonly Turn[]): PromptDocum
   const recorded = reply?.sent;
   const isSent = reply === undefined || recorded === recomputed;
   return {
-    saga: request.saga as PromptDocument["saga"], // The ledger's own.
+    // Of a request before a fork, `request` names the origin.
+    saga: turns[0]?.saga ?? (request.saga as PromptDocument["saga"]),
     turn,
     intent: intent.id,
     about: isSummary ? "summary" : intent.input === undefined ? "decision" : "call",

@@ -4,9 +4,11 @@
 import type { Definition } from "../../actors/definition.ts";
 import type { DecidedTurn } from "../../actors/fold.ts";
 import { plainRequest } from "../../actors/issue.ts";
+import { deciderOf } from "../../actors/lineage.ts";
 import { Asked, type BuiltRequest, buildRequest } from "../../actors/request.ts";
+import { framed, type Variant, varied, variantAfter } from "../../actors/variant.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import type { IntentId } from "../../protocol/ids.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Message } from "../../protocol/model.ts";
@@ -32,16 +34,21 @@ export function requestsOf(
   only?: IntentId,
 ): RecordedRequest[] {
   const messages: Message[] = [];
+  const start = turns[0]?.steps[0]?.event;
+  const lineage = start?.type === "start" ? start.fork : undefined;
+  let variant: Variant | undefined;
   return turns.flatMap((turn) => {
     const before = messages.length;
     const { said, asked } = fold(turn);
     messages.push(...said);
+    for (const { event } of turn.steps) variant = variantAfter(variant, event);
+    const asking = { definition, variant, saga: deciderOf(turn.saga, lineage, turn.turn), at: turn.at };
     return turn.steps.flatMap(({ intents }) =>
       intents.flatMap((intent) => {
         if (intent.kind !== "model" || (only !== undefined && intent.id !== only)) return [];
         const own = asked.find((one) => one.intent === intent.id);
         const conversation = messages.slice(0, before + (own?.said ?? 0));
-        const built = own && rebuilt(definition, turn, intent, { input: own.input, messages: conversation });
+        const built = own && rebuilt(asking, intent, { input: own.input, messages: conversation });
         if (built === undefined)
           throw new MeshError(
             "FOLD_DIVERGED",
@@ -54,20 +61,30 @@ export function requestsOf(
 }
 
 function rebuilt(
-  definition: Definition,
-  { saga, at }: Turn,
+  { definition, variant, saga, at }: Asking,
   intent: IntentOf<"model">,
   { input, messages }: { input: Json; messages: readonly Message[] },
 ): BuiltRequest | undefined {
-  const { frame, modelCalls } = definition;
+  const { frame, frameDigest } = framed(definition, variant);
+  const agent = { ...definition, frame, frameDigest };
   if (frame !== undefined)
-    return buildRequest({ ...definition, frame }, saga, { ...Asked.parse(input), now: at }, messages);
+    return buildRequest({ ...agent, frame }, saga, { ...Asked.parse(input), now: at }, messages);
   // A machine may bind several calls of one model; the digest recorded tells which one this is.
-  const calls = modelCalls.filter(({ model }) => model === intent.name);
+  const calls = definition.modelCalls
+    .map((call) => varied(call, variant))
+    .filter(({ model }) => model === intent.name);
   const requests = calls.map((call) =>
     plainRequest(saga, call, intent.input ?? null, { now: at, outputTokensMax: intent.outputTokensMax }),
   );
   return requests.find(({ digest }) => digest === intent.request) ?? requests[0];
+}
+
+/** Who asked, when, and with what in place of the definition's own. */
+interface Asking {
+  readonly definition: Definition;
+  readonly variant: Variant | undefined;
+  readonly saga: SagaId;
+  readonly at: number;
 }
 
 const isSummary = (input: Json | undefined): boolean => Asked.safeParse(input).data?.summarize !== undefined;

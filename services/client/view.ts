@@ -31,6 +31,7 @@ import {
   type StoredTurn,
 } from "../ledger-reader.ts";
 import { budgetOf } from "./view-budget.ts";
+import { beginningOf, takeForked } from "./view-fork.ts";
 import { effectsOf, effectsOfState } from "./view-effects.ts";
 import { supersededBy, takeStandIn, takeVote } from "./view-tasks.ts";
 import {
@@ -76,6 +77,7 @@ export function viewOf(
     isRead,
     contractOf,
     held: new Set(),
+    fork: beginningOf(start.fork),
     spent: nothingSpent,
     prices: start.prices ?? {},
     end: undefined,
@@ -94,7 +96,9 @@ export function viewOf(
   return {
     saga: first.saga,
     definition: start.definition,
-    parent: start.parent,
+    // A fork of a child is nobody's child.
+    parent: start.fork === undefined ? start.parent : undefined,
+    ...(v.fork === undefined ? {} : { fork: v.fork }),
     input: start.input,
     status: v.end?.intent.status ?? "running",
     phase: state?.phase.kind ?? phaseOf(v, open),
@@ -107,7 +111,9 @@ export function viewOf(
     effects: state === undefined ? effectsOf(v) : effectsOfState(state),
     spent,
     ...budgetOf(turns, spent, { state, declared: declaredOf?.(start.definition) }),
-    ...(start.tree === undefined ? {} : { tree: { root: start.tree.root, depth: start.tree.depth } }),
+    ...(start.tree === undefined || start.fork !== undefined
+      ? {}
+      : { tree: { root: start.tree.root, depth: start.tree.depth } }),
     hosts: [...new Set(turns.map((turn) => turn.host))],
   };
 }
@@ -144,6 +150,8 @@ function takeEvent(v: Viewing, event: Event, turn: number): void {
     }
     case "task":
       return takeVote(v, event, turn);
+    case "forked":
+      return takeForked(v, event, turn);
     case "start":
     case "adopted":
       return;

@@ -5,6 +5,7 @@ import type { Budget } from "../../actors/definition.ts";
 import type { SagaState, Spent } from "../../actors/state.ts";
 import type { Prices, Spending } from "../../protocol/budget.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
+import type { Effects, Lineage } from "../../protocol/fork.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Intent, IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -61,6 +62,15 @@ export interface SagaView {
   /** Where it lies below the saga that nobody opened; absent for that one. */
   readonly tree?: { readonly root: SagaId; readonly depth: number };
   readonly hosts: readonly string[];
+  readonly fork?: ForkView;
+}
+
+/** Where a fork comes from, and how it goes on; without `effects` it has not left its origin yet. */
+export interface ForkView extends Pick<Lineage, "saga" | "turn" | "head"> {
+  readonly effects?: Effects;
+  readonly model?: string;
+  /** Other instructions than the definition's. */
+  readonly instructions?: string;
 }
 
 /** A tool's contract, as far as a view needs it. */
@@ -97,6 +107,7 @@ export interface Viewing {
   readonly held: Set<IntentId>;
   readonly prices: Prices;
   spent: Spent;
+  fork: ForkView | undefined;
   end: { readonly intent: IntentOf<"end">; readonly turn: number } | undefined;
 }
 

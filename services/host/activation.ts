@@ -18,12 +18,13 @@
 import { accept } from "../../actors/accept.ts";
 import { hasReservedCall } from "../../actors/budget.ts";
 import { decideTurn, type DecidedTurn } from "../../actors/fold.ts";
+import { isUnfinishedFork } from "../../actors/lineage.ts";
 import { PastNeeded } from "../../actors/past.ts";
-import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/state.ts";
+import type { OpenIntent, SagaState } from "../../actors/state.ts";
 import { mayHoldBlob } from "../../protocol/codec.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Address } from "../../protocol/subjects.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
@@ -36,12 +37,14 @@ import type { Performed } from "../perform/perform.ts";
 import type { Delivery } from "../ports.ts";
 import { appendTurn } from "./append.ts";
 import { answerArchived } from "./archived.ts";
+import { beginSaga } from "./begin.ts";
 import { publishRefusal, publishTaken } from "./dispatch.ts";
 import { createHands } from "./hands.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { concernsSame, readEvent } from "./intake.ts";
 import { createKeeper } from "./keeper.ts";
-import { type Loaded, loadPast, loadSaga, loadWhole, newSaga } from "./load.ts";
+import { type Loaded, loadPast, loadSaga, loadWhole } from "./load.ts";
+import { openedBy, ownWorkOf } from "./opened.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
 export interface Activation {
@@ -139,8 +142,7 @@ export function createActivation(
     }
   }
 
-  const ownWork = (state: SagaState): OpenIntent[] =>
-    Object.values(state.open).filter((open) => isOwnWork(open, deps.placementOf));
+  const ownWork = (state: SagaState): OpenIntent[] => ownWorkOf(state, deps.placementOf);
 
   /** V2. */
   const isQuiet = (): boolean =>
@@ -170,7 +172,8 @@ export function createActivation(
     }
     if (found !== undefined && loaded === undefined) keeper.found(found.snapshot);
     loaded = found;
-    if (loaded === undefined && !(await begin(read, batch))) return;
+    const isBegun = loaded !== undefined && !isUnfinishedFork(loaded.state);
+    if (!isBegun && !(await begin(items, read, batch))) return;
     for (const [index, item] of items.entries()) {
       const event = read[index];
       if (event === undefined || batch.events.includes(event)) continue;
@@ -208,9 +211,17 @@ export function createActivation(
   }
 
   /** A saga without a ledger begins with a start; everything else is offered again for an hour. */
-  async function begin(read: readonly (Event | undefined)[], batch: Batch): Promise<boolean> {
-    const start = read.find((event) => event?.type === "start");
-    if (start === undefined) {
+  async function begin(
+    items: readonly Item[],
+    read: readonly (Event | undefined)[],
+    batch: Batch,
+  ): Promise<boolean> {
+    // Of a fork that was not copied whole only its own start can go on.
+    const at = read.findIndex(
+      (event) => event?.type === "start" && (loaded === undefined || event.fork !== undefined),
+    );
+    const [start, item] = [read[at], items[at]];
+    if (start?.type !== "start" || item?.from !== "inbox") {
       const error = new MeshError(
         "SAGA_UNKNOWN",
         `no saga ${saga} was started within an hour of this message`,
@@ -218,16 +229,13 @@ export function createActivation(
       for (const delivery of held) await putBackOrRefuse(delivery, earlyDelayMs(delivery), error);
       return false;
     }
-    try {
-      loaded = newSaga(app, start);
-    } catch (error) {
-      if (!isMeshError(error, "INPUT_INVALID")) throw error;
-      if (start.parent !== undefined) await publishTaken(deps, saga, start.parent);
-      for (const delivery of held) await refuse(delivery, error);
-      return false;
-    }
-    batch.events.push(start);
-    return true;
+    const { delivery } = item;
+    const begun = await beginSaga(deps, { saga, start, delivery, copied: loaded, isGone: () => gone });
+    loaded = begun.type === "begun" ? begun.loaded : undefined;
+    if (begun.type === "begun") batch.events.push(...begun.events);
+    else if (begun.type === "fenced") await drop("another host has appended");
+    else for (const one of held) await refuse(one, begun.error);
+    return begun.type === "begun" && !gone;
   }
 
   /** Judges one event. True if the batch is over: this reader's view is old and everything is given back. */
@@ -235,7 +243,8 @@ export function createActivation(
     if (loaded === undefined) return true;
     // Judged by the state before the turn, so what concerns the same intent or signal as another event of the
     // batch waits for the next one; and so does everything right after the start.
-    if (loaded.head === emptyHead || batch.events.some((other) => concernsSame(other, event))) {
+    const isFirst = loaded.head === emptyHead || (event.type !== "start" && isUnfinishedFork(loaded.state));
+    if (isFirst || batch.events.some((other) => concernsSame(other, event))) {
       box.push(item);
       return false;
     }
@@ -347,14 +356,6 @@ export function createActivation(
       hands.handOn(open, heardSignal);
     deps.observe.turn(decided, before);
     void keeper.keep(loaded, "running");
-  }
-
-  /** The open intents that this turn brought: new ones, next attempts, deferred ones that need their limit. */
-  function openedBy(decided: DecidedTurn, batch: Batch): OpenIntent[] {
-    const ids = new Set<IntentId>();
-    for (const step of decided.steps) for (const intent of step.intents) ids.add(intent.id);
-    for (const event of batch.events) if (event.type === "deferred") ids.add(event.intent);
-    return [...ids].flatMap((id) => decided.state.open[id] ?? []);
   }
 
   /** The conversation as of the open decision; folded anew where a snapshot spared it. */

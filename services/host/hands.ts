@@ -10,6 +10,7 @@
  *    cost an attempt.
  */
 import { lateCallOf } from "../../actors/late.ts";
+import { isSimulated } from "../../actors/lineage.ts";
 import { treeOfChild } from "../../actors/slices.ts";
 import type { OpenIntent, SagaState } from "../../actors/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -78,6 +79,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
     if (loaded === undefined) return;
     const from = { saga, agent: loaded.definition.name };
     const { intent } = open;
+    if (isSimulated(loaded.state, intent)) return performHere(open, false);
     switch (intent.kind) {
       case "tool":
         if (open.deferred === true) return keepUntil(arm(deps, from, open, open.dueAt ?? 0));
@@ -144,8 +146,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
             own.hasBegun ||= owner.current() !== undefined;
             return own.hasBegun; // D2
           },
-          definition: () => owner.current()?.definition,
-          prices: () => owner.current()?.state.budget?.prices,
+          current: () => owner.current(),
           messages: () => owner.conversation(),
         });
         await report(open, performed);
@@ -194,10 +195,13 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
     if (owner.current() === undefined) return publish({ intent, attempt }, performed);
     const event: Event =
       performed.type === "result"
-        ? { type: "result", intent, attempt, by: deps.incarnation, result: performed.result }
+        ? { type: "result", intent, attempt, by: deps.incarnation, ...observedBy(performed) }
         : { type: "deferred", intent, attempt, dueAt: clock.now() + performed.withinMs };
     owner.observe(event, performed);
   }
+
+  /** What the event says of a result. */
+  const observedBy = ({ type: _type, ...said }: Extract<Performed, { type: "result" }>) => said;
 
   function callOff(before: SagaState | undefined, after: SagaState): void {
     for (const [key, { intent, attempt, cutOff }] of performing)

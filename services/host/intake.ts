@@ -4,6 +4,7 @@
 import type { Event } from "../../protocol/event.ts";
 import { StartMessage, Vote } from "../../protocol/event.ts";
 import { MeshError } from "../../protocol/errors.ts";
+import { digestOfOrder, type ForkOrder, type Lineage } from "../../protocol/fork.ts";
 import type { Json } from "../../protocol/json.ts";
 import { type ResultMessage as ResultBody, ResultMessage } from "../../protocol/result.ts";
 import { type Address, headers } from "../../protocol/subjects.ts";
@@ -70,9 +71,16 @@ function readStart(app: App, body: StartMessage): Event {
     input: body.input,
     ...(body.parent === undefined ? {} : { parent: body.parent }),
     ...(tree === undefined ? {} : { tree }),
+    ...(body.fork === undefined ? {} : { fork: lineageOf(body.fork) }),
     ...(countsUsd ? { prices: recordedPrices(definition, app) } : {}),
   };
 }
+
+/** What was asked for; whose turns come before the origin's own its ledger tells. */
+const lineageOf = (order: ForkOrder): Lineage => {
+  const { saga, turn, head } = order;
+  return { saga, turn, head, order: digestOfOrder(order) };
+};
 
 function readResult(
   intent: Extract<Event, { type: "result" }>["intent"],

@@ -1,12 +1,12 @@
 /**
  * Own work: what a saga's host performs itself: model calls, and tools with placement "host".
  */
-import type { Definition } from "../../actors/definition.ts";
 import { plainRequest } from "../../actors/issue.ts";
+import { isSimulated } from "../../actors/lineage.ts";
 import { recallFrom, recallTool } from "../../actors/recall.ts";
 import { type BuiltRequest, buildRequest } from "../../actors/request.ts";
 import type { OpenIntent } from "../../actors/state.ts";
-import type { Prices } from "../../protocol/budget.ts";
+import { framed, varied } from "../../actors/variant.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -23,6 +23,8 @@ import { observed } from "../perform/observe.ts";
 import { perform, type Performed } from "../perform/perform.ts";
 import { enterModel } from "./enter-model.ts";
 import type { HostDeps } from "./host-deps.ts";
+import type { Loaded } from "./load.ts";
+import { simulate } from "./simulate.ts";
 import { createTokenTeller } from "./tell-tokens.ts";
 
 export interface OwnWorkContext {
@@ -30,9 +32,8 @@ export interface OwnWorkContext {
   /** A signal brought this call about: others may follow at once, and one call should see them all. */
   readonly settleFirst: boolean;
   readonly mayBegin: () => boolean;
-  readonly definition: () => Definition | undefined;
-  /** What the saga was started with. */
-  readonly prices: () => Prices | undefined;
+  /** The saga as it is now; undefined once it is somebody else's. */
+  readonly current: () => Pick<Loaded, "definition" | "state"> | undefined;
   readonly messages: () => Promise<readonly Message[]>;
 }
 
@@ -49,6 +50,11 @@ export async function performOwn(
   );
   if (waitMs > 0) await deps.clock.sleep(waitMs, context.cutOff.signal);
   const { intent } = open;
+  const loaded = context.current();
+  if (loaded !== undefined && isSimulated(loaded.state, intent))
+    return inRoom(deps, context, "tool", nameOf(intent), async () =>
+      context.mayBegin() ? simulate(deps, loaded, open) : { type: "silent" },
+    );
   if (intent.kind === "model") return askModel(deps, saga, open, intent, context);
   if (intent.kind !== "tool") throw new MeshError("INTERNAL", `a host performs no ${intent.kind}`);
   if (intent.name === recallTool.name)
@@ -91,6 +97,8 @@ function inRoom(
   return wait === undefined ? enter() : wait.then(enter);
 }
 
+const nameOf = (intent: OpenIntent["intent"]): string => ("name" in intent ? intent.name : intent.kind);
+
 async function askModel(
   deps: HostDeps,
   saga: SagaId,
@@ -98,14 +106,14 @@ async function askModel(
   intent: IntentOf<"model">,
   context: OwnWorkContext,
 ): Promise<Performed> {
-  const definition = context.definition();
-  if (definition === undefined) return { type: "silent" };
+  const loaded = context.current();
+  if (loaded === undefined) return { type: "silent" };
   const { order, route, port, leave } = await enterModel(deps, intent.name, open.ask, context.cutOff.signal);
   const ask = async (): Promise<Performed> => {
-    const built = await requestOf(definition, saga, open, intent, context);
+    const built = await requestOf(loaded, saga, open, intent, context);
     if (!context.mayBegin()) return { type: "silent" };
     const tokens = createTokenTeller(deps, saga, open);
-    const price = context.prices()?.[route.asked] ?? deps.app.priceOf(route.asked);
+    const price = context.current()?.state.budget?.prices?.[route.asked] ?? deps.app.priceOf(route.asked);
     const options = { digest: intent.request, cutOff: context.cutOff, price };
     const result =
       port === undefined
@@ -142,7 +150,7 @@ async function slowDown(deps: HostDeps, model: Throttled, ms: number): Promise<v
 }
 
 async function requestOf(
-  definition: Definition,
+  { definition, state }: Pick<Loaded, "definition" | "state">,
   saga: SagaId,
   open: OpenIntent,
   intent: IntentOf<"model">,
@@ -150,11 +158,13 @@ async function requestOf(
 ): Promise<BuiltRequest> {
   // As issue.ts made it.
   const asked = open.input as { step: number; now: number; outputTokensMax?: number };
-  const { frame } = definition;
+  const variant = state.fork?.variant;
+  const { frame, frameDigest } = framed(definition, variant);
   if (frame !== undefined)
-    return buildRequest({ ...definition, frame }, saga, asked, await context.messages());
+    return buildRequest({ ...definition, frame, frameDigest }, saga, asked, await context.messages());
   // A machine may bind several calls of one model; the digest recorded tells which one this is.
   const requests = definition.modelCalls
+    .map((call) => varied(call, variant))
     .filter((call) => call.model === intent.name)
     .map((call) => plainRequest(saga, call, intent.input ?? null, asked));
   const request = requests.find(({ digest }) => digest === intent.request) ?? requests[0];

@@ -20,14 +20,25 @@ export { traceIdOf } from "../turn-headers.ts";
 
 /** The turn that follows `after`, ready to be appended, and its hash for the next one. */
 export async function encodeTurn(
-  { ports, clock, signal, incarnation }: HostDeps,
+  deps: HostDeps,
   from: { readonly agent: string; readonly traceId: string },
   after: Head,
   { state, steps }: DecidedTurn,
   at: number,
 ): Promise<TurnMessage> {
-  const { saga } = state;
-  const turn: Turn = { v: 1, saga, turn: state.turn, at, host: incarnation, prev: after.hash, steps };
+  const turn = { saga: state.saga, turn: state.turn, at, host: deps.incarnation, steps };
+  return encodeAs(deps, from, after, turn);
+}
+
+/** The same of a turn that may have been decided elsewhere: a fork's host copies those of its origin. */
+export async function encodeAs(
+  { ports, clock, signal }: HostDeps,
+  from: { readonly agent: string; readonly traceId: string },
+  after: Head,
+  decided: Omit<Turn, "v" | "prev">,
+): Promise<TurnMessage> {
+  const { saga, steps } = decided;
+  const turn: Turn = { v: 1, ...decided, prev: after.hash };
   let data = encodeJson(toStored(turn));
   if (data.length > limits.inlineBytesMax) {
     const smaller = offload(toStored(turn));

@@ -9,6 +9,7 @@
 import { z } from "zod";
 import { type AnyBody, NotPerformed, type PerformContext, type Probe, type Tool } from "../../actors/tool.ts";
 import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
+import type { Spending } from "../../protocol/budget.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
@@ -35,7 +36,13 @@ export interface PerformDeps extends ClaimDeps {
 
 /** What became of an attempt. `silent`: this performer did not begin, and somebody else will. */
 export type Performed =
-  | { readonly type: "result"; readonly result: Result }
+  | {
+      readonly type: "result";
+      readonly result: Result;
+      /** In place of who observed it, where nobody did (services/host/simulate.ts), and what it used. */
+      readonly by?: string;
+      readonly spent?: Spending;
+    }
   | { readonly type: "deferred"; readonly withinMs: number }
   | { readonly type: "silent" };
 

@@ -25,7 +25,8 @@ export async function publishResult(
     performed.type === "result"
       ? performed.result
       : { outcome: "deferred" as const, withinMs: performed.withinMs };
-  const body: ResultMessage = { attempt, by: deps.incarnation, ...said };
+  const { by = deps.incarnation, spent } = performed.type === "result" ? performed : {};
+  const body: ResultMessage = { attempt, by, ...(spent === undefined ? {} : { spent }), ...said };
   const forever = { patienceMs: Number.POSITIVE_INFINITY, signal };
   const { data, contentType } = await patiently(
     deps.clock,

@@ -15,6 +15,7 @@ import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
 import { createClient, type Handle, type SagaEnd, type VotedTask, type VoteInput } from "../client/mesh.ts";
+import type { ForkOptions } from "../client/fork.ts";
 import type { TaskDetail } from "../client/task-detail.ts";
 import type { OpenTask } from "../client/tasks.ts";
 import { startHost } from "../host/host.ts";
@@ -56,6 +57,12 @@ export interface TestMesh extends AsyncDisposable {
     saga: Saga<I, O, S>,
     id: string,
   ): TestSaga<z.infer<O>, S>;
+  /** Starts a fork of a saga; see `Mesh.fork`. */
+  fork<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+    saga: Saga<I, O, S>,
+    origin: { readonly id: string } | string,
+    options: ForkOptions,
+  ): Promise<TestSaga<z.infer<O>, S>>;
   /** A signal to any saga by its name; the door of the saga checks it. */
   signal(
     saga: { readonly id: string } | string,
@@ -229,6 +236,10 @@ export function openTestMesh(
     seed,
     start: async (saga, input, options) => testSaga(await call(client.start(saga, input, options))),
     saga: (saga, id) => testSaga(client.saga(saga, id)),
+    fork: async (saga, origin, options) => {
+      await import("../sample.ts"); // Virtual time does not wait for a module.
+      return testSaga(await call(client.fork(saga, idOf(origin), options)));
+    },
     signal: async (saga, name, data = null, options = {}) => {
       const id = idOf(saga);
       const own = options.id ?? `test-${chance.nonce()}`;

@@ -1,0 +1,27 @@
+/**
+ * Opened: which open intents a turn leaves to be handed on, and which of a state's are its host's own to perform.
+ */
+import type { DecidedTurn } from "../../actors/fold.ts";
+import { isSimulated } from "../../actors/lineage.ts";
+import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/state.ts";
+import type { Event } from "../../protocol/event.ts";
+import type { IntentId } from "../../protocol/ids.ts";
+
+/**
+ * The open intents that this turn brought: new ones, next attempts, deferred ones that need their limit. All of them
+ * where a fork begins: nobody has handed on for it what it inherited.
+ */
+export function openedBy(
+  decided: DecidedTurn,
+  { events }: { readonly events: readonly Event[] },
+): OpenIntent[] {
+  if (events.some(({ type }) => type === "forked")) return Object.values(decided.state.open);
+  const ids = new Set<IntentId>();
+  for (const step of decided.steps) for (const intent of step.intents) ids.add(intent.id);
+  for (const event of events) if (event.type === "deferred") ids.add(event.intent);
+  return [...ids].flatMap((id) => decided.state.open[id] ?? []);
+}
+
+/** What the host performs itself, now or after a backoff, or answers for a fork. */
+export const ownWorkOf = (state: SagaState, placementOf: (tool: string) => "worker" | "host"): OpenIntent[] =>
+  Object.values(state.open).filter((open) => isOwnWork(open, placementOf) || isSimulated(state, open.intent));
