@@ -29,6 +29,7 @@ export function acceptArchived(tombstone: Tombstone, event: Event, now: number):
     case "task":
     case "adopted":
     case "forked":
+    case "migrated":
       return { type: "known" };
   }
 }

@@ -26,6 +26,7 @@ import {
   readReserved,
   reservedFor,
   type ReservedSignal,
+  reservedSignals,
   unknownSignal,
 } from "./reserved-signals.ts";
 import { corrects, counts, misfitOf } from "./settle.ts";
@@ -66,6 +67,7 @@ export function accept(definition: Definition, state: SagaState, event: Event, n
       return acceptVote(definition, state, event);
     case "adopted":
     case "forked":
+    case "migrated":
       return { type: "new", event };
   }
 }
@@ -98,15 +100,15 @@ function acceptSignal(
   event: EventOf<"signal">,
   now: number,
 ): Acceptance {
-  if (wasSeen(state, event)) return { type: "known" };
+  if (wasSeen(state, event) || isMoved(state, event)) return { type: "known" };
   try {
-    const ageMs = now - event.sentAt;
-    if (ageMs > limits.signalHorizonMs)
-      throw new MeshError(
-        "SIGNAL_EXPIRED",
-        `signal "${event.name}" is ${Math.round(ageMs / 1000)} s old, over ${limits.signalHorizonMs / 1000} s`,
-      );
+    assertFresh(event, now);
     assertAddressee(definition, state, event);
+    if (event.name === "migrate")
+      throw new MeshError(
+        "MIGRATION_REFUSED",
+        `${state.saga} goes on as ${definition.name} ${definition.hash}`,
+      );
     const isUndone = event.name === "cancel" && orderOf(state, event.data) !== undefined;
     if (!isUndone) assertTaken(definition, state, event.name);
     if (event.name === memorySignal && definition.memory !== undefined) assertEdit(definition, state, event);
@@ -118,6 +120,22 @@ function acceptSignal(
     return { type: "refused", error };
   }
 }
+
+/** Throws SIGNAL_EXPIRED: of an older signal nobody knows any more whether it was taken. */
+export function assertFresh({ name, sentAt }: EventOf<"signal">, now: number): void {
+  const ageMs = now - sentAt;
+  if (ageMs > limits.signalHorizonMs)
+    throw new MeshError(
+      "SIGNAL_EXPIRED",
+      `signal "${name}" is ${Math.round(ageMs / 1000)} s old, over ${limits.signalHorizonMs / 1000} s`,
+    );
+}
+
+/** A saga is asked to go on under the definition it has. To any other it is moved before anything is judged. */
+const isMoved = ({ definition }: SagaState, { name, data }: EventOf<"signal">): boolean => {
+  const read = name === "migrate" ? reservedSignals.migrate.safeParse(data) : undefined;
+  return read?.data?.definition.hash === definition.hash;
+};
 
 function assertRaise(state: SagaState, raise: Raise): void {
   const refusal = refusalOfRaise(state, raise);

@@ -41,6 +41,7 @@ import { type MachineStep, statusOf } from "./machine.ts";
 import type { MachineEvent } from "./machine-actions.ts";
 import { rememberSignal, takeEdit } from "./memory.ts";
 import { memorySignal } from "./memory-spec.ts";
+import { takeMigrated } from "./migrated.ts";
 import { assertDoubtsWhole } from "./past.ts";
 import { correct, corrects, counts, issueRetry, settle, usageOf } from "./settle.ts";
 import { takeRaise } from "./raise.ts";
@@ -156,6 +157,8 @@ function take(f: Folding, event: Event): void {
       return event.anew === true ? takeAdopted(f) : undefined;
     case "forked":
       return takeForked(f, event);
+    case "migrated":
+      return takeMigrated(f, event);
   }
 }
 

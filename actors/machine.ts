@@ -76,6 +76,13 @@ export function statusOf(snapshot: MachineSnapshot): MachineStatus {
   return { status: "active", ...common };
 }
 
+/** What an actor that the machine waits for was bound as; undefined if there is none. */
+export const srcOf = (snapshot: MachineSnapshot, actor: string): string | undefined => {
+  const children = snapshot.children as Readonly<Record<string, { readonly src: unknown } | undefined>>;
+  const src = Object.hasOwn(children, actor) ? children[actor]?.src : undefined;
+  return typeof src === "string" ? src : undefined;
+};
+
 /**
  * Opens a machine. Its faults are not looked for here: see `machineFaults`. `builtin` lets named actions
  * `sagamesh.*` through, which is for machines of our own.

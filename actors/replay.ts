@@ -3,15 +3,26 @@
  *
  * L1 The intents a fold yields equal the recorded ones, or the fold stops with turn, expected and got.
  * L2 Replay performs nothing.
+ * L3 Turns before the saga was moved to the definition were decided by another one. Of their model calls the digest is
+ *    not compared: it was, when it was moved (migrate.ts).
  */
 import { MeshError } from "../protocol/errors.ts";
-import type { DefinitionRef } from "../protocol/event.ts";
+import type { DefinitionRef, Event } from "../protocol/event.ts";
+import type { Intent } from "../protocol/intent.ts";
 import { canonicalJson, type Json, toJson } from "../protocol/json.ts";
 import type { Message } from "../protocol/model.ts";
 import type { Step, Turn } from "../protocol/turn.ts";
 import type { Definition } from "./definition.ts";
 import { type DecidedTurn, decideTurn } from "./fold.ts";
+import { type Comparison, compared, lastMigration } from "./migrated.ts";
 import type { SagaState } from "./state.ts";
+
+/** The definition that a ledger's next turn is decided by. Throws LEDGER_BROKEN as `definitionOf`. */
+export function presentDefinition(turns: readonly Turn[]): DefinitionRef {
+  const [first] = turns;
+  if (first === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
+  return lastMigration(turns)?.event.to ?? definitionOf(first);
+}
 
 /** The definition a ledger was started with. Throws LEDGER_BROKEN unless its first event is a start. */
 export function definitionOf(first: Turn): DefinitionRef {
@@ -29,6 +40,7 @@ export function foldTurn(
   definition: Definition,
   state: SagaState | undefined,
   turn: Turn,
+  comparison: Comparison = "strict",
 ): Pick<DecidedTurn, "state" | "said" | "asked"> {
   const expected = (state?.turn ?? 0) + 1;
   if (turn.turn !== expected)
@@ -38,32 +50,49 @@ export function foldTurn(
     );
   const events = turn.steps.map((step) => step.event);
   const decided = decideTurn(definition, state, { saga: turn.saga, at: turn.at, events });
-  const difference = differenceOf(turn, decided.steps);
+  const difference = differenceOf(turn, decided.steps, comparison);
   if (difference !== undefined)
     throw new MeshError(
       "FOLD_DIVERGED",
-      `turn ${turn.turn} of ${turn.saga}, ${difference}, decided by ${definition.name} version ${definition.version}`,
+      `turn ${turn.turn} of ${turn.saga}, ${inOneLine(difference)}, decided by ${definition.name} version ${definition.version}`,
       { remedy: "Serve the version the saga was started with, or see `sagamesh migrate --dry-run`." },
     );
   return decided;
 }
 
-/** The first intent that is not as recorded, with as much of both as a person reads. */
-function differenceOf(turn: Turn, decided: readonly Step[]): string | undefined {
+/** Where a turn is not as it was recorded. */
+export interface Difference {
+  readonly step: number;
+  readonly event: Event["type"];
+  /** The number of the intent, from 1. */
+  readonly k: number;
+  readonly expected: Intent | undefined;
+  readonly got: Intent | undefined;
+}
+
+/** The first intent that is not as recorded. */
+export function differenceOf(
+  turn: Turn,
+  decided: readonly Step[],
+  comparison: Comparison,
+): Difference | undefined {
   for (const [index, { event, intents }] of turn.steps.entries()) {
     const got = decided[index]?.intents ?? [];
-    for (let k = 0; k < Math.max(intents.length, got.length); k++) {
-      const [expected, actual] = [intents[k], got[k]].map((one) =>
-        one === undefined ? "nothing" : canonicalJson(one),
-      );
-      if (expected !== actual)
-        return `step ${index + 1} (${event.type}), intent ${k + 1}: expected ${excerpt(expected)}, got ${excerpt(actual)}`;
-    }
+    for (let k = 0; k < Math.max(intents.length, got.length); k++)
+      if (textOf(intents[k], comparison) !== textOf(got[k], comparison))
+        return { step: index + 1, event: event.type, k: k + 1, expected: intents[k], got: got[k] };
   }
   return undefined;
 }
 
-const excerpt = (text = ""): string =>
+const textOf = (intent: Intent | undefined, comparison: Comparison): string =>
+  intent === undefined ? "nothing" : canonicalJson(compared(intent, comparison));
+
+/** With as much of both as a person reads. */
+const inOneLine = ({ step, event, k, expected, got }: Difference): string =>
+  `step ${step} (${event}), intent ${k}: expected ${excerpt(textOf(expected, "strict"))}, got ${excerpt(textOf(got, "strict"))}`;
+
+const excerpt = (text: string): string =>
   text.length <= 500 ? text : `${text.slice(0, 500)}… (${text.length} characters)`;
 
 /** Folds turns onto a state, or a whole ledger from nothing. `messages` is the conversation they add up to. */
@@ -74,8 +103,9 @@ export function foldLedger(
 ): { state: SagaState; messages: Message[] } {
   let state = from;
   const messages: Message[] = [];
+  const moved = lastMigration(turns)?.turn ?? 0;
   for (const turn of turns) {
-    const folded = foldTurn(definition, state, turn);
+    const folded = foldTurn(definition, state, turn, turn.turn < moved ? "but for requests" : "strict");
     state = folded.state;
     messages.push(...folded.said);
   }

@@ -11,6 +11,7 @@
 import { z } from "zod";
 import { Raise } from "../protocol/budget.ts";
 import { MeshError } from "../protocol/errors.ts";
+import { DefinitionRef } from "../protocol/event.ts";
 import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { readWith } from "./folding.ts";
@@ -36,6 +37,8 @@ export const reservedSignals = {
   }),
   /** Adds to the limits of the saga's budget, at any time; a number alone adds steps. */
   budget: Raise,
+  /** Go on under this definition, if it decides all that was decided (migrate.ts). The host answers it, not the fold. */
+  migrate: z.object({ definition: DefinitionRef }),
 } as const satisfies Readonly<Record<string, z.ZodType>>;
 
 export type ReservedSignal = keyof typeof reservedSignals;

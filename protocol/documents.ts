@@ -9,10 +9,12 @@ import { DefinitionRef, Event, ParentRef } from "./event.ts";
 import { IntentId, Name, SagaId } from "./ids.ts";
 import { Intent } from "./intent.ts";
 import { Payload } from "./json.ts";
+import { MigrationRecord } from "./migrate-document.ts";
 import { ThrottleKind } from "./throttle.ts";
 import { Effect } from "./tool.ts";
 
 export { DoctorDocument, Finding } from "./doctor-document.ts";
+export { MigrateDocument } from "./migrate-document.ts";
 
 /** One line of stderr: an error, a sign of life, or a line of the log. */
 export const ErrorDocument = z.object({
@@ -43,6 +45,9 @@ export const DefinitionDocument = z.object({
   tools: z.array(z.string()),
   /** Names of the models it asks. */
   models: z.array(z.string()).default([]),
+  /** Of each tool its contract's digest, as in the contract's key; of each child the hash of its definition. */
+  contracts: z.record(z.string(), z.string()).default({}),
+  children: z.record(z.string(), z.string()).default({}),
   /** What it declares; absent: nothing is bounded. */
   budget: Amounts.extend({
     wallClockMs: z.number().optional(),
@@ -158,6 +163,8 @@ export const SagaRow = z.object({
   saga: SagaId,
   name: z.string(),
   version: z.int(),
+  /** What it was started with, where it was moved to another definition since. */
+  startedAs: DefinitionRef.optional(),
   status: SagaStatus,
   turns: z.int(),
   startedAt: z.number(),
@@ -240,6 +247,8 @@ export const InspectDocument = z.object({
   budget: BudgetDocument.optional(),
   /** Where it lies below the saga that nobody opened; absent for that one. */
   tree: z.object({ root: SagaId, depth: z.int() }).optional(),
+  /** Its moves to other definitions, oldest first; absent where there was none. */
+  migrations: z.array(MigrationRecord).optional(),
   paused: PausedDocument.optional(),
   flags: z.array(FlagDocument).optional(),
   /** In the order in which they were started. */
@@ -283,6 +292,8 @@ export const VerifyDocument = z.object({
   folded: z.boolean(),
   /** Why it was not, where a definition was looked for. */
   unfolded: z.string().optional(),
+  /** Turns from before a move to another definition, which only that one can prove and which is not at hand. */
+  unproven: z.array(z.object({ from: z.int(), to: z.int(), definition: DefinitionRef })).optional(),
   /** `turn` 0: what is wrong is of no single turn, such as the file's first line. */
   findings: z.array(z.object({ turn: z.int(), code: z.string(), what: z.string() })),
 });

@@ -163,7 +163,13 @@ const table = {
   VERSION_UNSERVED: {
     meaning: "no host here serves the saga's definition",
     retriable: true,
-    remedy: "Start a host with the version the saga was started with.",
+    remedy: "Start a host with the version the saga was started with, or see `sagamesh migrate --dry-run`.",
+  },
+  MIGRATION_REFUSED: {
+    meaning: "the saga cannot go on under the other definition",
+    retriable: false,
+    remedy:
+      "See `sagamesh migrate --dry-run`; it goes on under the definition it has, once some host serves that.",
   },
   LEDGER_BROKEN: {
     meaning: "the ledger's chain of hashes or numbers is broken",

@@ -8,7 +8,7 @@ import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
 import { Result } from "./result.ts";
 
-/** The definition a saga was started with, for ever. `hash` covers prompt, tools, schemas, configuration. */
+/** The definition a saga was started with, or was moved to. `hash` covers prompt, tools, schemas, configuration. */
 export const DefinitionRef = z.object({ name: z.string(), version: z.int(), hash: z.string() });
 export type DefinitionRef = z.infer<typeof DefinitionRef>;
 
@@ -104,6 +104,18 @@ const otherEvents = [
     answered: z.array(IntentId).optional(),
     /** Since the last shared turn. What was to fall due is put off by as much. */
     idleMs: z.number().nonnegative(),
+  }),
+  /**
+   * From this turn on the ledger is another definition's, which was found to decide all that was decided before. `id`
+   * is the signal's that asked for it, `by` who sent it.
+   */
+  z.object({
+    type: z.literal("migrated"),
+    from: DefinitionRef,
+    to: DefinitionRef,
+    id: z.string(),
+    by: z.string(),
+    sentAt: z.number(),
   }),
 ] as const;
 

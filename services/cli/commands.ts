@@ -24,6 +24,7 @@ export const commands: CommandGroups = {
     inspect: async () => (await import("./commands/inspect.ts")).inspect,
     tail: async () => (await import("./commands/tail.ts")).tail,
     verify: async () => (await import("./commands/verify.ts")).verify,
+    migrate: async () => (await import("./commands/migrate.ts")).migrate,
     replay: async () => (await import("./commands/replay.ts")).replay,
   },
   "Answer what they ask": {

@@ -2,7 +2,7 @@
  * Describe: turns, events and intents in a person's words, a line each.
  */
 import type { EndDocument } from "../../protocol/documents.ts";
-import type { Event, Vote } from "../../protocol/event.ts";
+import type { DefinitionRef, Event, Vote } from "../../protocol/event.ts";
 import type { Lineage } from "../../protocol/fork.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
@@ -41,6 +41,10 @@ export function createTeller(contractOf: NonNullable<ViewOptions["contractOf"]>)
     });
 }
 
+/** Two of one version differ by their hashes. */
+export const describeDefinition = ({ name, version, hash }: DefinitionRef): string =>
+  `${name}@${version} (${hash})`;
+
 export function describeEvent(event: Event): string {
   switch (event.type) {
     case "start":
@@ -59,6 +63,8 @@ export function describeEvent(event: Event): string {
       return "adopted: its host proved that it owns the saga";
     case "forked":
       return `forked by ${event.by}, effects ${event.effects}${event.model === undefined ? "" : `, model ${event.model}`}${event.instructions === undefined ? "" : ", other instructions"}`;
+    case "migrated":
+      return `moved from ${describeDefinition(event.from)} to ${describeDefinition(event.to)} by ${event.by}`;
   }
 }
 

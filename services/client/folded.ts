@@ -4,7 +4,7 @@
 import type { z } from "zod";
 import type { Definition } from "../../actors/definition.ts";
 import { readWith } from "../../actors/folding.ts";
-import { definitionOf, foldLedger } from "../../actors/replay.ts";
+import { foldLedger, presentDefinition } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -12,16 +12,14 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
 import type { ViewOptions } from "./view.ts";
 
-/** The definition a ledger was started with. Throws VERSION_UNSERVED if the application lacks it. */
+/** The definition that a ledger's next turn is decided by. Throws VERSION_UNSERVED if the application lacks it. */
 export function servedDefinition(app: App, turns: readonly Turn[]): Definition {
-  const [first] = turns;
-  if (first === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
-  const ref = definitionOf(first);
+  const ref = presentDefinition(turns);
   const definition = app.definition(ref);
   if (definition !== undefined) return definition;
   throw new MeshError(
     "VERSION_UNSERVED",
-    `${first.saga} was started with ${ref.name} version ${ref.version} (${ref.hash}), which the application file does not define`,
+    `${turns[0]?.saga ?? ""} goes on under ${ref.name} version ${ref.version} (${ref.hash}), which the application file does not define`,
   );
 }
 

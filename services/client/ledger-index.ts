@@ -117,6 +117,7 @@ export const placeInReply = (call: string): number => Number(call.slice(call.ind
 function newsOf({ places, settled }: Reading, at: StepPlace): News | undefined {
   const { event, intents } = at;
   if (event.type === "adopted" || event.type === "deferred") return undefined;
+  if (event.type === "forked" || event.type === "migrated") return undefined;
   if (event.type === "start" || event.type === "signal") return { at, intent: undefined };
   const intent = places.get(event.intent)?.intent;
   if (intent === undefined || isDecision(intent)) return undefined;

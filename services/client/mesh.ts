@@ -26,9 +26,11 @@ import {
   parseIntentId,
 } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
+import type { MigrateDocument } from "../../protocol/migrate-document.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
+import type { App } from "../app.ts";
 import { decodeTurn, findTombstone, isTombstone, readTombstone } from "../ledger-reader.ts";
 import { encodeBody, makeHeaders } from "../messages.ts";
 import { patiently } from "../patience.ts";
@@ -37,6 +39,7 @@ import type { Chance, Clock, Ports } from "../ports.ts";
 import { endIn, followTurns } from "./follow-turns.ts";
 import { type Forked, type ForkOptions, forkSaga } from "./fork.ts";
 import { followLive, type LiveEvent } from "./live.ts";
+import { type MigrateDeps, type MigrateOptions, migrateSagas } from "./migrate.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
@@ -129,8 +132,22 @@ export interface Mesh extends AsyncDisposable {
    * and what it refuses is in the dead letters.
    */
   vote(task: VotedTask, vote: VoteInput): Promise<void>;
+  /**
+   * Moves running sagas to the definitions of their names in this application, those that can be moved; with `dryRun`
+   * only says which can. One document each. What it resolves for as `asked` is stored as a signal and taken by the
+   * first host that serves the new definition; whoever dies meanwhile, the saga is moved once or not at all. Throws
+   * BAD_ID, SAGA_UNKNOWN, UNAVAILABLE.
+   */
+  migrate(app: App, options?: MigrateOptions): Promise<MigrateDocument[]>;
   close(): Promise<void>;
 }
+
+/** What moving sagas takes of a client. */
+export const migrateDeps = (deps: ClientDeps): MigrateDeps => ({
+  ports: deps.ports,
+  clock: deps.clock,
+  send: (saga, name, data, id) => sendSignal(deps, saga, name, data, id),
+});
 
 /** A client on given ports. `connect` is the one for users. */
 export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh {
@@ -178,6 +195,7 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       const named = { saga: parseSagaId(task.saga), intent: parseIntentId(task.intent) };
       await sendVote(deps, named, { ...vote, digest: vote.digest ?? task.digest });
     },
+    migrate: (app, options) => migrateSagas(migrateDeps(deps), app, options),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -8,20 +8,19 @@ import { decideTurn } from "../../actors/fold.ts";
 import type { SagaState } from "../../actors/state.ts";
 import type { PromptDocument } from "../../protocol/documents.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import type { IntentId } from "../../protocol/ids.ts";
+import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
-import { servedDefinition } from "./folded.ts";
 import { type RecordedRequest, requestsOf } from "./requests.ts";
+import { segmentsOf, servedBy } from "./segments.ts";
 
 /**
  * The call of a model at a turn, or the last one before it. Throws INTENT_UNKNOWN if there is none, VERSION_UNSERVED
  * if the application lacks the definition, FOLD_DIVERGED if today's code asks no model there.
  */
 export function promptOf(app: App, turns: readonly Turn[], at: number): PromptDocument {
-  const definition = servedDefinition(app, turns);
   const through = turns.filter(({ turn }) => turn <= at);
   const last = through
     .flatMap(({ steps }) => steps.flatMap(({ intents }) => intents))
@@ -30,6 +29,9 @@ export function promptOf(app: App, turns: readonly Turn[], at: number): PromptDo
     throw new MeshError("INTENT_UNKNOWN", `no model was asked up to turn ${at}`, {
       remedy: "`sagamesh inspect SAGA` lists the turns in which one was.",
     });
+  const asked = turnOf(last.id);
+  const segment = segmentsOf(turns).findLast(({ from }) => from <= asked) ?? segmentsOf(turns)[0];
+  const definition = servedBy(app, { saga: through[0]?.saga ?? "" }, segment);
   let state: SagaState | undefined;
   const [found] = requestsOf(
     definition,

@@ -17,8 +17,8 @@ import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import { type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
-import { servedDefinition } from "./folded.ts";
 import { type RecordedRequest, requestsOf } from "./requests.ts";
+import { segmentsOf, servedBy } from "./segments.ts";
 
 /** One recorded decision: what was sent, and what came back if anything did. */
 export interface RecordedDecision extends Pick<RecordedRequest, "intent" | "turn" | "request" | "digest"> {
@@ -46,7 +46,10 @@ export async function replayDecisions(
   turns: readonly Turn[],
   options: ReplayOptions,
 ): Promise<ReplayDocument> {
-  const recorded = recordedDecisions(servedDefinition(app, turns), turns);
+  const recorded = segmentsOf(turns).flatMap((segment) =>
+    recordedDecisions(servedBy(app, { saga }, segment), turns.slice(0, segment.to), segment.from),
+  );
+  const saga = (turns[0]?.saga ?? "") as SagaId; // Proof: segmentsOf throws if there is no turn.
   const decisions: DecisionDocument[] = [];
   for (const [index, decision] of recorded.entries()) {
     options.signal.throwIfAborted();
@@ -57,7 +60,7 @@ export async function replayDecisions(
     decisions.filter((one) => one.verdict === verdict).length;
   const first = decisions.find((one) => one.verdict === "different");
   return {
-    saga: (turns[0]?.saga ?? "") as SagaId, // Proof: servedDefinition threw if there is no turn.
+    saga,
     model: options.model,
     same: count("same"),
     different: count("different"),
@@ -68,18 +71,27 @@ export async function replayDecisions(
   };
 }
 
-/** Every decision of a ledger with its request rebuilt (Y1); the summaries between them decide nothing. */
-export function recordedDecisions(definition: Definition, turns: readonly Turn[]): RecordedDecision[] {
+/**
+ * Every decision of a ledger with its request rebuilt (Y1); the summaries between them decide nothing. With `from` only
+ * those from that turn on: what was decided before was another definition's.
+ */
+export function recordedDecisions(
+  definition: Definition,
+  turns: readonly Turn[],
+  from = 1,
+): RecordedDecision[] {
   const replies = repliesOf(turns);
   let state: SagaState | undefined;
   const requests = requestsOf(definition, turns, (turn) => {
-    const folded = foldTurn(definition, state, turn);
+    const folded = foldTurn(definition, state, turn, turn.turn < from ? "but for requests" : "strict");
     state = folded.state;
     return folded;
   });
   return requests
     .filter(({ isSummary }) => !isSummary)
-    .map(({ intent, turn, request, digest }, index) => {
+    .map((request, index) => ({ ...request, step: index + 1 }))
+    .filter(({ turn }) => turn >= from)
+    .map(({ intent, turn, request, digest, step }) => {
       if (digest !== intent.request)
         throw new MeshError(
           "FOLD_DIVERGED",
@@ -87,7 +99,7 @@ export function recordedDecisions(definition: Definition, turns: readonly Turn[]
         );
       const reply = replies.get(intent.id);
       const without = reply?.why ?? "it has not been answered yet";
-      return { intent, turn, step: index + 1, request, digest, reply: reply?.reply, without };
+      return { intent, turn, step, request, digest, reply: reply?.reply, without };
     });
 }
 

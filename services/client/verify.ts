@@ -9,6 +9,8 @@
  * F3 Every blob is there and hashes to its name: reading a turn puts them back.
  * F4 With the definition: the fold decides what was recorded, the digests of model requests included.
  * F5 The order of the stream is that of the turns, and what each append expected was the turn before it.
+ * F6 Of a saga that was moved to another definition, what the old one decided is proved by the old one; where that is
+ *    not at hand, the document says which turns were not.
  */
 import { foldTurn } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
@@ -23,7 +25,7 @@ import type { App } from "../app.ts";
 import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger-reader.ts";
 import type { StoredMessage } from "../ports.ts";
 import { traceIdOf, turnHeaders } from "../turn-headers.ts";
-import { servedDefinition } from "./folded.ts";
+import { type Segment, segmentsOf, servedBy } from "./segments.ts";
 
 type Finding = VerifyDocument["findings"][number];
 
@@ -94,6 +96,7 @@ export async function verifyMessages(
     turns: messages.length,
     folded: folding.folded,
     ...(folding.unfolded === undefined ? {} : { unfolded: folding.unfolded }),
+    ...(folding.unproven.length === 0 ? {} : { unproven: folding.unproven }),
     findings,
   };
 }
@@ -193,29 +196,40 @@ function checkInputs(turns: readonly Turn[]): Finding[] {
   return findings;
 }
 
-/** F4, as far as the turns are whole. */
+/** F4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (F6). */
 function foldedWith(
   { app, foldsWhereServed }: VerifyOptions,
   turns: readonly (Turn | undefined)[],
   found: readonly Finding[],
-): { findings: Finding[]; folded: boolean; unfolded?: string } {
-  if (app === undefined) return { findings: [], folded: false };
+): { findings: Finding[]; folded: boolean; unproven: Segment[]; unfolded?: string } {
+  const folding = { findings: [] as Finding[], folded: false, unproven: [] as Segment[] };
+  if (app === undefined) return folding;
   const sound = Math.min(turns.length, ...found.map(({ turn }) => Math.max(0, turn - 1)));
   const whole = turns.slice(0, sound).filter((turn) => turn !== undefined);
-  if (whole.length === 0) return { findings: [], folded: false };
+  if (whole.length === 0) return folding;
   try {
-    const definition = servedDefinition(app, whole);
-    let state: SagaState | undefined;
-    for (const turn of whole)
-      try {
-        state = foldTurn(definition, state, turn).state;
-      } catch (error) {
-        const code = isMeshError(error) ? error.code : "INTERNAL";
-        return { findings: [{ turn: turn.turn, code, what: wordsOf(error) }], folded: true };
-      }
+    for (const segment of segmentsOf(whole))
+      if (segment.to === whole.length || app.definition(segment.definition) !== undefined)
+        folding.findings.push(...checkFold(app, whole, segment));
+      else folding.unproven.push(segment);
   } catch (error) {
     if (!foldsWhereServed || !isMeshError(error, "VERSION_UNSERVED")) throw error;
-    return { findings: [], folded: false, unfolded: wordsOf(error) };
+    return { ...folding, unfolded: wordsOf(error) };
   }
-  return { findings: [], folded: whole.length === turns.length };
+  return { ...folding, folded: whole.length === turns.length || folding.findings.length > 0 };
+}
+
+function checkFold(app: App, turns: readonly Turn[], segment: Segment): Finding[] {
+  const definition = servedBy(app, { saga: turns[0]?.saga as SagaId }, segment); // Proof: a segment has turns.
+  let state: SagaState | undefined;
+  for (const turn of turns.slice(0, segment.to)) {
+    const how = turn.turn < segment.from ? "but for requests" : "strict";
+    try {
+      state = foldTurn(definition, state, turn, how).state;
+    } catch (error) {
+      const code = isMeshError(error) ? error.code : "INTERNAL";
+      return [{ turn: turn.turn, code, what: wordsOf(error) }];
+    }
+  }
+  return [];
 }

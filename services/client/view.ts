@@ -13,6 +13,7 @@
  *    contract is not at hand, the success is what was reported, and `unverified`.
  */
 import { canRunAgain, mayHaveHappened, usageOf } from "../../actors/settle.ts";
+import { presentDefinition } from "../../actors/replay.ts";
 import { nothingSpent, spentWith } from "../../actors/spending.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
@@ -95,7 +96,8 @@ export function viewOf(
   const spent = state?.spent ?? v.spent;
   return {
     saga: first.saga,
-    definition: start.definition,
+    definition: presentDefinition(turns),
+    ...migrationsOf(turns),
     // A fork of a child is nobody's child.
     parent: start.fork === undefined ? start.parent : undefined,
     ...(v.fork === undefined ? {} : { fork: v.fork }),
@@ -110,7 +112,7 @@ export function viewOf(
     open,
     effects: state === undefined ? effectsOf(v) : effectsOfState(state),
     spent,
-    ...budgetOf(turns, spent, { state, declared: declaredOf?.(start.definition) }),
+    ...budgetOf(turns, spent, { state, declared: declaredOf?.(presentDefinition(turns)) }),
     ...(start.tree === undefined || start.fork !== undefined
       ? {}
       : { tree: { root: start.tree.root, depth: start.tree.depth } }),
@@ -152,10 +154,29 @@ function takeEvent(v: Viewing, event: Event, turn: number): void {
       return takeVote(v, event, turn);
     case "forked":
       return takeForked(v, event, turn);
+    case "migrated":
+      return closeAskedAnew(v, turn);
     case "start":
     case "adopted":
       return;
   }
+}
+
+/** Every move of the saga to another definition. */
+function migrationsOf(turns: readonly Turn[]): Pick<SagaView, "migrations"> {
+  const migrations = turns.flatMap(({ turn, at, steps }) =>
+    steps.flatMap(({ event }) =>
+      event.type === "migrated" ? [{ turn, at, from: event.from, to: event.to, by: event.by }] : [],
+    ),
+  );
+  return migrations.length === 0 ? {} : { migrations };
+}
+
+/** Under another definition every open call of a model is asked anew. */
+function closeAskedAnew(v: Viewing, turn: number): void {
+  for (const viewed of v.intents.values())
+    if (viewed.intent.kind === "model" && viewed.outcome === undefined)
+      close(viewed, "superseded", turn, "the saga was moved to another definition");
 }
 
 /** The signal answers whoever was asked for more. */

@@ -4,6 +4,7 @@
 import type { Budget } from "../../actors/definition.ts";
 import type { SagaState, Spent } from "../../actors/state.ts";
 import type { Prices, Spending } from "../../protocol/budget.ts";
+import type { InspectDocument } from "../../protocol/documents.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
 import type { Effects, Lineage } from "../../protocol/fork.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -42,7 +43,10 @@ export interface EffectView {
 
 export interface SagaView {
   readonly saga: SagaId;
+  /** The one that decides its next turn. */
   readonly definition: DefinitionRef;
+  /** Its moves from one definition to another; absent where there was none. */
+  readonly migrations?: NonNullable<InspectDocument["migrations"]>;
   readonly parent: ParentRef | undefined;
   readonly input: Json;
   readonly status: "running" | "completed" | "failed" | "cancelled";

@@ -33,9 +33,9 @@ import { ackDelivery, earlyDelayMs, nakDelivery } from "../delivery.ts";
 import { type Head, emptyHead } from "../ledger-reader.ts";
 import { assertOwnValue } from "../messages.ts";
 import { patiently } from "../patience.ts";
-import type { Performed } from "../perform/perform.ts";
 import type { Delivery } from "../ports.ts";
 import { appendTurn } from "./append.ts";
+import { type Batch, inputsOf, type Item } from "./batch.ts";
 import { answerArchived } from "./archived.ts";
 import { beginSaga } from "./begin.ts";
 import { publishRefusal, publishTaken } from "./dispatch.ts";
@@ -44,7 +44,9 @@ import type { HostDeps } from "./host-deps.ts";
 import { concernsSame, readEvent } from "./intake.ts";
 import { createKeeper } from "./keeper.ts";
 import { type Loaded, loadPast, loadSaga, loadWhole } from "./load.ts";
+import { answerOrder, type Move, orderIn } from "./migrate.ts";
 import { openedBy, ownWorkOf } from "./opened.ts";
+import { stumbleOver } from "./stumble.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
 export interface Activation {
@@ -59,17 +61,6 @@ export interface Activation {
   release(options?: { ifIdle: boolean }): Promise<void>;
   /** Hands the saga over to another host (V5). Resolves when it is gone from here. */
   leave(): Promise<void>;
-}
-
-type Item =
-  | { readonly from: "inbox"; readonly delivery: Delivery; readonly address: Address }
-  | { readonly from: "host"; readonly event: Event; readonly performed?: Performed };
-
-/** A batch on its way to become a turn. */
-interface Batch {
-  readonly events: Event[];
-  /** A repeat was among it (V3). */
-  known: boolean;
 }
 
 export function createActivation(
@@ -160,13 +151,19 @@ export function createActivation(
     const local = items.flatMap((item) => (item.from === "host" ? item.event : []));
     // What the host observed itself needs no reading; most turns hold nothing else.
     const read = local.length === items.length ? local : await Promise.all(items.map(readItem));
+    const order = orderIn(items, read);
+    if (order !== undefined) {
+      const answer = await answerOrder(deps, saga, order, { refuse, putBackOrRefuse });
+      if (gone) return;
+      if (answer === "later") box.push(order.item);
+      if (answer === "answered" || answer === "later")
+        return order.others.length === 0 ? undefined : takeItems(order.others);
+      if (answer !== "usual") return move(order.others, answer);
+    }
     const found = loaded ?? (await load(read));
     if (gone) return; // Let go meanwhile: everything was given back.
     if (found !== undefined && "type" in found) {
-      const inputs = items.flatMap((item, index) => {
-        const event = read[index];
-        return item.from === "inbox" && event !== undefined ? [{ delivery: item.delivery, event }] : [];
-      });
+      const inputs = inputsOf(items, read);
       const notUndone = publishRefusal.bind(undefined, deps, saga);
       return answerArchived(found, inputs, clock.now(), { refuse, taken: answerTaken, notUndone });
     }
@@ -183,6 +180,14 @@ export function createActivation(
     if (batch.known && batch.events.length === 0 && Object.keys(loaded?.state.open ?? {}).length > 0)
       batch.events.push({ type: "adopted" });
     if (batch.events.length > 0) await turn(batch);
+  }
+
+  /** The saga goes on under another definition; what came with the order for that is taken under it. */
+  async function move(others: readonly Item[], to: Move): Promise<void> {
+    box.unshift(...others);
+    keeper.found(to.loaded.snapshot);
+    loaded = to.loaded;
+    await turn({ events: [to.event], known: false });
   }
 
   /** The item's event, or undefined if it was dealt with: refused, or put back. */
@@ -392,19 +397,12 @@ export function createActivation(
   /** A batch that cannot be taken: everything goes back, to be offered again here or elsewhere. */
   async function stumble(error: unknown): Promise<void> {
     if (gone) return; // Whoever has the saga now will see.
-    const parked = isMeshError(error) && !error.retriable;
-    const level =
-      isMeshError(error, "VERSION_UNSERVED") || deps.signal.aborted ? "debug" : parked ? "error" : "warn";
+    const { level, delayMs } = stumbleOver(error, deps.signal.aborted);
     log[level](
       { err: error, sagaId: saga, code: isMeshError(error) ? error.code : "INTERNAL" },
       "saga not taken",
     );
     deps.observe.parked(saga, error);
-    const delayMs = isMeshError(error, "VERSION_UNSERVED")
-      ? limits.unservedDelayMs
-      : parked
-        ? limits.parkedDelayMs
-        : limits.earlyInputDelayMs;
     await drop(describeError(error), delayMs);
   }
 

@@ -3,14 +3,16 @@
  *
  * N1 The head is the leader's. A snapshot counts only with the hash of its turn and of its definition.
  * N2 A snapshot only saves time: without it the same state is folded from the first turn.
+ * N3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
  */
 import type { Definition } from "../../actors/definition.ts";
 import { readWith } from "../../actors/folding.ts";
+import { lastMigration } from "../../actors/migrated.ts";
 import { PastNeeded, recall } from "../../actors/past.ts";
-import { definitionOf, foldLedger, stateFromJson } from "../../actors/replay.ts";
+import { foldLedger, presentDefinition, stateFromJson } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
-import { MeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Message } from "../../protocol/model.ts";
@@ -85,9 +87,11 @@ export async function loadSaga(
   const found = await readSnapshot(deps, saga);
   if (found === undefined || !isUsable(found.snapshot, last)) return loadWhole(deps, app, saga, last.seq);
   const { snapshot, bytes } = found;
+  const turns = await turnsSince(deps, saga, snapshot.head, last.seq);
+  if (turns === undefined || lastMigration(turns.map(({ turn }) => turn)) !== undefined)
+    return loadWhole(deps, app, saga, last.seq); // N3
   const definition = served(app, saga, snapshot.definition);
   try {
-    const turns = await patiently(deps.clock, () => readTurns(deps.ports, saga, snapshot.head, last.seq));
     const state = await foldOn(deps, definition, stateFromJson(definition, snapshot.state), turns);
     return {
       definition,
@@ -99,6 +103,21 @@ export async function loadSaga(
   } catch (error) {
     if (error instanceof MeshError && error.code === "UNAVAILABLE") throw error;
     return loadWhole(deps, app, saga, last.seq); // N2: a snapshot that does not lead to the head is thrown away.
+  }
+}
+
+/** Undefined if they do not follow the snapshot (N2). Throws UNAVAILABLE. */
+async function turnsSince(
+  deps: LoadDeps,
+  saga: SagaId,
+  after: Head,
+  throughSeq: number,
+): Promise<StoredTurn[] | undefined> {
+  try {
+    return await patiently(deps.clock, () => readTurns(deps.ports, saga, after, throughSeq));
+  } catch (error) {
+    if (isMeshError(error, "UNAVAILABLE")) throw error;
+    return undefined;
   }
 }
 
@@ -144,19 +163,15 @@ const bytesOf = (turns: readonly StoredTurn[]): number => turns.reduce((sum, { b
 
 /** Loads from the first turn, with the conversation. */
 export async function loadWhole(deps: LoadDeps, app: App, saga: SagaId, throughSeq: number): Promise<Loaded> {
-  const turns = await patiently(deps.clock, () => readTurns(deps.ports, saga, emptyHead, throughSeq));
-  const [first] = turns;
-  if (first === undefined) throw new MeshError("LEDGER_BROKEN", `the ledger of ${saga} has no first turn`);
-  const definition = served(app, saga, definitionOf(first.turn));
-  const { state, messages } = foldLedger(
-    definition,
-    turns.map(({ turn }) => turn),
-  );
+  const stored = await patiently(deps.clock, () => readTurns(deps.ports, saga, emptyHead, throughSeq));
+  const turns = stored.map(({ turn }) => turn);
+  const definition = served(app, saga, presentDefinition(turns));
+  const { state, messages } = foldLedger(definition, turns);
   return {
     definition,
     state,
-    head: turns.at(-1)?.head ?? emptyHead,
-    snapshot: { ...noSnapshot, grown: bytesOf(turns) },
+    head: stored.at(-1)?.head ?? emptyHead,
+    snapshot: { ...noSnapshot, grown: bytesOf(stored) },
     messages,
   };
 }
@@ -166,6 +181,6 @@ function served(app: App, saga: SagaId, ref: { name: string; version: number; ha
   if (definition !== undefined) return definition;
   throw new MeshError(
     "VERSION_UNSERVED",
-    `${saga} was started with ${ref.name} version ${ref.version} (${ref.hash}), which this host does not serve`,
+    `${saga} goes on under ${ref.name} version ${ref.version} (${ref.hash}), which this host does not serve`,
   );
 }

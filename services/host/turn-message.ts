@@ -37,7 +37,6 @@ export async function encodeAs(
   after: Head,
   decided: Omit<Turn, "v" | "prev">,
 ): Promise<TurnMessage> {
-  const { saga, steps } = decided;
   const turn: Turn = { v: 1, ...decided, prev: after.hash };
   let data = encodeJson(toStored(turn));
   if (data.length > limits.inlineBytesMax) {

@@ -11,6 +11,7 @@ import type { z } from "zod";
 import type { Saga, Signals } from "../../actors/definition.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
+import type { MigrateDocument } from "../../protocol/migrate-document.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
@@ -18,6 +19,7 @@ import { createClient, type Handle, type SagaEnd, type VotedTask, type VoteInput
 import type { ForkOptions } from "../client/fork.ts";
 import type { TaskDetail } from "../client/task-detail.ts";
 import type { OpenTask } from "../client/tasks.ts";
+import type { MigrateOptions } from "../client/migrate.ts";
 import { startHost } from "../host/host.ts";
 import { decodeTurn } from "../ledger-reader.ts";
 import { silentLog } from "../log.ts";
@@ -92,6 +94,10 @@ export interface TestMesh extends AsyncDisposable {
   settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
   /** The host and the worker die where they stand, and others take their place. */
   crash(): Promise<void>;
+  /** The same, and the others serve this application, as after a deployment. */
+  serve(app: App): Promise<void>;
+  /** Moves sagas to the definitions of an application: see `Mesh.migrate`. */
+  migrate(app: App, options?: MigrateOptions): Promise<MigrateDocument[]>;
   /** Milliseconds since the epoch. */
   now(): number;
   /** The first of them, and what `crashMatrix` prints. */
@@ -131,7 +137,7 @@ export function openTestMesh(
   hooks.opened?.(mesh);
   const { clock } = mesh;
   const calls: PerformedCall[] = [];
-  const served = watched(app, clock, calls, models);
+  let served = watched(app, clock, calls, models);
   const running = new Map<"host" | "worker", MemoryProcess>();
   let failure: unknown;
 
@@ -268,6 +274,12 @@ export function openTestMesh(
       for (const role of [...running.keys()]) restart(role);
       await rest();
     },
+    serve: async (next) => {
+      served = watched(next, clock, calls, models);
+      for (const role of [...running.keys()]) restart(role);
+      await rest();
+    },
+    migrate: (next, options) => call(client.migrate(next, options)),
     now: () => clock.now(),
     [Symbol.asyncDispose]: async () => {
       for (const { gate } of running.values()) gate.crash();

@@ -10,7 +10,15 @@ import { steeringOf } from "../../client/steering-view.ts";
 import { readLedger, type SagaView, viewOf } from "../../client/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
-import { brief, dateOf, describeEnd, describeEvent, endDocument, timeOf } from "../describe.ts";
+import {
+  brief,
+  dateOf,
+  describeDefinition,
+  describeEnd,
+  describeEvent,
+  endDocument,
+  timeOf,
+} from "../describe.ts";
 import { printPrompt } from "../prompt.ts";
 import { spendingLines } from "../spending.ts";
 import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
@@ -125,6 +133,10 @@ function describe(document: InspectDocument): string {
   );
   return [
     `${saga}  ${definition.name}@${definition.version}  ${status}${status === "running" && phase !== "running" ? ` (${phase})` : ""}${document.paused === undefined ? "" : ", paused"}`,
+    ...(document.migrations ?? []).map(
+      ({ turn, at, from, to, by }) =>
+        `moved    in turn ${turn}, ${dateOf(at)}, from ${describeDefinition(from)} to ${describeDefinition(to)} by ${by}`,
+    ),
     ...steeringLines(document),
     `input    ${brief(input, 200)}`,
     ...(parent === undefined ? [] : [`parent   ${parent.saga}, intent ${parent.intent}`]),

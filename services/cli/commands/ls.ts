@@ -72,6 +72,7 @@ async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewO
       },
       waitsFor: view.phase === "running" && view.open.length === 0 ? ["signal"] : view.open.map(waitOf),
       ...(view.parent === undefined ? {} : { parent: view.parent }),
+      ...(view.migrations?.[0] === undefined ? {} : { startedAs: view.migrations[0].from }),
       ...steeringOf(ledger),
       used: usedBy(view),
       ...(view.budget === undefined ? {} : { limits: view.budget.limits }),
@@ -111,7 +112,7 @@ function describe(rows: readonly SagaRow[]): string {
     ["SAGA", "DEFINITION", "STATUS", "TURNS", "USED", "CHANGED", "WAITS FOR"],
     inTrees(rows).map(({ row, depth }) => [
       `${"  ".repeat(depth)}${row.saga}`,
-      `${row.name}@${row.version}`,
+      `${row.name}@${row.version}${row.startedAs === undefined ? "" : ` (was @${row.startedAs.version})`}`,
       statusOf(row),
       String(row.turns),
       briefUse(row.used, row.limits),

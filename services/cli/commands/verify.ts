@@ -8,6 +8,7 @@ import type { VerifyOptions } from "../../client/verify.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
 import { type CommandContext, withMesh } from "../context.ts";
+import { describeDefinition } from "../describe.ts";
 import { archiveOption, isFile } from "../saga-source.ts";
 import { archivesIn, verifyEach, verifyInMesh } from "../verifying.ts";
 
@@ -121,8 +122,15 @@ function tellOf({ output }: CommandContext, isMany: boolean) {
   };
 }
 
-function describe({ saga, ok, turns, folded, findings }: VerifyDocument): string {
-  if (ok) return `${saga}: ${turns} turns are whole${folded ? ", and fold to the decisions recorded" : ""}`;
+function describe({ saga, ok, turns, folded, unproven = [], findings }: VerifyDocument): string {
+  if (ok)
+    return [
+      `${saga}: ${turns} turns are whole${folded ? ", and fold to the decisions recorded" : ""}`,
+      ...unproven.map(
+        ({ from, to, definition }) =>
+          `${saga}: but turns ${from} to ${to} were decided by ${describeDefinition(definition)}, which the application file does not define`,
+      ),
+    ].join("\n");
   return findings
     .map(({ turn, code, what }) => `${saga} ${turn === 0 ? "file" : `turn ${turn}`}: [${code}] ${what}`)
     .join("\n");

@@ -1,0 +1,170 @@
+/**
+ * Migrate: the signal `migrate` at a host. It is judged by the saga's whole ledger, under the definition it names.
+ *
+ * Owns: whether this host takes it, and what the turn that records the move is decided from. Does not own: the
+ * judgement (actors/migrate.ts), the append (activation.ts).
+ *
+ * MH1 Who serves the new definition may take it, whether or not it serves the old one. Nobody else does, and gives it
+ *     back, as in a rolling deploy.
+ * MH2 Until the turn is acked nothing has changed: whoever dies before leaves the saga under its old definition, and
+ *     whoever gets the signal after knows it by its id, or by the definition that the saga has.
+ */
+import { assertFresh } from "../../actors/accept.ts";
+import { judgeMigration, noContracts } from "../../actors/migrate.ts";
+import { readWith } from "../../actors/folding.ts";
+import { foldLedger, presentDefinition } from "../../actors/replay.ts";
+import { reservedSignals } from "../../actors/reserved-signals.ts";
+import { wasSeen } from "../../actors/seen.ts";
+import type { Definition } from "../../actors/definition.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Event, EventOf } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import { emptyHead, isTombstone, readTurns } from "../ledger-reader.ts";
+import { registeredContracts, servedContracts } from "../old-contracts.ts";
+import { patiently } from "../patience.ts";
+import type { Delivery } from "../ports.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { type Loaded, noSnapshot } from "./load.ts";
+
+/** A saga under its new definition, as it is before the turn that records the move. */
+export interface Move {
+  readonly loaded: Loaded;
+  readonly event: EventOf<"migrated">;
+}
+
+const isMigration = (event: Event | undefined): event is EventOf<"signal"> =>
+  event?.type === "signal" && event.name === "migrate";
+
+/** A signal `migrate` in a batch, and what came with it. */
+export interface Order<Item> {
+  readonly item: Item;
+  readonly delivery: Delivery;
+  readonly signal: EventOf<"signal">;
+  readonly others: readonly Item[];
+}
+
+type AnyItem = { readonly from: "inbox"; readonly delivery: Delivery } | { readonly from: "host" };
+
+/** The first one, if there is any. */
+export function orderIn<Item extends AnyItem>(
+  items: readonly Item[],
+  read: readonly (Event | undefined)[],
+): Order<Item> | undefined {
+  for (const [index, item] of items.entries()) {
+    const signal = read[index];
+    if (item.from === "inbox" && isMigration(signal))
+      return { item, delivery: item.delivery, signal, others: items.filter((other) => other !== item) };
+  }
+  return undefined;
+}
+
+/**
+ * What becomes of it: a move, which goes before all that came with it, for under the old definition nobody here may
+ * take that; `later`, because what this host observed itself goes first; `answered`, refused or given back; `usual`,
+ * like any other signal, because it changes nothing. Throws what `moveOf` throws beside that.
+ */
+export async function answerOrder(
+  deps: Pick<HostDeps, "ports" | "clock" | "app">,
+  saga: SagaId,
+  { delivery, signal, others }: Order<AnyItem>,
+  answers: {
+    readonly refuse: (delivery: Delivery, error: MeshError) => Promise<void>;
+    readonly putBackOrRefuse: (delivery: Delivery, delayMs: number, error: MeshError) => Promise<void>;
+  },
+): Promise<Move | "usual" | "later" | "answered"> {
+  if (others.some(({ from }) => from === "host")) return "later";
+  try {
+    return (await moveOf(deps, saga, signal)) ?? "usual";
+  } catch (error) {
+    if (isMeshError(error, "VERSION_UNSERVED"))
+      await answers.putBackOrRefuse(delivery, limits.unservedDelayMs, error);
+    else if (isMeshError(error) && refused.has(error.code)) await answers.refuse(delivery, error);
+    else throw error;
+    return "answered";
+  }
+}
+
+const refused: ReadonlySet<string> = new Set([
+  "INPUT_INVALID",
+  "SIGNAL_EXPIRED",
+  "SAGA_ENDED",
+  "MIGRATION_REFUSED",
+]);
+
+/**
+ * What a signal `migrate` makes of a saga; undefined where it makes nothing of it: there is no ledger yet, or no longer,
+ * or it was moved already. Throws VERSION_UNSERVED if this host lacks the new definition, and INPUT_INVALID,
+ * SIGNAL_EXPIRED, SAGA_ENDED or MIGRATION_REFUSED for what is to be refused.
+ */
+async function moveOf(
+  deps: Pick<HostDeps, "ports" | "clock" | "app">,
+  saga: SagaId,
+  signal: EventOf<"signal">,
+): Promise<Move | undefined> {
+  const { ports, clock, app } = deps;
+  const last = await patiently(clock, () => ports.ledger.last(saga));
+  if (last === undefined || isTombstone(last)) return undefined;
+  const stored = await patiently(clock, () => readTurns(ports, saga, emptyHead, last.seq));
+  const turns = stored.map(({ turn }) => turn);
+  const from = presentDefinition(turns);
+  const read = readWith(reservedSignals.migrate, signal.data);
+  if (!read.success) throw new MeshError("INPUT_INVALID", `signal "migrate": ${read.reason}`);
+  const wanted = read.data.definition;
+  const to = app.definition(wanted);
+  if (to === undefined) {
+    if (from.hash === wanted.hash) return undefined;
+    throw new MeshError(
+      "VERSION_UNSERVED",
+      `${saga} is to be moved to ${wanted.name} version ${wanted.version} (${wanted.hash}), which this host does not serve`,
+    );
+  }
+  if (from.hash === to.hash && foldsAsRecorded(to, turns)) return undefined;
+  assertFresh(signal, clock.now());
+  if (from.name !== to.name)
+    throw new MeshError("MIGRATION_REFUSED", `${saga} is one of ${from.name}, not of ${to.name}`);
+  const served = servedContracts(app, from);
+  const first = judgeMigration(to, turns, served ?? noContracts);
+  const judged =
+    first.can || served !== undefined
+      ? first
+      : judgeMigration(to, turns, await registeredContracts({ registry: ports.registry, clock }, from));
+  if (!judged.can) {
+    const { turn, why } = judged.obstacle;
+    throw new MeshError("MIGRATION_REFUSED", `${saga}${turn === 0 ? "" : `, turn ${turn}`}: ${why}`);
+  }
+  const { state, messages } = judged;
+  if (wasSeen(state, signal)) return undefined;
+  if (state.phase.kind === "ended")
+    throw new MeshError("SAGA_ENDED", `${saga} has ended; "migrate" came too late`);
+  const { name, version, hash } = to;
+  return {
+    loaded: {
+      definition: to,
+      state,
+      head: stored.at(-1)?.head ?? emptyHead,
+      snapshot: { ...noSnapshot, grown: stored.reduce((sum, { bytes }) => sum + bytes, 0) },
+      messages,
+    },
+    event: {
+      type: "migrated",
+      from,
+      to: { name, version, hash },
+      id: signal.id,
+      by: signal.from,
+      sentAt: signal.sentAt,
+    },
+  };
+}
+
+/** Functions stand in no hash: one of them may decide otherwise under the hash that the saga has. */
+function foldsAsRecorded(definition: Definition, turns: readonly Turn[]): boolean {
+  try {
+    foldLedger(definition, turns);
+    return true;
+  } catch (error) {
+    if (isMeshError(error)) return false;
+    throw error;
+  }
+}
