@@ -43,7 +43,8 @@ export interface Obstacle {
   readonly got?: Intent;
 }
 
-export type Migration =
+/** A ledger under the new definition, as far as its decisions go. */
+export type FoldedUnder =
   | {
       readonly can: true;
       readonly state: SagaState;
@@ -52,6 +53,7 @@ export type Migration =
       readonly requestsDiffer: number;
     }
   | { readonly can: false; readonly obstacle: Obstacle };
+export type Migration = FoldedUnder;
 
 /** A child's contract: what it takes and gives. */
 export const childContractOf = ({ input, output }: Pick<Definition, "input" | "output">): Contract => ({
@@ -71,11 +73,12 @@ export const contractsOf = ({ tools, sagas }: Definition): OldContracts => ({
   },
 });
 
-/** Where neither the definition nor the registry is at hand. */
-export const noContracts: OldContracts = { tool: () => undefined, child: () => undefined };
-
 /** Judges one ledger. Pure; it may be long, and nothing is performed. */
-export function judgeMigration(to: Definition, turns: readonly Turn[], old: OldContracts): Migration {
+export const judgeMigration = (to: Definition, turns: readonly Turn[], old: OldContracts): Migration =>
+  judgeRest(to, turns, foldUnder(to, turns), old);
+
+/** MI1. */
+export function foldUnder(to: Definition, turns: readonly Turn[]): FoldedUnder {
   let state: SagaState | undefined;
   let requestsDiffer = 0;
   const messages: Message[] = [];
@@ -107,8 +110,20 @@ export function judgeMigration(to: Definition, turns: readonly Turn[], old: OldC
     }
   }
   if (state === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
-  const obstacle = priceObstacle(to, turns) ?? resultObstacle(to, turns, old) ?? restObstacle(to, state, old);
-  return obstacle === undefined ? { can: true, state, messages, requestsDiffer } : { can: false, obstacle };
+  return { can: true, state, messages, requestsDiffer };
+}
+
+/** MI2 of a ledger that is folded already: what it needs the old contracts for. */
+export function judgeRest(
+  to: Definition,
+  turns: readonly Turn[],
+  folded: FoldedUnder,
+  old: OldContracts,
+): Migration {
+  if (!folded.can) return folded;
+  const obstacle =
+    priceObstacle(to, turns) ?? resultObstacle(to, turns, old) ?? restObstacle(to, folded.state, old);
+  return obstacle === undefined ? folded : { can: false, obstacle };
 }
 
 const otherRequests = (recorded: readonly Intent[], decided: readonly Intent[]): number =>

@@ -8,7 +8,7 @@
  * CM2 The signal of a saga, a definition and a head is one: asked twice, it is moved once.
  */
 import type { Definition } from "../../actors/definition.ts";
-import { judgeMigration, type Migration, noContracts } from "../../actors/migrate.ts";
+import { foldUnder, judgeRest, type Migration, type OldContracts } from "../../actors/migrate.ts";
 import { definitionOf, presentDefinition } from "../../actors/replay.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
@@ -16,8 +16,9 @@ import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { MigrateDocument } from "../../protocol/migrate-document.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { headers } from "../../protocol/subjects.ts";
 import type { App } from "../app.ts";
-import { isTombstone } from "../ledger-reader.ts";
+import { emptyHead, isTombstone, readTurns } from "../ledger-reader.ts";
 import { registeredContracts, servedContracts } from "../old-contracts.ts";
 import { patiently } from "../patience.ts";
 import type { Clock, Ports } from "../ports.ts";
@@ -47,6 +48,8 @@ export interface MigrateOptions {
 
 const withinMsDefault = 30_000;
 const lookMs = 100;
+/** Ledgers read at a time. */
+const concurrencyMax = 16;
 
 /** See `Mesh.migrate`. */
 export async function migrateSagas(
@@ -58,64 +61,79 @@ export async function migrateSagas(
   const named = sagas?.map(parseSagaId);
   const all =
     named ?? (await patiently(deps.clock, () => deps.ports.ledger.list())).map(({ saga }) => saga).sort();
-  const documents: MigrateDocument[] = [];
-  for (const [index, saga] of all.entries()) {
+  const of = createJudge(deps, app);
+  let looked = 0;
+  const judgements = await eachOf(all, async (saga) => {
     signal?.throwIfAborted();
-    const document = await judged(deps, app, saga);
-    const isShown =
-      document !== undefined &&
-      (name === undefined || document.from.name === name) &&
-      (named !== undefined || document.verdict !== "same");
-    if (isShown) documents.push(document);
-    progress?.(`judged ${index + 1} of ${all.length} sagas`);
-  }
+    const document = await of(saga);
+    progress?.(`judged ${++looked} of ${all.length} sagas`);
+    return document;
+  });
+  const documents = judgements.filter(
+    (one): one is MigrateDocument =>
+      one !== undefined &&
+      (name === undefined || one.from.name === name) &&
+      (named !== undefined || one.verdict !== "same"),
+  );
   return dryRun ? documents : move(deps, documents, { withinMs, progress, signal });
 }
 
+/** Does so many at a time, and keeps their order. */
+async function eachOf<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const left = all.entries();
+  const runSome = async () => {
+    for (const [index, one] of left) results[index] = await run(one);
+  };
+  await Promise.all(Array.from({ length: concurrencyMax }, runSome));
+  return results;
+}
+
 /** What of one saga there is to say; undefined for an archived one. */
-async function judged(deps: MigrateDeps, app: App, saga: SagaId): Promise<MigrateDocument | undefined> {
+function createJudge(deps: MigrateDeps, app: App): (saga: SagaId) => Promise<MigrateDocument | undefined> {
   const { ports, clock } = deps;
-  const last = await patiently(clock, () => ports.ledger.last(saga));
-  if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
-  if (isTombstone(last)) return undefined;
-  const turns = (await readLedger(ports, saga)).map(({ turn }) => turn);
-  const from = presentDefinition(turns);
-  const common = { saga, from, turns: turns.length };
-  const nothing = (why: string): MigrateDocument => ({ ...common, verdict: "same", why });
-  if (turns.some((turn) => endIn(turn) !== undefined)) return nothing("it has ended");
-  const target = await targetOf(deps, app, turns);
-  if (target === undefined) return nothing(`the application defines no "${from.name}"`);
-  const to = refOf(target);
-  const migration = await judge(deps, app, target, { from, turns });
-  if (from.hash === to.hash && migration.can && migration.requestsDiffer === 0)
-    return { ...nothing("it has this definition"), to };
-  if (migration.can) return { ...common, to, verdict: "can", requestsDiffer: migration.requestsDiffer };
-  const { turn, why, expected, got } = migration.obstacle;
-  return {
-    ...common,
-    to,
-    verdict: "cannot",
-    ...(turn === 0 ? {} : { turn }),
-    ...(expected === undefined ? {} : { expected }),
-    ...(got === undefined ? {} : { got }),
-    why,
+  /** By the hash of the old definition: many sagas have the same. */
+  const registered = new Map<string, Promise<OldContracts>>();
+  const registeredOnce = (from: DefinitionRef): Promise<OldContracts> => {
+    const found = registered.get(from.hash) ?? registeredContracts({ registry: ports.registry, clock }, from);
+    registered.set(from.hash, found);
+    return found;
+  };
+  /** By the old definition's contracts, from the registry where the application does not have it. */
+  const judge = async (to: Definition, from: DefinitionRef, turns: readonly Turn[]): Promise<Migration> => {
+    const folded = foldUnder(to, turns);
+    if (!folded.can) return folded;
+    return judgeRest(to, turns, folded, servedContracts(app, from) ?? (await registeredOnce(from)));
+  };
+
+  return async (saga) => {
+    const last = await patiently(clock, () => ports.ledger.last(saga));
+    if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+    if (isTombstone(last)) return undefined;
+    const turns = (await readTurns(ports, saga, emptyHead, last.seq)).map(({ turn }) => turn);
+    const from = presentDefinition(turns);
+    const common = { saga, from, turns: turns.length };
+    const nothing = (why: string): MigrateDocument => ({ ...common, verdict: "same", why });
+    if (turns.some((turn) => endIn(turn) !== undefined)) return nothing("it has ended");
+    const target = await targetOf(deps, app, turns);
+    if (target === undefined) return nothing(`the application defines no "${from.name}"`);
+    const to = refOf(target);
+    const migration = await judge(target, from, turns);
+    if (from.hash === to.hash && migration.can && migration.requestsDiffer === 0)
+      return { ...nothing("it has this definition"), to };
+    if (migration.can) return { ...common, to, verdict: "can", requestsDiffer: migration.requestsDiffer };
+    const { turn, why, expected, got } = migration.obstacle;
+    return {
+      ...{ ...common, to, verdict: "cannot" as const },
+      ...(turn === 0 ? {} : { turn }),
+      ...(expected === undefined ? {} : { expected }),
+      ...(got === undefined ? {} : { got }),
+      why,
+    };
   };
 }
 
 const refOf = ({ name, version, hash }: Definition): DefinitionRef => ({ name, version, hash });
-
-/** By the old definition's contracts, from the registry where the application does not have it. */
-async function judge(
-  { ports, clock }: MigrateDeps,
-  app: App,
-  to: Definition,
-  { from, turns }: { from: DefinitionRef; turns: readonly Turn[] },
-): Promise<Migration> {
-  const served = servedContracts(app, from);
-  const first = judgeMigration(to, turns, served ?? noContracts);
-  if (first.can || served !== undefined) return first;
-  return judgeMigration(to, turns, await registeredContracts({ registry: ports.registry, clock }, from));
-}
 
 /**
  * The newest definition of the saga's name; of a sub-agent, as it is under the policies of its parent's newest one.
@@ -159,37 +177,33 @@ async function move(
   documents: readonly MigrateDocument[],
   { withinMs, progress, signal }: Pick<MigrateOptions, "progress" | "signal"> & { withinMs: number },
 ): Promise<MigrateDocument[]> {
-  const asked = new Set<SagaId>();
-  for (const { saga, to, turns, verdict } of documents) {
-    if (verdict !== "can" || to === undefined) continue;
+  const asked = documents.filter(({ verdict }) => verdict === "can");
+  await eachOf(asked, async ({ saga, to, turns }) => {
     signal?.throwIfAborted();
-    await deps.send(saga, "migrate", { definition: to }, `migrate-${to.hash}-${turns}`); // CM2
-    asked.add(saga);
-  }
-  const moved = new Set<SagaId>();
+    if (to !== undefined) await deps.send(saga, "migrate", { definition: to }, `migrate-${to.hash}-${turns}`); // CM2
+  });
+  const moved = new Set<MigrateDocument>();
   const until = deps.clock.now() + withinMs;
-  while (moved.size < asked.size && deps.clock.now() < until) {
+  while (moved.size < asked.length && deps.clock.now() < until) {
     signal?.throwIfAborted();
-    for (const { saga, to, turns } of documents)
-      if (asked.has(saga) && !moved.has(saga) && (await hasMoved(deps, saga, { to, after: turns })))
-        moved.add(saga);
-    progress?.(`moved ${moved.size} of ${asked.size} sagas`);
-    if (moved.size < asked.size) await deps.clock.sleep(lookMs, signal);
+    const waiting = asked.filter((one) => !moved.has(one));
+    const looks = await eachOf(waiting, (one) => hasMoved(deps, one));
+    for (const [index, one] of waiting.entries()) if (looks[index] === true) moved.add(one);
+    progress?.(`moved ${moved.size} of ${asked.length} sagas`);
+    if (moved.size < asked.length) await deps.clock.sleep(lookMs, signal);
   }
-  return documents.map((document) =>
-    asked.has(document.saga)
-      ? { ...document, verdict: moved.has(document.saga) ? "moved" : "asked" }
-      : document,
+  return documents.map((one) =>
+    one.verdict === "can" ? { ...one, verdict: moved.has(one) ? "moved" : "asked" } : one,
   );
 }
 
 async function hasMoved(
   { ports, clock }: MigrateDeps,
-  saga: SagaId,
-  { to, after }: { to: DefinitionRef | undefined; after: number },
+  { saga, to, turns: before }: MigrateDocument,
 ): Promise<boolean> {
   const last = await patiently(clock, () => ports.ledger.last(saga));
   if (last === undefined || isTombstone(last)) return false;
-  const turns = (await readLedger(ports, saga)).map(({ turn }) => turn);
-  return turns.length > after && presentDefinition(turns).hash === to?.hash;
+  if (last.headers[headers.turn] === String(before)) return false;
+  const turns = (await readTurns(ports, saga, emptyHead, last.seq)).map(({ turn }) => turn);
+  return presentDefinition(turns).hash === to?.hash;
 }

@@ -10,7 +10,7 @@
  *     whoever gets the signal after knows it by its id, or by the definition that the saga has.
  */
 import { assertFresh } from "../../actors/accept.ts";
-import { judgeMigration, noContracts } from "../../actors/migrate.ts";
+import { foldUnder, judgeRest } from "../../actors/migrate.ts";
 import { readWith } from "../../actors/folding.ts";
 import { foldLedger, presentDefinition } from "../../actors/replay.ts";
 import { reservedSignals } from "../../actors/reserved-signals.ts";
@@ -124,12 +124,15 @@ async function moveOf(
   assertFresh(signal, clock.now());
   if (from.name !== to.name)
     throw new MeshError("MIGRATION_REFUSED", `${saga} is one of ${from.name}, not of ${to.name}`);
-  const served = servedContracts(app, from);
-  const first = judgeMigration(to, turns, served ?? noContracts);
-  const judged =
-    first.can || served !== undefined
-      ? first
-      : judgeMigration(to, turns, await registeredContracts({ registry: ports.registry, clock }, from));
+  const folded = foldUnder(to, turns);
+  const judged = folded.can
+    ? judgeRest(
+        to,
+        turns,
+        folded,
+        servedContracts(app, from) ?? (await registeredContracts({ registry: ports.registry, clock }, from)),
+      )
+    : folded;
   if (!judged.can) {
     const { turn, why } = judged.obstacle;
     throw new MeshError("MIGRATION_REFUSED", `${saga}${turn === 0 ? "" : `, turn ${turn}`}: ${why}`);

@@ -11,7 +11,7 @@ import { toActors } from "../../actors/callable.ts";
 import { defineSaga } from "../../actors/define.ts";
 import type { Saga } from "../../actors/definition.ts";
 import { decideTurn } from "../../actors/fold.ts";
-import { contractsOf, judgeMigration, noContracts, type OldContracts } from "../../actors/migrate.ts";
+import { contractsOf, judgeMigration, type OldContracts } from "../../actors/migrate.ts";
 import { foldLedger, foldTurn, presentDefinition, stateFromJson, stateToJson } from "../../actors/replay.ts";
 import { defineTool } from "../../actors/tool.ts";
 import type { Event } from "../../protocol/event.ts";
@@ -55,6 +55,7 @@ function moved(story: Story, to: Saga, ...before: Saga[]): readonly Turn[] {
   return [...story.turns, { ...last, turn: last.turn + 1, at, prev: "x", steps: decided.steps }];
 }
 
+const noContracts: OldContracts = { tool: () => undefined, child: () => undefined };
 const v1 = agentOf();
 const asking = given(v1, started({ of: "x" }));
 const holding = given(v1, started({ of: "x" }), replied({ calls: [call("hold")] }));
