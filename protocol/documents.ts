@@ -224,6 +224,34 @@ export const ChildDocument = z.object({
 });
 export type ChildDocument = z.infer<typeof ChildDocument>;
 
+/** What the model's last request contained. Only where the ledger was folded with its definition. */
+export const ContextSentDocument = z.object({
+  intent: IntentId,
+  turn: z.int(),
+  about: z.enum(["decision", "summary", "call"]),
+  model: z.string(),
+  /** In the request. */
+  messages: z.int(),
+  /** That there were until then. */
+  conversation: z.int(),
+  /** `estimated`: of the request's bytes, instructions and tools included. `reported`: by the provider, of the prompt. */
+  tokens: z.object({ estimated: z.int(), reported: z.int().optional() }),
+  /** What the context policy left out: messages dropped, and messages of which longer results are references. */
+  cut: z
+    .object({
+      dropped: z.int(),
+      shortened: z.int(),
+      /** A summary stands for so many of the first messages. */
+      summarized: z.int().optional(),
+      /** Why what was dropped last has no summary, as a code. */
+      unsummarized: z.string().optional(),
+    })
+    .optional(),
+  /** Whether the recorded digests say that it was this request. */
+  proved: z.boolean(),
+});
+export type ContextSentDocument = z.infer<typeof ContextSentDocument>;
+
 /** `inspect`. */
 export const InspectDocument = z.object({
   saga: SagaId,
@@ -258,6 +286,9 @@ export const InspectDocument = z.object({
   /** An agent's working memory. This and the next only where the ledger was folded with its definition. */
   memory: Payload.optional(),
   machine: z.object({ value: Payload, context: Payload }).optional(),
+  contextSent: ContextSentDocument.optional(),
+  /** Of `--at`: the last turn that is told of, and how many there are. */
+  asOf: z.object({ turn: z.int(), at: z.number(), of: z.int() }).optional(),
 });
 export type InspectDocument = z.infer<typeof InspectDocument>;
 

@@ -1,10 +1,9 @@
 /**
  * Describe: turns, events and intents in a person's words, a line each.
  */
-import type { EndDocument } from "../../protocol/documents.ts";
 import type { DefinitionRef, Event, Vote } from "../../protocol/event.ts";
 import type { Lineage } from "../../protocol/fork.ts";
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { IntentId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
@@ -123,15 +122,3 @@ export function describeEnd({ status, output, code, reason, standing }: Archived
   const stands = status === "completed" ? "in doubt" : "standing";
   return `${status}${why.trimEnd()}${standing.length === 0 ? "" : ` (${stands}: ${standing.join(", ")})`}`;
 }
-
-export const endDocument = (
-  saga: SagaId,
-  { status, output, code, reason, standing }: ArchivedEnd,
-): EndDocument => ({
-  saga,
-  status,
-  ...(output === undefined ? {} : { output }),
-  ...(code === undefined ? {} : { code }),
-  ...(reason === undefined ? {} : { reason }),
-  standing,
-});

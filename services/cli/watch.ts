@@ -7,13 +7,14 @@ import { headers, subjects } from "../../protocol/subjects.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { endIn } from "../client/follow-turns.ts";
+import { endDocument } from "../client/inspected.ts";
 import { followLive, type LiveEvent } from "../client/live.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
 import { findTombstone } from "../ledger-reader.ts";
 import type { Ports } from "../ports.ts";
 import { systemClock } from "../runtime/system.ts";
 import type { CommandContext } from "./context.ts";
-import { createTeller, describeEnd, endDocument } from "./describe.ts";
+import { createTeller, describeEnd } from "./describe.ts";
 
 /** A start that was stored a moment ago becomes a ledger as soon as a host takes it. */
 const ledgerWaitMs = 3_000;

@@ -21,14 +21,20 @@ import { segmentsOf, servedBy } from "./segments.ts";
  * if the application lacks the definition, FOLD_DIVERGED if today's code asks no model there.
  */
 export function promptOf(app: App, turns: readonly Turn[], at: number): PromptDocument {
+  const found = lastRequest(app, turns, at);
+  if (found !== undefined) return documentOf(found, turns);
+  throw new MeshError("INTENT_UNKNOWN", `no model was asked up to turn ${at}`, {
+    remedy: "`sagamesh inspect SAGA` lists the turns in which one was.",
+  });
+}
+
+/** The request of that call; undefined if no model was asked up to there. Throws VERSION_UNSERVED, FOLD_DIVERGED. */
+export function lastRequest(app: App, turns: readonly Turn[], at: number): RecordedRequest | undefined {
   const through = turns.filter(({ turn }) => turn <= at);
   const last = through
     .flatMap(({ steps }) => steps.flatMap(({ intents }) => intents))
     .findLast(({ kind }) => kind === "model");
-  if (last === undefined)
-    throw new MeshError("INTENT_UNKNOWN", `no model was asked up to turn ${at}`, {
-      remedy: "`sagamesh inspect SAGA` lists the turns in which one was.",
-    });
+  if (last === undefined) return undefined;
   const asked = turnOf(last.id);
   const segment = segmentsOf(turns).findLast(({ from }) => from <= asked) ?? segmentsOf(turns)[0];
   const definition = servedBy(app, { saga: through[0]?.saga ?? "" }, segment);
@@ -49,20 +55,18 @@ export function promptOf(app: App, turns: readonly Turn[], at: number): PromptDo
     last.id,
   );
   if (found === undefined) throw new MeshError("INTERNAL", "a walk over a ledger finds what is in it");
-  return documentOf(found, turns);
+  return found;
 }
 
 function documentOf(found: RecordedRequest, turns: readonly Turn[]): PromptDocument {
-  const { intent, turn, request, digest, sent: recomputed, isSummary } = found;
-  const reply = replyTo(intent.id, turns);
-  const recorded = reply?.sent;
-  const isSent = reply === undefined || recorded === recomputed;
+  const { intent, turn, request, digest, sent: recomputed } = found;
+  const recorded = replyTo(intent.id, turns)?.sent;
   return {
     // Of a request before a fork, `request` names the origin.
     saga: turns[0]?.saga ?? (request.saga as PromptDocument["saga"]),
     turn,
     intent: intent.id,
-    about: isSummary ? "summary" : intent.input === undefined ? "decision" : "call",
+    about: aboutOf(found),
     model: intent.name,
     request: toJson(request),
     digest: { recorded: intent.request, recomputed: digest },
@@ -74,11 +78,20 @@ function documentOf(found: RecordedRequest, turns: readonly Turn[]): PromptDocum
             ...(recomputed === undefined ? {} : { recomputed }),
           },
         }),
-    proved: digest === intent.request && isSent,
+    proved: isProved(found, turns),
   };
 }
 
-function replyTo(intent: IntentId, turns: readonly Turn[]): ModelReply | undefined {
+export const aboutOf = ({ isSummary, intent }: RecordedRequest): PromptDocument["about"] =>
+  isSummary ? "summary" : intent.input === undefined ? "decision" : "call";
+
+/** Whether the recorded digests say that this is what was sent. */
+export function isProved({ intent, digest, sent }: RecordedRequest, turns: readonly Turn[]): boolean {
+  const reply = replyTo(intent.id, turns);
+  return digest === intent.request && (reply === undefined || reply.sent === sent);
+}
+
+export function replyTo(intent: IntentId, turns: readonly Turn[]): ModelReply | undefined {
   for (const { steps } of turns)
     for (const { event } of steps)
       if (event.type === "result" && event.intent === intent && event.result.outcome === "succeeded")

@@ -6,6 +6,7 @@ import type { DecidedTurn } from "../../actors/fold.ts";
 import { plainRequest } from "../../actors/issue.ts";
 import { deciderOf } from "../../actors/lineage.ts";
 import { Asked, type BuiltRequest, buildRequest } from "../../actors/request.ts";
+import type { Cut } from "../../actors/retention.ts";
 import { framed, type Variant, varied, variantAfter } from "../../actors/variant.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -20,6 +21,10 @@ export interface RecordedRequest extends BuiltRequest {
   readonly turn: number;
   /** A summary that a context policy asked for, and no decision. */
   readonly isSummary: boolean;
+  /** How many messages the conversation held, sent or not. */
+  readonly conversation: number;
+  /** What a context policy left out of them. */
+  readonly cut: Cut | undefined;
 }
 
 /**
@@ -54,7 +59,9 @@ export function requestsOf(
             "FOLD_DIVERGED",
             `turn ${turn.turn} of ${turn.saga} asked ${intent.name} as ${intent.id}; today's code asks for nothing there`,
           );
-        return [{ ...built, intent, turn: turn.turn, isSummary: isSummary(own?.input) }];
+        const of = Asked.safeParse(own?.input).data;
+        const about = { isSummary: of?.summarize !== undefined, conversation: conversation.length };
+        return [{ ...built, intent, turn: turn.turn, ...about, cut: of?.cut }];
       }),
     );
   });
@@ -87,4 +94,3 @@ interface Asking {
   readonly at: number;
 }
 
-const isSummary = (input: Json | undefined): boolean => Asked.safeParse(input).data?.summarize !== undefined;
