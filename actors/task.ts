@@ -84,6 +84,11 @@ export function refusalOfVote(
           ? "it is about no arguments, and the vote names some"
           : `the vote is for the arguments ${vote.digest.slice(0, 12)}, the task is for ${digest.slice(0, 12)}`,
     };
+  if (vote.signature !== undefined && vote.digest !== digest)
+    return {
+      code: "SIGNATURE_INVALID",
+      reason: "what was signed does not name the arguments' digest, which the vote is recorded with",
+    };
   const misfit = misfitOfVote(asking, open, vote);
   return misfit === undefined ? undefined : { code: "INPUT_INVALID", reason: misfit };
 }

@@ -312,6 +312,15 @@ export const PromptDocument = z.object({
 });
 export type PromptDocument = z.infer<typeof PromptDocument>;
 
+/** How many turns and votes are signed, by public key. */
+export const SignedDocument = z.object({
+  turns: z.record(z.string(), z.int()),
+  turnsUnsigned: z.int(),
+  votes: z.record(z.string(), z.int()),
+  votesUnsigned: z.int(),
+});
+export type SignedDocument = z.infer<typeof SignedDocument>;
+
 /** `verify`. */
 export const VerifyDocument = z.object({
   saga: SagaId,
@@ -325,6 +334,8 @@ export const VerifyDocument = z.object({
   unfolded: z.string().optional(),
   /** Turns from before a move to another definition, which only that one can prove and which is not at hand. */
   unproven: z.array(z.object({ from: z.int(), to: z.int(), definition: DefinitionRef })).optional(),
+  /** Absent where nothing is signed, and nothing need be. */
+  signed: SignedDocument.optional(),
   /** `turn` 0: what is wrong is of no single turn, such as the file's first line. */
   findings: z.array(z.object({ turn: z.int(), code: z.string(), what: z.string() })),
 });

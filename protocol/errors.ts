@@ -96,6 +96,18 @@ const table = {
     retriable: false,
     remedy: "Look again at what the task asks (`sagamesh tasks show`) and vote on that.",
   },
+  SIGNATURE_INVALID: {
+    meaning: "a signature is not of what it stands beside",
+    retriable: false,
+    remedy:
+      "Sign again what is asked now, with the arguments' digest (`sagamesh approve --nkey FILE`). In a ledger: it was changed, or never signed by that key.",
+  },
+  SIGNER_UNTRUSTED: {
+    meaning: "a turn is not signed by a key that was named",
+    retriable: false,
+    remedy:
+      "Find out which host wrote it; name its key with --trust if it is one of yours, or give it one (SAGAMESH_HOST_NKEY).",
+  },
   INTENT_UNKNOWN: {
     meaning: "the saga has no such intent",
     retriable: false,

@@ -45,6 +45,8 @@ export const Vote = z.object({
   /** The arguments that an edit puts in the place of the model's. */
   input: Payload.optional(),
   reason: z.string().optional(),
+  /** By a key of the voter's, over all the rest and the task (signing.ts). Checked at the saga's door. */
+  signature: z.string().max(200).optional(),
 });
 export type Vote = z.infer<typeof Vote>;
 

@@ -95,6 +95,7 @@ export const headers = {
   msgId: "Nats-Msg-Id",
   contentType: "Content-Type",
   trace: "traceparent",
+  signature: "Saga-Signature",
 } as const;
 
 /** Header fields of a message by name; one value each. */

@@ -103,7 +103,7 @@ async function overallHelp(groups: CommandGroups): Promise<string> {
     "Options of every command:",
     ...columns(shared),
     "",
-    "Environment: NATS_URL, SAGAMESH_DATA, SAGAMESH_CACHE, SAGAMESH_GATEWAY_URL, SAGAMESH_GATEWAY_SECRET, SAGAMESH_CALLBACK_URL, SAGAMESH_REPLICAS, SAGAMESH_HEALTH_PORT, SAGAMESH_HEALTH_HOST, LOG_LEVEL, ANTHROPIC_API_KEY",
+    "Environment: NATS_URL, SAGAMESH_DATA, SAGAMESH_CACHE, SAGAMESH_GATEWAY_URL, SAGAMESH_GATEWAY_SECRET, SAGAMESH_CALLBACK_URL, SAGAMESH_REPLICAS, SAGAMESH_HOST_NKEY, SAGAMESH_NKEY, SAGAMESH_HEALTH_PORT, SAGAMESH_HEALTH_HOST, LOG_LEVEL, ANTHROPIC_API_KEY",
     "Exit codes: 0 done, 1 the saga or check failed, 2 bad usage",
     "",
     "Example: sagamesh up --app app.ts",

@@ -6,6 +6,7 @@ import type { TaskDocument } from "../../protocol/task-document.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { assertAsked, sendVote, type VoteInput } from "../client/mesh.ts";
+import { openSigner } from "../runtime/signing.ts";
 import { type OpenTask, tasksOf } from "../client/tasks.ts";
 import type { Ports } from "../ports.ts";
 import { type CommandContext, withMesh } from "./context.ts";
@@ -13,11 +14,17 @@ import { type CommandContext, withMesh } from "./context.ts";
 /** Who somebody is, is the server's matter; until it knows people apart, a name is a word. */
 export const votersHelp =
   "A vote counts only from those the task is for, by name (--by) or in a role (--as). Both are recorded as given: " +
-  "they are claims, and whoever may publish to the server may make them.";
+  "they are claims, and whoever may publish to the server may make them. A signature (--nkey) proves that who holds\n" +
+  "the key's seed said exactly this; `sagamesh verify` checks it and names the key.";
 
 export const voterOptions = {
   by: { type: "string", hint: "NAME", help: "who says so; else the system's user" },
   as: { type: "string", hint: "ROLE", help: "the role in which they say so" },
+  nkey: {
+    type: "string",
+    hint: "FILE",
+    help: "sign with the seed in this file; SAGAMESH_NKEY names one as well",
+  },
 } as const;
 
 /** Of what a person was shown, for a vote that must not count for anything else. */
@@ -54,16 +61,17 @@ export type Check = (task: OpenTask, ports: Ports) => void | Promise<void>;
 export async function voteOn(
   context: CommandContext,
   name: string,
-  vote: VoteInput,
+  { nkey, ...vote }: Omit<VoteInput, "signer"> & { readonly nkey: string | undefined },
   check: Check,
 ): Promise<number> {
   const { saga, intent } = parseTask(name);
+  const signer = openSigner(nkey, "--nkey") ?? openSigner(context.config.nkey, "SAGAMESH_NKEY");
   return withMesh(context, async ({ deps, ports }) => {
     const task = await findTask(ports, { saga, intent });
     await check(task, ports);
     assertAsked(task, { by: vote.by ?? deps.from, as: vote.as });
     assertMeant(task, vote.digest);
-    await sendVote(deps, { saga, intent }, { ...vote, digest: task.digest });
+    await sendVote(deps, { saga, intent }, { ...vote, digest: task.digest, signer });
     const document: SentDocument = { saga, sent: "vote", name: vote.vote, intent };
     context.output.print(document, () => `${vote.vote} is stored for ${saga}/${intent}`);
     return 0;

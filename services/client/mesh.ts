@@ -36,6 +36,7 @@ import { encodeBody, makeHeaders } from "../messages.ts";
 import { patiently } from "../patience.ts";
 import { parseSettlementToken } from "../settlement-token.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
+import { type Signer, signVote } from "../signing.ts";
 import { endIn, followTurns } from "./follow-turns.ts";
 import { type Forked, type ForkOptions, forkSaga } from "./fork.ts";
 import { followLive, type LiveEvent } from "./live.ts";
@@ -357,6 +358,8 @@ export interface VoteInput {
   readonly as?: string | undefined;
   /** Of the arguments that were shown. */
   readonly digest?: string | undefined;
+  /** The voter's own key. What is signed names the arguments only with their digest. */
+  readonly signer?: Signer | undefined;
 }
 
 /** A task by its name, or as it was listed. */
@@ -385,8 +388,8 @@ export function sendVote(
 ): Promise<void> {
   const { saga, intent } = task;
   const id = `${deps.from}-${deps.chance.nonce()}`;
-  const { vote, answer, input, reason, by = deps.from, as, digest } = said;
-  const body = {
+  const { vote, answer, input, reason, by = deps.from, as, digest, signer } = said;
+  const unsigned = {
     vote,
     by,
     ...(as === undefined ? {} : { as }),
@@ -395,6 +398,7 @@ export function sendVote(
     ...(answer === undefined ? {} : { answer: toJson(answer) }),
     ...(input === undefined ? {} : { input: toJson(input) }),
   };
+  const body = signer === undefined ? unsigned : { ...unsigned, signature: signVote(signer, task, unsigned) };
   return publishInput(deps, {
     subject: subjects.task(saga, intent),
     saga,

@@ -93,4 +93,3 @@ interface Asking {
   readonly saga: SagaId;
   readonly at: number;
 }
-

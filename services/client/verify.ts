@@ -11,6 +11,7 @@
  * F5 The order of the stream is that of the turns, and what each append expected was the turn before it.
  * F6 Of a saga that was moved to another definition, what the old one decided is proved by the old one; where that is
  *    not at hand, the document says which turns were not.
+ * F7 A signature, of a turn or of a vote, is of what it stands beside (verify-signatures.ts).
  */
 import { foldTurn } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
@@ -26,6 +27,7 @@ import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger-read
 import type { StoredMessage } from "../ports.ts";
 import { traceIdOf, turnHeaders } from "../turn-headers.ts";
 import { type Segment, segmentsOf, servedBy } from "./segments.ts";
+import { checkSignatures, type Signable, type SignatureOptions } from "./verify-signatures.ts";
 
 type Finding = VerifyDocument["findings"][number];
 
@@ -35,6 +37,8 @@ export interface VerifyOptions {
   readonly app?: App | undefined;
   /** A saga that the application does not serve is not folded, instead of VERSION_UNSERVED. */
   readonly foldsWhereServed?: boolean;
+  /** Without it signatures are not looked at. */
+  readonly signatures?: SignatureOptions | undefined;
 }
 
 /**
@@ -68,16 +72,18 @@ export async function verifyMessages(
   ports: Pick<LedgerSource, "blobs">,
   saga: SagaId,
   messages: readonly (StoredMessage | undefined)[],
-  { app, foldsWhereServed = false }: VerifyOptions,
+  { app, foldsWhereServed = false, signatures }: VerifyOptions,
 ): Promise<VerifyDocument> {
   const findings: Finding[] = [];
   const turns: (Turn | undefined)[] = [];
+  const signable: Signable[] = [];
   let before: Place["before"] = { seq: 0, hash: "" };
   let agent = "";
   for (const [index, message] of messages.entries()) {
     const place = index + 1;
     const turn = message && (await readWhole(ports, message, place, findings));
     turns.push(turn);
+    if (message !== undefined) signable.push({ place, message, turn });
     if (message !== undefined && turn !== undefined) {
       agent = definitionNameIn(turn) ?? agent;
       findings.push(...checkPlace(turn, message, { saga, place, before, agent }));
@@ -87,6 +93,8 @@ export async function verifyMessages(
     before = message && { seq: message.seq, hash: chainHash(message.data) };
   }
   findings.push(...checkInputs(turns.filter((turn) => turn !== undefined)));
+  const signing = signatures && checkSignatures(saga, signable, signatures);
+  findings.push(...(signing?.findings ?? []));
   const folding = foldedWith({ app, foldsWhereServed }, turns, findings);
   findings.push(...folding.findings);
   findings.sort((a, b) => a.turn - b.turn);
@@ -97,6 +105,7 @@ export async function verifyMessages(
     folded: folding.folded,
     ...(folding.unfolded === undefined ? {} : { unfolded: folding.unfolded }),
     ...(folding.unproven.length === 0 ? {} : { unproven: folding.unproven }),
+    ...(signing?.signed === undefined ? {} : { signed: signing.signed }),
     findings,
   };
 }
@@ -150,8 +159,9 @@ function checkPlace(turn: Turn, message: StoredMessage, at: Place): Finding[] {
   return findings;
 }
 
-/** Fields that the server, or who speaks to it, writes beside those of a turn. */
-const isTransports = (name: string): boolean => name.startsWith("Nats-") || name === headers.contentType;
+/** Fields that the server, or who speaks to it, writes beside those of a turn; and its signature (F7). */
+const isTransports = (name: string): boolean =>
+  name.startsWith("Nats-") || name === headers.contentType || name === headers.signature;
 
 /** F5. */
 function checkOrder({ seq, headers: fields }: StoredMessage, place: number, seqBefore: number): Finding[] {
@@ -196,6 +206,9 @@ function checkInputs(turns: readonly Turn[]): Finding[] {
   return findings;
 }
 
+/** Who signed, or did not, changes nothing about what was decided. */
+const isOfContent = ({ code }: Finding): boolean => code !== "SIGNER_UNTRUSTED";
+
 /** F4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (F6). */
 function foldedWith(
   { app, foldsWhereServed }: VerifyOptions,
@@ -204,7 +217,7 @@ function foldedWith(
 ): { findings: Finding[]; folded: boolean; unproven: Segment[]; unfolded?: string } {
   const folding = { findings: [] as Finding[], folded: false, unproven: [] as Segment[] };
   if (app === undefined) return folding;
-  const sound = Math.min(turns.length, ...found.map(({ turn }) => Math.max(0, turn - 1)));
+  const sound = Math.min(turns.length, ...found.filter(isOfContent).map(({ turn }) => Math.max(0, turn - 1)));
   const whole = turns.slice(0, sound).filter((turn) => turn !== undefined);
   if (whole.length === 0) return folding;
   try {

@@ -195,7 +195,7 @@ export function createActivation(
     if (item.from === "host") return item.event;
     const { delivery, address } = item;
     try {
-      const event = await readEvent(ports.blobs, app, address, delivery);
+      const event = await readEvent(ports.blobs, app, address, delivery, deps.checkSignature);
       if (mayHoldBlob(delivery.data)) assertOwnValue(event);
       return event;
     } catch (error) {

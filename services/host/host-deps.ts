@@ -8,6 +8,7 @@ import type { Log } from "../log.ts";
 import { type AttemptObserver, silentAttempts } from "../perform/observe.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
 import type { CallbackUrlOf } from "../settlement-token.ts";
+import type { CheckSignature, Signer } from "../signing.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 import type { Room } from "./room.ts";
@@ -43,6 +44,10 @@ export interface HostDeps {
   readonly incarnation: string;
   readonly callbackBase: string;
   readonly callbackUrlOf?: CallbackUrlOf | undefined;
+  /** Signs each turn; without it none is signed. */
+  readonly signer?: Signer | undefined;
+  /** Without it a signed vote is refused: nobody could tell. */
+  readonly checkSignature?: CheckSignature | undefined;
   /** Whether this incarnation stood still for longer than a lease: it may no longer begin or append anything. */
   readonly hasLapsed: () => boolean;
   /** Aborted when the host must let go of everything. */

@@ -9,6 +9,7 @@ import { type App, assertServable } from "../app.ts";
 import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
 import type { CallbackUrlOf } from "../settlement-token.ts";
+import type { CheckSignature, Signer } from "../signing.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
 import { createThrottle } from "../throttle/throttle.ts";
@@ -35,6 +36,10 @@ export interface HostOptions extends HostBounds {
   readonly callbackBase: string;
   readonly callbackUrlOf?: CallbackUrlOf | undefined;
   readonly observe?: Observer;
+  /** Signs each turn; without it none is signed. */
+  readonly signer?: Signer | undefined;
+  /** Without it a signed vote is refused: nobody could tell. */
+  readonly checkSignature?: CheckSignature | undefined;
   /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
   readonly isolate?: Isolate | undefined;
 }

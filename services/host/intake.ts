@@ -12,16 +12,18 @@ import type { App } from "../app.ts";
 import { decodeBody, eventIdOf, readBody } from "../messages.ts";
 import type { BlobPort, Delivery } from "../ports.ts";
 import { recordedPrices } from "../prices.ts";
+import { assertVoteSigned, type CheckSignature } from "../signing.ts";
 
 /**
  * Reads a delivery. Throws BAD_MESSAGE, TOO_LARGE and the like for what can never be read, AGENT_UNKNOWN for
- * a start that this host does not serve.
+ * a start that this host does not serve, SIGNATURE_INVALID for a vote whose signature is not its own.
  */
 export async function readEvent(
   blobs: BlobPort,
   app: App,
   address: Address,
   delivery: Delivery,
+  check?: CheckSignature,
 ): Promise<Event> {
   switch (address.kind) {
     case "start":
@@ -38,13 +40,11 @@ export async function readEvent(
       };
     case "result":
       return readResult(address.intent, await readBody(blobs, delivery, ResultMessage), delivery);
-    case "task":
-      return {
-        type: "task",
-        intent: address.intent,
-        id: eventIdOf(delivery),
-        vote: await readBody(blobs, delivery, Vote),
-      };
+    case "task": {
+      const vote = await readBody(blobs, delivery, Vote);
+      assertVoteSigned(check, address, vote);
+      return { type: "task", intent: address.intent, id: eventIdOf(delivery), vote };
+    }
     case "timer":
       return { type: "timer", intent: address.intent };
   }

@@ -74,7 +74,8 @@ export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonl
 async function read(deps: HostDeps, delivery: Delivery): Promise<Input> {
   try {
     const address = parseInboxSubject(delivery.subject);
-    return { delivery, event: await readEvent(deps.ports.blobs, deps.app, address, delivery) };
+    const event = await readEvent(deps.ports.blobs, deps.app, address, delivery, deps.checkSignature);
+    return { delivery, event };
   } catch {
     return { delivery, event: undefined }; // Given back: whoever takes it refuses it, and says why.
   }

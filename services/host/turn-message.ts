@@ -9,9 +9,11 @@ import type { DecidedTurn } from "../../actors/fold.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { limits } from "../../protocol/limits.ts";
+import { headers } from "../../protocol/subjects.ts";
 import { toStored, type Turn } from "../../protocol/turn.ts";
 import type { Head } from "../ledger-reader.ts";
 import { patiently } from "../patience.ts";
+import { signTurn } from "../signing.ts";
 import { turnHeaders } from "../turn-headers.ts";
 import type { TurnMessage } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
@@ -32,7 +34,7 @@ export async function encodeTurn(
 
 /** The same of a turn that may have been decided elsewhere: a fork's host copies those of its origin. */
 export async function encodeAs(
-  { ports, clock, signal }: HostDeps,
+  { ports, clock, signal, signer }: HostDeps,
   from: { readonly agent: string; readonly traceId: string },
   after: Head,
   decided: Omit<Turn, "v" | "prev">,
@@ -51,6 +53,9 @@ export async function encodeAs(
     data,
     hash,
     expectedSeq: after.seq,
-    headers: turnHeaders(turn, hash, from),
+    headers: {
+      ...turnHeaders(turn, hash, from),
+      ...(signer === undefined ? {} : { [headers.signature]: signTurn(signer, data) }),
+    },
   };
 }

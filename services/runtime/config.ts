@@ -30,6 +30,9 @@ export interface Config {
   readonly gateway: GatewayConfig;
   /** Copies of each stream. Undefined: as many as the mesh has, and one for a new one. */
   readonly replicas: number | undefined;
+  /** Files with the seeds of NKeys: what a host signs its turns with, and a person their votes. */
+  readonly hostNkey: string | undefined;
+  readonly nkey: string | undefined;
   /** Who speaks; recorded with signals and votes. */
   readonly from: string;
 }
@@ -119,6 +122,8 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     },
     gateway: { url: gatewayUrl, secrets, folder: join(folder, "gateway") },
     replicas: replicas === "bad" ? undefined : replicas,
+    hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined,
+    nkey: env["SAGAMESH_NKEY"] || undefined,
     from: flags.from ?? userName(),
   };
 }

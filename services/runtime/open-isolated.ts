@@ -10,6 +10,7 @@ import type { IsolateOrder } from "./isolate.ts";
 import { loadApp } from "./load-app.ts";
 import { createLogger } from "./logger.ts";
 import { openMesh } from "./mesh.ts";
+import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance, systemClock } from "./system.ts";
 
 /** Loads the application and connects to the server. Throws APP_INVALID, UNAVAILABLE. `lost`: the connection ended. */
@@ -19,7 +20,8 @@ export async function openIsolated(
 ): Promise<{ isolated: Isolated; clock: Clock; log: Log; lost: Promise<string | undefined> }> {
   const app = await loadApp(appFile);
   const log = createLogger({ level: logLevel, fields: { service: "sagamesh" } });
-  const { callbackBase } = readConfig();
+  const { callbackBase, hostNkey } = readConfig();
+  const signer = role === "host" ? openSigner(hostNkey, "SAGAMESH_HOST_NKEY") : undefined;
   const own = { clock: systemClock, chance: systemChance, log };
   const callbackUrlOf = await openCallbackUrls({ callbackBase, gateway }, own);
   const mesh = await openMesh({
@@ -29,7 +31,7 @@ export async function openIsolated(
   });
   const { ports } = mesh;
   const incarnation = newIncarnation(role);
-  const options = { ...own, ports, incarnation, callbackBase, callbackUrlOf };
+  const options = { ...own, ports, incarnation, callbackBase, callbackUrlOf, signer, checkSignature };
   const isolated = (role === "host" ? serveSagas : serveCalls)(options, app, quiet);
   return { isolated, clock: systemClock, log, lost: mesh.closed };
 }

@@ -5,6 +5,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import type { Log } from "../log.ts";
 import type { Chance, Clock, Ports } from "../ports.ts";
 import type { CallbackUrlOf } from "../settlement-token.ts";
+import type { CheckSignature, Signer } from "../signing.ts";
 import { openCallbackUrls } from "./callback-urls.ts";
 import { type Config, describeConfig } from "./config.ts";
 import { openGatewayConfig } from "./gateway-secret.ts";
@@ -15,6 +16,7 @@ import { endLeanStart } from "./lean-start.ts";
 import { createLogger } from "./logger.ts";
 import { openMesh, type OpenMesh } from "./mesh.ts";
 import type { Part } from "./part.ts";
+import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance, systemClock } from "./system.ts";
 
 export interface ServeOptions {
@@ -38,6 +40,8 @@ export interface Service {
   readonly log: Log;
   readonly callbackBase: string;
   readonly callbackUrlOf: CallbackUrlOf;
+  readonly signer: Signer | undefined;
+  readonly checkSignature: CheckSignature;
   readonly incarnation: (role: string) => string;
   /** How a process for suspects is started, if one can be. */
   readonly isolate: (role: "host" | "worker") => Isolate | undefined;
@@ -54,6 +58,7 @@ export async function serve(
   graceMs: number,
   start: (service: Service) => Promise<Part[]>,
 ): Promise<void> {
+  const signer = openSigner(config.hostNkey, "SAGAMESH_HOST_NKEY");
   const log = createLogger({ level: config.logLevel ?? logLevel, fields: { service: "sagamesh" } });
   const health = await openHealth(config); // Before the mesh: a process that waits for its server is alive, and not ready.
   let isServing = false;
@@ -71,9 +76,19 @@ export async function serve(
   });
   try {
     const { ports } = mesh;
-    log.info({ config: describeConfig(config), pid: process.pid, serverVersion: mesh.version }, "starting");
+    log.info(
+      {
+        config: describeConfig(config),
+        pid: process.pid,
+        serverVersion: mesh.version,
+        signsAs: signer?.publicKey,
+      },
+      "starting",
+    );
     const gateway = await openGatewayConfig(config);
     const base = {
+      signer,
+      checkSignature,
       clock: systemClock,
       chance: systemChance,
       log,

@@ -20,7 +20,7 @@ import type { ForkOptions } from "../client/fork.ts";
 import type { TaskDetail } from "../client/task-detail.ts";
 import type { OpenTask } from "../client/tasks.ts";
 import type { MigrateOptions } from "../client/migrate.ts";
-import { startHost } from "../host/host.ts";
+import { type HostOptions, startHost } from "../host/host.ts";
 import { decodeTurn } from "../ledger-reader.ts";
 import { silentLog } from "../log.ts";
 import { createMemoryMesh, type MemoryMesh, type MemoryProcess } from "../memory/mesh.ts";
@@ -108,6 +108,8 @@ export interface TestMesh extends AsyncDisposable {
 export interface TestMeshHooks {
   /** Told of the mesh itself: what it stores, as it stores it. */
   readonly opened?: (mesh: MemoryMesh) => void;
+  /** What the host signs with, and checks votes by. */
+  readonly signing?: Pick<HostOptions, "signer" | "checkSignature">;
   /** Told of each call that a process is about to make, or has made: true crashes it there. */
   readonly crashesAt?: (
     role: "host" | "worker",
@@ -156,7 +158,8 @@ export function openTestMesh(
       incarnation: gate.name,
       callbackBase: "sagamesh:",
     };
-    const starting = role === "host" ? startHost(common, served) : startWorker(common, served);
+    const starting =
+      role === "host" ? startHost({ ...common, ...hooks.signing }, served) : startWorker(common, served);
     starting.catch((error: unknown) => {
       failure = error;
     });

@@ -14,7 +14,7 @@ import type { MemoryMesh } from "../../services/memory/mesh.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 import type { StoredMessage } from "../../services/ports.ts";
 import type { TestMesh } from "../../services/testing/index.ts";
-import { openTestMesh } from "../../services/testing/test-mesh.ts";
+import { openTestMesh, type TestMeshHooks } from "../../services/testing/test-mesh.ts";
 import { hireForRole } from "../examples/hiring.ts";
 import purchaseApp, { purchase } from "../examples/purchase.ts";
 import teamApp, { researchLead } from "../examples/research-team.ts";
@@ -44,11 +44,15 @@ export const sourceOf = ({
 });
 
 /** Runs a story on a mesh in memory, and gives the ledgers of every saga that came of it. */
-export async function record(app: App, play: (t: TestMesh) => Promise<unknown>): Promise<RecordedLedger[]> {
+export async function record(
+  app: App,
+  play: (t: TestMesh, mesh: MemoryMesh) => Promise<unknown>,
+  signing: TestMeshHooks["signing"] = {},
+): Promise<RecordedLedger[]> {
   let mesh: MemoryMesh | undefined;
-  await using t = openTestMesh(app, {}, { opened: (opened) => (mesh = opened) });
-  await play(t);
+  await using t = openTestMesh(app, {}, { signing, opened: (opened) => (mesh = opened) });
   if (mesh === undefined) throw new Error("a test mesh tells of its mesh");
+  await play(t, mesh);
   const { server } = mesh;
   return server.ledger.list().map(({ saga }) => {
     const messages = server.ledger.after(saga, 0);

@@ -25,9 +25,9 @@ export const answer = defineCommand({
     `sagamesh answer hire-41/7-0 '{"slot":"Tuesday"}'`,
     `sagamesh answer hire-41/9-1 '{"outcome":"did_not_happen"}'`,
   ],
-  run: ({ task, answer: text, by, as }, context) => {
+  run: ({ task, answer: text, by, as, nkey }, context) => {
     const said = parseJsonOrText(text, "the answer");
-    return voteOn(context, task, { vote: "answer", answer: said, by, as }, (open, ports) => {
+    return voteOn(context, task, { vote: "answer", answer: said, by, as, nkey }, (open, ports) => {
       if (open.about === "approval" || open.about === "stuck")
         refuseVote(open, "answered", `Use sagamesh approve ${task} or sagamesh deny ${task}.`);
       return checkAnswer(open, said, ports);

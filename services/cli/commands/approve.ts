@@ -9,8 +9,8 @@ export const approve = defineCommand({
   positionals: { task: { help: "<saga>/<intent>, as `sagamesh tasks` lists it" } },
   options: { ...voterOptions, ...digestOption },
   examples: ["sagamesh approve hire-41/7-0", "sagamesh approve hire-41/7-0 --by ana --as finance"],
-  run: ({ task, by, as, digest }, context) =>
-    voteOn(context, task, { vote: "approve", by, as, digest }, (open) => {
+  run: ({ task, by, as, digest, nkey }, context) =>
+    voteOn(context, task, { vote: "approve", by, as, digest, nkey }, (open) => {
       if (open.about === "question" || open.about === "doubt")
         refuseVote(open, "approved", `Use sagamesh answer ${task} JSON.`);
     }),

@@ -12,8 +12,8 @@ export const deny = defineCommand({
     ...voterOptions,
   },
   examples: [`sagamesh deny hire-41/7-0 --reason "over budget"`],
-  run: ({ task, reason, by, as }, context) =>
-    voteOn(context, task, { vote: "deny", reason, by, as }, (open) => {
+  run: ({ task, reason, by, as, nkey }, context) =>
+    voteOn(context, task, { vote: "deny", reason, by, as, nkey }, (open) => {
       if (open.about === "doubt")
         refuseVote(open, "denied", `Use sagamesh answer ${task} '{"outcome":"did_not_happen"}'.`);
     }),

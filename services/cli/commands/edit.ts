@@ -24,16 +24,21 @@ export const edit = defineCommand({
     ...digestOption,
   },
   examples: [`sagamesh edit hire-41/7-0 --input '{"cents":90000}'`],
-  run: ({ task, input: text, by, as, digest }, context) => {
+  run: ({ task, input: text, by, as, digest, nkey }, context) => {
     const input = parseJson(text, "the arguments");
-    return voteOn(context, task, { vote: "edit", input, by, as, digest }, async (open, { registry }) => {
-      if (open.about !== "approval")
-        refuseVote(open, "edited", "Only an approval has arguments: see `sagamesh tasks`.");
-      // Where no contract is registered the host decides alone.
-      const contract = (await readRegistry(registry)).tools.findLast(({ name }) => name === open.tool);
-      const fault = contract === undefined ? undefined : faultOf(contract["input"] as typeof input, input);
-      if (fault !== undefined)
-        throw new MeshError("INPUT_INVALID", `the arguments of ${open.tool}: ${fault}`);
-    });
+    return voteOn(
+      context,
+      task,
+      { vote: "edit", input, by, as, digest, nkey },
+      async (open, { registry }) => {
+        if (open.about !== "approval")
+          refuseVote(open, "edited", "Only an approval has arguments: see `sagamesh tasks`.");
+        // Where no contract is registered the host decides alone.
+        const contract = (await readRegistry(registry)).tools.findLast(({ name }) => name === open.tool);
+        const fault = contract === undefined ? undefined : faultOf(contract["input"] as typeof input, input);
+        if (fault !== undefined)
+          throw new MeshError("INPUT_INVALID", `the arguments of ${open.tool}: ${fault}`);
+      },
+    );
   },
 });

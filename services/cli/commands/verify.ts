@@ -1,11 +1,12 @@
 import { join } from "node:path";
-import type { VerifyDocument } from "../../../protocol/documents.ts";
+import type { SignedDocument, VerifyDocument } from "../../../protocol/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { archiveName } from "../../archive/file.ts";
 import { verifyArchive } from "../../archive/verify.ts";
 import type { VerifyOptions } from "../../client/verify.ts";
 import { loadApp } from "../../runtime/load-app.ts";
+import { checkSignature, readTrusted } from "../../runtime/signing.ts";
 import { defineCommand } from "../command.ts";
 import { type CommandContext, withMesh } from "../context.ts";
 import { describeDefinition } from "../describe.ts";
@@ -21,7 +22,9 @@ export const verify = defineCommand({
   details:
     "One changed byte anywhere is named with its turn; turn 0 is what belongs to no turn, such as a file's first line.\n" +
     "With --app each ledger is folded, and what is decided anew must be what was recorded. Archives are read without a\n" +
-    "server. Exit code 1 if anything was found.",
+    "server. Exit code 1 if anything was found.\n" +
+    "A signature proves that who held that key wrote these bytes, after all turns before; not whose key it is. A wrong one\n" +
+    "is always a finding, a missing one only with --trust.",
   positionals: {
     saga: { help: "the saga's id, or the file of an archive", optional: true },
   },
@@ -32,20 +35,29 @@ export const verify = defineCommand({
       hint: "FILE",
       help: "application file: fold the ledger and compare every decision",
     },
+    trust: {
+      type: "string",
+      hint: "KEY",
+      multiple: true,
+      help: "public NKey of a host, or a file of such: every turn must be signed by one of them; may be repeated",
+    },
     archive: archiveOption,
   },
   examples: [
     "sagamesh verify hire-41 --app app.ts",
     "sagamesh verify --all --app app.ts",
     "sagamesh verify --all --archive /backup/sagas",
+    "sagamesh verify hire-41 --trust keys.txt",
   ],
-  run: async ({ saga: word, all, app: file, archive }, context) => {
+  run: async ({ saga: word, all, app: file, archive, trust }, context) => {
     if (all === (word !== undefined))
       throw new MeshError("USAGE", all ? "verify: --all goes without a saga" : "verify: SAGA is missing", {
         remedy: "Name a saga or a file, or use --all.",
       });
     const app = file === undefined ? undefined : await loadApp(file);
-    const options = { app, foldsWhereServed: all };
+    const trusted = trust === undefined ? undefined : await readTrusted(trust);
+    const signatures = { check: checkSignature, trusted };
+    const options = { app, foldsWhereServed: all, signatures };
     const told = tellOf(context, all);
     if (word === undefined) await verifyAll(context, archive, { ...options, unread: told.unread }, told.tell);
     else
@@ -122,16 +134,27 @@ function tellOf({ output }: CommandContext, isMany: boolean) {
   };
 }
 
-function describe({ saga, ok, turns, folded, unproven = [], findings }: VerifyDocument): string {
+function describe({ saga, ok, turns, folded, unproven = [], signed, findings }: VerifyDocument): string {
+  const lines = findings.map(
+    ({ turn, code, what }) => `${saga} ${turn === 0 ? "file" : `turn ${turn}`}: [${code}] ${what}`,
+  );
   if (ok)
-    return [
+    lines.push(
       `${saga}: ${turns} turns are whole${folded ? ", and fold to the decisions recorded" : ""}`,
       ...unproven.map(
         ({ from, to, definition }) =>
           `${saga}: but turns ${from} to ${to} were decided by ${describeDefinition(definition)}, which the application file does not define`,
       ),
-    ].join("\n");
-  return findings
-    .map(({ turn, code, what }) => `${saga} ${turn === 0 ? "file" : `turn ${turn}`}: [${code}] ${what}`)
-    .join("\n");
+    );
+  return [...lines, ...signedLines(signed)].join("\n");
+}
+
+function signedLines(signed: SignedDocument | undefined): string[] {
+  if (signed === undefined) return [];
+  const { turns, turnsUnsigned, votes, votesUnsigned } = signed;
+  const lines = (what: string, by: Readonly<Record<string, number>>, unsigned: number) => [
+    ...Object.entries(by).map(([key, n]) => `  ${n} ${what} signed by ${key}`),
+    ...(unsigned === 0 ? [] : [`  ${unsigned} ${what} not signed`]),
+  ];
+  return [...lines("turns", turns, turnsUnsigned), ...lines("votes", votes, votesUnsigned)];
 }

@@ -1,0 +1,56 @@
+/**
+ * Signing: the keys that a process is told of, read from where it is told.
+ */
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { describeError, MeshError } from "../../protocol/errors.ts";
+import { checkNkeySignature, isPublicKey, nkeySigner } from "../nats/nkeys.ts";
+import type { CheckSignature, Signer } from "../signing.ts";
+
+/** How signatures are checked, in every process. */
+export const checkSignature: CheckSignature = checkNkeySignature;
+
+/** The key in a file, if one is named. `where` is the flag or variable that names it. Throws USAGE. */
+export function openSigner(file: string | undefined, where: string): Signer | undefined {
+  if (file === undefined) return undefined;
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new MeshError("USAGE", `${where}: ${describeError(error)}`, {
+      remedy: `Name a file with the seed of an NKey with ${where}, readable by this user.`,
+      cause: error,
+    });
+  }
+  return nkeySigner(text, `${where} ${file}`);
+}
+
+/**
+ * The public keys that a person trusts: each a key, or a file with one to a line, where what follows a key, and lines
+ * that begin with #, is for people. Throws USAGE for what is neither.
+ */
+export async function readTrusted(words: readonly string[]): Promise<Set<string>> {
+  const trusted = new Set<string>();
+  for (const word of words)
+    for (const key of isPublicKey(word) ? [word] : await keysIn(word)) trusted.add(key);
+  return trusted;
+}
+
+async function keysIn(file: string): Promise<string[]> {
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    throw new MeshError(
+      "USAGE",
+      `--trust ${file}: it is no public NKey, and no file: ${describeError(error)}`,
+      {
+        cause: error,
+        remedy: "A public NKey has 56 characters and begins with U, A, N, C or O.",
+      },
+    );
+  });
+  return text.split("\n").flatMap((line, index) => {
+    const [key = ""] = line.trim().split(/\s+/);
+    if (key === "" || key.startsWith("#")) return [];
+    if (isPublicKey(key)) return [key];
+    throw new MeshError("USAGE", `--trust ${file}: line ${index + 1} begins with no public NKey`);
+  });
+}
