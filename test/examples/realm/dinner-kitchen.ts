@@ -1,0 +1,75 @@
+/** The dishes: when to begin with them, and who, given when everybody is at home. */
+import { midnight, type Scene } from "./dinner-scene.ts";
+import type { Trip } from "./dinner-trips.ts";
+import { gapsIn, type Span } from "./whereabouts.ts";
+
+export interface Kitchen {
+  readonly turkeyFrom: number;
+  readonly turkeyBy: string;
+  readonly sidesFrom: number;
+  readonly sidesBy: string;
+  /** Minutes in which nobody is at home though the oven is on. */
+  readonly unattendedMin: number;
+}
+
+/** When to begin with the dishes so that they are ready by dinner and the oven is alone as little as can be. */
+export function kitchenOf(
+  scene: Scene,
+  trips: readonly Trip[],
+  dinner: number,
+  careless: boolean,
+  fixed: number | undefined,
+): Kitchen | undefined {
+  const { problem, now, oven, sides } = scene;
+  const whole = { from: Math.min(oven?.from ?? now, now), until: dinner };
+  const past = { from: whole.from, until: now }; // What was left alone before the notice is history.
+  const homes = homesOf(scene, trips);
+  const gaps = gapsIn(whole, [past, ...homes.flatMap(({ spans }) => spans)]);
+  const turkey = oven
+    ? { from: oven.from, alone: alone(gaps, oven.from, oven.until) }
+    : leastAlone(gaps, problem.turkeyMin, now, dinner, fixed);
+  if (turkey === undefined || (turkey.alone > 0 && !careless)) return undefined;
+  const turkeyBy = homes.find(
+    ({ spans }) => gapsIn({ from: turkey.from, until: turkey.from + 1 }, spans).length === 0,
+  );
+  const kitchen = {
+    turkeyFrom: turkey.from,
+    turkeyBy: turkeyBy?.name ?? "nobody",
+    unattendedMin: turkey.alone,
+  };
+  if (sides) return { ...kitchen, sidesFrom: sides.from, sidesBy: "history" };
+  const cooks = homes.flatMap(({ name, spans }) => {
+    const best = leastAlone(gapsIn(whole, [past, ...spans]), problem.sidesMin, now, dinner);
+    return best?.alone === 0 ? [{ name, from: best.from }] : [];
+  });
+  const cook = cooks.toSorted((one, other) => other.from - one.from)[0];
+  return cook && { ...kitchen, sidesFrom: cook.from, sidesBy: cook.name };
+}
+
+/** When each person is at home, as far as the trips say. */
+const homesOf = ({ starts, home, now }: Scene, trips: readonly Trip[]) => [
+  ...home.map((name) => ({ name, spans: [{ from: now, until: midnight }] })),
+  ...trips.flatMap(({ homes, arrivals }, index) => [
+    { name: starts[index]?.driver ?? "nobody", spans: homes },
+    ...Object.entries(arrivals).map(([name, from]) => ({ name, spans: [{ from, until: midnight }] })),
+  ]),
+];
+
+/** The earliest minute at which both dishes can be ready, whoever is at home. */
+export const readyAt = ({ problem, now, oven, sides }: Scene): number =>
+  Math.max(oven?.until ?? now + problem.turkeyMin, sides?.until ?? now + problem.sidesMin);
+
+/** The latest of the starts that leave a dish alone least. Only those matter that end with the dinner or with a gap. */
+function leastAlone(gaps: readonly Span[], minutes: number, from: number, until: number, fixed?: number) {
+  const starts =
+    fixed === undefined
+      ? [until - minutes, from, ...gaps.flatMap((gap) => [gap.from - minutes, gap.until])]
+      : [fixed];
+  return starts
+    .filter((start) => start >= from && start <= until - minutes)
+    .map((start) => ({ from: start, alone: alone(gaps, start, start + minutes) }))
+    .toSorted((one, other) => one.alone - other.alone || other.from - one.from)[0];
+}
+
+const alone = (gaps: readonly Span[], from: number, until: number) =>
+  gaps.reduce((sum, gap) => sum + Math.max(0, Math.min(gap.until, until) - Math.max(gap.from, from)), 0);
