@@ -6,12 +6,13 @@ import { IntentId, SagaId } from "./ids.ts";
 import { IntentOutcome } from "./documents.ts";
 
 /**
- * What a node stands for. `decision`: an agent's model was asked. `model`: any other call of one, a summary too.
+ * What a node stands for. `fork`: where it leaves its origin; `move`:
+ * where another definition takes it over. `decision`: an agent's model was asked. `model`: any other call of one, a summary too.
  * `signal` came in and `sent` went out. `repeat` stands for nodes that were laid together.
  */
 export const GraphNodeKind = z.enum([
   ...["start", "decision", "model", "tool", "compensation", "child", "task", "timer"],
-  ...["signal", "sent", "denied", "pause", "end", "repeat"],
+  ...["signal", "sent", "denied", "pause", "fork", "move", "end", "repeat"],
 ] as const);
 export type GraphNodeKind = z.infer<typeof GraphNodeKind>;
 
@@ -20,7 +21,7 @@ export const GraphStatus = z.enum([...IntentOutcome.options, "open", "undone", "
 export type GraphStatus = z.infer<typeof GraphStatus>;
 
 export const GraphNode = z.object({
-  /** An intent's own id; else `start`, or `signal-<turn>-<step>`. */
+  /** An intent's own id; else `start`, `signal-<turn>-<step>` `forked-…` or `migrated-…`. */
   id: z.string(),
   kind: GraphNodeKind,
   label: z.string(),

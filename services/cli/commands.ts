@@ -23,6 +23,7 @@ export const commands: CommandGroups = {
     ls: async () => (await import("./commands/ls.ts")).ls,
     inspect: async () => (await import("./commands/inspect.ts")).inspect,
     tail: async () => (await import("./commands/tail.ts")).tail,
+    why: async () => (await import("./commands/why.ts")).why,
     verify: async () => (await import("./commands/verify.ts")).verify,
     migrate: async () => (await import("./commands/migrate.ts")).migrate,
     replay: async () => (await import("./commands/replay.ts")).replay,

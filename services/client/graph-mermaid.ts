@@ -14,6 +14,7 @@ const shapes: Readonly<Partial<Record<GraphNodeKind, readonly [string, string]>>
   end: ["([", "])"],
   decision: ["{{", "}}"],
   model: ["{{", "}}"],
+  fork: ["{{", "}}"],
   signal: [">", "]"],
   sent: [">", "]"],
   task: ["[/", "/]"],

@@ -45,45 +45,68 @@ export function graphOf(turns: readonly Turn[], options: ViewOptions = {}): Grap
 }
 
 export const startNode = "start";
+const forkNode = ({ turn, step }: StepPlace): string => `forked-${turn}-${step}`;
+const moveNode = ({ turn, step }: StepPlace): string => `migrated-${turn}-${step}`;
 const signalNode = ({ turn, step }: StepPlace): string => `signal-${turn}-${step}`;
 
 function nodesOf(
   at: StepPlace,
   index: LedgerIndex,
   views: ReadonlyMap<IntentId, IntentView>,
-  { definition, input }: SagaView,
+  view: SagaView,
 ): GraphNode[] {
-  const { event, turn, intents } = at;
-  const common = { turn, at: at.at, attempts: 1 };
-  const outside: GraphNode[] =
-    event.type === "start"
-      ? [
-          {
-            ...common,
-            id: startNode,
-            kind: "start",
-            label: `${definition.name}@${definition.version}`,
-            detail: short(input),
-            status: "taken",
-          },
-        ]
-      : event.type === "signal"
-        ? [
-            {
-              ...common,
-              id: signalNode(at),
-              kind: "signal",
-              label: event.name,
-              detail: `${event.from}${event.data === null ? "" : ` ${short(event.data)}`}`,
-              status: "taken",
-            },
-          ]
-        : [];
+  const { turn, intents } = at;
+  const outside = outsideNode(at, view).map((node) => ({
+    ...node,
+    ...{ turn, at: at.at, attempts: 1, status: "taken" as const },
+  }));
   const own = intents.flatMap((intent) => {
     const view = views.get(intent.id);
     return intent.kind === "retry" || view === undefined ? [] : [nodeOf(view, at, index, views)];
   });
   return [...outside, ...own];
+}
+
+/** What came from outside and is no intent's. */
+function outsideNode(
+  at: StepPlace,
+  { input }: SagaView,
+): Pick<GraphNode, "id" | "kind" | "label" | "detail">[] {
+  const { event } = at;
+  switch (event.type) {
+    case "start":
+      return [
+        {
+          id: startNode,
+          kind: "start",
+          label: `${event.definition.name}@${event.definition.version}`,
+          detail: short(input),
+        },
+      ];
+    case "signal": {
+      const detail = `${event.from}${event.data === null ? "" : ` ${short(event.data)}`}`;
+      return [{ id: signalNode(at), kind: "signal", label: event.name, detail }];
+    }
+    case "forked": {
+      const detail = [event.by, ...(event.model === undefined ? [] : [`model ${event.model}`])].join(", ");
+      return [{ id: forkNode(at), kind: "fork", label: `effects ${event.effects}`, detail }];
+    }
+    case "migrated":
+      return [
+        {
+          id: moveNode(at),
+          kind: "move",
+          label: `${event.to.name}@${event.to.version}`,
+          detail: event.by,
+        },
+      ];
+    case "result":
+    case "deferred":
+    case "timer":
+    case "task":
+    case "adopted":
+      return [];
+  }
 }
 
 function nodeOf(
@@ -104,7 +127,7 @@ function nodeOf(
         detail: short(view.input),
       };
     case "model": {
-      const number = index.decisions.indexOf(intent.id) + 1;
+      const number = index.numbers.get(intent.id) ?? 0;
       const asked = number > 0 ? ({ kind: "decision", label: `decision ${number}` } as const) : undefined;
       const label = isSummary(intent.input) ? "summary" : "model call";
       return { ...node, ...(asked ?? { kind: "model", label }), detail: intent.name };
@@ -226,6 +249,8 @@ function deniedBefore({ intent, intents }: Place): string | undefined {
 /** The node that an event belongs to. */
 function sourceOf(at: StepPlace): string | undefined {
   if (at.event.type === "start") return startNode;
+  if (at.event.type === "forked") return forkNode(at);
+  if (at.event.type === "migrated") return moveNode(at);
   return at.event.type === "signal" ? signalNode(at) : intentOfEvent(at.event);
 }
 
@@ -246,8 +271,7 @@ function newsEdge({ at, intent }: News, to: IntentId): GraphEdge[] {
 }
 
 /** A signal that the last reply had said it waits for. */
-function waitsEnded({ steps, decisions }: LedgerIndex): GraphEdge[] {
-  const agents = new Set(decisions);
+function waitsEnded({ steps, numbers }: LedgerIndex): GraphEdge[] {
   let waiting: { readonly by: IntentId; readonly signals: readonly string[] | undefined } | undefined;
   return steps.flatMap((at): GraphEdge[] => {
     const { event, intents } = at;
@@ -255,7 +279,7 @@ function waitsEnded({ steps, decisions }: LedgerIndex): GraphEdge[] {
       event.type === "signal" && waiting !== undefined && (waiting.signals?.includes(event.name) ?? true)
         ? [{ from: waiting.by, to: signalNode(at), reason: "awaited by" }]
         : [];
-    if (event.type === "result" && agents.has(event.intent)) waiting = waitIn(event.intent, event.result);
+    if (event.type === "result" && numbers.has(event.intent)) waiting = waitIn(event.intent, event.result);
     if (intents.some(isDecision)) waiting = undefined;
     return edges;
   });

@@ -31,15 +31,15 @@ export interface Place extends StepPlace {
 /** Something that had come in since the decision before: an event, or a call that was refused. */
 export interface News {
   readonly at: StepPlace;
-  /** Whose outcome it is; undefined for a start or a signal. */
+  /** Whose outcome it is; undefined for what came from outside by itself. */
   readonly intent: IntentId | undefined;
 }
 
 export interface LedgerIndex {
   readonly steps: readonly StepPlace[];
   readonly places: ReadonlyMap<IntentId, Place>;
-  /** An agent's decisions in order: the first has number 1. */
-  readonly decisions: readonly IntentId[];
+  /** An agent's decisions with their numbers, from 1. One that is asked anew has the same. */
+  readonly numbers: ReadonlyMap<IntentId, number>;
   /** What was new to each decision. */
   readonly news: ReadonlyMap<IntentId, readonly News[]>;
   /** The decision that was still unanswered when another one was asked for: by the later one. */
@@ -51,6 +51,7 @@ export function indexOf(turns: readonly Turn[], views: readonly IntentView[]): L
   const reading: Reading = {
     places: new Map(),
     decisions: [],
+    numbers: new Map(),
     news: new Map(),
     superseded: new Map(),
     settled: new Map(views.map((view) => [view.intent.id, view])),
@@ -59,17 +60,21 @@ export function indexOf(turns: readonly Turn[], views: readonly IntentView[]): L
   };
   const steps = turns.flatMap((turn) => turn.steps.map((step, k) => placeOf(turn, step, k)));
   for (const place of steps) readStep(reading, place);
-  const { places, decisions, news, superseded } = reading;
-  return { steps, places, decisions, news, superseded };
+  const { places, numbers, news, superseded } = reading;
+  return { steps, places, numbers, news, superseded };
 }
 
 interface Reading {
   readonly places: Map<IntentId, Place>;
+  /** By number; of those of one number the last. */
   readonly decisions: IntentId[];
+  readonly numbers: Map<IntentId, number>;
   readonly news: Map<IntentId, readonly News[]>;
   readonly superseded: Map<IntentId, IntentId>;
   readonly settled: ReadonlyMap<IntentId, IntentView>;
   fresh: News[];
+  /** The decision that is to be asked anew. */
+  withdrawn?: IntentId | undefined;
   /** Decisions whose first result is in. */
   readonly answered: Set<IntentId>;
 }
@@ -88,6 +93,8 @@ function readStep(reading: Reading, at: StepPlace): void {
   const told = newsOf(reading, at);
   if (told !== undefined) reading.fresh.push(told);
   if (event.type === "result") reading.answered.add(event.intent);
+  if (event.type === "forked") withdraw(reading, event.answered ?? []);
+  if (event.type === "migrated") withdraw(reading, []);
   for (const intent of intents) {
     if (intent.kind === "retry") continue;
     const call = "call" in intent ? intent.call : undefined;
@@ -98,10 +105,21 @@ function readStep(reading: Reading, at: StepPlace): void {
   }
 }
 
+/** In a fork, and under another definition, what a model was still asked is asked anew, with all that was new to it. */
+function withdraw(reading: Reading, answered: readonly IntentId[]): void {
+  const open = reading.decisions.at(-1);
+  if (open === undefined || reading.answered.has(open) || answered.includes(open)) return;
+  reading.decisions.pop();
+  reading.withdrawn = open;
+  reading.fresh = [...(reading.news.get(open) ?? []), ...reading.fresh];
+}
+
 function askDecision(reading: Reading, id: IntentId): void {
-  const before = reading.decisions.at(-1);
+  const before = reading.withdrawn ?? reading.decisions.at(-1);
   if (before !== undefined && !reading.answered.has(before)) reading.superseded.set(id, before);
+  reading.withdrawn = undefined;
   reading.decisions.push(id);
+  reading.numbers.set(id, reading.decisions.length);
   reading.news.set(id, reading.fresh);
   reading.fresh = [];
 }
@@ -111,14 +129,12 @@ export const isDecision = (intent: Intent): boolean => intent.kind === "model" &
 
 /** A call's id is `<decision's number>.<place in its reply>`. */
 export const stepOfCall = (call: string): number => Number(call.slice(0, call.indexOf(".")));
-export const placeInReply = (call: string): number => Number(call.slice(call.indexOf(".") + 1));
 
 /** What an event tells a decision that comes after it, if anything. */
 function newsOf({ places, settled }: Reading, at: StepPlace): News | undefined {
   const { event, intents } = at;
   if (event.type === "adopted" || event.type === "deferred") return undefined;
-  if (event.type === "forked" || event.type === "migrated") return undefined;
-  if (event.type === "start" || event.type === "signal") return { at, intent: undefined };
+  if (!("intent" in event)) return { at, intent: undefined }; // From outside.
   const intent = places.get(event.intent)?.intent;
   if (intent === undefined || isDecision(intent)) return undefined;
   if ("for" in intent && intent.for !== undefined) return undefined; // It serves a task: nobody is told of it.

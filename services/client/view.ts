@@ -175,8 +175,10 @@ function migrationsOf(turns: readonly Turn[]): Pick<SagaView, "migrations"> {
 /** Under another definition every open call of a model is asked anew. */
 function closeAskedAnew(v: Viewing, turn: number): void {
   for (const viewed of v.intents.values())
-    if (viewed.intent.kind === "model" && viewed.outcome === undefined)
+    if (viewed.intent.kind === "model" && viewed.outcome === undefined) {
       close(viewed, "superseded", turn, "the saga was moved to another definition");
+      v.decisions.delete(viewed.intent.id); // The one that is asked anew has its number.
+    }
 }
 
 /** The signal answers whoever was asked for more. */

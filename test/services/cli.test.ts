@@ -7,7 +7,7 @@
 import { connect } from "@nats-io/transport-node";
 import { createServer, type Server } from "node:net";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -32,8 +32,10 @@ import {
   VersionDocument,
 } from "../../protocol/documents.ts";
 import { type IntentId, parseSagaId } from "../../protocol/ids.ts";
+import { GraphDocument } from "../../protocol/graph-document.ts";
 import { TaskDetailDocument, TaskDocument } from "../../protocol/task-document.ts";
 import { Turn } from "../../protocol/turn.ts";
+import { WhyDocument } from "../../protocol/why-document.ts";
 import { settleIntent } from "../../services/client/mesh.ts";
 import { openMesh } from "../../services/runtime/mesh.ts";
 import { systemChance, systemClock } from "../../services/runtime/system.ts";
@@ -111,6 +113,7 @@ describe("help", () => {
       "ls",
       "inspect",
       "tail",
+      "why",
       "verify",
       "replay",
       "tasks",
@@ -539,6 +542,27 @@ describe("driving and reading a saga", () => {
       { to: "rome" },
     ]);
     expectError(await cli("inspect", "book-4", "--at", "99"), "USAGE", 2);
+  });
+
+  test("inspect draws a saga's graph, and why tells its story and that of one intent", async () => {
+    expect((await start("why-1", "book", "--wait")).code).toBe(0);
+    const [svg, mermaid] = [join(folder, "why.svg"), join(folder, "why.mmd")];
+    const drawn = await cli("inspect", "why-1", "--json", "--svg", svg, "--mermaid", mermaid);
+    const graph = document(GraphDocument, drawn);
+    const intent = graph.nodes.find(({ kind }) => kind === "tool")?.intent ?? "";
+    expect(graph.edges.filter(({ to }) => to === intent)).toMatchObject([{ reason: "decided by" }]);
+    expect(await readFile(svg, "utf8")).toMatch(/^<svg xmlns[\s\S]+<\/svg>\n$/);
+    expect(await readFile(mermaid, "utf8")).toMatch(/^flowchart TD\n/);
+
+    const whole = document(WhyDocument, await cli("why", "why-1", "--json", "--app", app));
+    expect(whole).toMatchObject({ saga: "why-1", status: "completed", folded: true });
+    expect(whole.sentences.map((sentence) => sentence.intent)).toContain(intent);
+    const { stdout } = await cli("why", "why-1", intent, "--at", "0s");
+    expect(stdout).toMatch(
+      /^why-1, intent 2-0: desk@\d+, completed, \d+ turns\n\n#\d+ {2}\S+ \S+\n {2}Decision 1/,
+    );
+    expect(stdout).toContain("\nin sum:\n  look_up (2-0) succeeded, ");
+    expectError(await cli("why", "why-1", "99-0"), "INTENT_UNKNOWN", 2);
   });
 
   test("inspect --prompt prints exactly what was sent for a decision, and proves it", async () => {

@@ -109,6 +109,19 @@ describe("the graph of an example", () => {
     for (const { saga, detail } of children) expect(detail).toBe(saga);
   });
 
+  test("of a fork shows where it left, and the decision that it asked anew under the same number", () => {
+    const graph = graphNamed("forked dinner");
+    expect(facts(graph)).toEqual(
+      expect.arrayContaining([
+        "decision decision 2 | told of | fork effects simulated",
+        "decision decision 2 | supersedes | decision decision 2",
+        "decision decision 2 | answered by | tool hold_table",
+      ]),
+    );
+    expect(nodesOf(graph, "decision 2").map(({ status }) => status)).toEqual(["superseded", "succeeded"]);
+    expect(nodesOf(graph, "decision 3")).toHaveLength(1);
+  });
+
   test("of its first turns is a beginning of the graph of all", () => {
     const { turns = [] } = ledgers["waited dinner"] ?? {};
     const whole = graphOf(turns);
@@ -155,7 +168,7 @@ function assertWhole(graph: Graph, turns: ToldLedger["turns"]): void {
   for (const intent of intents) expect(order.has(intent.id)).toBe(true);
   const reached = new Set(graph.edges.map(({ to }) => to));
   for (const { id, kind } of graph.nodes)
-    if (kind !== "start" && kind !== "signal") expect(reached, `${id} has a reason`).toContain(id);
+    if (!["start", "signal", "fork"].includes(kind)) expect(reached, `${id} has a reason`).toContain(id);
 }
 
 describe("every graph", () => {

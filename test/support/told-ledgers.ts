@@ -20,6 +20,7 @@ import {
   type TestMesh,
   voted,
 } from "../../services/testing/index.ts";
+import { openTestMesh } from "../../services/testing/test-mesh.ts";
 import { hireForRole } from "../examples/hiring.ts";
 import purchaseApp, { purchase } from "../examples/purchase.ts";
 import researchApp, { researchLead } from "../examples/research-team.ts";
@@ -178,9 +179,8 @@ const dinner = defineAgent({
   ],
 });
 
-/** A policy refuses one of two calls, the host dies while the agent waits, nobody comes, and the table is given back. */
-export async function waitedDinner(): Promise<ToldLedger> {
-  const app = defineApp({
+const dinnerApp = () =>
+  defineApp({
     agents: [dinner],
     models: {
       host: scriptedModel("host", ({ step }) => {
@@ -194,6 +194,39 @@ export async function waitedDinner(): Promise<ToldLedger> {
       }),
     },
   });
+
+/** It leaves its origin where that was asking its model the second time; nobody outside is told. */
+export async function forkedDinner(): Promise<ToldLedger> {
+  const app = dinnerApp();
+  await using t = testMesh(app);
+  const origin = await t.start(dinner, { guests: 4 }, { id: "dinner-1" });
+  await origin.result();
+  const fork = await t.fork(dinner, "dinner-1", { from: 3, id: "dinner-3" });
+  await fork.result();
+  return { app, turns: await fork.ledger() };
+}
+
+/** The host dies once it has recorded that the model is to be asked a second time. */
+export async function killedDinner(): Promise<ToldLedger> {
+  const app = dinnerApp();
+  let appended = 0;
+  await using t = openTestMesh(
+    app,
+    {},
+    {
+      crashesAt: (role, port, method, when) =>
+        role === "host" && port === "ledger" && method === "append" && when === "after" && ++appended === 3,
+    },
+  );
+  const saga = await t.start(dinner, { guests: 4 }, { id: "dinner-2" });
+  await saga.signal("coming", { guests: 4 });
+  await saga.end();
+  return { app, turns: await saga.ledger() };
+}
+
+/** A policy refuses one of two calls, the host dies while the agent waits, nobody comes, and the table is given back. */
+export async function waitedDinner(): Promise<ToldLedger> {
+  const app = dinnerApp();
   await using t = testMesh(app);
   const saga = await t.start(dinner, { guests: 4 }, { id: "dinner-1" });
   await t.advance("1h");
@@ -242,6 +275,7 @@ export const toldLedgers = (): Promise<Readonly<Record<string, ToldLedger>>> =>
     "research lead": lead,
     "research that ran out": researcher,
     "waited dinner": await waitedDinner(),
+    "forked dinner": await forkedDinner(),
     "doubtful helper": doubtfulHelper(),
     "long helper": longHelper(70),
   })));
