@@ -6,6 +6,7 @@ import { z } from "zod";
 import { Amounts, Spending } from "./budget.ts";
 import { BudgetDocument, SpentDocument } from "./budget-document.ts";
 import { DefinitionRef, Event, ParentRef } from "./event.ts";
+import { Effects } from "./fork.ts";
 import { IntentId, Name, SagaId } from "./ids.ts";
 import { Intent } from "./intent.ts";
 import { Payload } from "./json.ts";
@@ -120,6 +121,20 @@ export type ServingDocument = z.infer<typeof ServingDocument>;
 export const StartedDocument = z.object({ saga: SagaId, name: z.string() });
 export type StartedDocument = z.infer<typeof StartedDocument>;
 
+/** Where a fork comes from, and how it goes on; without `effects` it has not left its origin yet. */
+export const ForkDocument = z.object({
+  saga: SagaId,
+  turn: z.int(),
+  effects: Effects.optional(),
+  /** In place of the definition's. */
+  model: z.string().optional(),
+  instructions: z.string().optional(),
+});
+
+/** `fork`: the start is stored. */
+export const ForkedDocument = StartedDocument.extend({ fork: ForkDocument });
+export type ForkedDocument = z.infer<typeof ForkedDocument>;
+
 export const SagaStatus = z.enum(["running", "completed", "failed", "cancelled"]);
 
 /** `start --wait`, `tail`: how the saga ended. */
@@ -172,6 +187,7 @@ export const SagaRow = z.object({
   /** What a running saga waits for, for example `tool pay`, `task question`, `timer`. */
   waitsFor: z.array(z.string()),
   parent: ParentRef.optional(),
+  fork: ForkDocument.optional(),
   /** By the saga and all below it that has ended. */
   used: Amounts.optional(),
   /** Of its budget; absent where nothing is bounded. */
@@ -257,6 +273,7 @@ export const InspectDocument = z.object({
   saga: SagaId,
   definition: DefinitionRef,
   parent: ParentRef.optional(),
+  fork: ForkDocument.optional(),
   input: Payload,
   status: SagaStatus,
   phase: z.enum(["running", "undoing", "ending", "ended"]),

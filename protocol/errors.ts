@@ -395,6 +395,8 @@ const table = {
 /** Every code of an error. Closed: a new one is a row in the table above. */
 export type ErrorCode = keyof typeof table;
 
+export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(table, code);
+
 /**
  * The only error sagamesh throws on purpose. `code` is for programs, `message` is
  * `[CODE] what happened`, `remedy` says what to do. `retriable` and `remedy` come from the table.

@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import { DefinitionRef, ParentRef } from "./event.ts";
+import { Effects } from "./fork.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
 
@@ -38,6 +39,8 @@ export const Tombstone = z.object({
   prev: z.string(),
   definition: DefinitionRef,
   parent: ParentRef.optional(),
+  /** Of a fork. */
+  fork: z.object({ saga: SagaId, turn: z.int(), effects: Effects.optional() }).optional(),
   inputDigest: z.string(),
   startedAt: z.number(),
   endedAt: z.number(),

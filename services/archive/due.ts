@@ -27,11 +27,15 @@ export function reasonToKeep(view: SagaView, isForced: boolean): string | undefi
 export function remainsOf(
   view: SagaView,
   isRead: (tool: string) => boolean,
-): Pick<Tombstone, "definition" | "parent" | "inputDigest" | "startedAt" | "endedAt" | "end" | "unsettled"> {
-  const { definition, parent, input, startedAt, updatedAt: endedAt } = view;
+): Pick<
+  Tombstone,
+  "definition" | "parent" | "fork" | "inputDigest" | "startedAt" | "endedAt" | "end" | "unsettled"
+> {
+  const { definition, parent, fork, input, startedAt, updatedAt: endedAt } = view;
   return {
     definition,
     ...(parent === undefined ? {} : { parent }),
+    ...(fork === undefined ? {} : { fork: forkOf(fork) }),
     inputDigest: digestOf(input),
     startedAt,
     endedAt,
@@ -39,6 +43,12 @@ export function remainsOf(
     unsettled: unsettledIn(view, isRead),
   };
 }
+
+const forkOf = ({ saga, turn, effects }: NonNullable<SagaView["fork"]>): NonNullable<Tombstone["fork"]> => ({
+  saga,
+  turn,
+  ...(effects === undefined ? {} : { effects }),
+});
 
 function endOf({ end }: SagaView): ArchivedEnd {
   const { kind: _kind, id: _id, ...rest } = end as NonNullable<typeof end>; // Proof: reasonToKeep found one.

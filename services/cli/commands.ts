@@ -14,6 +14,7 @@ export const commands: CommandGroups = {
   },
   "Drive sagas": {
     start: async () => (await import("./commands/start.ts")).start,
+    fork: async () => (await import("./commands/fork.ts")).fork,
     signal: async () => (await import("./commands/signal.ts")).signal,
     cancel: async () => (await import("./commands/cancel.ts")).cancel,
     link: async () => (await import("./commands/link.ts")).link,

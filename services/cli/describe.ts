@@ -10,6 +10,7 @@ import { ModelReply } from "../../protocol/model.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { ViewOptions } from "../client/view.ts";
+import type { ForkView } from "../client/viewing.ts";
 
 /** A value on one line, cut where it grows long. */
 export function brief(value: Json | undefined, lengthMax = 80): string {
@@ -69,6 +70,17 @@ export function describeEvent(event: Event): string {
 
 export const describeLineage = ({ saga, turn }: Pick<Lineage, "saga" | "turn">): string =>
   `forked from ${saga} at turn ${turn}`;
+
+/** Where a fork comes from, and what is otherwise in it. */
+export function describeFork({ effects, model, instructions, ...from }: ForkView): string {
+  if (effects === undefined) return `${describeLineage(from)}, whose turns are being copied`;
+  return [
+    describeLineage(from),
+    `effects ${effects}`,
+    ...(model === undefined ? [] : [`model ${model}`]),
+    ...(instructions === undefined ? [] : ["other instructions"]),
+  ].join(", ");
+}
 
 function describeSaid({ as, answer, input }: Vote): string {
   const said = answer ?? input;

@@ -1,6 +1,6 @@
 /** What `inspect` prints for people. */
 import type { ContextSentDocument, InspectDocument } from "../../protocol/documents.ts";
-import { brief, dateOf, describeDefinition, describeEnd, describeEvent, timeOf } from "./describe.ts";
+import { brief, dateOf, describeDefinition, describeEnd, describeEvent, describeFork, timeOf } from "./describe.ts";
 import { spendingLines } from "./spending.ts";
 import { table } from "./table.ts";
 
@@ -43,6 +43,7 @@ export function describeInspected(document: InspectDocument): string {
     ...steeringLines(document),
     `input    ${brief(input, 200)}`,
     ...(parent === undefined ? [] : [`parent   ${parent.saga}, intent ${parent.intent}`]),
+    ...(document.fork === undefined ? [] : [`fork     ${describeFork(document.fork)}`]),
     `turns    ${turns}, from ${dateOf(startedAt)} to ${dateOf(updatedAt)}, by ${hosts.length} host${hosts.length === 1 ? "" : "s"}`,
     ...spendingLines(document),
     ...(end === undefined ? [] : [`end      ${describeEnd(end)}`]),

@@ -69,6 +69,8 @@ const usageCodes: ReadonlySet<string> = new Set([
   "SIGNAL_UNKNOWN",
   "SAGA_UNKNOWN",
   "INTENT_UNKNOWN",
+  "TURN_UNKNOWN",
+  "NOT_OPEN_THEN",
   "TASK_UNKNOWN",
   "VOTER_NOT_ASKED",
   "ARGUMENTS_CHANGED",

@@ -1,14 +1,14 @@
 /**
  * Watch: a saga's turns as they come, and what is said between them, to its end.
  */
-import { describeError, MeshError } from "../../protocol/errors.ts";
+import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { headers, subjects } from "../../protocol/subjects.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { endIn } from "../client/follow-turns.ts";
 import { endDocument } from "../client/inspected.ts";
 import { followLive, type LiveEvent } from "../client/live.ts";
+import { refusalOfStart } from "../client/refusal.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
 import { findTombstone } from "../ledger-reader.ts";
 import type { Ports } from "../ports.ts";
@@ -50,7 +50,7 @@ export async function watchToEnd(
   let refused: MeshError | undefined;
   const quiet = whileQuiet(watching, async (seconds) => {
     if (turns > 0) return;
-    refused = await refusalOf(ports, saga);
+    refused = await refusalOfStart(ports, saga);
     if (refused !== undefined) own.abort();
     else
       output.note(
@@ -91,18 +91,4 @@ async function whileQuiet(signal: AbortSignal, look: (seconds: number) => Promis
     await systemClock.sleep(quietMs, signal).catch(() => undefined); // Aborted: the loop ends.
     if (!signal.aborted) await look(Math.round((systemClock.now() - from) / 1000)).catch(() => undefined); // Told again in a moment.
   }
-}
-
-/** Why a saga's start was set aside, if it was. */
-async function refusalOf(ports: Ports, saga: SagaId): Promise<MeshError | undefined> {
-  const letters = await ports.dead.list();
-  const letter = letters.find(
-    ({ subject, headers: fields }) =>
-      subject === subjects.dead("inbox", saga) && fields[headers.origin]?.includes(".start#"),
-  );
-  if (letter === undefined) return undefined;
-  return new MeshError(
-    "INPUT_INVALID",
-    `the start of ${saga} was refused: ${describeError(letter.headers[headers.reason] ?? "no reason given")}`,
-  );
 }

@@ -269,8 +269,9 @@ async function assertNotTaken(
 ): Promise<void> {
   const start = await patiently(deps.clock, () => readStart(deps.ports, id));
   if (start === undefined) return;
-  if (start.name === name && start.inputDigest === inputDigest) return;
-  const what = start.name === name ? "with another input" : `as ${start.name}`;
+  if (start.name === name && start.inputDigest === inputDigest && start.fork === undefined) return;
+  const otherwise = start.name === name ? "with another input" : `as ${start.name}`;
+  const what = start.fork === undefined ? otherwise : `as a fork of ${start.fork.saga}`;
   throw new MeshError("SAGA_ID_TAKEN", `saga ${id} exists and was started ${what}`);
 }
 
@@ -278,12 +279,12 @@ async function assertNotTaken(
 async function readStart(
   ports: Pick<Ports, "ledger" | "blobs">,
   id: SagaId,
-): Promise<{ name: string; inputDigest: string } | undefined> {
+): Promise<{ name: string; inputDigest: string; fork: { saga: SagaId } | undefined } | undefined> {
   const last = await ports.ledger.last(id);
   if (last === undefined) return undefined;
   if (isTombstone(last)) {
-    const { definition, inputDigest } = await readTombstone(ports.blobs, last);
-    return { name: definition.name, inputDigest };
+    const { definition, inputDigest, fork } = await readTombstone(ports.blobs, last);
+    return { name: definition.name, inputDigest, fork };
   }
   const own = new AbortController();
   const messages = ports.ledger.follow({ saga: id, signal: own.signal })[Symbol.asyncIterator]();
@@ -291,7 +292,8 @@ async function readStart(
     const first = await messages.next();
     if (first.done === true) throw new MeshError("UNAVAILABLE", `the first turn of ${id} could not be read`);
     const event = (await decodeTurn(ports.blobs, first.value)).steps[0]?.event;
-    if (event?.type === "start") return { name: event.definition.name, inputDigest: digestOf(event.input) };
+    if (event?.type === "start")
+      return { name: event.definition.name, inputDigest: digestOf(event.input), fork: event.fork };
     throw new MeshError("LEDGER_BROKEN", `the ledger of ${id} does not begin with a start`);
   } finally {
     own.abort();

@@ -8,13 +8,13 @@ import { close, type ForkView, type Viewing } from "./viewing.ts";
 
 /** A fork that has not left its origin yet. */
 export const beginningOf = (lineage: Lineage | undefined): ForkView | undefined =>
-  lineage && { saga: lineage.saga, turn: lineage.turn, head: lineage.head };
+  lineage && { saga: lineage.saga, turn: lineage.turn };
 
 export function takeForked(v: Viewing, event: EventOf<"forked">, turn: number): void {
   const { effects, answered = [], idleMs } = event;
   if (v.fork !== undefined) {
-    const { saga, turn: at, head } = v.fork;
-    v.fork = { saga, turn: at, head, effects, ...variantAfter(v.fork, event) };
+    const { saga, turn: at } = v.fork;
+    v.fork = { saga, turn: at, effects, ...variantAfter(v.fork, event) };
   }
   for (const viewed of v.intents.values()) {
     const { intent } = viewed;

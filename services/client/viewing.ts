@@ -70,7 +70,7 @@ export interface SagaView {
 }
 
 /** Where a fork comes from, and how it goes on; without `effects` it has not left its origin yet. */
-export interface ForkView extends Pick<Lineage, "saga" | "turn" | "head"> {
+export interface ForkView extends Pick<Lineage, "saga" | "turn"> {
   readonly effects?: Effects;
   readonly model?: string;
   /** Other instructions than the definition's. */

@@ -141,6 +141,7 @@ function eventsOf(deps: HostDeps, origin: Origin): Event[] {
     forkedBy(deps, origin, given),
     ...given,
     ...recordedSince(origin).filter(({ intent }) => !isGiven.has(intent)),
+    // Last: a signal supersedes a decision in flight, and would have one asked while results are still to come.
     ...signalsOf(origin),
   ];
   // What nobody answers shows where the turn is decided.
@@ -162,6 +163,8 @@ function eventsOf(deps: HostDeps, origin: Origin): Event[] {
   ];
 }
 
+const isDecision = ({ open }: SagaState, id: IntentId): boolean => open[id]?.intent.kind === "model";
+
 const resultOf = (intent: IntentId, attempt: number, by: string, result: Result): EventOf<"result"> => ({
   type: "result",
   intent,
@@ -176,7 +179,7 @@ function forkedBy(
   given: readonly EventOf<"result">[],
 ): EventOf<"forked"> {
   const { effects, model, instructions } = order;
-  const answered = given.map(({ intent }) => intent).filter((id) => state.open[id]?.intent.kind === "model");
+  const answered = given.map(({ intent }) => intent).filter((id) => isDecision(state, id));
   const countsUsd = state.budget?.limits.usd !== undefined;
   return {
     type: "forked",

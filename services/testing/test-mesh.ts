@@ -20,6 +20,7 @@ import type { ForkOptions } from "../client/fork.ts";
 import type { TaskDetail } from "../client/task-detail.ts";
 import type { OpenTask } from "../client/tasks.ts";
 import type { MigrateOptions } from "../client/migrate.ts";
+import { readLetterHeaders } from "../dead-letter.ts";
 import { type HostOptions, startHost } from "../host/host.ts";
 import { decodeTurn } from "../ledger-reader.ts";
 import { silentLog } from "../log.ts";
@@ -92,6 +93,8 @@ export interface TestMesh extends AsyncDisposable {
   vote(task: VotedTask, vote: VoteInput): Promise<void>;
   /** Answers a deferred call, by its token or callback URL. */
   settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
+  /** What was refused or given up, with its code and reason, oldest first. */
+  letters(): Promise<readonly { readonly subject: string; readonly code: string; readonly reason: string }[]>;
   /** The host and the worker die where they stand, and others take their place. */
   crash(): Promise<void>;
   /** The same, and the others serve this application, as after a deployment. */
@@ -273,6 +276,13 @@ export function openTestMesh(
     task: (task) => clock.until(client.task(task)),
     vote: (task, vote) => call(client.vote(task, vote)),
     settle: (token, result) => call(client.settle(token, result)),
+    letters: async () => {
+      const letters = await clock.until(ports.dead.list());
+      return letters.map((letter) => {
+        const { code, reason, origin } = readLetterHeaders(letter.headers);
+        return { subject: origin, code, reason };
+      });
+    },
     crash: async () => {
       for (const role of [...running.keys()]) restart(role);
       await rest();

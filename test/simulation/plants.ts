@@ -389,8 +389,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "actors/issue.ts",
-        find: "const { frame, frameDigest, context } = f.definition;",
-        replace: `const { frame, frameDigest, context } = f.definition;
+        find: "const { context } = f.definition;",
+        replace: `const { context } = f.definition;
   for (const [old, open] of openEntries(f)) {
     if (open.intent.kind !== "tool" || open.intent.undoes !== undefined || open.actor === undefined) continue;
     closeIntent(f, old);

@@ -10,7 +10,7 @@ import { findTombstone } from "../../ledger-reader.ts";
 import type { Ports } from "../../ports.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
-import { dateOf } from "../describe.ts";
+import { dateOf, describeFork } from "../describe.ts";
 import { briefUse, usedBy } from "../spending.ts";
 import { table } from "../table.ts";
 
@@ -73,6 +73,7 @@ async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewO
       waitsFor: view.phase === "running" && view.open.length === 0 ? ["signal"] : view.open.map(waitOf),
       ...(view.parent === undefined ? {} : { parent: view.parent }),
       ...(view.migrations?.[0] === undefined ? {} : { startedAs: view.migrations[0].from }),
+      ...(view.fork === undefined ? {} : { fork: view.fork }),
       ...steeringOf(ledger),
       used: usedBy(view),
       ...(view.budget === undefined ? {} : { limits: view.budget.limits }),
@@ -92,11 +93,12 @@ async function readRow(ports: Ports, saga: SagaId, turns: number, options: ViewO
   }
 }
 
-function rowOf({ saga, definition, end, turns, startedAt, endedAt, parent, file }: Tombstone): SagaRow {
+function rowOf({ saga, definition, end, turns, startedAt, endedAt, parent, fork, file }: Tombstone): SagaRow {
   const { name, version } = definition;
   return {
     ...{ saga, name, version, status: end.status, turns, startedAt, updatedAt: endedAt, waitsFor: [] },
     ...(parent === undefined ? {} : { parent }),
+    ...(fork === undefined ? {} : { fork }),
     archived: file,
   };
 }
@@ -109,7 +111,7 @@ function waitOf({ intent }: IntentView): string {
 function describe(rows: readonly SagaRow[]): string {
   if (rows.length === 0) return "no sagas";
   return table(
-    ["SAGA", "DEFINITION", "STATUS", "TURNS", "USED", "CHANGED", "WAITS FOR"],
+    ["SAGA", "DEFINITION", "STATUS", "TURNS", "USED", "CHANGED", "WAITS FOR", ""],
     inTrees(rows).map(({ row, depth }) => [
       `${"  ".repeat(depth)}${row.saga}`,
       `${row.name}@${row.version}${row.startedAs === undefined ? "" : ` (was @${row.startedAs.version})`}`,
@@ -118,6 +120,7 @@ function describe(rows: readonly SagaRow[]): string {
       briefUse(row.used, row.limits),
       dateOf(row.updatedAt),
       row.fault ?? (row.paused === undefined ? row.waitsFor : ["resume", ...row.waitsFor]).join(", "),
+      ...(row.fork === undefined ? [] : [describeFork(row.fork)]),
     ]),
   );
 }

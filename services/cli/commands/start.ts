@@ -1,18 +1,11 @@
 import type { StartedDocument } from "../../../protocol/documents.ts";
-import { decodeHostEntry } from "../../../protocol/host-entry.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
 import { startSaga } from "../../client/mesh.ts";
 import { checkStart, readRegistry } from "../../client/registry.ts";
-import type { Ports } from "../../ports.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
-import { createFlow } from "../flow.ts";
 import { parseJson } from "../json.ts";
-import { watchToEnd } from "../watch.ts";
-
-/** A host that is killed still counts for the seconds until its word of being there expires. */
-const hasLiveHost = async ({ membership }: Ports): Promise<boolean> =>
-  (await membership.hosts()).some(({ data }) => decodeHostEntry(data)?.draining === false);
+import { hasLiveHost, noHost, watchStarted } from "../started.ts";
 
 /** Starts a saga by its definition's name. */
 export const start = defineCommand({
@@ -41,25 +34,14 @@ export const start = defineCommand({
       checkStart(await readRegistry(ports.registry), name, input);
       const saga = given ?? mintSagaId(name, deps.clock.now(), deps.chance.random());
       await startSaga(deps, { id: saga, name, input });
-      if (!(await hasLiveHost(ports)))
-        context.output.note(
-          "no host serves now, so the saga begins when one does; remedy: sagamesh up --app FILE, or sagamesh host --app FILE",
-        );
+      if (!(await hasLiveHost(ports))) context.output.note(noHost);
       const document: StartedDocument = { saga, name };
       if (!wait) {
         context.output.print(document, () => saga);
         return 0;
       }
       context.output.note(`started ${saga}`);
-      const { output } = context;
-      const flow = createFlow((piece) => output.flow(piece, "progress"));
-      return watchToEnd(context, ports, saga, {
-        turn: (lines) => {
-          flow.endLine();
-          lines.forEach(output.note);
-        },
-        ...(output.json ? {} : { between: flow.tell }),
-      });
+      return watchStarted(context, ports, saga);
     });
   },
 });
