@@ -10,6 +10,7 @@
  */
 import { assert } from "../protocol/errors.ts";
 import type { EventOf } from "../protocol/event.ts";
+import type { Variant } from "../protocol/fork.ts";
 import type { IntentId } from "../protocol/ids.ts";
 import { turnOf } from "../protocol/ids.ts";
 import type { IntentOf } from "../protocol/intent.ts";
@@ -21,7 +22,7 @@ import { askForDecision, askModel, plainRequest } from "./issue.ts";
 import { decider, leavesIn } from "./lineage.ts";
 import { Asked } from "./request.ts";
 import type { OpenIntent } from "./state.ts";
-import { type Variant, varied, variantAfter } from "./variant.ts";
+import { varied, variantAfter } from "./variant.ts";
 
 export function takeForked(f: Folding, event: EventOf<"forked">): void {
   const { fork } = f.state;

@@ -7,13 +7,12 @@
  */
 import type { Amounts, Prices, Spending, TreePlace } from "../protocol/budget.ts";
 import type { DefinitionRef, ParentRef } from "../protocol/event.ts";
-import type { Effects, Lineage } from "../protocol/fork.ts";
+import type { Effects, Lineage, Variant } from "../protocol/fork.ts";
 import type { IntentId, SagaId } from "../protocol/ids.ts";
 import type { IntentOf } from "../protocol/intent.ts";
 import type { Json } from "../protocol/json.ts";
 import type { MachineEvent } from "./machine-actions.ts";
 import type { MachineSnapshot } from "./machine-snapshot.ts";
-import type { Variant } from "./variant.ts";
 
 /** A decision to be carried out, with the input it has wherever the ledger keeps it. */
 export interface OpenIntent {

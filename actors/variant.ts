@@ -6,13 +6,9 @@
  */
 import { digestOf } from "../protocol/digest.ts";
 import type { Event } from "../protocol/event.ts";
+import type { Variant } from "../protocol/fork.ts";
 import type { ModelCall } from "./callable.ts";
 import type { Definition, RequestFrame } from "./definition.ts";
-
-export interface Variant {
-  readonly model?: string;
-  readonly instructions?: string;
-}
 
 /** The variant after an event: what a later fork does not change, stays. */
 export function variantAfter(before: Variant | undefined, event: Event): Variant | undefined {

@@ -29,6 +29,12 @@ export const Lineage = z.object({
 });
 export type Lineage = z.infer<typeof Lineage>;
 
+/** What is asked with in place of the definition's. */
+export interface Variant {
+  readonly model?: string;
+  readonly instructions?: string;
+}
+
 /** What a start asks for that is to be a fork. */
 export const ForkOrder = z.object({
   saga: SagaId,

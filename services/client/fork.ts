@@ -78,7 +78,8 @@ export async function forkSaga(
   await send({
     saga: id,
     body: { name, version, hash, input: start.input, fork: toJson(order) },
-    msgId: `${id}:start:${digestOfOrder(order)}`,
+    // Refused and asked for again it must come through; once begun, the ledger knows it.
+    msgId: `${id}:start:${deps.chance.nonce()}`,
   });
   return { id, name, turn: order.turn };
 }

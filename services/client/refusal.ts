@@ -7,14 +7,21 @@ import { headers, subjects } from "../../protocol/subjects.ts";
 import { readLetterHeaders } from "../dead-letter.ts";
 import type { Ports } from "../ports.ts";
 
-/** Undefined where none was set aside. The newest counts: an earlier one may have been mended since. */
+/** The newest letter, to tell those that come later. */
+export const newestLetter = async ({ dead }: Pick<Ports, "dead">): Promise<number> =>
+  (await dead.list()).at(-1)?.seq ?? 0;
+
+/** Undefined where none was set aside since. The newest counts: an earlier one may have been mended. */
 export async function refusalOfStart(
   { dead }: Pick<Ports, "dead">,
   saga: SagaId,
+  since = 0,
 ): Promise<MeshError | undefined> {
   const letter = (await dead.list()).findLast(
-    ({ subject, headers: fields }) =>
-      subject === subjects.dead("inbox", saga) && fields[headers.origin]?.includes(".start#") === true,
+    ({ seq, subject, headers: fields }) =>
+      seq > since &&
+      subject === subjects.dead("inbox", saga) &&
+      fields[headers.origin]?.includes(".start#") === true,
   );
   if (letter === undefined) return undefined;
   const { code, reason } = readLetterHeaders(letter.headers);

@@ -111,6 +111,7 @@ function readBudget(
 ): Told & { readonly reserved: Amounts } {
   const outstanding = new Map<string, Amounts>();
   const budgets = new Map<string, Amounts>();
+  const models = new Set<string>();
   const tasks = new Set<string>();
   let below: Spending | undefined;
   let raised: Amounts | undefined;
@@ -128,6 +129,15 @@ function readBudget(
       raise(asked);
       if (asked.wallClockMs !== undefined) deadline = Math.max(deadline, at) + asked.wallClockMs;
     }
+    if (event.type === "forked") {
+      deadline += event.idleMs;
+      // What calls of the origin's may still cost is the origin's.
+      const isAnswered = new Set<string>(event.answered);
+      for (const key of outstanding.keys()) {
+        const id = key.slice(0, key.indexOf("#"));
+        if (models.has(id) && !isAnswered.has(id)) outstanding.delete(key);
+      }
+    }
     if (event.type !== "result") return;
     if (event.result.outcome !== "cancelled" || event.result.usage !== undefined)
       outstanding.delete(`${event.intent}#${event.attempt}`);
@@ -137,6 +147,7 @@ function readBudget(
   };
   const decide = (intent: Intent) => {
     if (intent.kind === "task" && intent.about === "budget") tasks.add(intent.id);
+    if (intent.kind === "model") models.add(intent.id);
     if ((intent.kind === "model" || intent.kind === "saga") && intent.budget !== undefined)
       budgets.set(intent.id, intent.budget);
     const budget = budgets.get(intent.id);

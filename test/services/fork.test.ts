@@ -130,6 +130,20 @@ describe("a fork", () => {
     expect(outputs).toContainEqual(first?.output);
   });
 
+  test("is viewed without its definition as it folds: inputs of its calls, what was spent, what is open", async () => {
+    await using t = testMesh(app);
+    const turns = await origin(t);
+    const from = settledIn(turns, "search");
+    const forked = await t.fork(agent, "origin", { from, id: "viewed", model: "bold" });
+    const own = await forked.ledger();
+    const [view, { state }] = [viewOf(own), foldLedger(agent.definition, own)];
+    expect(view.spent).toEqual(state.spent);
+    expect(view.open.map(({ intent }) => intent.id)).toEqual(Object.keys(state.open));
+    const [booked] = view.intents.filter(({ intent }) => intent.kind === "tool" && intent.name === "book");
+    expect(booked?.input).toEqual({ room: "LIS-2" });
+    expect(view).toMatchObject({ fork: { saga: "origin", turn: from, effects: "simulated", model: "bold" } });
+  });
+
   test("with live effects performs what it decides itself, under keys of its own, and nothing that it inherited", async () => {
     await using t = testMesh(app);
     const turns = await origin(t);
@@ -205,6 +219,36 @@ describe("what a fork is asked with", () => {
     const shared = promptOf(app, own, n - 1);
     expect(shared).toMatchObject({ proved: true, request: { model: "plain", saga: "origin" } });
   });
+});
+
+test("a fork has what its origin had left of its budget, and reserves what it asks itself", async () => {
+  const bounded = defineAgent({
+    ...{
+      name: "clerk",
+      version: 1,
+      description: "Books rooms.",
+      model: "plain",
+      instructions: "Book rooms.",
+    },
+    ...{ input: z.object({ city: z.string() }), output: z.object({ answer: z.string() }) },
+    signals: { more: z.object({ room: z.string() }) },
+    tools: [search, book],
+    budget: { tokens: 500_000, steps: 6, wallClockMs: 86_400_000 },
+  });
+  await using t = testMesh(defineApp({ agents: [bounded], models }));
+  const turns = await (await t.start(bounded, { city: "LIS" }, { id: "origin" })).ledger();
+  await t.advance("2d");
+  const from = settledIn(turns, "search");
+  const forked = await t.fork(bounded, "origin", { from, id: "bounded", model: "bold" });
+  const own = await forked.ledger();
+  const { state } = foldLedger(bounded.definition, own);
+  const told = viewOf(own, { budgetOf: () => bounded.definition.budget }).budget;
+  expect(told).toEqual(viewOf(own, { state }).budget);
+  expect(state.budget?.late).toEqual([]);
+  const left = foldLedger(bounded.definition, turns.slice(0, from)).state.budget?.deadline ?? 0;
+  expect((state.budget?.deadline ?? 0) - left).toBeGreaterThan(2 * 86_400_000 - 1);
+  await forked.signal("more", { room: "LIS-3" });
+  expect(await forked.end()).toMatchObject({ status: "completed" });
 });
 
 describe("what was open where a fork leaves", () => {

@@ -7,7 +7,7 @@ import type { Json } from "../../../protocol/json.ts";
 import { headers } from "../../../protocol/subjects.ts";
 import type { ForkOptions } from "../../client/fork.ts";
 import { startFork } from "../../client/mesh.ts";
-import { refusalOfStart } from "../../client/refusal.ts";
+import { newestLetter, refusalOfStart } from "../../client/refusal.ts";
 import type { Ports } from "../../ports.ts";
 import { systemClock } from "../../runtime/system.ts";
 import { defineCommand } from "../command.ts";
@@ -70,11 +70,12 @@ export const fork = defineCommand({
     const origin = parseSagaId(saga);
     const options = await readOptions(words);
     return withMesh(context, async ({ deps, ports }) => {
+      const since = await newestLetter(ports);
       const { id, name, turn } = await startFork(deps, origin, options);
       const { effects = "simulated" } = options;
       const isServed = await hasLiveHost(ports);
       if (!isServed) context.output.note(noHost);
-      else if (!(await hasBegun(ports, id, turn, context.signal)))
+      else if (!(await hasBegun(ports, { id, turn, since }, context.signal)))
         context.output.note(
           `no host has taken ${id} yet; \`sagamesh doctor\` tells whether one serves ${name}`,
         );
@@ -149,11 +150,15 @@ async function readText(file: string): Promise<string> {
 }
 
 /** Whether a host has copied the turns. Throws why the fork was refused, if it was. */
-async function hasBegun(ports: Ports, saga: SagaId, turn: number, signal: AbortSignal): Promise<boolean> {
+async function hasBegun(
+  ports: Ports,
+  { id, turn, since }: { readonly id: SagaId; readonly turn: number; readonly since: number },
+  signal: AbortSignal,
+): Promise<boolean> {
   for (const until = systemClock.now() + beginWithinMs; ; await systemClock.sleep(lookMs, signal)) {
-    const last = await ports.ledger.last(saga);
+    const last = await ports.ledger.last(id);
     if (last !== undefined && Number(last.headers[headers.turn]) > turn) return true;
-    const refused = await refusalOfStart(ports, saga);
+    const refused = await refusalOfStart(ports, id, since);
     if (refused !== undefined) throw refused;
     if (systemClock.now() > until) return false;
   }
