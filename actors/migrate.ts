@@ -15,11 +15,12 @@ import { isMeshError, MeshError } from "../protocol/errors.ts";
 import type { Intent } from "../protocol/intent.ts";
 import { canonicalJson } from "../protocol/json.ts";
 import type { Message } from "../protocol/model.ts";
-import type { Turn } from "../protocol/turn.ts";
+import type { Step, Turn } from "../protocol/turn.ts";
 import { contractOf, jsonSchema } from "./define.ts";
 import type { Definition } from "./definition.ts";
 import { decideTurn } from "./fold.ts";
 import { readWith } from "./folding.ts";
+import { lastMigration } from "./migrated.ts";
 import { differenceOf } from "./replay.ts";
 import { isReserved } from "./reserved-signals.ts";
 import type { SagaState } from "./state.ts";
@@ -81,6 +82,8 @@ export const judgeMigration = (to: Definition, turns: readonly Turn[], old: OldC
 export function foldUnder(to: Definition, turns: readonly Turn[]): FoldedUnder {
   let state: SagaState | undefined;
   let requestsDiffer = 0;
+  const last = lastMigration(turns);
+  const isMoved = last?.event.to.hash === to.hash; // What was decided before has been compared then.
   const messages: Message[] = [];
   for (const turn of turns) {
     const obstacle = (why: string, more: Partial<Obstacle> = {}): Migration => ({
@@ -98,10 +101,7 @@ export function foldUnder(to: Definition, turns: readonly Turn[]): FoldedUnder {
           ...(got === undefined ? {} : { got }),
         });
       }
-      requestsDiffer += otherRequests(
-        turn.steps.flatMap(({ intents }) => intents),
-        decided.steps.flatMap(({ intents }) => intents),
-      );
+      if (!isMoved || turn.turn >= last.turn) requestsDiffer += otherRequests(turn.steps, decided.steps);
       messages.push(...decided.said);
       ({ state } = decided);
     } catch (error) {
@@ -126,11 +126,15 @@ export function judgeRest(
   return obstacle === undefined ? folded : { can: false, obstacle };
 }
 
-const otherRequests = (recorded: readonly Intent[], decided: readonly Intent[]): number =>
-  recorded.filter((intent, k) => {
-    const other = decided[k];
-    return intent.kind === "model" && other?.kind === "model" && intent.request !== other.request;
-  }).length;
+function otherRequests(recorded: readonly Step[], decided: readonly Step[]): number {
+  const others = decided.flatMap(({ intents }) => intents);
+  return recorded
+    .flatMap(({ intents }) => intents)
+    .filter((intent, k) => {
+      const other = others[k];
+      return intent.kind === "model" && other?.kind === "model" && intent.request !== other.request;
+    }).length;
+}
 
 function inWords(to: Definition, expected: Intent | undefined, got: Intent | undefined): string {
   if (expected === undefined) return `nothing more was decided there; ${to.name} would decide ${brief(got)}`;

@@ -46,10 +46,10 @@ export async function replayDecisions(
   turns: readonly Turn[],
   options: ReplayOptions,
 ): Promise<ReplayDocument> {
+  const saga = (turns[0]?.saga ?? "") as SagaId; // Proof: segmentsOf throws if there is no turn.
   const recorded = segmentsOf(turns).flatMap((segment) =>
     recordedDecisions(servedBy(app, { saga }, segment), turns.slice(0, segment.to), segment.from),
   );
-  const saga = (turns[0]?.saga ?? "") as SagaId; // Proof: segmentsOf throws if there is no turn.
   const decisions: DecisionDocument[] = [];
   for (const [index, decision] of recorded.entries()) {
     options.signal.throwIfAborted();

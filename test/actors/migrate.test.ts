@@ -207,6 +207,9 @@ describe("a ledger that was moved", () => {
     const turns = moved(waiting, v2);
     expect(presentDefinition(turns)).toEqual(refOf(v2));
     expect(foldLedger(v2.definition, turns).state.definition).toEqual(refOf(v2));
+    expect(judgeMigration(v2.definition, turns, contractsOf(v1.definition))).toMatchObject({
+      ...{ can: true, requestsDiffer: 0 },
+    });
     expect(foldLedger(v1.definition, turns.slice(0, -1)).state.definition).toEqual(refOf(v1));
     const after = given(v2, started({ of: "x" })).turns[0]!;
     expect(() => foldTurn(v2.definition, undefined, turns[0]!)).toThrow(/FOLD_DIVERGED/);

@@ -92,7 +92,11 @@ export const Errand = z.enum([
 ]);
 
 /** A way to define the desk, with other words for its first message or its own. */
-export const deskWith = (words: { prompt?: (input: { errand: string; to: string }) => string }) =>
+export const deskWith = (words: {
+  prompt?: (input: { errand: string; to: string }) => string;
+  version?: number;
+  instructions?: string;
+}) =>
   defineAgent({
     name: "desk",
     version: 1,

@@ -20,6 +20,7 @@ import {
   InspectDocument,
   LetterDocument,
   LetterDoneDocument,
+  MigrateDocument,
   ProgressDocument,
   PromptDocument,
   ReplayDocument,
@@ -780,6 +781,72 @@ describe("replay", () => {
   test("a ledger of a definition that the file lacks cannot be replayed", async () => {
     await start("replay-4", "pay", "--wait");
     expectError(await cli("replay", "replay-4", "--app", "test/examples/weekend.ts"), "VERSION_UNSERVED", 1);
+  });
+});
+
+describe("migrate", () => {
+  test(
+    "a sleeping saga is moved to the next version once a host serves it; one that differs is told where",
+    { timeout: 60_000 },
+    async () => {
+      const own = await startTestServer();
+      const env = { NATS_URL: own.url };
+      const run = (...args: string[]) => runCli(args, { env });
+      const first = startCli(["up", "--app", app], { env });
+      await first.says("serves desk@1");
+      await run("start", "desk", "--input", input("wait"), "--id", "wait-1");
+      await run("start", "desk", "--input", input("upgrade"), "--id", "upgrade-1");
+      const listed = () => run("ls", "--json").then((ended) => documents(SagaRow, ended));
+      await until(listed, (rows) => rows.length === 2 && rows.every(({ turns }) => turns === 2));
+      first.process.kill("SIGTERM");
+      await first.ended;
+
+      const other = await run("migrate", "--dry-run", "--app", "test/apps/desk-other.ts", "--json");
+      expect(other.code).toBe(1);
+      expect(documents(MigrateDocument, other)).toMatchObject([
+        { saga: "upgrade-1", verdict: "cannot", turn: 2, expected: { kind: "task", tool: "upgrade" } },
+        { saga: "wait-1", verdict: "can" },
+      ]);
+      const said = await run(
+        "migrate",
+        "--dry-run",
+        "--app",
+        "test/apps/desk-other.ts",
+        "--saga",
+        "upgrade-1",
+      );
+      expect(said.stdout).toMatch(
+        /upgrade-1 {2}cannot move {2}desk@1 .* -> desk@3 .*\n {2}turn 2: .*approval/,
+      );
+
+      const moved = "test/apps/desk-moved.ts";
+      const nobody = await run("migrate", "--app", moved, "--saga", "wait-1", "--within", "0s", "--json");
+      expect(documents(MigrateDocument, nobody)).toMatchObject([{ saga: "wait-1", verdict: "asked" }]);
+      expect(nobody.code).toBe(1);
+      const second = startCli(["up", "--app", moved], { env });
+      await second.says("serves");
+      const all = await run("migrate", "--app", moved, "--json");
+      expect(all.code).toBe(0);
+      expect(documents(MigrateDocument, all).map(({ saga }) => saga)).toContain("upgrade-1");
+      const rows = await until(listed, (found) => found.every(({ version }) => version === 2));
+      expect(rows.map(({ startedAs }) => startedAs?.version)).toEqual([1, 1]);
+      expect((await run("inspect", "wait-1")).stdout).toMatch(
+        /moved {4}in turn 3, .* from desk@1 .* to desk@2/,
+      );
+
+      await run("signal", "wait-1", "note", '{"text":"go"}');
+      expect((await run("tail", "wait-1")).stdout).toContain("kindly");
+      const whole = document(VerifyDocument, await run("verify", "wait-1", "--app", moved, "--json"));
+      expect(whole).toMatchObject({ ok: true, folded: true });
+      expect(whole.unproven).toBeUndefined();
+      second.process.kill("SIGTERM");
+      await second.ended;
+      await own.stop();
+    },
+  );
+
+  test("without an application file it is bad usage", async () => {
+    expectError(await cli("migrate", "--dry-run"), "USAGE", 2);
   });
 });
 

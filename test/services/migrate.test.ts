@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineApp, defineSaga, defineTool, type SignalEvents, toActors } from "sagamesh";
 import { crashMatrix, scriptedModel } from "sagamesh/testing";
+import type { MeshError } from "../../protocol/errors.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../../services/app.ts";
@@ -17,6 +18,7 @@ import { promptOf } from "../../services/client/prompt.ts";
 import { viewOf } from "../../services/client/view.ts";
 import { readLetterHeaders } from "../../services/dead-letter.ts";
 import { startHost } from "../../services/host/host.ts";
+import { silentObserver } from "../../services/host/host-deps.ts";
 import { decodeTurn } from "../../services/ledger-reader.ts";
 import { silentLog } from "../../services/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../services/memory/mesh.ts";
@@ -87,13 +89,20 @@ function deployments() {
   const spawned = mesh.spawn("test");
   const client = createClient({ ...spawned, from: "test" }, () => Promise.resolve());
   let life: MemoryProcess | undefined;
+  /** Why each saga could not be taken, by its id. */
+  const parked = new Map<string, string>();
   return {
     mesh,
     client,
+    parked,
     serve: (app: App) => {
       life?.gate.crash();
       const { ports, clock, chance, gate } = (life = mesh.spawn("host"));
-      const common = { ports, clock, chance, log: silentLog, callbackBase: "sagamesh:" };
+      const observe = {
+        ...silentObserver,
+        parked: (saga: string, error: unknown) => parked.set(saga, (error as MeshError).code),
+      };
+      const common = { ports, clock, chance, log: silentLog, callbackBase: "sagamesh:", observe };
       void startHost({ ...common, incarnation: gate.name }, app);
     },
     /** Milliseconds of the mesh's own time. */
@@ -117,13 +126,13 @@ const keysOf = (turns: readonly Turn[]): string[] =>
 
 test(
   "a thousand sagas sleep while prompt, tools and order change, and none breaks",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const d = deployments();
     d.serve(appV1);
     const sagas = Array.from({ length: 1_000 }, (_, k) => {
       const of = k % 10 === 0 ? gateV1 : k % 10 < 3 ? doorV1 : clerkV1;
-      return { id: `s-${String(k).padStart(4, "0")}`, of, isWokenByOld: k < 300, isWokenByNew: k >= 800 };
+      return { id: `s-${String(k).padStart(4, "0")}`, of, isWokenByOld: k < 300, isWokenByNew: k >= 950 };
     });
     const wake = (which: typeof sagas) =>
       d.all(
@@ -156,7 +165,9 @@ test(
     d.serve(appV2);
     const byNew = sagas.filter(({ isWokenByNew }) => isWokenByNew);
     await wake(byNew);
-    await d.pass(4_000);
+    await d.pass(10_000);
+    expect([...d.parked.keys()].sort()).toEqual(byNew.map(({ id }) => id));
+    expect(new Set(d.parked.values())).toEqual(new Set(["VERSION_UNSERVED"]));
     expect((await ends(byNew)).filter(({ status }) => status !== "running")).toEqual([]);
     expect(d.mesh.server.dead.list()).toEqual([]);
     expect(d.mesh.server.open().inbox).toBeGreaterThanOrEqual(byNew.length);
@@ -238,7 +249,7 @@ test("the door of a host: unknown hash, another definition, an ended saga, a dec
   expect([view.status, view.definition.version, view.migrations]).toEqual(["completed", 1, undefined]);
 });
 
-test("a move is one turn, wherever host or worker die", { timeout: 60_000 }, async () => {
+test("a move is one turn, wherever host or worker die", { timeout: 120_000 }, async () => {
   const report = await crashMatrix(both, async (t) => {
     const saga = await t.start(clerkV1, {}, { id: "c1" });
     const [document] = await t.migrate(appV2, { sagas: ["c1"] });
