@@ -28,4 +28,5 @@ export {
   voted,
 } from "./given.ts";
 export type { PerformedCall } from "./performed.ts";
+export { recordedModel, type RecordedModelOptions } from "./recorded-model.ts";
 export { testMesh, type TestMesh, type TestMeshOptions, type TestSaga } from "./test-mesh.ts";

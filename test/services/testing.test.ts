@@ -16,7 +16,8 @@ import {
   type SignalEvents,
   toActors,
 } from "sagamesh";
-import { crashMatrix, scriptedModel, testMesh } from "sagamesh/testing";
+import { crashMatrix, recordedModel, scriptedModel, testMesh } from "sagamesh/testing";
+import purchaseApp, { purchase } from "../examples/purchase.ts";
 import {
   type Agency,
   bookFlight,
@@ -155,6 +156,37 @@ describe("test mesh", () => {
       output: { heard: "the left one" },
       standing: [],
     });
+  });
+
+  test("a recorded model decides again what a ledger holds, and nothing else", async () => {
+    const order = { item: "a press", supplier: "Ada", cents: 900 };
+    const run = async (models: Parameters<typeof testMesh>[1] = {}, cents = order.cents) => {
+      await using t = testMesh(purchaseApp, models);
+      await t.advance("3h"); // Another time, so other messages word for word.
+      const saga = await t.start(purchase, { ...order, cents }, { id: `p-${cents}` });
+      return { end: await saga.result(), ledger: await saga.ledger() };
+    };
+    const { end, ledger } = await run();
+    const again = await run({ models: { buyer: recordedModel(ledger) } });
+    expect(again.end).toEqual(end);
+    expect((await run({ models: { buyer: recordedModel([ledger], { of: purchase }) } })).end).toEqual(end);
+    const other = await run({ models: { buyer: recordedModel(ledger, { of: purchase }) } }, 901);
+    expect(other.end).toMatchObject({ status: "failed", reason: expect.stringContaining("its messages") });
+    const short = await run({ models: { buyer: recordedModel(ledger.slice(0, 2)) } });
+    expect(short.end).toMatchObject({
+      reason: expect.stringContaining("holds no reply to decision 2 of saga p-900"),
+    });
+  });
+
+  test("hosts of another application take the place of those that run, and sagas are moved to it", async () => {
+    const v2 = defineSaga({ ...reminder, name: "reminder", version: 2, machine: waiting });
+    const next = defineApp({ sagas: [v2] });
+    await using t = testMesh(reminders);
+    const saga = await t.start(reminder, {}, { id: "r1" });
+    await t.serve(next);
+    expect(await t.migrate(next)).toMatchObject([{ saga: "r1", verdict: "moved" }]);
+    expect(await saga.result()).toMatchObject({ status: "completed" });
+    expect(t.effects(ring)).toHaveLength(1);
   });
 
   test("an answer from outside ends a deferred call", async () => {
@@ -300,6 +332,91 @@ describe("crash matrix", () => {
       { only: fault!.crash },
     );
     expect(alone.rows).toEqual([fault]);
+  });
+
+  test("the trip booking whose agency forgets its keys books twice, and the report says where", async () => {
+    const { agency, booked, cancelled, clear } = createAgency();
+    let bookings = 0;
+    const planted: Agency = {
+      ...agency,
+      reserve: async (what, context) => {
+        await agency.reserve(what, context);
+        return { bookingId: `${what}-${++bookings}` };
+      },
+      find: async () => undefined,
+    };
+    const report = await crashMatrix(
+      createTripApp(planted),
+      async (t) => {
+        clear();
+        bookings = 0;
+        await (await t.start(bookTrip, trip, { id: "trip-1" })).result();
+        return { booked: [...booked.values()], cancelled };
+      },
+      { seed: 7 },
+    );
+    expect(report.text).toMatch(/^seed 7: \d+ crashes, [1-9]\d* with a fault/);
+    expect(report.text).toMatch(/doubled book_flight .*: done 2 times under the key trip-1\./);
+  });
+
+  test("an agent and its sub-agent neither double nor lose an effect, wherever a process dies", async () => {
+    const seats = new Map<string, string>();
+    const book = defineTool({
+      ...{ name: "book", description: "books a seat", effect: "idempotent" },
+      ...{ input: z.object({ to: z.string() }), output: z.object({ seat: z.string() }) },
+      perform: async ({ to }, { key }) => {
+        seats.set(key, to);
+        return { seat: `${to}-1A` };
+      },
+    });
+    const input = z.object({ to: z.string() });
+    const common = {
+      version: 1,
+      description: "books",
+      input,
+      output: z.object({ done: z.boolean() }),
+      signals: {},
+    };
+    const clerk = defineAgent({
+      ...{ ...common, name: "clerk", model: "clerk", instructions: "Book." },
+      tools: [book],
+    });
+    const lead = defineAgent({
+      ...{ ...common, name: "lead", model: "lead", instructions: "Delegate.", tools: [] },
+      agents: [clerk],
+    });
+    const doing = (tool: string, inputs: readonly string[]) =>
+      scriptedModel(tool, ({ step }) => ({
+        calls:
+          step === 1
+            ? inputs.map((to) => ({ tool, input: { to } }))
+            : [{ tool: "finish", input: { output: { done: true } } }],
+      }));
+    const models = { lead: doing("clerk", ["rome", "oslo"]), clerk: doing("book", ["there"]) };
+    const report = await crashMatrix(defineApp({ agents: [lead], models }), async (t) => {
+      seats.clear();
+      const end = await (await t.start(lead, { to: "both" }, { id: "l1" })).result();
+      return { end, seats: [...seats.values()], sagas: t.sagas().length };
+    });
+    expect(report.faults, report.text).toEqual([]);
+    const appends = new Set(
+      report.rows.map(({ crash }) => crash).filter((crash) => crash.startsWith("host ledger.append")),
+    );
+    // Each turn of the lead and of both clerks, before and after.
+    expect(appends.size).toBeGreaterThanOrEqual(2 * (3 + 2 * 4));
+  });
+
+  test("a payment that people approve is made once, wherever a process dies", async () => {
+    const order = { item: "a press", supplier: "Ada", cents: 90_000 };
+    const report = await crashMatrix(purchaseApp, async (t) => {
+      const saga = await t.start(purchase, order, { id: "p1" });
+      const [task] = await t.tasks();
+      await t.vote(task!, { vote: "approve", by: "lea", as: "team_lead" });
+      const end = await saga.result();
+      return end.status === "completed" ? end.output : end.status;
+    });
+    expect(report.rows.some(({ crash }) => crash.startsWith("worker claims.create"))).toBe(true);
+    expect(report.faults, report.text).toEqual([]);
   });
 
   test("a once effect is never doubled: where nobody can know, it is in doubt", async () => {
