@@ -124,7 +124,7 @@ describe("judgeMigration", () => {
   });
 
   test("an input or a kept signal that the new schemas refuse keeps the saga where it is", () => {
-    const other = agentOf({ input: z.object({ of: z.string(), by: z.string() }) as never });
+    const other = agentOf({ input: z.object({ of: z.string(), by: z.string() }) });
     expect(whyNot(other, waiting)).toMatchObject({ turn: 1, why: expect.stringContaining("INPUT_INVALID") });
     const machine = (signals: Record<string, z.ZodType>, go: string) =>
       defineSaga({
