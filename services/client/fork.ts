@@ -2,6 +2,7 @@
  * Forking: a start that names another saga's turn. The client only asks; the host that takes the start copies the
  * turns (services/host/fork.ts).
  */
+import { presentDefinition } from "../../actors/replay.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import { z } from "zod";
@@ -74,7 +75,8 @@ export async function forkSaga(
   assertNotEnded(origin, turns, order.turn);
   const id = options.id === undefined ? mintForkId(origin, deps.clock, deps.chance) : parseSagaId(options.id);
   await assertFree(deps, id, order);
-  const { name, version, hash } = start.definition;
+  // The one that decided the last shared turn.
+  const { name, version, hash } = presentDefinition(turns.slice(0, order.turn));
   await send({
     saga: id,
     body: { name, version, hash, input: start.input, fork: toJson(order) },

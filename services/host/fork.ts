@@ -14,7 +14,7 @@ import { decideTurn } from "../../actors/fold.ts";
 import { readWith } from "../../actors/folding.ts";
 import { isInFlight } from "../../actors/fork.ts";
 import { forbidden, inheritedTurns } from "../../actors/lineage.ts";
-import { definitionOf, foldLedger } from "../../actors/replay.ts";
+import { foldLedger, presentDefinition } from "../../actors/replay.ts";
 import type { OpenIntent, SagaState } from "../../actors/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { type Event, type EventOf, StartMessage } from "../../protocol/event.ts";
@@ -94,15 +94,15 @@ async function readOrigin(
   await assertNotArchived(deps.ports.blobs, last);
   const turns = await patiently(deps.clock, () => readTurns(deps.ports, saga, emptyHead, last.seq));
   const shared = turns[turn - 1];
-  const [first] = turns;
-  if (shared === undefined || first === undefined)
+  if (shared === undefined)
     throw new MeshError(
       "TURN_UNKNOWN",
       `${saga} has ${turns.length} turns, and no turn ${turn} to fork from`,
     );
   if (shared.head.hash !== head)
     throw new MeshError("LEDGER_BROKEN", `turn ${turn} of ${saga} is not the one that was to be forked from`);
-  if (definitionOf(first.turn).hash !== definition.hash)
+  const through = turns.slice(0, turn).map((one) => one.turn);
+  if (presentDefinition(through).hash !== definition.hash)
     throw new MeshError("INPUT_INVALID", `${saga} is a saga of another definition than the fork is to be`);
   return turns;
 }

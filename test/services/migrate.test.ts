@@ -8,7 +8,8 @@ import { setup } from "xstate";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineApp, defineSaga, defineTool, type SignalEvents, toActors } from "sagamesh";
-import { crashMatrix, scriptedModel } from "sagamesh/testing";
+import { crashMatrix, scriptedModel, testMesh } from "sagamesh/testing";
+import { foldLedger } from "../../actors/replay.ts";
 import type { MeshError } from "../../protocol/errors.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
@@ -305,4 +306,22 @@ test("a host that serves only the new definition asks the old one's open call of
   expect(() => promptOf(apps, turns, 1)).toThrow(/VERSION_UNSERVED.*turns 1 to 1 of c1/);
   expect(promptOf(next, turns, 2)).toMatchObject({ intent: "2-0", proved: true });
   expect(promptOf(app(old), turns, 1)).toMatchObject({ intent: "1-0", proved: true });
+});
+
+test("a fork of a saga that was moved shares the move, and goes on under the definition that shared turn had", async () => {
+  await using t = testMesh(both);
+  const saga = await t.start(clerkV1, {}, { id: "c1" });
+  const before = (await saga.ledger()).length;
+  expect(await t.migrate(appV2)).toMatchObject([{ verdict: "moved" }]);
+  for (const [turn, of, version] of [
+    [before, clerkV1, 1],
+    [before + 1, clerkV2, 2],
+  ] as const) {
+    const fork = await t.fork(of, "c1", { from: turn, id: `fork-${turn}` });
+    await fork.signal("note", {});
+    expect(await fork.result()).toMatchObject({ status: "completed" });
+    const turns = await fork.ledger();
+    expect(viewOf(turns).definition.version).toBe(version);
+    expect(() => foldLedger(of.definition, turns)).not.toThrow();
+  }
 });

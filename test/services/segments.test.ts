@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { decideTurn } from "../../actors/fold.ts";
 import { contractsOf, judgeMigration } from "../../actors/migrate.ts";
 import { encodeJson } from "../../protocol/codec.ts";
-import { chainHash, spanOf } from "../../protocol/digest.ts";
+import { chainHash } from "../../protocol/digest.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { Turn } from "../../protocol/turn.ts";
@@ -17,6 +17,7 @@ import { replayDecisions } from "../../services/client/replay.ts";
 import { segmentsOf } from "../../services/client/segments.ts";
 import { verifyLedger } from "../../services/client/verify.ts";
 import type { StoredMessage } from "../../services/ports.ts";
+import { traceIdOf, turnHeaders } from "../../services/turn-headers.ts";
 import { given, replied, started, succeeded } from "../../services/testing/given.ts";
 import { agentOf, call, hold } from "../support/workbench.ts";
 
@@ -53,10 +54,7 @@ function portsOf(all: readonly Turn[]): Parameters<typeof verifyLedger>[0] {
   const messages = all.map((turn, index): StoredMessage => {
     const data = encodeJson({ ...turn, prev });
     prev = chainHash(data);
-    const headers = {
-      "Saga-Turn": String(turn.turn),
-      traceparent: `00-${"a".repeat(32)}-${spanOf(prev)}-01`,
-    };
+    const headers = turnHeaders(turn, prev, { agent: old.name, traceId: traceIdOf(saga) });
     return { subject: `saga.${saga}.ledger`, seq: index + 1, headers, data, storedAt: turn.at };
   });
   return {
