@@ -397,11 +397,7 @@ export function createActivation(
   /** A batch that cannot be taken: everything goes back, to be offered again here or elsewhere. */
   async function stumble(error: unknown): Promise<void> {
     if (gone) return; // Whoever has the saga now will see.
-    const { level, delayMs } = stumbleOver(error, deps.signal.aborted);
-    log[level](
-      { err: error, sagaId: saga, code: isMeshError(error) ? error.code : "INTERNAL" },
-      "saga not taken",
-    );
+    const delayMs = stumbleOver(deps, saga, error);
     deps.observe.parked(saga, error);
     await drop(describeError(error), delayMs);
   }

@@ -3,17 +3,24 @@
  * elsewhere, and how loud it is said, follows from the error.
  */
 import { isMeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
+import type { HostDeps } from "./host-deps.ts";
 
-/** `stopping`: this host is about to let go of everything, and errors are what comes of that. */
+/** Says why, and after how many milliseconds it may be offered again. */
 export function stumbleOver(
+  { log, signal }: Pick<HostDeps, "log" | "signal">,
+  saga: SagaId,
   error: unknown,
-  stopping: boolean,
-): { readonly level: "debug" | "warn" | "error"; readonly delayMs: number } {
+): number {
   const isUnserved = isMeshError(error, "VERSION_UNSERVED");
   const parked = isMeshError(error) && !error.retriable;
-  return {
-    level: isUnserved || stopping ? "debug" : parked ? "error" : "warn",
-    delayMs: isUnserved ? limits.unservedDelayMs : parked ? limits.parkedDelayMs : limits.earlyInputDelayMs,
-  };
+  // A host that lets go of everything stumbles over that.
+  const level = isUnserved || signal.aborted ? "debug" : parked ? "error" : "warn";
+  log[level](
+    { err: error, sagaId: saga, code: isMeshError(error) ? error.code : "INTERNAL" },
+    "saga not taken",
+  );
+  if (isUnserved) return limits.unservedDelayMs;
+  return parked ? limits.parkedDelayMs : limits.earlyInputDelayMs;
 }
