@@ -185,8 +185,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: 'if (wasSeen(state, event)) return { type: "known" };\n  try',
-        replace: 'if (event.sentAt < state.updatedAt) return { type: "known" };\n  try',
+        find: "if (wasSeen(state, event) || isMoved(state, event))",
+        replace: "if (event.sentAt < state.updatedAt)",
       },
     ],
   },
@@ -196,8 +196,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: 'if (wasSeen(state, event)) return { type: "known" };\n  try',
-        replace: "try",
+        find: "if (wasSeen(state, event) || isMoved(state, event))",
+        replace: "if (isMoved(state, event))",
       },
     ],
   },
