@@ -377,6 +377,21 @@ export type ArchiveDocument = z.infer<typeof ArchiveDocument>;
 /** Of the rest of the line it ends: an archive's lines say so of what no turn's hash covers, too. */
 const sum = z.string().optional();
 
+/** `export`. */
+export const ExportDocument = z.object({
+  saga: SagaId,
+  file: z.string(),
+  status: SagaStatus,
+  /** In the file, the saga itself among them. */
+  sagas: z.int(),
+  turns: z.int(),
+  /** Of the file. */
+  bytes: z.int(),
+  /** Children that could not be had. */
+  missing: z.array(z.object({ saga: SagaId, reason: z.string() })),
+});
+export type ExportDocument = z.infer<typeof ExportDocument>;
+
 /** The first line of an archive. Its other lines: the turns in order, then the blobs they name. */
 export const ArchiveManifest = z.object({
   format: z.literal("sagamesh.archive"),

@@ -154,7 +154,7 @@ async function ensureFile(
       const blobs = { get: (digest: string) => patiently(clock, () => ports.blobs.get(digest)) };
       const options = { at: archivedAt, registered: deps.registered };
       const manifest = manifestOfView(saga, whole.messages, whole.view, options);
-      await writeArchive(draft, manifest, whole.messages, blobs);
+      await writeArchive(draft, [{ manifest, messages: whole.messages, blobs }]);
       await assertHolds(draft, saga, whole);
       await nameFile(draft, path);
     } finally {

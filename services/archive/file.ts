@@ -1,12 +1,12 @@
 /**
- * File: an archived saga as gzipped lines of JSON. `zcat FILE | jq` reads it, and so does every language.
+ * File: a saga as gzipped lines of JSON: an archive, or a bundle that `export` made, perhaps with its children. `zcat FILE | jq` reads it, and so does every language.
  *
  * Owns: writing and reading one. Does not own: when, and what follows (archive.ts). The first line is the
- * manifest; then the turns' messages in order, with the bytes and headers that the ledger had; then each blob that
- * a turn, or another blob, names, so that nothing outside is needed to read it.
+ * manifest; then the turns' messages in order, with the bytes and headers that the ledger had; then the same of each
+ * other saga; then each blob that a turn, or another blob, names, so that nothing outside is needed to read it.
  *
  * A1 A file is on disk when `writeFile` returns: its bytes and, once `nameFile` returns, its name.
- * A2 What `readArchive` returns answers like a mesh that holds this saga alone: whatever reads a ledger there
+ * A2 What `readArchive` returns answers like a mesh that holds these sagas alone: whatever reads a ledger there
  *    reads it here.
  * A3 A file that was changed is found: the manifest names the last turn's hash, each turn the one before, a blob is
  *    named by its own, and each line has its sum (lines.ts).
@@ -28,9 +28,19 @@ import type { StoredMessage } from "../ports.ts";
 import { examineFile, lineOf } from "./lines.ts";
 
 export interface Archive {
+  /** Of the saga that the file is of; a bundle may hold others, its children. */
   readonly manifest: ArchiveManifest;
   readonly messages: readonly StoredMessage[];
   readonly source: LedgerSource;
+  /** Of every saga in it, that one first. */
+  readonly manifests: readonly ArchiveManifest[];
+}
+
+/** One saga as it is written. */
+export interface ArchiveSection {
+  readonly manifest: ArchiveManifest;
+  readonly messages: readonly StoredMessage[];
+  readonly blobs: LedgerSource["blobs"];
 }
 
 /** A saga's file in a folder of archives. */
@@ -38,13 +48,8 @@ export const archiveName = (saga: SagaId): string => `${saga}${archiveSuffix}`;
 export const archiveSuffix = ".jsonl.gz";
 
 /** Writes a new file and waits for the disk. Throws ARCHIVE_UNWRITABLE, and what reading a blob throws. */
-export async function writeArchive(
-  path: string,
-  manifest: ArchiveManifest,
-  messages: readonly StoredMessage[],
-  blobs: LedgerSource["blobs"],
-): Promise<void> {
-  const lines = Readable.from(linesOf(manifest, messages, blobs));
+export async function writeArchive(path: string, sections: readonly ArchiveSection[]): Promise<void> {
+  const lines = Readable.from(linesOf(sections));
   await onDisk(path, () =>
     pipeline(lines, createGzip(), createWriteStream(path, { flags: "wx", mode: 0o600, flush: true })),
   );
@@ -72,20 +77,18 @@ export async function onDisk<T>(path: string, write: () => Promise<T>): Promise<
   }
 }
 
-async function* linesOf(
-  manifest: ArchiveManifest,
-  messages: readonly StoredMessage[],
-  blobs: LedgerSource["blobs"],
-): AsyncGenerator<string> {
-  const named = new Set<string>(); // Grows while it is walked: a blob may name others.
-  yield lineOf(manifest);
-  for (const [index, message] of messages.entries()) {
-    yield lineOf(toLine(message, index + 1));
-    if (mayHoldBlob(message.data)) gather(decode(message.data, contentTypeOf(message)), named);
+async function* linesOf(sections: readonly ArchiveSection[]): AsyncGenerator<string> {
+  const named = new Map<string, LedgerSource["blobs"]>(); // Grows while it is walked: a blob may name others.
+  for (const { manifest, messages, blobs } of sections) {
+    yield lineOf(manifest);
+    for (const [index, message] of messages.entries()) {
+      yield lineOf(toLine(message, index + 1));
+      if (mayHoldBlob(message.data)) gather(decode(message.data, contentTypeOf(message)), named, blobs);
+    }
   }
-  for (const digest of named) {
+  for (const [digest, blobs] of named) {
     const bytes = await blobs.get(digest);
-    gather(decode(bytes, contentTypes.msgpack, Number.POSITIVE_INFINITY), named);
+    gather(decode(bytes, contentTypes.msgpack, Number.POSITIVE_INFINITY), named, blobs);
     yield lineOf({ blob: digest, base64: Buffer.from(bytes).toString("base64") });
   }
 }
@@ -104,10 +107,11 @@ function toLine(
   return { turn, subject, seq, storedAt, headers: { ...fields }, ...kept };
 }
 
-function gather(value: Json, named: Set<string>): void {
+function gather(value: Json, named: Map<string, LedgerSource["blobs"]>, blobs: LedgerSource["blobs"]): void {
   if (typeof value !== "object" || value === null) return;
-  if (isBlobRef(value)) named.add(value.$blob);
-  else for (const member of Object.values(value)) gather(member, named);
+  if (isBlobRef(value)) {
+    if (!named.has(value.$blob)) named.set(value.$blob, blobs);
+  } else for (const member of Object.values(value)) gather(member, named, blobs);
 }
 
 /**
@@ -119,10 +123,21 @@ export async function readArchive(path: string): Promise<Archive> {
   const broken = (what: string) => new MeshError("ARCHIVE_BROKEN", `${path}: ${what}`);
   const gap = sections.flatMap(({ faults }) => faults).find(({ isGap }) => isGap);
   if (gap !== undefined) throw broken(gap.what);
-  const [first] = sections;
-  if (first?.manifest === undefined) throw broken("it has no first line");
-  const messages = first.messages.filter((message) => message !== undefined); // Proof: no gap.
-  return { manifest: first.manifest, messages, source: sourceOf(first.manifest.saga, messages, blobs) };
+  const whole = sections.flatMap(({ manifest, messages }) =>
+    manifest === undefined
+      ? []
+      : [{ manifest, messages: messages.filter((message) => message !== undefined) }],
+  ); // Proof: no gap.
+  const [first] = whole;
+  if (first === undefined) throw broken("it has no first line");
+  const ledgers = whole.map(({ manifest: { saga }, messages }) => [saga, ledgerOf(saga, messages)] as const);
+  const ledgerOfSaga = (saga: SagaId) => new Map(ledgers).get(saga) ?? ledgerOf(saga, []);
+  const ledger: LedgerSource["ledger"] = {
+    last: (of) => ledgerOfSaga(of).last(of),
+    read: (of, afterSeq, throughSeq) => ledgerOfSaga(of).read(of, afterSeq, throughSeq),
+  };
+  const manifests = whole.map(({ manifest }) => manifest);
+  return { ...first, manifests, source: { ledger, blobs: blobsOf(blobs) } };
 }
 
 /** Messages as the ledger that they are all of. */
@@ -130,16 +145,6 @@ export const ledgerOf = (saga: SagaId, messages: readonly StoredMessage[]): Ledg
   last: async (of) => (of === saga ? messages.at(-1) : undefined),
   read: async (of, afterSeq, throughSeq) =>
     of === saga ? messages.filter(({ seq }) => seq > afterSeq && seq <= throughSeq) : [],
-});
-
-/** A2. */
-const sourceOf = (
-  saga: SagaId,
-  messages: readonly StoredMessage[],
-  blobs: ReadonlyMap<string, Uint8Array>,
-): LedgerSource => ({
-  ledger: ledgerOf(saga, messages),
-  blobs: blobsOf(blobs),
 });
 
 /** Blobs at hand. */

@@ -1,14 +1,14 @@
 /**
- * Saga source: where the commands that read one saga find it. A mesh; the file of an archive; or, for a saga that was
- * archived, its file in the folder of archives, without a word from the person.
+ * Saga source: where the commands that read one saga find it. A mesh; the file of an archive or a bundle; or, for a
+ * saga that was archived, its file in the folder of archives, without a word from the person.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { MeshError } from "../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import { type Archive, archiveName, readArchive } from "../archive/file.ts";
-import { readRegistry, viewingBy } from "../client/registry.ts";
+import { readRegistry, type Registered, viewingBy } from "../client/registry.ts";
 import type { ViewOptions } from "../client/view.ts";
 import { findTombstone, type LedgerSource } from "../ledger-reader.ts";
 import { type CommandContext, withMesh } from "./context.ts";
@@ -16,16 +16,19 @@ import { type CommandContext, withMesh } from "./context.ts";
 export interface SagaSource {
   readonly saga: SagaId;
   readonly source: LedgerSource;
+  readonly registered: Registered;
   /** What is known of the tools. */
   readonly viewing: Pick<ViewOptions, "isRead" | "contractOf">;
+  /** Another saga from there: of the same mesh, folder or file. Throws as `withSaga` does. */
+  readonly find: (saga: SagaId) => Promise<SagaSource>;
 }
 
 /** For the commands whose saga may be an archive. */
-export const sagaPositional = { help: "the saga's id, or the file of an archive" } as const;
+export const sagaPositional = { help: "the saga's id, or the file of an archive or a bundle" } as const;
 export const archiveOption = {
   type: "string",
   hint: "DIR",
-  help: "folder of archives: read the saga there, without a server",
+  help: "folder of archives, or a bundle: read the saga there, without a server",
 } as const;
 
 /**
@@ -37,29 +40,44 @@ export async function withSaga<T>(
   { saga: word, archive: folder }: { saga: string; archive: string | undefined },
   run: (source: SagaSource) => Promise<T>,
 ): Promise<T> {
-  if (isFile(word)) return run(sourceOf(await readArchive(word)));
+  if (isFile(word)) return run(ofFile(await readArchive(word), word));
   const saga = parseSagaId(word);
-  if (folder !== undefined) return run(sourceOf(await archiveOf(saga, join(folder, archiveName(saga)))));
+  if (folder !== undefined) return run(await inArchive(saga, folder));
   return withMesh(context, async ({ ports }) => {
-    const tombstone = await findTombstone(ports, saga);
-    if (tombstone !== undefined) return run(await archived(context, tombstone));
-    return run({ saga, source: ports, viewing: viewingBy(await readRegistry(ports.registry)) });
+    const find = async (of: SagaId): Promise<SagaSource> => {
+      const tombstone = await findTombstone(ports, of);
+      if (tombstone !== undefined) return archived(context, tombstone);
+      const registered = await readRegistry(ports.registry);
+      return { saga: of, source: ports, registered, viewing: viewingBy(registered), find };
+    };
+    return run(await find(saga));
   });
 }
 
 /** No id is such a word, and a mistyped one seldom. */
 export const isFile = (word: string): boolean => word.includes("/") || word.endsWith(".gz");
 
-const sourceOf = ({ manifest, source }: Archive): SagaSource => ({
-  saga: manifest.saga,
-  source,
-  viewing: viewingBy({ definitions: [], tools: manifest.tools }),
-});
+/** The file that holds a saga: a bundle as it was named, or its own of the folder. */
+export const fileIn = (folder: string, saga: SagaId): string =>
+  statSync(folder, { throwIfNoEntry: false })?.isFile() === true ? folder : join(folder, archiveName(saga));
 
-async function archiveOf(saga: SagaId, path: string): Promise<Archive> {
-  const archive = await readArchive(path);
-  if (archive.manifest.saga === saga) return archive;
-  throw new MeshError("ARCHIVE_BROKEN", `${path} holds ${archive.manifest.saga}`);
+async function inArchive(saga: SagaId, folder: string): Promise<SagaSource> {
+  const path = fileIn(folder, saga);
+  return { ...ofFile(await readArchive(path), path, saga), find: (of) => inArchive(of, folder) };
+}
+
+/** A saga of a file, the one that it is of unless named. Throws ARCHIVE_BROKEN if it holds only others. */
+function ofFile(archive: Archive, path: string, saga: SagaId = archive.manifest.saga): SagaSource {
+  const manifest = archive.manifests.find((one) => one.saga === saga);
+  if (manifest === undefined) throw new MeshError("ARCHIVE_BROKEN", `${path} holds ${archive.manifest.saga}`);
+  const registered = { definitions: manifest.definitions ?? [], tools: manifest.tools };
+  return {
+    saga,
+    source: archive.source,
+    registered,
+    viewing: viewingBy(registered),
+    find: async (of) => ofFile(archive, path, of),
+  };
 }
 
 async function archived(
@@ -72,9 +90,10 @@ async function archived(
       "SAGA_ARCHIVED",
       `the ${turns} turns of ${saga} were archived to ${file}, which is not in ${config.archiveDir}`,
     );
-  const archive = await archiveOf(saga, path);
+  const archive = await readArchive(path);
+  const found = ofFile(archive, path, saga);
   if (archive.manifest.head.hash !== prev)
     throw new MeshError("ARCHIVE_BROKEN", `${path} does not end with the turn that was archived of ${saga}`);
   output.note(`${saga} was archived; this is read from ${path}`);
-  return sourceOf(archive);
+  return found;
 }

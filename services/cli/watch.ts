@@ -10,11 +10,13 @@ import { endDocument } from "../client/inspected.ts";
 import { followLive, type LiveEvent } from "../client/live.ts";
 import { refusalOfStart } from "../client/refusal.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
+import { readLedger } from "../client/view.ts";
 import { findTombstone } from "../ledger-reader.ts";
 import type { Ports } from "../ports.ts";
 import { systemClock } from "../runtime/system.ts";
 import type { CommandContext } from "./context.ts";
 import { createTeller, describeEnd } from "./describe.ts";
+import type { SagaSource } from "./saga-source.ts";
 
 /** A start that was stored a moment ago becomes a ledger as soon as a host takes it. */
 const ledgerWaitMs = 3_000;
@@ -80,6 +82,26 @@ export async function watchToEnd(
   }
   if (refused !== undefined) throw refused;
   if (end === undefined) return 1; // Asked to end before the saga did.
+  const document = endDocument(saga, end);
+  output.print(document, () => `${saga} ${describeEnd(document)}`);
+  return end.status === "completed" ? 0 : 1;
+}
+
+/** Shows the turns of a saga that is in a file, and how it stands at the last of them. The exit code is that of `tail`. */
+export async function showTurns(
+  { output }: CommandContext,
+  { saga, source, viewing }: SagaSource,
+): Promise<number> {
+  const tell = createTeller(viewing.contractOf ?? (() => undefined));
+  let end: ArchivedEnd | undefined;
+  let last = 0;
+  for (const { turn } of await readLedger(source, saga)) {
+    output.print(turn, () => tell(turn).join("\n"));
+    end = endIn(turn) ?? end;
+    last = turn.turn;
+  }
+  if (end === undefined) output.note(`${saga} was running still at turn ${last}, the last one here`);
+  if (end === undefined) return 0;
   const document = endDocument(saga, end);
   output.print(document, () => `${saga} ${describeEnd(document)}`);
   return end.status === "completed" ? 0 : 1;

@@ -175,7 +175,7 @@ describe("an archive's file", () => {
       at: 1,
       registered: { definitions: [], tools: [] },
     });
-    await writeArchive(path, manifest, ledger.messages, sourceOf(ledger).blobs);
+    await writeArchive(path, [{ manifest, messages: ledger.messages, blobs: sourceOf(ledger).blobs }]);
     whole = await readFile(path);
   });
   const verifyBytes = async (bytes: Uint8Array) => {

@@ -3,7 +3,8 @@ import { defineCommand } from "../command.ts";
 import type { LiveDocument } from "../../../protocol/live-document.ts";
 import { withMesh } from "../context.ts";
 import { createFlow } from "../flow.ts";
-import { awaitLedger, watchToEnd } from "../watch.ts";
+import { archiveOption, isFile, sagaPositional, withSaga } from "../saga-source.ts";
+import { awaitLedger, showTurns, watchToEnd } from "../watch.ts";
 
 /** Follows a saga's turns, and with --tokens what is said between them. */
 export const tail = defineCommand({
@@ -11,10 +12,15 @@ export const tail = defineCommand({
   summary: "show a saga's turns, and those to come, until its end",
   details:
     "Exit code 1 if the saga failed or was cancelled. With --json one turn per line, then the end.\n--tokens shows words as a model says them and what tools tell of their progress: best effort, not kept. Words of an attempt that failed or was superseded are taken back; what was missed comes with the reply.",
-  positionals: { saga: { help: "the saga's id" } },
-  options: { tokens: { type: "boolean", help: "show what models and tools say meanwhile" } },
+  positionals: { saga: sagaPositional },
+  options: {
+    tokens: { type: "boolean", help: "show what models and tools say meanwhile" },
+    archive: archiveOption,
+  },
   examples: ["sagamesh tail hire-41", "sagamesh tail hire-41 --tokens"],
-  run: async ({ saga: id, tokens }, context) => {
+  run: async ({ saga: id, tokens, archive }, context) => {
+    if (isFile(id) || archive !== undefined)
+      return withSaga(context, { saga: id, archive }, (found) => showTurns(context, found));
     const saga = parseSagaId(id);
     const { output } = context;
     const flow = createFlow((piece) => output.flow(piece, "results"));

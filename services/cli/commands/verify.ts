@@ -1,8 +1,6 @@
-import { join } from "node:path";
 import type { SignedDocument, VerifyDocument } from "../../../protocol/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
-import { archiveName } from "../../archive/file.ts";
 import { verifyArchive } from "../../archive/verify.ts";
 import type { VerifyOptions } from "../../client/verify.ts";
 import { loadApp } from "../../runtime/load-app.ts";
@@ -10,7 +8,7 @@ import { checkSignature, readTrusted } from "../../runtime/signing.ts";
 import { defineCommand } from "../command.ts";
 import { type CommandContext, withMesh } from "../context.ts";
 import { describeDefinition } from "../describe.ts";
-import { archiveOption, isFile } from "../saga-source.ts";
+import { archiveOption, fileIn, isFile } from "../saga-source.ts";
 import { archivesIn, verifyEach, verifyInMesh } from "../verifying.ts";
 
 const progressMs = 2_000;
@@ -77,7 +75,12 @@ async function verifyOne(
 ): Promise<VerifyDocument[]> {
   if (isFile(word)) return verifyArchive(word, options);
   const saga = parseSagaId(word);
-  if (archive !== undefined) return verifyArchive(join(archive, archiveName(saga)), options);
+  if (archive !== undefined) {
+    const path = fileIn(archive, saga);
+    const own = (await verifyArchive(path, options)).filter((one) => one.saga === saga);
+    if (own.length > 0) return own;
+    throw new MeshError("ARCHIVE_BROKEN", `${path} does not hold ${saga}`);
+  }
   const unread = (why: string): never => {
     throw new MeshError("SAGA_ARCHIVED", why);
   };
