@@ -143,6 +143,20 @@ const law = [
     ],
   },
 
+  // Conversations recorded elsewhere: read in the shapes of providers, and written as bundles.
+  {
+    name: "services-recordings",
+    from: service("recordings"),
+    node: true,
+    may: [
+      protocol,
+      actors,
+      shared,
+      service("recordings", "archive", "client", "models", "mcp"),
+      packages("@anthropic-ai/sdk", "zod"),
+    ],
+  },
+
   // From here on: the places that wire things together.
   {
     name: "services-runtime",
@@ -158,7 +172,7 @@ const law = [
       protocol,
       actors,
       shared,
-      service("cli", "runtime", "client", "demo", "throttle", "archive"),
+      service("cli", "runtime", "client", "demo", "throttle", "archive", "recordings"),
       packages("zod", "pino"),
     ],
   },
@@ -233,7 +247,7 @@ module.exports = {
       name: "model-vendor-only-in-services-models",
       severity: "error",
       comment: "Everybody else speaks to a model port.",
-      from: { pathNot: ["^services/models/", "^test/"] },
+      from: { pathNot: ["^services/models/", "^services/recordings/anthropic\\.ts$", "^test/"] },
       to: { path: packages("@anthropic-ai") },
     },
     {

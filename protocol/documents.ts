@@ -11,6 +11,7 @@ import { IntentId, Name, SagaId } from "./ids.ts";
 import { Intent } from "./intent.ts";
 import { Payload } from "./json.ts";
 import { MigrationRecord } from "./migrate-document.ts";
+import { RecordedAgent, RecordedFrom } from "./recording-document.ts";
 import { ThrottleKind } from "./throttle.ts";
 import { Effect } from "./tool.ts";
 
@@ -412,6 +413,9 @@ export const ArchiveManifest = z.object({
   tools: z.array(ToolDocument),
   /** Its definition, as hosts had registered it. */
   definitions: z.array(DefinitionDocument).optional(),
+  /** Of a conversation that was recorded elsewhere: where, and the agent, so that no application is needed. */
+  recording: RecordedFrom.optional(),
+  agent: RecordedAgent.optional(),
   sum,
 });
 export type ArchiveManifest = z.infer<typeof ArchiveManifest>;

@@ -80,6 +80,12 @@ const table = {
     retriable: true,
     remedy: "Free space in the folder named, or name another with --to; nothing more was purged.",
   },
+  RECORDING_INVALID: {
+    meaning: "a file is no recorded conversation that can be told as a ledger",
+    retriable: false,
+    remedy:
+      "Correct the line or message named, or say with --format which shape it has (anthropic, messages). Nothing was written.",
+  },
   TASK_UNKNOWN: {
     meaning: "no task with this name is open",
     retriable: false,

@@ -2,11 +2,17 @@
  * Verify a file: its lines as they were written, and each ledger in it by all that must hold of any.
  */
 import { basename } from "node:path";
-import type { VerifyDocument } from "../../protocol/documents.ts";
+import type { ArchiveManifest, VerifyDocument } from "../../protocol/documents.ts";
 import { SagaId } from "../../protocol/ids.ts";
+import type { App } from "../app.ts";
 import { verifyMessages, type VerifyOptions } from "../client/verify.ts";
 import { archiveSuffix, blobsOf } from "./file.ts";
 import { examineFile, type Section } from "./lines.ts";
+
+export interface BundleOptions extends VerifyOptions {
+  /** What a saga's own manifest says it is folded with, before `app`. */
+  readonly appOf?: (manifest: ArchiveManifest) => App | undefined;
+}
 
 /**
  * Checks every saga of a file, and names what is wrong by the turn. A file that is none has one document, with a
@@ -14,7 +20,7 @@ import { examineFile, type Section } from "./lines.ts";
  */
 export async function verifyArchive(
   path: string,
-  options: VerifyOptions,
+  options: BundleOptions,
   buried?: string,
 ): Promise<VerifyDocument[]> {
   const { sections, blobs } = await examineFile(path);
@@ -26,7 +32,10 @@ export async function verifyArchive(
   };
   for (const { manifest, messages, faults } of sections.length === 0 ? [none] : sections) {
     const saga = manifest?.saga ?? sagaNamed(path);
-    const checked = await verifyMessages({ blobs: blobsOf(blobs) }, saga, messages, options);
+    const checked = await verifyMessages({ blobs: blobsOf(blobs) }, saga, messages, {
+      ...options,
+      app: (manifest && options.appOf?.(manifest)) ?? options.app,
+    });
     const own = faults.map(({ turn, what }) => ({ turn, code: "ARCHIVE_BROKEN", what }));
     if (buried !== undefined && documents.length === 0 && manifest?.head.hash !== buried)
       own.push({

@@ -26,6 +26,7 @@ export const commands: CommandGroups = {
     tail: async () => (await import("./commands/tail.ts")).tail,
     why: async () => (await import("./commands/why.ts")).why,
     verify: async () => (await import("./commands/verify.ts")).verify,
+    import: async () => (await import("./commands/import.ts")).importing,
     export: async () => (await import("./commands/export.ts")).exporting,
     migrate: async () => (await import("./commands/migrate.ts")).migrate,
     replay: async () => (await import("./commands/replay.ts")).replay,

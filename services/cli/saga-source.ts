@@ -4,13 +4,16 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { ArchiveManifest } from "../../protocol/documents.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
+import type { App } from "../app.ts";
 import { type Archive, archiveName, readArchive } from "../archive/file.ts";
 import { readRegistry, type Registered, viewingBy } from "../client/registry.ts";
 import type { ViewOptions } from "../client/view.ts";
 import { findTombstone, type LedgerSource } from "../ledger-reader.ts";
+import { appOf } from "../recordings/agent.ts";
 import { type CommandContext, withMesh } from "./context.ts";
 
 export interface SagaSource {
@@ -19,6 +22,8 @@ export interface SagaSource {
   readonly registered: Registered;
   /** What is known of the tools. */
   readonly viewing: Pick<ViewOptions, "isRead" | "contractOf">;
+  /** The application that the file itself holds, of a recording that was imported. */
+  readonly app?: App | undefined;
   /** Another saga from there: of the same mesh, folder or file. Throws as `withSaga` does. */
   readonly find: (saga: SagaId) => Promise<SagaSource>;
 }
@@ -76,9 +81,14 @@ function ofFile(archive: Archive, path: string, saga: SagaId = archive.manifest.
     source: archive.source,
     registered,
     viewing: viewingBy(registered),
+    app: ownApp(manifest),
     find: async (of) => ofFile(archive, path, of),
   };
 }
+
+/** What a saga is folded with by its own file. */
+export const ownApp = ({ agent }: ArchiveManifest): App | undefined =>
+  agent === undefined ? undefined : appOf([agent]);
 
 async function archived(
   { config, output }: CommandContext,

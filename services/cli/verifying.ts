@@ -8,8 +8,8 @@ import type { VerifyDocument } from "../../protocol/documents.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { archiveName, archiveSuffix } from "../archive/file.ts";
-import { verifyArchive } from "../archive/verify.ts";
-import { verifyLedger, type VerifyOptions } from "../client/verify.ts";
+import { type BundleOptions, verifyArchive } from "../archive/verify.ts";
+import { verifyLedger } from "../client/verify.ts";
 import { findTombstone, type LedgerSource } from "../ledger-reader.ts";
 import type { Ports } from "../ports.ts";
 
@@ -50,7 +50,7 @@ export async function verifyEach<Place>(
 export async function verifyInMesh(
   ports: LedgerSource & Pick<Ports, "ledger">,
   saga: SagaId,
-  options: VerifyOptions & { readonly archiveDir: string; readonly unread: (why: string) => void },
+  options: BundleOptions & { readonly archiveDir: string; readonly unread: (why: string) => void },
 ): Promise<VerifyDocument[]> {
   try {
     return [await verifyLedger(ports, saga, options.app, options)];

@@ -33,6 +33,12 @@ export async function readRegistry(registry: RegistryPort): Promise<Registered> 
   return { definitions, tools };
 }
 
+/** The same of documents at hand, which are of their form. */
+export const readRegistered = (definitions: readonly unknown[], tools: readonly unknown[]): Registered => ({
+  definitions: definitions.map((one) => DefinitionDocument.parse(one)),
+  tools: tools.map((one) => ToolDocument.parse(one)),
+});
+
 function parse(data: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(data).toString());

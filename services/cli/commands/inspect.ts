@@ -43,15 +43,15 @@ export const inspect = defineCommand({
   ],
   run: async ({ at, app: file, prompt, graph, mermaid, svg, ...which }, context) => {
     const isGraph = graph || mermaid !== undefined || svg !== undefined;
-    if (prompt && file === undefined)
-      throw new MeshError(
-        "USAGE",
-        "--prompt: --app FILE is missing: the ledger does not hold the instructions",
-      );
     if (prompt && isGraph)
       throw new MeshError("USAGE", "--prompt and --graph: they are two things; ask for one");
-    const app = file === undefined ? undefined : await loadApp(file);
-    return withSaga(context, which, async ({ saga, source, viewing }) => {
+    const loaded = file === undefined ? undefined : await loadApp(file);
+    return withSaga(context, which, async ({ saga, source, viewing, app = loaded }) => {
+      if (prompt && app === undefined)
+        throw new MeshError(
+          "USAGE",
+          "--prompt: --app FILE is missing: the ledger does not hold the instructions",
+        );
       const all = (await readLedger(source, saga)).map(({ turn }) => turn);
       const turns = turnsUpTo(all, at, systemClock.now());
       const last = turns.at(-1);

@@ -1,4 +1,5 @@
 import type { ReplayDocument } from "../../../protocol/documents.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import { replayDecisions } from "../../client/replay.ts";
 import { readLedger } from "../../client/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
@@ -19,8 +20,7 @@ export const replay = defineCommand({
     app: {
       type: "string",
       hint: "FILE",
-      required: true,
-      help: "application file with the saga's definition, which the ledger does not hold",
+      help: "application file with the saga's definition, which a ledger does not hold; an imported recording does",
     },
     model: {
       type: "string",
@@ -31,9 +31,10 @@ export const replay = defineCommand({
   },
   examples: ["sagamesh replay hire-41 --app app.ts --model claude-sonnet-5"],
   run: async ({ app: file, model = "recorded", ...which }, context) => {
-    const app = await loadApp(file);
-    const port = replayPort(app, model, context.config);
-    return withSaga(context, which, async ({ saga, source }) => {
+    const loaded = file === undefined ? undefined : await loadApp(file);
+    return withSaga(context, which, async ({ saga, source, app = loaded }) => {
+      if (app === undefined) throw new MeshError("USAGE", "replay: --app FILE is missing");
+      const port = replayPort(app, model, context.config);
       const turns = (await readLedger(source, saga)).map(({ turn }) => turn);
       const progress = nowAndThen(context.output.note);
       const document = await replayDecisions(app, turns, { model, port, signal: context.signal, progress });

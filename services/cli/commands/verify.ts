@@ -1,14 +1,13 @@
 import type { SignedDocument, VerifyDocument } from "../../../protocol/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
-import { verifyArchive } from "../../archive/verify.ts";
-import type { VerifyOptions } from "../../client/verify.ts";
+import { type BundleOptions, verifyArchive } from "../../archive/verify.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { checkSignature, readTrusted } from "../../runtime/signing.ts";
 import { defineCommand } from "../command.ts";
 import { type CommandContext, withMesh } from "../context.ts";
 import { describeDefinition } from "../describe.ts";
-import { archiveOption, fileIn, isFile } from "../saga-source.ts";
+import { archiveOption, fileIn, isFile, ownApp } from "../saga-source.ts";
 import { archivesIn, verifyEach, verifyInMesh } from "../verifying.ts";
 
 const progressMs = 2_000;
@@ -55,7 +54,7 @@ export const verify = defineCommand({
     const app = file === undefined ? undefined : await loadApp(file);
     const trusted = trust === undefined ? undefined : await readTrusted(trust);
     const signatures = { check: checkSignature, trusted };
-    const options = { app, foldsWhereServed: all, signatures };
+    const options = { app, appOf: ownApp, foldsWhereServed: all, signatures };
     const told = tellOf(context, all);
     if (word === undefined) await verifyAll(context, archive, { ...options, unread: told.unread }, told.tell);
     else
@@ -65,7 +64,7 @@ export const verify = defineCommand({
   },
 });
 
-type Options = VerifyOptions & { readonly unread: (why: string) => void };
+type Options = BundleOptions & { readonly unread: (why: string) => void };
 
 async function verifyOne(
   context: CommandContext,
