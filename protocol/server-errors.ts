@@ -1,0 +1,56 @@
+/** Server errors: the rows of the table of codes (errors.ts) that are about the NATS server. */
+
+/** What a code means, whether the same call may succeed later, and the remedy. */
+export interface ErrorRow {
+  readonly meaning: string;
+  readonly retriable: boolean;
+  readonly remedy: string;
+}
+
+export const serverErrors = {
+  UNAVAILABLE: {
+    meaning: "the NATS server did not answer",
+    retriable: true,
+    remedy: "Check that it runs and that NATS_URL names it.",
+  },
+  WRONG_SEQUENCE: {
+    meaning: "the ledger has moved since it was read",
+    retriable: false,
+    remedy: "None; the host reloads and decides again.",
+  },
+  WRITE_IN_FLIGHT: {
+    meaning: "another write to this subject is in flight",
+    retriable: true,
+    remedy: "None; the append is sent again.",
+  },
+  DUPLICATE_IN_FLIGHT: {
+    meaning: "a message with this id is being stored",
+    retriable: true,
+    remedy: "None; the message is sent again.",
+  },
+  STORAGE_FULL: {
+    meaning: "the server refuses to store more",
+    retriable: true,
+    remedy: "Free space or raise the account's JetStream limits.",
+  },
+  SERVER_TOO_OLD: {
+    meaning: "the NATS server is older than 2.14.5",
+    retriable: false,
+    remedy: "Unset NATS_URL to let sagamesh run its own, or upgrade the server.",
+  },
+  SERVER_MISCONFIGURED: {
+    meaning: "the server did not take the stream configuration",
+    retriable: false,
+    remedy: "Enable JetStream, or remove the foreign stream named in the message.",
+  },
+  SERVER_MISSING: {
+    meaning: "no nats-server could be found or got",
+    retriable: false,
+    remedy: "Install nats-server 2.14.5 or newer on the PATH, or set NATS_URL.",
+  },
+  SERVER_REFUSED: {
+    meaning: "the server refused the request",
+    retriable: false,
+    remedy: "See the server's words in the message.",
+  },
+} as const satisfies Record<string, ErrorRow>;
