@@ -15,7 +15,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 120_000, // the first run may have to fetch a nats-server
     pool: "forks",
-    maxWorkers: 2, // each file may run servers and processes of its own
+    maxWorkers: 3, // each file may run servers and processes of its own, and spends most of its time waiting for them
     execArgv: [`--conditions=${source}`], // for what node itself resolves, here and in forked processes
     reporters: ["default", createClosingLine()],
   },
