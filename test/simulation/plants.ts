@@ -60,7 +60,7 @@ export const plants: readonly Plant[] = [
         file: activation,
         find: "const outcome = await appendTurn(",
         replace:
-          "for (const open of openedBy(decided, batch)) hands.handOn(open);\n    const outcome = await appendTurn(",
+          "loaded = { ...loaded, state: loaded.state ?? decided.state };\n    for (const open of openedBy(decided, batch)) hands.handOn(open);\n    const outcome = await appendTurn(",
       },
     ],
   },
