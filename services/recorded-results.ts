@@ -11,6 +11,7 @@
 import type { Callable } from "../actors/callable.ts";
 import { argumentsDigest } from "../actors/folding.ts";
 import type { Tool } from "../actors/tool.ts";
+import type { Spending } from "../protocol/budget.ts";
 import { digestOf } from "../protocol/digest.ts";
 import type { Event, EventOf, Vote } from "../protocol/event.ts";
 import type { IntentId } from "../protocol/ids.ts";
@@ -23,8 +24,8 @@ import type { Turn } from "../protocol/turn.ts";
 /** The kinds of intents that somebody outside the saga answers, models and timers apart. */
 type Answered = "tool" | "saga" | "task";
 
-/** A call of a ledger that was settled. */
-export interface RecordedCall {
+/** A call of a ledger, as it was made. */
+export interface MadeCall {
   readonly intent: IntentOf<Answered>;
   readonly kind: Answered;
   /** Of the tool or definition; of a task what it is about, and of an approval, doubt or undoing that got stuck also whose. */
@@ -33,38 +34,58 @@ export interface RecordedCall {
   readonly key?: string;
   /** As it was performed: the model's own, put back from its reply, or what a policy or a human made of it. */
   readonly input: Json;
+  /** The turn that decided it. */
+  readonly turn: number;
+  /** Its performer handed it to the outside: when, and how long that had for its answer. */
+  readonly deferred?: { readonly afterMs: number; readonly withinMs: number };
+}
+
+/** One that was settled. */
+export interface RecordedCall extends MadeCall {
   /** The result that settled it, the failures of attempts that were followed by another left out. Of a task what was said. */
   readonly result: Result;
   /** Of a result that left a doubt, or came too late: what was reported after it. */
   readonly corrected?: { readonly result: Result; readonly afterMs: number };
   /** Of a task: each vote, and how long after the task was opened. A task that fell to its default has none. */
   readonly votes?: readonly { readonly vote: Vote; readonly afterMs: number }[];
-  /** The turn that decided it, and the one that settled it. */
-  readonly turn: number;
+  /** Of a child: what it and all below it used. */
+  readonly spent?: Spending;
+  /** The turn that settled it. */
   readonly settledTurn: number;
   /** Between those two turns, in milliseconds: attempts, pauses between them and the wait for a worker included. */
   readonly durationMs: number;
 }
 
 /** Every settled call of a ledger, in the order in which they were decided. */
-export function recordedCalls(turns: readonly Turn[]): RecordedCall[] {
+export const recordedCalls = (turns: readonly Turn[]): RecordedCall[] =>
+  entriesOf(turns).flatMap((entry) =>
+    entry.settled === undefined ? [] : [{ ...madeIn(entry), ...entry.settled, ...votesIn(entry) }],
+  );
+
+/** Every call that got no answer: it is still open, or nobody waited for it any more. */
+export const unansweredCalls = (turns: readonly Turn[]): MadeCall[] =>
+  entriesOf(turns).flatMap((entry) => (entry.settled === undefined ? [madeIn(entry)] : []));
+
+/** A call while the ledger is read. */
+interface Entry extends MadeCall {
+  readonly decidedAt: number;
+  attempt: number;
+  deferred?: NonNullable<MadeCall["deferred"]>;
+  votes?: NonNullable<RecordedCall["votes"]>;
+  settled?: Pick<RecordedCall, "result" | "settledTurn" | "durationMs" | "corrected" | "spent">;
+}
+
+const madeIn = ({ settled: _s, votes: _v, decidedAt: _at, attempt: _n, ...made }: Entry): MadeCall => made;
+const votesIn = ({ votes }: Entry) => (votes === undefined ? {} : { votes });
+
+function entriesOf(turns: readonly Turn[]): Entry[] {
   const book: Book = { calls: new Map(), inputs: new Map(), decisions: new Map(), replied: new Set() };
   for (const turn of turns)
     for (const { event, intents } of turn.steps) {
       takeEvent(book, event, turn);
       for (const intent of intents) takeIntent(book, intent, turn);
     }
-  return [...book.calls.values()].flatMap(({ settled, decidedAt: _at, attempt: _attempt, ...call }) =>
-    settled === undefined ? [] : [{ ...call, ...settled }],
-  );
-}
-
-/** A call while the ledger is read. */
-interface Entry extends Pick<RecordedCall, "intent" | "kind" | "name" | "key" | "input" | "turn"> {
-  readonly decidedAt: number;
-  attempt: number;
-  votes?: { vote: Vote; afterMs: number }[];
-  settled?: Pick<RecordedCall, "result" | "settledTurn" | "durationMs" | "corrected">;
+  return [...book.calls.values()];
 }
 
 interface Book {
@@ -79,8 +100,13 @@ function takeEvent(book: Book, event: Event, turn: Turn): void {
   if (event.type === "result") return takeResult(book, event, turn);
   if (event.type === "task") return takeVote(book, event, turn);
   if (event.type === "forked") return forgetOpenDecision(book, event);
-  if (event.type !== "timer") return;
+  if (event.type !== "timer" && event.type !== "deferred") return;
   const entry = book.calls.get(event.intent);
+  if (event.type === "deferred") {
+    const withinMs = event.dueAt - turn.at;
+    if (entry !== undefined) entry.deferred = { afterMs: turn.at - entry.decidedAt, withinMs };
+    return;
+  }
   if (entry !== undefined && entry.settled === undefined) settle(entry, turn, tooLate);
 }
 
@@ -98,7 +124,7 @@ const tooLate: Result = {
 };
 
 function takeResult(book: Book, event: EventOf<"result">, turn: Turn): void {
-  const { intent, attempt, result } = event;
+  const { intent, attempt, result, spent } = event;
   rememberCalls(book, intent, result);
   const entry = book.calls.get(intent);
   if (entry === undefined) return;
@@ -107,7 +133,7 @@ function takeResult(book: Book, event: EventOf<"result">, turn: Turn): void {
     const isDefinite = result.outcome === "succeeded" || result.outcome === "failed";
     const afterMs = turn.at - entry.decidedAt;
     if (wasOpen && isDefinite) entry.settled = { ...entry.settled, corrected: { result, afterMs } };
-  } else if (attempt === entry.attempt || result.outcome === "succeeded") settle(entry, turn, result);
+  } else if (attempt === entry.attempt || result.outcome === "succeeded") settle(entry, turn, result, spent);
 }
 
 /** The last vote is the one that settled the task; a ledger without its definition does not tell before it ends. */
@@ -123,8 +149,9 @@ const resultOfVote = ({ vote, by, answer, input, reason }: Vote): Result =>
     ? { outcome: "denied", code: "APPROVAL_DENIED", reason: reason ?? `denied by ${by}` }
     : { outcome: "succeeded", output: (vote === "edit" ? input : answer) ?? null };
 
-function settle(entry: Entry, turn: Turn, result: Result): void {
-  entry.settled = { result, settledTurn: turn.turn, durationMs: turn.at - entry.decidedAt };
+function settle(entry: Entry, turn: Turn, result: Result, spent?: Spending): void {
+  const durationMs = turn.at - entry.decidedAt;
+  entry.settled = { result, settledTurn: turn.turn, durationMs, ...(spent === undefined ? {} : { spent }) };
 }
 
 function takeIntent(book: Book, intent: Intent, turn: Turn): void {
@@ -135,6 +162,7 @@ function takeIntent(book: Book, intent: Intent, turn: Turn): void {
     if (entry === undefined) return;
     entry.attempt = intent.attempt;
     delete entry.settled; // That was an attempt's failure, and no result of the call.
+    delete entry.deferred;
   }
   if (intent.kind !== "tool" && intent.kind !== "saga" && intent.kind !== "task") return;
   book.calls.set(intent.id, {
@@ -173,30 +201,41 @@ function rememberCalls(book: Book, id: IntentId, result: Result): void {
 }
 
 /** A call that is to be answered from a record. */
-export type AskedCall = Pick<RecordedCall, "kind" | "name" | "key" | "input">;
+export type AskedCall = Pick<MadeCall, "kind" | "name" | "key" | "input">;
 
 /** The recorded calls of a ledger, by what answers which. */
-export interface Recordings {
+export interface Recordings<T extends MadeCall = RecordedCall> {
   /** The recorded call that answers this one, of those not `taken` yet (R1, R2). Pure: the caller notes what it took. */
-  find(asked: AskedCall, taken: ReadonlySet<IntentId>): RecordedCall | undefined;
+  find(asked: AskedCall, taken: ReadonlySet<IntentId>): T | undefined;
 }
 
-/** `calleeOf` gives the contract by which inputs are compared, where it is at hand; without it they are compared as they are. */
-export function recordings(
-  calls: readonly RecordedCall[],
+/**
+ * `calleeOf` gives the contract by which inputs are compared, where it is at hand; without it they are compared as they
+ * are. `normalize` may say more of what is equal.
+ */
+export function recordings<T extends MadeCall>(
+  calls: readonly T[],
   calleeOf: (name: string) => Tool | Pick<Callable, "kind" | "input"> | undefined,
-): Recordings {
-  const byKey = new Map(calls.flatMap((call) => (call.key === undefined ? [] : [[call.key, call]])));
-  const equal = new Map<string, RecordedCall[]>();
+  normalize?: (name: string, input: Json) => Json,
+): Recordings<T> {
+  const signatureOf = ({ kind, name, input }: AskedCall): string => {
+    const callee = kind === "task" ? undefined : calleeOf(name);
+    if (normalize !== undefined && kind !== "task")
+      return `${kind} ${name} ${digestOf(normalize(name, input))}`;
+    return `${kind} ${name} ${callee === undefined ? digestOf(input) : argumentsDigest(callee, input)}`;
+  };
+  const byKey = new Map(calls.flatMap((call) => (call.key === undefined ? [] : [[call.key, call] as const])));
+  const equal = new Map<string, T[]>();
   for (const call of calls) {
-    const signature = signatureOf(call, calleeOf);
+    const signature = signatureOf(call);
     equal.set(signature, [...(equal.get(signature) ?? []), call]);
   }
   return {
     find: (asked, taken) => {
       const own = asked.key === undefined ? undefined : byKey.get(asked.key);
-      if (own !== undefined && !taken.has(own.intent.id)) return own;
-      const alike = equal.get(signatureOf(asked, calleeOf)) ?? [];
+      // A key names position and arguments, not the callee: another run may call another tool there.
+      if (own !== undefined && own.name === asked.name && !taken.has(own.intent.id)) return own;
+      const alike = equal.get(signatureOf(asked)) ?? [];
       const next = alike.find(({ intent }) => !taken.has(intent.id));
       return next ?? (isRead(calleeOf(asked.name)) ? alike.at(-1) : undefined);
     },
@@ -205,13 +244,3 @@ export function recordings(
 
 const isRead = (callee: object | undefined): boolean =>
   callee !== undefined && "effect" in callee && callee.effect === "read";
-
-/** What two calls have in common that are equal (R1). */
-function signatureOf(
-  { kind, name, input }: AskedCall,
-  calleeOf: (name: string) => Pick<Callable, "input"> | undefined,
-): string {
-  const callee = kind === "task" ? undefined : calleeOf(name);
-  const digest = callee === undefined ? digestOf(input) : argumentsDigest(callee, input);
-  return `${kind} ${name} ${digest}`;
-}

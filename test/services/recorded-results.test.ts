@@ -125,6 +125,12 @@ describe("recordings", () => {
     expect(recorded.find({ ...held, key: second?.key ?? "" }, new Set())).toEqual(second);
   });
 
+  test("a call of another tool under the same key is another call", () => {
+    const second = callsOf(story)[1];
+    const asked = { ...held, name: "look", key: second?.key ?? "" };
+    expect(recorded.find(asked, new Set())?.name).toBe("look");
+  });
+
   test("members that the schema ignores make no other call", () => {
     const odd = recorded.find({ ...held, input: { of: "a", extra: true } }, new Set());
     expect(odd?.intent.id).toBe(first?.intent.id);
