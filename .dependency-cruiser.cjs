@@ -94,6 +94,20 @@ const law = [
     from: "^services/client/graph-layout\\.ts$",
     may: [packages("@dagrejs")],
   },
+  // Ledgers decided anew: reads as a client does, asks models, performs nothing.
+  {
+    name: "services-replay",
+    from: service("replay"),
+    node: true,
+    may: [
+      protocol,
+      actors,
+      shared,
+      "^services/sample\\.ts$",
+      service("replay", "client"),
+      packages("zod", "xstate"),
+    ],
+  },
   // Answers from outside over HTTP: reads and writes as a client does, and judges who may.
   {
     name: "services-gateway",
@@ -172,7 +186,7 @@ const law = [
       protocol,
       actors,
       shared,
-      service("cli", "runtime", "client", "demo", "throttle", "archive", "recordings"),
+      service("cli", "runtime", "client", "replay", "demo", "throttle", "archive", "recordings"),
       packages("zod", "pino"),
     ],
   },
@@ -184,7 +198,7 @@ const law = [
       protocol,
       actors,
       shared,
-      service("testing", "runtime", "client", "host", "worker", "perform", "memory", "models"),
+      service("testing", "runtime", "client", "replay", "host", "worker", "perform", "memory", "models"),
       packages("zod"),
     ],
   },

@@ -8,7 +8,7 @@
 import { limits } from "../protocol/limits.ts";
 import type { Message, ModelReply } from "../protocol/model.ts";
 import type { CuttingPolicy } from "./context-policy.ts";
-import { type Cut, cutAt, dueCut, isSummarized, type Retention, said } from "./retention.ts";
+import { type Cut, cutAt, dueCut, emptyRetention, isSummarized, type Retention, said } from "./retention.ts";
 
 /** The part of the machine's context that is there only where a policy cuts. */
 export interface Retained {
@@ -41,6 +41,21 @@ export function summarizedCut(policy: CuttingPolicy | undefined, { retention }: 
   if (policy === undefined || retention === undefined) return undefined;
   const due = dueCut(policy, retention);
   return due !== undefined && isSummarized(policy, retention.cut, due) ? due : undefined;
+}
+
+/** Where this policy would have cut a conversation whose last message is about to be answered, its summaries left out. */
+export function cutOf(policy: CuttingPolicy | undefined, messages: readonly Message[]): Cut | undefined {
+  if (policy === undefined) return undefined;
+  const after = (retained: Retained, message: Message): Retained => {
+    const next =
+      message.role === "user"
+        ? beforeAsking(policy, retained, message)
+        : afterMessage(policy, retained, message);
+    return summarizedCut(policy, next) === undefined
+      ? next
+      : afterSummary(policy, next, { code: "NOT_ASKED" });
+  };
+  return messages.reduce(after, { retention: emptyRetention } as Retained).retention?.cut;
 }
 
 /** What became of a summary: the model's reply, or the code of why there is none. */

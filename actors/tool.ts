@@ -104,6 +104,7 @@ export interface Tool<
   readonly compensation:
     { readonly tool: Tool; readonly input: (effect: never) => unknown } | "point_of_no_return" | undefined;
   readonly policies: readonly Policy[] | undefined;
+  readonly normalize: ((input: never) => unknown) | undefined;
   readonly body: AnyBody | undefined;
 }
 
@@ -135,6 +136,11 @@ interface Contract<I extends z.ZodType, O extends z.ZodType> {
   uses?: readonly Callable[];
   /** Asked about every call of this tool, whoever makes it, after those of the mesh and of the agent. */
   policies?: readonly Policy[];
+  /**
+   * What of an input counts when a replay compares two calls, as JSON: a text trimmed, a list sorted, a remark left
+   * out. Pure. It decides nothing, so it is no part of the contract and may change at any time.
+   */
+  normalize?: (input: z.infer<I>) => unknown;
 }
 
 export type ToolConfig<I extends z.ZodType, O extends z.ZodType, E extends Effect, C extends Tool> = Contract<
@@ -176,6 +182,7 @@ export function defineTool<
     uses: config.uses ?? [],
     compensation: config.compensation,
     policies: config.policies,
+    normalize: config.normalize,
     // The performer parses the input with this tool's own schema before it calls the body.
     body: perform === undefined ? undefined : { perform, probe },
   };

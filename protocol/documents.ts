@@ -437,32 +437,6 @@ export type ArchivedMessage = z.infer<typeof ArchivedMessage>;
 export const ArchivedBlob = z.object({ blob: z.string(), base64: z.base64(), sum });
 export type ArchivedBlob = z.infer<typeof ArchivedBlob>;
 
-/** `replay`. */
-export const DecisionDocument = z.object({
-  intent: IntentId,
-  turn: z.int(),
-  step: z.int(),
-  recordedModel: z.string(),
-  request: z.string(),
-  /** `skipped`: the ledger holds no reply to compare with. `failed`: the other model gave none. */
-  verdict: z.enum(["same", "different", "skipped", "failed"]),
-  what: z.array(z.string()),
-  recorded: Payload.optional(),
-  got: Payload.optional(),
-});
-export type DecisionDocument = z.infer<typeof DecisionDocument>;
-export const ReplayDocument = z.object({
-  saga: SagaId,
-  model: z.string(),
-  same: z.int(),
-  different: z.int(),
-  skipped: z.int(),
-  failed: z.int(),
-  firstDivergence: IntentId.optional(),
-  decisions: z.array(DecisionDocument),
-});
-export type ReplayDocument = z.infer<typeof ReplayDocument>;
-
 /** `--version`. */
 export const VersionDocument = z.object({ version: z.string() });
 

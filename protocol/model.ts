@@ -136,6 +136,10 @@ export interface ModelContext {
  */
 export interface ModelPort {
   readonly name: string;
+  /** It looks its answers up or computes them: how long one takes says nothing of a model. */
+  readonly atOnce?: true;
+  /** Opaque blocks of the request that it would not send, each message's with the reason. Absent: it sends none. */
+  leavesOut?(request: ModelRequest): readonly { readonly blocks: number; readonly because: string }[];
   decide(request: ModelRequest, context: ModelContext): Promise<ModelAnswer>;
 }
 

@@ -24,8 +24,12 @@ export interface RecordedRequest extends BuiltRequest {
   readonly isSummary: boolean;
   /** How many messages the conversation held, sent or not. */
   readonly conversation: number;
+  /** All of them. */
+  readonly said: readonly Message[];
   /** What a context policy left out of them. */
   readonly cut: Cut | undefined;
+  /** Of a machine's call: which of those that it binds. */
+  readonly place: number;
 }
 
 /**
@@ -61,7 +65,11 @@ export function requestsOf(
             `turn ${turn.turn} of ${turn.saga} asked ${intent.name} as ${intent.id}; today's code asks for nothing there`,
           );
         const of = Asked.safeParse(own?.input).data;
-        const about = { isSummary: of?.summarize !== undefined, conversation: conversation.length };
+        const about = {
+          isSummary: of?.summarize !== undefined,
+          conversation: conversation.length,
+          said: conversation,
+        };
         return [{ ...built, intent, turn: turn.turn, ...about, cut: of?.cut }];
       }),
     );
@@ -72,18 +80,22 @@ function rebuilt(
   { definition, variant, saga, at }: Asking,
   intent: IntentOf<"model">,
   { input, messages }: { input: Json; messages: readonly Message[] },
-): BuiltRequest | undefined {
+): (BuiltRequest & Pick<RecordedRequest, "place">) | undefined {
   const { frame, frameDigest } = framed(definition, variant);
   const agent = { ...definition, frame, frameDigest };
   if (frame !== undefined)
-    return buildRequest({ ...agent, frame }, saga, { ...Asked.parse(input), now: at }, messages);
+    return {
+      ...buildRequest({ ...agent, frame }, saga, { ...Asked.parse(input), now: at }, messages),
+      place: 0,
+    };
   // A machine may bind several calls of one model; the digest recorded tells which one this is.
-  const calls = definition.modelCalls
-    .map((call) => varied(call, variant))
-    .filter(({ model }) => model === intent.name);
-  const requests = calls.map((call) =>
-    plainRequest(saga, call, intent.input ?? null, { now: at, outputTokensMax: intent.outputTokensMax }),
-  );
+  const { outputTokensMax } = intent;
+  const requests = definition.modelCalls.flatMap((call, place) => {
+    const asked = varied(call, variant);
+    return asked.model === intent.name
+      ? [{ ...plainRequest(saga, asked, intent.input ?? null, { now: at, outputTokensMax }), place }]
+      : [];
+  });
   return requests.find(({ digest }) => digest === intent.request) ?? requests[0];
 }
 

@@ -44,6 +44,7 @@ export function anthropicModel(options: AnthropicModelOptions): ModelPort {
   let client: Promise<Anthropic> | undefined;
   return {
     name,
+    leavesOut: (request) => planRequest(request, options).dropped,
     decide: async (request, context) => {
       context.abort.throwIfAborted();
       if (options.apiKey === undefined || options.apiKey === "")

@@ -33,6 +33,7 @@ export function recordedModel(
   const lookUp = typeof replies === "function" ? replies : lookUpIn(replies);
   return {
     name,
+    atOnce: true,
     decide: async (request, context) => {
       context.abort.throwIfAborted();
       const where = `step ${request.step} of saga ${request.saga}`;

@@ -14,6 +14,7 @@ import { ModelFailure, type ModelAnswer, type ModelPort, type ModelRequest } fro
  */
 export const scriptedModel = (name: string, reply: (request: ModelRequest) => ScriptedAnswer): ModelPort => ({
   name,
+  atOnce: true,
   decide: async (request, context) => {
     context.abort.throwIfAborted();
     return { model: name, ...askScript(name, reply, request) };

@@ -1,167 +1,137 @@
 /**
- * Replay with another model: the recorded decisions, asked again one by one.
+ * Step by step: the recorded decisions, asked again one by one.
  *
- * Y1 The other model is given what the recorded one was given. The request is rebuilt from the ledger, and
- *    its digest must equal the recorded one; if not, nothing is asked.
+ * Y1 The other model is given what the recorded one was given; with a variation, what that would make of the same
+ *    conversation, after the recorded request was proven.
  * Y2 After a divergence the walk goes on along the record: each decision is compared for itself.
  * Y3 Nothing is written and nothing is performed but the model call.
  */
-import { z } from "zod";
 import type { Definition } from "../../actors/definition.ts";
-import { foldTurn } from "../../actors/replay.ts";
-import type { SagaState } from "../../actors/state.ts";
-import type { DecisionDocument, ReplayDocument } from "../../protocol/documents.ts";
-import { describeError, MeshError } from "../../protocol/errors.ts";
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
-import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
-import { type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
+import { digestAsSent } from "../../actors/request.ts";
+import { toJson } from "../../protocol/json.ts";
+import type { ModelPort, ModelReply, ModelRequest } from "../../protocol/model.ts";
+import { describeError } from "../../protocol/errors.ts";
+import type { DecisionDocument, Fired, ReplayDocument } from "../../protocol/replay-document.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app.ts";
-import { type RecordedRequest, requestsOf } from "./requests.ts";
-import { segmentsOf, servedBy } from "./segments.ts";
+import { servedDefinition } from "../client/folded.ts";
+import { compareReplies } from "./agreement.ts";
+import { type Answer, askPort, type AskOptions } from "./ask.ts";
+import { costOf } from "./cost.ts";
+import { everyDecision, type RecordedDecision } from "./decisions.ts";
+import { wouldFire } from "./fired.ts";
+import { type Normalize, normalizer } from "./normalize.ts";
+import { documentOf } from "./report.ts";
+import { isVaried, variationDocument, type Variation, variedDefinition, variedRequest } from "./variation.ts";
 
-/** One recorded decision: what was sent, and what came back if anything did. */
-export interface RecordedDecision extends Pick<RecordedRequest, "intent" | "turn" | "request" | "digest"> {
-  readonly step: number;
-  readonly reply: ModelReply | undefined;
-  /** Why there is no reply. */
-  readonly without: string;
-}
+/** What a port may be chosen by: the recorded decision that is asked again, if it is one. */
+export type PortOf = (
+  decision: Pick<RecordedDecision, "reply" | "intent" | "digest"> & {
+    readonly request: ModelRequest;
+    /** The request is another than the recorded one. */
+    readonly isVaried: boolean;
+  },
+) => ModelPort;
 
-export interface ReplayOptions {
+export interface ReplayOptions extends Omit<AskOptions, "price"> {
   /** What the other model is called, for the document. */
   readonly model: string;
   /** The port that answers a decision. */
-  readonly port: (decision: RecordedDecision) => ModelPort;
-  readonly signal: AbortSignal;
+  readonly port: PortOf;
+  readonly priceOf: App["priceOf"];
+  readonly variation?: Variation;
+  /** Paths as `--ignore` takes them. */
+  readonly ignored?: readonly string[];
   readonly progress: (line: string) => void;
 }
 
 /**
  * Walks the recorded decisions and compares. Throws VERSION_UNSERVED or FOLD_DIVERGED where the ledger cannot
- * be folded, and FOLD_DIVERGED where a request cannot be rebuilt.
+ * be folded, FOLD_DIVERGED where a request cannot be rebuilt, and what a variation that does not fit throws.
  */
 export async function replayDecisions(
   app: App,
   turns: readonly Turn[],
   options: ReplayOptions,
 ): Promise<ReplayDocument> {
-  const saga = (turns[0]?.saga ?? "") as SagaId; // Proof: segmentsOf throws if there is no turn.
-  const recorded = segmentsOf(turns).flatMap((segment) =>
-    recordedDecisions(servedBy(app, { saga }, segment), turns.slice(0, segment.to), segment.from),
-  );
-  const decisions: DecisionDocument[] = [];
-  for (const [index, decision] of recorded.entries()) {
-    options.signal.throwIfAborted();
-    options.progress(`decision ${index + 1} of ${recorded.length} (${decision.intent.id})`);
-    decisions.push(await compare(decision, options));
-  }
-  const count = (verdict: DecisionDocument["verdict"]) =>
-    decisions.filter((one) => one.verdict === verdict).length;
-  const first = decisions.find((one) => one.verdict === "different");
-  return {
-    saga,
-    model: options.model,
-    same: count("same"),
-    different: count("different"),
-    skipped: count("skipped"),
-    failed: count("failed"),
-    ...(first === undefined ? {} : { firstDivergence: first.intent }),
-    decisions,
+  const recorded = servedDefinition(app, turns);
+  const { variation = {} } = options;
+  const definition = variedDefinition(recorded, variation);
+  const walk: Walk = {
+    ...{ definition, turns, options },
+    isVaried: isVaried(variation),
+    normalize: normalizerOf(definition, options.ignored),
   };
-}
-
-/**
- * Every decision of a ledger with its request rebuilt (Y1); the summaries between them decide nothing. With `from` only
- * those from that turn on: what was decided before was another definition's.
- */
-export function recordedDecisions(
-  definition: Definition,
-  turns: readonly Turn[],
-  from = 1,
-): RecordedDecision[] {
-  const replies = repliesOf(turns);
-  let state: SagaState | undefined;
-  const requests = requestsOf(definition, turns, (turn) => {
-    const folded = foldTurn(definition, state, turn, turn.turn < from ? "but for requests" : "strict");
-    state = folded.state;
-    return folded;
+  const decisions: DecisionDocument[] = [];
+  const all = everyDecision(app, turns);
+  for (const [index, decision] of all.entries()) {
+    options.signal.throwIfAborted();
+    options.progress(`decision ${index + 1} of ${all.length} (${decision.intent.id})`);
+    decisions.push(await compare(walk, decision));
+  }
+  const model = options.model;
+  return documentOf(turns, decisions, {
+    ...{ mode: "step-by-step", model, normalize: walk.normalize },
+    ...variationDocument(variation, definition),
   });
-  return requests
-    .filter(({ isSummary }) => !isSummary)
-    .map((request, index) => ({ ...request, step: index + 1 }))
-    .filter(({ turn }) => turn >= from)
-    .map(({ intent, turn, request, digest, step }) => {
-      if (digest !== intent.request)
-        throw new MeshError(
-          "FOLD_DIVERGED",
-          `the request of ${intent.id} in turn ${turn} cannot be rebuilt: recorded is ${intent.request}, rebuilt ${digest}`,
-        );
-      const reply = replies.get(intent.id);
-      const without = reply?.why ?? "it has not been answered yet";
-      return { intent, turn, step, request, digest, reply: reply?.reply, without };
-    });
 }
 
-/** What came back for each model intent: the first success counts, a later report of a cost does not. */
-function repliesOf(turns: readonly Turn[]): Map<IntentId, { reply: ModelReply | undefined; why: string }> {
-  const replies = new Map<IntentId, { reply: ModelReply | undefined; why: string }>();
-  for (const { steps } of turns)
-    for (const { event } of steps) {
-      if (event.type !== "result" || replies.get(event.intent)?.reply !== undefined) continue;
-      const { result } = event;
-      const parsed = result.outcome === "succeeded" ? ModelReply.safeParse(result.output) : undefined;
-      const why =
-        result.outcome === "succeeded" ? "its reply is malformed" : `${result.outcome}: ${result.reason}`;
-      replies.set(event.intent, { reply: parsed?.data, why });
-    }
-  return replies;
+/** By the contracts of the definition that decides. */
+export const normalizerOf = ({ tools, sagas }: Definition, ignored?: readonly string[]): Normalize =>
+  normalizer((name) => tools.get(name) ?? sagas.get(name), ignored);
+
+interface Walk {
+  readonly definition: Definition;
+  readonly isVaried: boolean;
+  readonly turns: readonly Turn[];
+  readonly options: ReplayOptions;
+  readonly normalize: Normalize;
 }
 
-async function compare(
-  decision: RecordedDecision,
-  { port, signal }: ReplayOptions,
-): Promise<DecisionDocument> {
+async function compare(walk: Walk, decision: RecordedDecision): Promise<DecisionDocument> {
+  const { options, definition, turns } = walk;
   const { intent, turn, step, reply, without } = decision;
   const document = { intent: intent.id, turn, step, recordedModel: intent.name, request: intent.request };
   if (reply === undefined) return { ...document, verdict: "skipped", what: [without] };
-  const recorded = shown(reply);
-  let got: ModelReply;
+  const request = walk.isVaried ? variedRequest(definition, turns, decision)?.request : decision.request;
+  if (request === undefined)
+    return { ...document, verdict: "skipped", what: ["the other definition asks no such call"] };
+  const sent = walk.isVaried ? { sent: digestAsSent(request) } : {};
+  let answer: Answer;
   try {
-    got = await ask(port(decision), decision.request, signal);
+    const port = options.port({ ...decision, request, isVaried: walk.isVaried });
+    answer = await askPort(port, request, { ...options, price: options.priceOf(options.model) });
   } catch (error) {
-    signal.throwIfAborted();
-    return { ...document, verdict: "failed", what: [describeError(error)], recorded };
+    options.signal.throwIfAborted();
+    return { ...document, ...sent, verdict: "failed", what: [describeError(error)], recorded: shown(reply) };
   }
-  const what = differences(reply, got);
-  return { ...document, verdict: what.length === 0 ? "same" : "different", what, recorded, got: shown(got) };
-}
-
-async function ask(port: ModelPort, request: ModelRequest, abort: AbortSignal): Promise<ModelReply> {
-  const answer = await port.decide(request, { abort, live: () => undefined, spent: () => undefined });
-  const parsed = ModelReply.safeParse(answer);
-  if (!parsed.success) throw new MeshError("MODEL_REPLY_INVALID", z.prettifyError(parsed.error));
-  return parsed.data;
+  const { agreement, what } = compareReplies(reply, answer.reply, walk.normalize);
+  const fired = firedBoth(walk, decision, answer.reply);
+  return {
+    ...document,
+    ...sent,
+    verdict: what.length === 0 ? "same" : "different",
+    what: [...what],
+    agreement,
+    recorded: shown(reply),
+    got: shown(answer.reply),
+    ...(fired === undefined ? {} : { fired }),
+    cost: { recorded: costOf(reply, decision.latencyMs), got: costOf(answer.reply, answer.latencyMs) },
+    ...(answer.leftOut.length === 0 ? {} : { leftOut: [...answer.leftOut] }),
+  };
 }
 
 /** What of a reply decides: its calls, its stop, and its text where there is no call. */
-const shown = ({ text, calls, stop }: ModelReply): Json => toJson({ text, calls, stop });
+export const shown = ({ text, calls, stop }: ModelReply) => toJson({ text, calls, stop });
 
-/** What differs in the decision. Words beside calls decide nothing, so they may differ. */
-function differences(recorded: ModelReply, got: ModelReply): string[] {
-  const names = ({ calls }: ModelReply) => calls.map((call) => call.tool).join(", ") || "no call";
-  if (names(recorded) !== names(got)) return [`calls ${names(got)} instead of ${names(recorded)}`];
-  const what = recorded.calls.flatMap((call, k) =>
-    canonicalJson(call.input) === canonicalJson(got.calls[k]?.input)
-      ? []
-      : [`another input for ${call.tool} (call ${k})`],
-  );
-  if (recorded.calls.length === 0 && recorded.text !== got.text) what.push("another text");
-  if (isBreak(recorded) !== isBreak(got))
-    what.push(`stops with ${got.stop ?? "nothing"} instead of ${recorded.stop ?? "nothing"}`);
-  return what;
+function firedBoth(
+  walk: Walk,
+  { definition: recorded, answered, reply }: RecordedDecision,
+  other: ModelReply,
+): { recorded: Fired[]; got: Fired[] } | undefined {
+  if (answered === undefined || reply === undefined) return undefined;
+  const definition = walk.isVaried ? walk.definition : recorded;
+  const before = wouldFire(recorded, recorded, answered, reply);
+  const now = wouldFire(recorded, definition, answered, other);
+  return before === undefined || now === undefined ? undefined : { recorded: before, got: now };
 }
-
-/** Stops that are outcomes of their own; `end` and `calls` only say what the calls say. */
-const isBreak = ({ stop }: ModelReply): string =>
-  stop === undefined || stop === "end" || stop === "calls" ? "" : stop;

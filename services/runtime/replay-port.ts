@@ -5,29 +5,21 @@ import { digestOfRequest } from "../../actors/conversation.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { App } from "../app.ts";
-import type { RecordedDecision } from "../client/replay.ts";
 import { anthropicModel } from "../models/anthropic.ts";
 import { recordedModel } from "../models/recorded.ts";
+import type { PortOf } from "../replay/step-by-step.ts";
 import type { Config } from "./config.ts";
 
 /**
- * `recorded` answers from the ledger; else a model of the application, of several that stand in for one another the
- * first; else, by the provider's own name, one
- * of the provider with the key from the environment. Throws MODEL_UNKNOWN.
+ * `recorded` answers from the ledger, `own` has each call answered by the application's model of its name; else a model of the application, of several that stand in for one another the
+ * first; else, by the provider's own name, one of the provider with the key from the environment. Throws MODEL_UNKNOWN.
  */
-export function replayPort(
-  app: App,
-  model: string,
-  { anthropicApiKey }: Config,
-): (decision: RecordedDecision) => ModelPort {
+export function replayPort(app: App, model: string, { anthropicApiKey }: Config): PortOf {
   if (model === "recorded") return fromLedger;
-  const own = app.models.get(model) ?? app.models.get(app.fallbacks.get(model)?.[0] ?? "");
-  if (own !== undefined) return () => own;
-  if (!model.startsWith("claude-"))
-    throw new MeshError(
-      "MODEL_UNKNOWN",
-      `the application has no model "${model}"; it has ${[...app.models.keys(), ...app.fallbacks.keys(), "recorded"].join(", ")}`,
-    );
+  if (model === "own") return ({ intent }) => ownPort(app, intent.name) ?? unknownModel(app, intent.name);
+  const one = ownPort(app, model);
+  if (one !== undefined) return () => one;
+  if (!model.startsWith("claude-")) return unknownModel(app, model);
   if (anthropicApiKey === undefined)
     throw new MeshError("MODEL_UNKNOWN", `${model} needs ANTHROPIC_API_KEY`, {
       remedy: "Set ANTHROPIC_API_KEY, or name a model of the application.",
@@ -36,11 +28,22 @@ export function replayPort(
   return () => port;
 }
 
-/** One decision's own reply, to exactly its own request. */
-const fromLedger = ({ request, digest, intent, reply }: RecordedDecision): ModelPort =>
+const ownPort = ({ models, fallbacks }: App, name: string): ModelPort | undefined =>
+  models.get(name) ?? models.get(fallbacks.get(name)?.[0] ?? "");
+
+function unknownModel({ models, fallbacks }: App, model: string): never {
+  const known = [...models.keys(), ...fallbacks.keys(), "own", "recorded"].join(", ");
+  throw new MeshError("MODEL_UNKNOWN", `the application has no model "${model}"; it has ${known}`);
+}
+
+/**
+ * One decision's own reply, to exactly its own request; where the request was varied on purpose, to that one: what was
+ * decided then, under what is asked now.
+ */
+const fromLedger: PortOf = ({ request, digest, intent, reply, isVaried }): ModelPort =>
   recordedModel(
     "recorded",
     reply === undefined ? [] : [{ step: request.step, request: intent.request, reply }],
     // What was cut by a policy does not tell its digest: the walk that rebuilt it does.
-    { digest: (asked) => (asked === request ? digest : digestOfRequest(asked)) },
+    { digest: (asked) => (isVaried ? intent.request : asked === request ? digest : digestOfRequest(asked)) },
   );

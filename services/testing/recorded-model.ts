@@ -11,7 +11,7 @@ import type { Saga } from "../../actors/definition.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import { ModelFailure, type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { recordedDecisions } from "../client/replay.ts";
+import { recordedDecisions } from "../replay/decisions.ts";
 
 export interface RecordedModelOptions {
   /** The saga that the ledger is of: then each request must be the recorded one (RM2). */

@@ -12,10 +12,10 @@ import {
   ArchiveDocument,
   InspectDocument,
   PromptDocument,
-  ReplayDocument,
   SagaRow,
   VerifyDocument,
 } from "../../protocol/documents.ts";
+import { ReplayDocument } from "../../protocol/replay-document.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { defineApp } from "../../services/app.ts";
 import { archiveName, readArchive } from "../../services/archive/file.ts";

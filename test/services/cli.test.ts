@@ -23,7 +23,6 @@ import {
   MigrateDocument,
   ProgressDocument,
   PromptDocument,
-  ReplayDocument,
   SagaRow,
   SentDocument,
   ServingDocument,
@@ -32,6 +31,7 @@ import {
   VerifyDocument,
   VersionDocument,
 } from "../../protocol/documents.ts";
+import { ReplayDocument } from "../../protocol/replay-document.ts";
 import { type IntentId, parseSagaId } from "../../protocol/ids.ts";
 import { GraphDocument } from "../../protocol/graph-document.ts";
 import { TaskDetailDocument, TaskDocument } from "../../protocol/task-document.ts";

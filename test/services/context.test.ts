@@ -16,11 +16,9 @@ import type { Turn } from "../../protocol/turn.ts";
 import { defineApp } from "../../services/app.ts";
 import { assertProved, promptOf } from "../../services/client/prompt.ts";
 import { requestsOf } from "../../services/client/requests.ts";
-import { replayDecisions } from "../../services/client/replay.ts";
-import { readConfig } from "../../services/runtime/config.ts";
-import { replayPort } from "../../services/runtime/replay-port.ts";
 import { crashMatrix } from "../../services/testing/crash-matrix.ts";
 import { testMesh, type TestMesh } from "../../services/testing/test-mesh.ts";
+import { stepwise } from "../support/replaying.ts";
 
 const steps = 200;
 
@@ -263,12 +261,7 @@ describe("what was sent", () => {
 
   test("to a summary's model is no decision for replay, and the recorded replies diverge nowhere", async () => {
     const { app, turns } = await run();
-    const document = await replayDecisions(app, turns, {
-      model: "recorded",
-      port: replayPort(app, "recorded", readConfig({}, {})),
-      signal: new AbortController().signal,
-      progress: () => undefined,
-    });
+    const document = await stepwise(app, turns, "recorded");
     const decisions = modelIntents(turns).filter(({ intent }) => intent.input === undefined);
     expect(document).toMatchObject({ same: decisions.length, different: 0, failed: 0, skipped: 0 });
     expect(document.decisions.map(({ step }) => step)).toEqual(decisions.map((_, k) => k + 1));

@@ -13,12 +13,12 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { defineApp } from "../../services/app.ts";
-import { replayDecisions } from "../../services/client/replay.ts";
 import { segmentsOf } from "../../services/client/segments.ts";
 import { verifyLedger } from "../../services/client/verify.ts";
 import type { StoredMessage } from "../../services/ports.ts";
 import { traceIdOf, turnHeaders } from "../../services/turn-headers.ts";
 import { given, replied, started, succeeded } from "../../services/testing/given.ts";
+import { freely, stepwise } from "../support/replaying.ts";
 import { agentOf, call, hold } from "../support/workbench.ts";
 
 const old = agentOf();
@@ -92,15 +92,18 @@ describe("a ledger that was moved", () => {
   });
 
   test("is replayed with each request as its own definition sent it, or not at all", async () => {
-    const replay = (app: typeof both) =>
-      replayDecisions(app, turns, {
-        ...{ model: "recorded", signal: new AbortController().signal, progress: () => undefined },
-        port: ({ reply }) => ({ name: "recorded", decide: async () => ({ ...reply!, model: "recorded" }) }),
-      });
+    const replay = (app: typeof both) => stepwise(app, turns, "recorded");
     expect(await replay(both)).toMatchObject({
       ...{ same: 1, skipped: 2 },
       decisions: [{ turn: 1 }, { turn: 3 }, { turn: 4 }],
     });
     await expect(replay(newOnly)).rejects.toThrow(/VERSION_UNSERVED.*turns 1 to 3/);
+  });
+
+  test("runs freely under the definition that it was moved to, and diverges nowhere with its own replies", async () => {
+    const { document, run } = await freely(both, turns, "recorded");
+    expect(document).toMatchObject({ same: 1, different: 0, failed: 0, definition: refOf(next) });
+    expect(document.leftRecordAt).toBeUndefined();
+    expect(run.turns).toHaveLength(turns.length);
   });
 });

@@ -2,19 +2,20 @@
  * Replay with another model: what it is given is exactly what was sent, however the ledger came about.
  */
 import { describe, expect, test } from "vitest";
-import { digestOfRequest } from "../../actors/conversation.ts";
+import { digestOfRequest } from "../../../actors/conversation.ts";
 import { setup } from "xstate";
 import { z } from "zod";
-import { modelCall, toActors } from "../../actors/callable.ts";
-import { defineSaga } from "../../actors/define.ts";
-import type { Saga } from "../../actors/definition.ts";
-import type { ReplayDocument } from "../../protocol/documents.ts";
-import type { ModelPort, ModelRequest } from "../../protocol/model.ts";
-import { defineApp } from "../../services/app.ts";
-import { recordedDecisions, replayDecisions } from "../../services/client/replay.ts";
-import { scriptedModel, type ScriptedAnswer } from "../../services/models/scripted.ts";
-import { readConfig } from "../../services/runtime/config.ts";
-import { replayPort } from "../../services/runtime/replay-port.ts";
+import { modelCall, toActors } from "../../../actors/callable.ts";
+import { window } from "../../../actors/context-policy.ts";
+import { denyTools } from "../../../actors/policies.ts";
+import { defineSaga } from "../../../actors/define.ts";
+import type { Variation } from "../../../services/replay/variation.ts";
+import type { Saga } from "../../../actors/definition.ts";
+import type { ReplayDocument } from "../../../protocol/replay-document.ts";
+import type { ModelPort, ModelRequest } from "../../../protocol/model.ts";
+import { defineApp } from "../../../services/app.ts";
+import { recordedDecisions } from "../../../services/replay/decisions.ts";
+import { scriptedModel, type ScriptedAnswer } from "../../../services/models/scripted.ts";
 import {
   failed,
   given,
@@ -23,8 +24,9 @@ import {
   started,
   type Story,
   succeeded,
-} from "../../services/testing/given.ts";
-import { agentOf, call, finish } from "../support/workbench.ts";
+} from "../../../services/testing/given.ts";
+import { stepwise } from "../../support/replaying.ts";
+import { agentOf, call, finish, look } from "../../support/workbench.ts";
 
 const agent = agentOf();
 const story = given(
@@ -43,13 +45,10 @@ const script = ({ messages }: ModelRequest): ScriptedAnswer =>
     ? { text: "Done, then.", ...finish }
     : { calls: [call("hold"), call("look")] };
 
-const replay = (of: { saga: Saga; story: Story }, port: ModelPort): Promise<ReplayDocument> =>
-  replayDecisions(defineApp({ agents: [of.saga] }), of.story.turns, {
-    model: port.name,
-    port: () => port,
-    signal: new AbortController().signal,
-    progress: () => undefined,
-  });
+const replay = (of: { saga: Saga; story: Story }, port: ModelPort): Promise<ReplayDocument> => {
+  const app = defineApp({ agents: [of.saga], models: { [port.name]: port } });
+  return stepwise(app, of.story.turns, port.name);
+};
 
 describe("recordedDecisions", () => {
   test("each request is rebuilt to the digest that was recorded before the call", () => {
@@ -104,13 +103,7 @@ describe("replayDecisions", () => {
 
   test("the ledger's own replies diverge nowhere", async () => {
     const app = defineApp({ agents: [agent] });
-    const options = {
-      model: "recorded",
-      port: replayPort(app, "recorded", readConfig({}, {})),
-      signal: new AbortController().signal,
-      progress: () => undefined,
-    };
-    expect(await replayDecisions(app, story.turns, options)).toMatchObject({
+    expect(await stepwise(app, story.turns, "recorded")).toMatchObject({
       same: 2,
       different: 0,
       failed: 0,
@@ -162,5 +155,60 @@ describe("replayDecisions", () => {
     await expect(
       replay({ saga: agent, story: { ...story, turns: forged } }, scriptedModel("same", script)),
     ).rejects.toThrow(/FOLD_DIVERGED/);
+  });
+});
+
+describe("a variation, step by step", () => {
+  const long = given(
+    agent,
+    started({ of: "x" }),
+    ...[1, 2, 3, 4, 5].flatMap((n) => [
+      replied({ calls: [call("look", { of: `${n}` })] }),
+      succeeded("look", { n }),
+    ]),
+    replied(finish),
+  );
+  const sentTo = async (variation: Variation) => {
+    const given: ModelRequest[] = [];
+    const spy: ModelPort = {
+      name: "spy",
+      decide: async (request) => (given.push(request), { model: "spy", calls: [] }),
+    };
+    const app = defineApp({ agents: [agent], models: { spy } });
+    return { given, document: await stepwise(app, long.turns, "spy", { variation }) };
+  };
+  const file = "other.ts";
+
+  test("puts the recorded conversation into the request that the other definition would make", async () => {
+    const other = agentOf({
+      instructions: "Hurry.",
+      tools: [look],
+      context: window({ messages: 4 }),
+      prompt: () => "Go.",
+    });
+    const { given, document } = await sentTo({ with: { file, app: defineApp({ agents: [other] }) } });
+    const plain = await sentTo({});
+    expect(given).toHaveLength(6);
+    expect(given.at(-1)?.messages.length).toBeLessThan(plain.given.at(-1)?.messages.length ?? 0);
+    for (const { instructions, tools, messages } of given) {
+      expect(instructions).toMatch(/^Hurry\./);
+      expect(tools.map(({ name }) => name)).not.toContain("hold");
+      expect(JSON.stringify(messages[0])).toContain("Go.");
+    }
+    // The recorded request was proven first, and what was sent is another.
+    for (const { request, sent } of document.decisions) expect(sent).not.toBe(request);
+    expect(plain.document.decisions.every(({ sent }) => sent === undefined)).toBe(true);
+  });
+
+  test("of policies tells what would have become of the recorded calls at once", async () => {
+    const stricter = agentOf({ policies: [denyTools([look])] });
+    const app = defineApp({ agents: [agent] });
+    const variation = { with: { file, app: defineApp({ agents: [stricter] }) } };
+    const document = await stepwise(app, long.turns, "recorded", { variation });
+    expect(document).toMatchObject({ different: 0, same: 6 });
+    expect(document.fired.got.map(({ type, name }) => [type, name])).toEqual(
+      Array(5).fill(["denied", "look"]),
+    );
+    expect(document.fired.recorded).toEqual([]);
   });
 });
