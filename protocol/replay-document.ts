@@ -140,3 +140,79 @@ export const ReplayDocument = z.object({
   failedOn: z.array(z.string()).optional(),
 });
 export type ReplayDocument = z.infer<typeof ReplayDocument>;
+
+/** What a run over many sagas keeps of each; the whole document is a file beside the run. */
+export const ReplayedSaga = ReplayDocument.pick({
+  same: true,
+  different: true,
+  skipped: true,
+  failed: true,
+  beyond: true,
+  agreement: true,
+  firstDivergence: true,
+  stopped: true,
+  cost: true,
+}).extend({
+  saga: SagaId,
+  outcome: z.object({
+    equal: z.boolean().optional(),
+    recorded: z.object({ status: Outcome.shape.status }),
+    got: z.object({ status: Outcome.shape.status }).optional(),
+  }),
+  /** Whether policies would have done otherwise. */
+  policiesDiffer: z.boolean(),
+});
+export type ReplayedSaga = z.infer<typeof ReplayedSaga>;
+
+/** The same, or why it could not be replayed. */
+export const ReplayedOrFault = z.union([
+  ReplayedSaga,
+  z.object({ saga: SagaId, fault: z.object({ code: z.string(), message: z.string() }) }),
+]);
+export type ReplayedOrFault = z.infer<typeof ReplayedOrFault>;
+
+/** A share with the bounds between which it lies in all such sagas, with 95 % (Wilson). */
+export const Rate = z.object({
+  what: z.string(),
+  hit: z.int(),
+  of: z.int(),
+  share: z.number(),
+  low: z.number(),
+  high: z.number(),
+});
+export type Rate = z.infer<typeof Rate>;
+
+/** A mean per saga with its 95 % bounds (normal); absent where fewer than two say anything. */
+export const Mean = z.object({
+  what: z.string(),
+  n: z.int(),
+  mean: z.number(),
+  low: z.number().optional(),
+  high: z.number().optional(),
+});
+export type Mean = z.infer<typeof Mean>;
+
+/** `replay --query`. */
+export const ReplayRunDocument = z.object({
+  run: SagaId,
+  mode: z.enum(["step-by-step", "free-run"]),
+  model: z.string(),
+  query: z.string().optional(),
+  seed: z.string(),
+  /** Sagas that the query means, and how many of them were sampled. */
+  meant: z.int(),
+  sampled: z.int(),
+  done: z.int(),
+  faults: z.array(z.object({ saga: SagaId, code: z.string(), message: z.string() })),
+  /** Sampled and not replayed: the run was stopped by a limit, or from outside. */
+  missing: z.int(),
+  stopped: z.string().optional(),
+  rates: z.array(Rate),
+  means: z.array(Mean),
+  cost: z.object({ recorded: Cost, got: Cost }),
+  sagas: z.array(ReplayedSaga),
+  /** Where the whole document of each saga is. */
+  folder: z.string(),
+  failedOn: z.array(z.string()).optional(),
+});
+export type ReplayRunDocument = z.infer<typeof ReplayRunDocument>;

@@ -67,3 +67,10 @@ export function countOf(flag: string, text: string | undefined): number | undefi
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new MeshError("USAGE", `--${flag}: expected a whole number from 1, got "${text}"`);
 }
+
+/** An amount of money. Throws USAGE. */
+export function amountOf(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}(\.\d{1,9})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new MeshError("USAGE", `--${flag}: expected an amount such as 2.50, got "${text}"`);
+}

@@ -1,7 +1,14 @@
 /**
  * Replay text: a replay as a person reads it.
  */
-import type { Cost, DecisionDocument, ReplayDocument } from "../../protocol/replay-document.ts";
+import type {
+  Cost,
+  DecisionDocument,
+  Mean,
+  Rate,
+  ReplayDocument,
+  ReplayRunDocument,
+} from "../../protocol/replay-document.ts";
 import { brief } from "./describe.ts";
 import { table } from "./table.ts";
 
@@ -81,7 +88,7 @@ function policies({ fired: { recorded, got } }: ReplayDocument): string[] {
 }
 
 /** What the recorded times leave out and hold is said beside them: the two are not measured alike. */
-function costTable({ cost: { recorded, got } }: ReplayDocument): string {
+function costTable({ cost: { recorded, got } }: Pick<ReplayDocument, "cost">): string {
   const row = (name: string, { calls, inputTokens, outputTokens, usd, unpriced, latencyMs }: Cost) => [
     name,
     String(calls),
@@ -99,4 +106,34 @@ function costTable({ cost: { recorded, got } }: ReplayDocument): string {
   return recorded.latencyMs === undefined
     ? rows
     : `${rows}\nrecorded times are from turn to turn: limits, attempts and pauses are in them, what failed in between costs nothing here`;
+}
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+
+/** A run over many sagas. */
+export function describeRun(document: ReplayRunDocument): string {
+  const { run, model, mode, sampled, meant, seed, done, missing, faults, stopped, folder } = document;
+  const rate = ({ what, hit, of, share, low, high }: Rate) => [
+    what,
+    `${hit} of ${of}`,
+    percent(share),
+    `${percent(low)} to ${percent(high)}`,
+  ];
+  const figure = (value: number) => (Math.abs(value) < 10 ? value.toFixed(4) : value.toFixed(0));
+  const mean = ({ what, n, mean: middle, low, high }: Mean) => [
+    what,
+    `n ${n}`,
+    figure(middle),
+    low === undefined || high === undefined ? "-" : `${figure(low)} to ${figure(high)}`,
+  ];
+  return [
+    `${run}: ${sampled} of ${meant} sagas (seed ${seed}) replayed with ${model}, ${mode === "free-run" ? "as free runs" : "step by step"}`,
+    table(["", "", "", "95 %"], [...document.rates.map(rate), ...document.means.map(mean)]),
+    costTable(document),
+    ...faults.map(({ saga, message }) => `${saga} could not be replayed: ${message}`),
+    `${done} replayed, ${faults.length} with a fault, ${missing} missing${stopped === undefined ? "" : `: ${stopped}`}`,
+    ...(missing === 0 ? [] : [`go on: sagamesh replay --resume ${run}, or the same words with other limits`]),
+    `each saga's document: ${folder}`,
+    ...(document.failedOn ?? []).map((one) => `failed on ${one}`),
+  ].join("\n");
 }

@@ -19,6 +19,8 @@ export interface Config {
   readonly dataDir: string | undefined;
   /** Folder of the embedded server. */
   readonly serverDir: string;
+  /** Folder of what `replay --query` does: a server and its runs, apart from every mesh it reads. */
+  readonly replayDir: string;
   /** Folder of archives, beside the embedded server's. */
   readonly archiveDir: string;
   /** What callback URLs begin with; a token follows. */
@@ -112,6 +114,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     servers: servers || undefined,
     dataDir: flags.data,
     serverDir: join(folder, "server"),
+    replayDir: join(folder, "replays"),
     archiveDir: join(folder, "archive"),
     callbackBase: callback === undefined ? noCallbackBase : callback.replace(/\/?$/, "/"),
     logLevel: env["LOG_LEVEL"] ? level.data : undefined,

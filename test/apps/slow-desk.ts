@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineAgent, defineApp } from "sagamesh";
 import { scriptedModel } from "../../services/models/scripted.ts";
 
-const slowDesk = defineAgent({
+export const slowDesk = defineAgent({
   name: "slow_desk",
   version: 1,
   description: "Answers when it likes.",

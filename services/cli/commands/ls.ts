@@ -3,6 +3,7 @@ import { describeError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";
 import { inTrees } from "../../client/children.ts";
+import { parseQuery, queryHelp } from "../../client/query.ts";
 import { steeringOf } from "../../client/steering-view.ts";
 import { type IntentView, readLedger, type ViewOptions, viewOf } from "../../client/view.ts";
 import { readRegistry, viewingBy } from "../../client/registry.ts";
@@ -27,22 +28,29 @@ export const ls = defineCommand({
   options: {
     running: { type: "boolean", help: "only those that have not ended" },
     name: { type: "string", hint: "NAME", help: "only those of this definition" },
+    query: { type: "string", hint: "QUERY", help: queryHelp },
   },
-  examples: ["sagamesh ls --running"],
-  run: async ({ running, name }, context) =>
-    withMesh(context, async ({ ports }) => {
+  examples: [
+    "sagamesh ls --running",
+    "sagamesh ls --query 'agent=hire_for_role and status=completed and started>7d'",
+  ],
+  run: async ({ running, name, query }, context) => {
+    const isMeant = query === undefined ? () => true : parseQuery(query, Date.now());
+    return withMesh(context, async ({ ports }) => {
       const options = viewingBy(await readRegistry(ports.registry));
       const rows = await readRows(ports, options);
       const shown = rows.filter(
-        (row) => (!running || row.status === "running") && (name === undefined || row.name === name),
+        (row) =>
+          (!running || row.status === "running") && (name === undefined || row.name === name) && isMeant(row),
       );
       if (context.output.json) for (const { row } of inTrees(shown)) context.output.print(row, () => "");
       else context.output.print(undefined, () => describe(shown));
       return 0;
-    }),
+    });
+  },
 });
 
-async function readRows(ports: Ports, options: ViewOptions): Promise<SagaRow[]> {
+export async function readRows(ports: Ports, options: ViewOptions): Promise<SagaRow[]> {
   const sagas = (await ports.ledger.list()).values();
   const rows: SagaRow[] = [];
   const readSome = async () => {

@@ -11,9 +11,12 @@ import { isVaried } from "../../replay/variation.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { replayPort } from "../../runtime/replay-port.ts";
 import { systemClock } from "../../runtime/system.ts";
+import { queryHelp } from "../../client/query.ts";
 import { defineCommand } from "../command.ts";
-import { countOf, readMisses, readVariation } from "../replay-settings.ts";
-import { describeReplay } from "../replay-text.ts";
+import type { CommandContext } from "../context.ts";
+import { absoluteWords, replayMany, RunWords, wordsOfRun } from "../replay-run.ts";
+import { amountOf, countOf, readMisses, readVariation } from "../replay-settings.ts";
+import { describeReplay, describeRun } from "../replay-text.ts";
 import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
 
 /** What another model would have decided. */
@@ -24,13 +27,13 @@ export const replay = defineCommand({
     "Step by step, each recorded request is rebuilt and has the digest that was recorded, byte for byte, or nothing is\n" +
     "asked. With --free the saga goes on from the other model's own decisions: its calls are answered from the record, by\n" +
     "effect key or equal arguments, and nothing outside is touched but the model. Exit code 0 however much differs, unless\n" +
-    `--fail-on holds. ${grammar}`,
+    `--fail-on holds. ${grammar}\n` +
+    "With --query many sagas are replayed, by a run that a kill does not lose: the same words, or --resume, go on.",
   positionals: { saga: { ...sagaPositional, multiple: true } },
   options: {
     app: {
       type: "string",
       hint: "FILE",
-      required: true,
       help: "application file with the saga's definition, which the ledger does not hold",
     },
     model: {
@@ -74,32 +77,45 @@ export const replay = defineCommand({
     },
     html: { type: "string", hint: "FILE", help: "write a page with both runs side by side" },
     archive: archiveOption,
+    query: { type: "string", hint: "QUERY", help: `replay every saga that is meant: ${queryHelp}` },
+    sample: { type: "string", hint: "N", help: "with --query, so many of them" },
+    seed: { type: "string", hint: "TEXT", help: "chooses the sample; 1 unless given" },
+    parallel: { type: "string", hint: "N", help: "with --query, sagas under way at once; 4 unless given" },
+    usd: { type: "string", hint: "N", help: "with --query, begin no more once so many dollars are spent" },
+    tokens: { type: "string", hint: "N", help: "the same for tokens" },
+    again: { type: "boolean", help: "with --query, anew and not where the same words left off" },
+    resume: { type: "string", hint: "RUN", help: "go on with a run of --query" },
   },
   examples: [
     "sagamesh replay hire-41 --app app.ts --model claude-sonnet-5",
     "sagamesh replay hire-41 --app app.ts --model claude-sonnet-5 --free --on-miss sample --html hire-41.html",
     "sagamesh replay hire-41 --app app.ts --model recorded --with stricter.ts --free --fail-on policy",
     "sagamesh replay hire-41 --app app.ts --model buyer --free --ignore finish.output.note --fail-on outcome,cost+20%",
+    "sagamesh replay --query 'agent=hire_for_role and status=completed' --sample 200 --parallel 8 --app app.ts --model claude-sonnet-5 --usd 5",
+    "sagamesh replay --resume replay-0c1d2e3f4a5b",
   ],
   run: async (args, context) => {
-    const { config, output, signal } = context;
-    const settings = await readSettings(args);
-    const app = await loadApp(args.app);
-    const { model, isFree } = settings;
-    const options: ReplayOptions = {
-      ...{ model, port: replayPort(app, model, config), priceOf: app.priceOf, clock: systemClock, signal },
-      ...{ variation: settings.variation, ignored: args.ignore ?? [], progress: nowAndThen(output.note) },
-    };
-    const replayed = async (turns: readonly Turn[]): Promise<ReplayDocument> =>
-      isFree
-        ? (await replayFreely(app, turns, { ...options, ...settings.misses, stepsMax: settings.stepsMax }))
-            .document
-        : replayDecisions(app, turns, options);
+    const { output } = context;
+    const isMany = args.query !== undefined || args.resume !== undefined;
+    const words = args.resume === undefined ? asWords(args) : await wordsOfRun(context, args.resume);
+    const { saga, html, archive, resume } = args;
+    assertUsable({ ...words, saga, html, archive, resume });
+    const settings = await readSettings(words);
+    const replayed = await replayer(words, settings, context);
+    if (isMany) {
+      const document = await replayMany(
+        context,
+        { ...settings.many, ...replayed, words: absoluteWords(words), again: args.again },
+        nowAndThen(output.note),
+      );
+      output.print(document, () => describeRun(document));
+      return document.failedOn !== undefined || document.missing > 0 ? 1 : 0;
+    }
     let code = 0;
     for (const saga of args.saga)
       await withSaga(context, { saga, archive: args.archive }, async (one) => {
         const turns = (await readLedger(one.source, one.saga)).map(({ turn }) => turn);
-        const document = judged(await replayed(turns), settings.conditions);
+        const document = judged(await replayed.replay(turns), settings.many.head.conditions);
         if (document.failedOn !== undefined) code = 1;
         if (args.html !== undefined) await writeFile(args.html, replayPage(document));
         output.print(document, () => describeReplay(document));
@@ -108,38 +124,88 @@ export const replay = defineCommand({
   },
 });
 
-interface Words {
-  readonly saga: readonly string[];
-  readonly model: string | undefined;
-  readonly free: boolean;
-  readonly prompt: string | undefined;
-  readonly with: string | undefined;
-  readonly "on-miss": string | undefined;
-  readonly "stand-ins": string | undefined;
-  readonly steps: string | undefined;
-  readonly "fail-on": readonly string[] | undefined;
-  readonly html: string | undefined;
+type Words = Omit<RunWords, "ignore" | "fail-on" | "app"> & {
+  readonly app?: string | undefined;
+  readonly ignore?: readonly string[] | undefined;
+  readonly "fail-on"?: readonly string[] | undefined;
+};
+
+/** The words that decide what is done. Throws USAGE without an application. */
+function asWords({ app, ignore, "fail-on": failOn, ...words }: Words): RunWords {
+  if (app === undefined)
+    throw new MeshError("USAGE", "replay: --app FILE is missing", { remedy: "See sagamesh replay --help." });
+  const lists = { ...(ignore && { ignore: [...ignore] }), ...(failOn && { "fail-on": [...failOn] }) };
+  return RunWords.parse({ ...words, ...lists, app });
 }
 
-async function readSettings(words: Words) {
-  if (words.saga.length === 0)
-    throw new MeshError("USAGE", "replay: SAGA is missing", { remedy: "See sagamesh replay --help." });
-  if (words.html !== undefined && words.saga.length > 1)
-    throw new MeshError("USAGE", "--html takes one saga's page, and several are named", {
-      remedy: "Replay one saga at a time, or leave --html out.",
-    });
+/** Words that do not go together are refused before anything is read. */
+function assertUsable(
+  words: RunWords & {
+    readonly saga: readonly string[];
+    readonly html: string | undefined;
+    readonly archive: string | undefined;
+    readonly resume: string | undefined;
+  },
+): void {
+  const isMany = words.query !== undefined || words.resume !== undefined;
+  const refuse = (what: string, remedy: string) => {
+    throw new MeshError("USAGE", what, { remedy });
+  };
+  if (words.saga.length === 0 && !isMany)
+    refuse("replay: SAGA is missing", "Name a saga, or many by --query.");
+  if (words.saga.length > 0 && isMany) refuse("--query and --resume name the sagas", "Leave SAGA out.");
+  if (words.html !== undefined && (isMany || words.saga.length > 1))
+    refuse("--html takes one saga's page", "Replay one saga at a time, or leave --html out.");
+  if (isMany && words.archive !== undefined)
+    refuse("--query reads a mesh and no archive", "Replay archived sagas one by one.");
+  if (!isMany && (words.sample ?? words.parallel ?? words.usd ?? words.tokens ?? words.seed) !== undefined)
+    refuse(
+      "--sample, --seed, --parallel, --usd and --tokens are of --query",
+      "Add --query, or leave them out.",
+    );
   if (!words.free && (words["on-miss"] ?? words["stand-ins"] ?? words.steps) !== undefined)
-    throw new MeshError("USAGE", "--on-miss, --stand-ins and --steps are of free runs", {
-      remedy: "Add --free, or leave them out.",
-    });
+    refuse("--on-miss, --stand-ins and --steps are of free runs", "Add --free, or leave them out.");
+}
+
+async function readSettings(words: RunWords) {
   const variation = await readVariation(words.prompt, words.with);
+  const mode = words.free ? ("free-run" as const) : ("step-by-step" as const);
   return {
     variation,
-    model: words.model ?? (isVaried(variation) ? "own" : "recorded"),
-    isFree: words.free,
     misses: await readMisses(words["on-miss"], words["stand-ins"]),
     stepsMax: countOf("steps", words.steps),
-    conditions: parseFailOn(words["fail-on"] ?? [], words.free ? "free-run" : "step-by-step"),
+    many: {
+      sample: countOf("sample", words.sample),
+      parallel: countOf("parallel", words.parallel),
+      limits: { usd: amountOf("usd", words.usd), tokens: countOf("tokens", words.tokens) },
+      promptText: variation.prompt?.text,
+      head: {
+        mode,
+        model: words.model ?? (isVaried(variation) ? "own" : "recorded"),
+        conditions: parseFailOn(words["fail-on"] ?? [], mode),
+      },
+    },
+  };
+}
+
+/** How one ledger is replayed. */
+async function replayer(
+  words: RunWords,
+  { variation, misses, stepsMax, many }: Awaited<ReturnType<typeof readSettings>>,
+  { config, output, signal }: CommandContext,
+) {
+  const app = await loadApp(words.app);
+  const { model, mode } = many.head;
+  const options: ReplayOptions = {
+    ...{ model, port: replayPort(app, model, config), priceOf: app.priceOf, clock: systemClock, signal },
+    ...{ variation, ignored: words.ignore ?? [], progress: nowAndThen(output.note) },
+  };
+  return {
+    apps: [app, ...(variation.with === undefined ? [] : [variation.with.app])],
+    replay: async (turns: readonly Turn[]): Promise<ReplayDocument> =>
+      mode === "free-run"
+        ? (await replayFreely(app, turns, { ...options, ...misses, stepsMax })).document
+        : replayDecisions(app, turns, options),
   };
 }
 
@@ -149,7 +215,7 @@ function judged(document: ReplayDocument, conditions: readonly Condition[]): Rep
 }
 
 /** A script answers at once and needs no sign of life; a provider takes seconds for each decision. */
-export function nowAndThen(note: (line: string) => void): (line: string) => void {
+function nowAndThen(note: (line: string) => void): (line: string) => void {
   let last = performance.now();
   return (line) => {
     if (performance.now() - last < progressMs) return;
