@@ -54,7 +54,7 @@ const isSpent = ({ input: { limits }, usd, tokens }: Going): boolean =>
 const isLeft = (going: Going): boolean => going.next < going.input.sagas.length && !isSpent(going);
 
 const costOf = (one: ReplayedOrFault): { usd: number; tokens: number } => {
-  const { usd = 0, inputTokens = 0, outputTokens = 0 } = "fault" in one ? {} : (one).cost.got;
+  const { usd = 0, inputTokens = 0, outputTokens = 0 } = "fault" in one ? {} : one.cost.got;
   return { usd, tokens: inputTokens + outputTokens };
 };
 

@@ -7,8 +7,14 @@
 import type { Cost, DecisionDocument, PathStep, ReplayDocument } from "../../protocol/replay-document.ts";
 import { align, type Row } from "./align.ts";
 
+/** Drawings of both runs, as `svgOf` in services/client/graph-svg.ts makes them. */
+export interface Drawings {
+  readonly recorded: string;
+  readonly got: string;
+}
+
 /** The whole page. */
-export function replayPage(document: ReplayDocument): string {
+export function replayPage(document: ReplayDocument, drawings?: Drawings): string {
   const { saga, model, mode, definition } = document;
   const title = `${saga} replayed with ${model}`;
   return `<!doctype html>
@@ -25,6 +31,7 @@ export function replayPage(document: ReplayDocument): string {
 <p>${text(`${definition.name} version ${definition.version}, ${mode === "free-run" ? "a free run" : "step by step"}${variationOf(document)}`)}</p>
 ${summary(document)}
 ${mode === "free-run" ? `<h2>Both runs</h2>${columns(align(document.path.recorded, document.path.got))}` : ""}
+${drawings === undefined ? "" : `<h2>Both graphs</h2><div class="graphs"><figure>${drawings.recorded}<figcaption>Recorded</figcaption></figure><figure>${drawings.got}<figcaption>Got</figcaption></figure></div>`}
 <h2>Decisions</h2>
 ${document.decisions.map(decision).join("\n")}
 </body>
@@ -128,6 +135,7 @@ const style = `
 body { max-width: 76rem; margin: 2rem auto; padding: 0 1rem; }
 th { text-align: left; padding-right: 1rem; vertical-align: top; }
 .runs, .both { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1rem; }
+.graphs { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; } figure { margin: 0; overflow: auto; background: #fff; color: #000; }
 .both > div { min-width: 0; }
 .step { border: 1px solid #8886; border-left: .35rem solid #888; border-radius: .3rem; padding: .2rem .6rem; min-width: 0; overflow-wrap: anywhere; }
 .step p { margin: 0; } .step i { opacity: .7; font-size: .85em; }

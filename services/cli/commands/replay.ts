@@ -4,13 +4,15 @@ import type { ReplayDocument } from "../../../protocol/replay-document.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { readLedger } from "../../client/view.ts";
 import { type Condition, failedOn, grammar, parseFailOn } from "../../replay/fail-on.ts";
-import { replayPage } from "../../replay/page.ts";
+import { type Drawings, replayPage } from "../../replay/page.ts";
 import { replayFreely } from "../../replay/replay-freely.ts";
 import { replayDecisions, type ReplayOptions } from "../../replay/step-by-step.ts";
 import { isVaried } from "../../replay/variation.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { replayPort } from "../../runtime/replay-port.ts";
 import { systemClock } from "../../runtime/system.ts";
+import { graphOf } from "../../client/graph.ts";
+import { legible } from "../../client/graph-collapse.ts";
 import { queryHelp } from "../../client/query.ts";
 import { defineCommand } from "../command.ts";
 import type { CommandContext } from "../context.ts";
@@ -115,9 +117,10 @@ export const replay = defineCommand({
     for (const saga of args.saga)
       await withSaga(context, { saga, archive: args.archive }, async (one) => {
         const turns = (await readLedger(one.source, one.saga)).map(({ turn }) => turn);
-        const document = judged(await replayed.replay(turns), settings.many.head.conditions);
+        const { document: found, run } = await replayed.replayOf(turns);
+        const document = judged(found, settings.many.head.conditions);
         if (document.failedOn !== undefined) code = 1;
-        if (args.html !== undefined) await writeFile(args.html, replayPage(document));
+        if (html !== undefined) await writeFile(html, replayPage(document, run && (await drawn(turns, run))));
         output.print(document, () => describeReplay(document));
       });
     return code;
@@ -200,13 +203,22 @@ async function replayer(
     ...{ model, port: replayPort(app, model, config), priceOf: app.priceOf, clock: systemClock, signal },
     ...{ variation, ignored: words.ignore ?? [], progress: nowAndThen(output.note) },
   };
+  const replayOf = async (turns: readonly Turn[]) => {
+    if (mode === "step-by-step") return { document: await replayDecisions(app, turns, options) };
+    const { document, run } = await replayFreely(app, turns, { ...options, ...misses, stepsMax });
+    return { document, run: run.turns };
+  };
   return {
     apps: [app, ...(variation.with === undefined ? [] : [variation.with.app])],
-    replay: async (turns: readonly Turn[]): Promise<ReplayDocument> =>
-      mode === "free-run"
-        ? (await replayFreely(app, turns, { ...options, ...misses, stepsMax })).document
-        : replayDecisions(app, turns, options),
+    replayOf,
+    replay: async (turns: readonly Turn[]): Promise<ReplayDocument> => (await replayOf(turns)).document,
   };
+}
+
+/** Both runs as graphs. With the drawing comes the library that lays graphs out. */
+async function drawn(recorded: readonly Turn[], got: readonly Turn[]): Promise<Drawings> {
+  const { svgOf } = await import("../../client/graph-svg.ts");
+  return { recorded: svgOf(legible(graphOf(recorded))), got: svgOf(legible(graphOf(got))) };
 }
 
 function judged(document: ReplayDocument, conditions: readonly Condition[]): ReplayDocument {

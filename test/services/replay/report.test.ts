@@ -8,6 +8,8 @@ import { failedOn, type Judged, parseFailOn } from "../../../services/replay/fai
 import { replayPage } from "../../../services/replay/page.ts";
 import { ReplayDocument } from "../../../protocol/replay-document.ts";
 import type { PathStep } from "../../../protocol/replay-document.ts";
+import { graphOf } from "../../../services/client/graph.ts";
+import { svgOf } from "../../../services/client/graph-svg.ts";
 import { defineApp } from "../../../services/app.ts";
 import { anthropicModel } from "../../../services/models/anthropic.ts";
 import { scriptedModel } from "../../../services/models/scripted.ts";
@@ -102,12 +104,15 @@ describe("a report", () => {
   const app = defineApp({ agents: [agent], models: { other } });
 
   test("is a document of its schema, in both modes, and a page that holds no markup of anybody else", async () => {
-    const { document } = await freely(app, story.turns, "other", { onMiss: "sample" });
+    const { document, run } = await freely(app, story.turns, "other", { onMiss: "sample" });
     expect(ReplayDocument.parse(JSON.parse(JSON.stringify(document)))).toEqual(
       JSON.parse(JSON.stringify(document)),
     );
-    const page = replayPage(document);
-    expect(page).not.toMatch(/<script|<img|https?:|onerror='/);
+    const drawing = svgOf(graphOf(story.turns));
+    const page = replayPage(document, { recorded: drawing, got: svgOf(graphOf(run.turns)) });
+    expect(page).toContain(drawing);
+    const addresses = page.replaceAll('xmlns="http://www.w3.org/2000/svg"', "");
+    expect(addresses).not.toMatch(/<script|<img|https?:|onerror='/);
     expect(page).toContain("&#60;script&#62;");
     expect(page).toContain("default-src 'none'");
     const stepped = await stepwise(app, story.turns, "other");
