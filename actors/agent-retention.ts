@@ -55,7 +55,7 @@ export function cutOf(policy: CuttingPolicy | undefined, messages: readonly Mess
       ? next
       : afterSummary(policy, next, { code: "NOT_ASKED" });
   };
-  return messages.reduce(after, { retention: emptyRetention } as Retained).retention?.cut;
+  return messages.reduce<Retained>(after, { retention: emptyRetention }).retention?.cut;
 }
 
 /** What became of a summary: the model's reply, or the code of why there is none. */

@@ -14,14 +14,12 @@ import { ImportDocument } from "../../protocol/recording-document.ts";
 import { readArchive } from "../../services/archive/file.ts";
 import { verifyArchive } from "../../services/archive/verify.ts";
 import { promptOf } from "../../services/client/prompt.ts";
-import { replayDecisions } from "../../services/client/replay.ts";
 import { readLedger, readView } from "../../services/client/view.ts";
 import { appOf } from "../../services/recordings/agent.ts";
 import { importFiles, type ImportOptions } from "../../services/recordings/import.ts";
-import { readConfig } from "../../services/runtime/config.ts";
-import { replayPort } from "../../services/runtime/replay-port.ts";
 import { systemChance } from "../../services/runtime/system.ts";
 import { runCli } from "../support/cli.ts";
+import { freely, stepwise } from "../support/replaying.ts";
 
 const fixtures = join(import.meta.dirname, "../fixtures/recordings");
 const garden = join(fixtures, "garden-shop.json");
@@ -50,12 +48,10 @@ async function read({ bundle = "", saga }: ImportDocument) {
   const app = appOf([manifest.agent!]);
   const turns = (await readLedger(source, saga!)).map(({ turn }) => turn);
   const [checked] = await verifyArchive(path, { app });
-  const replayed = await replayDecisions(app, turns, {
-    model: "recorded",
-    port: replayPort(app, "recorded", readConfig({}, {})),
-    signal: new AbortController().signal,
-    progress: () => undefined,
-  });
+  const replayed = await stepwise(app, turns, "recorded");
+  const { document } = await freely(app, turns, "recorded");
+  expect(document).toMatchObject({ different: 0, failed: 0, outcome: { equal: true } });
+  expect(document.leftRecordAt).toBeUndefined();
   return { manifest, app, turns, checked, replayed, view: await readView(source, saga!) };
 }
 const outcomesOf = ({ view }: Awaited<ReturnType<typeof read>>) =>

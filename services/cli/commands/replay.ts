@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { MeshError } from "../../../protocol/errors.ts";
 import type { ReplayDocument } from "../../../protocol/replay-document.ts";
 import type { Turn } from "../../../protocol/turn.ts";
+import type { App } from "../../app.ts";
 import { readLedger } from "../../client/view.ts";
 import { type Condition, failedOn, grammar, parseFailOn } from "../../replay/fail-on.ts";
 import { type Drawings, replayPage } from "../../replay/page.ts";
@@ -36,7 +37,7 @@ export const replay = defineCommand({
     app: {
       type: "string",
       hint: "FILE",
-      help: "application file with the saga's definition, which the ledger does not hold",
+      help: "application file with the saga's definition, which a ledger does not hold; an imported recording does",
     },
     model: {
       type: "string",
@@ -99,12 +100,13 @@ export const replay = defineCommand({
   run: async (args, context) => {
     const { output } = context;
     const isMany = args.query !== undefined || args.resume !== undefined;
-    const words = args.resume === undefined ? asWords(args) : await wordsOfRun(context, args.resume);
+    const words = args.resume === undefined ? asWords(args, isMany) : await wordsOfRun(context, args.resume);
     const { saga, html, archive, resume } = args;
     assertUsable({ ...words, saga, html, archive, resume });
     const settings = await readSettings(words);
-    const replayed = await replayer(words, settings, context);
-    if (isMany) {
+    const app = words.app === "" ? undefined : await loadApp(words.app);
+    if (app !== undefined && isMany) {
+      const replayed = replayer(app, words, settings, context);
       const document = await replayMany(
         context,
         { ...settings.many, ...replayed, words: absoluteWords(words), again: args.again },
@@ -117,7 +119,9 @@ export const replay = defineCommand({
     for (const saga of args.saga)
       await withSaga(context, { saga, archive: args.archive }, async (one) => {
         const turns = (await readLedger(one.source, one.saga)).map(({ turn }) => turn);
-        const { document: found, run } = await replayed.replayOf(turns);
+        const served = app ?? one.app;
+        if (served === undefined) throw appMissing();
+        const { document: found, run } = await replayer(served, words, settings, context).replayOf(turns);
         const document = judged(found, settings.many.head.conditions);
         if (document.failedOn !== undefined) code = 1;
         if (html !== undefined) await writeFile(html, replayPage(document, run && (await drawn(turns, run))));
@@ -133,10 +137,12 @@ type Words = Omit<RunWords, "ignore" | "fail-on" | "app"> & {
   readonly "fail-on"?: readonly string[] | undefined;
 };
 
-/** The words that decide what is done. Throws USAGE without an application. */
-function asWords({ app, ignore, "fail-on": failOn, ...words }: Words): RunWords {
-  if (app === undefined)
-    throw new MeshError("USAGE", "replay: --app FILE is missing", { remedy: "See sagamesh replay --help." });
+const appMissing = () =>
+  new MeshError("USAGE", "replay: --app FILE is missing", { remedy: "See sagamesh replay --help." });
+
+/** The words that decide what is done. A recording that was imported holds its application; a run of many needs one. */
+function asWords({ app = "", ignore, "fail-on": failOn, ...words }: Words, isMany: boolean): RunWords {
+  if (app === "" && isMany) throw appMissing();
   const lists = { ...(ignore && { ignore: [...ignore] }), ...(failOn && { "fail-on": [...failOn] }) };
   return RunWords.parse({ ...words, ...lists, app });
 }
@@ -192,12 +198,12 @@ async function readSettings(words: RunWords) {
 }
 
 /** How one ledger is replayed. */
-async function replayer(
+function replayer(
+  app: App,
   words: RunWords,
   { variation, misses, stepsMax, many }: Awaited<ReturnType<typeof readSettings>>,
   { config, output, signal }: CommandContext,
 ) {
-  const app = await loadApp(words.app);
   const { model, mode } = many.head;
   const options: ReplayOptions = {
     ...{ model, port: replayPort(app, model, config), priceOf: app.priceOf, clock: systemClock, signal },
