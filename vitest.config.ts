@@ -12,7 +12,7 @@ export default defineConfig({
   test: {
     globalSetup: "test/support/server-binary-first.ts",
     include: ["test/**/*.test.ts"],
-    testTimeout: 30_000,
+    testTimeout: 90_000, // for what hangs: a test that starts ten processes takes half a minute on a busy machine
     hookTimeout: 120_000, // the first run may have to fetch a nats-server
     pool: "forks",
     maxWorkers: 3, // each file may run servers and processes of its own, and spends most of its time waiting for them
