@@ -34,6 +34,7 @@ import { wasSeen } from "./seen.ts";
 import type { Doubt, OpenIntent, SagaState } from "./state.ts";
 import { recordedVote, refusalOfVote } from "./task.ts";
 import { orderOf } from "./undo-child.ts";
+import { refusalOfInvalidation } from "./workflow.ts";
 
 /**
  * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
@@ -114,6 +115,7 @@ function acceptSignal(
     if (event.name === memorySignal && definition.memory !== undefined) assertEdit(definition, state, event);
     const data = readData(definition, event);
     if (event.name === "budget") assertRaise(state, data as Raise);
+    if (event.name === "invalidate") assertNodes(definition, state, data);
     return { type: "new", event: { ...event, data } };
   } catch (error) {
     if (!isMeshError(error)) throw error;
@@ -140,6 +142,12 @@ const isMoved = ({ definition }: SagaState, { name, data }: EventOf<"signal">): 
 function assertRaise(state: SagaState, raise: Raise): void {
   const refusal = refusalOfRaise(state, raise);
   if (refusal !== undefined) throw new MeshError("INPUT_INVALID", refusal);
+}
+
+/** Only of nodes that the graph has as it is now. */
+function assertNodes(definition: Definition, { snapshot, saga }: SagaState, data: Json): void {
+  const refusal = refusalOfInvalidation(definition, snapshot.context, data);
+  if (refusal !== undefined) throw new MeshError("INPUT_INVALID", `${saga}: ${refusal}`);
 }
 
 /** A human's edit of the memory must fit as the memory is now; the fold looks again. */

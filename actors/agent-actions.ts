@@ -4,6 +4,7 @@
 import type { Json } from "../protocol/json.ts";
 import type { Message } from "../protocol/model.ts";
 import type { StartedCall } from "./reply.ts";
+import type { StartedRun } from "./workflow-going.ts";
 
 /**
  * The kernel's own actions, read by name: `setup` cannot type an action that names its sibling. Calls are not
@@ -12,6 +13,9 @@ import type { StartedCall } from "./reply.ts";
 export const say = (message: Message): never => ({ type: "sagamesh.say", params: { message } }) as never;
 export const start = ({ call, src, input }: Extract<StartedCall, { type: "actor" }>): never =>
   ({ type: "sagamesh.start", params: { id: call, src, input } }) as never;
+/** A node's run, or what a workflow asks for besides. */
+export const startRun = ({ call, ...run }: StartedRun): never =>
+  ({ type: "sagamesh.start", params: { id: call, ...run } }) as never;
 export const stop = (id: string): never => ({ type: "sagamesh.stop", params: { id } }) as never;
 export const forward = (id: string, name: string, data: Json): never =>
   ({ type: "sagamesh.forward", params: { id, name, data } }) as never;

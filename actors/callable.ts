@@ -12,7 +12,14 @@ import { z } from "zod";
 import { describeError } from "../protocol/errors.ts";
 import { limits } from "../protocol/limits.ts";
 
-export type CallableKind = "tool" | "saga" | "agent" | "compensation" | "question" | "model" | "send";
+export type CallableKind =
+  "tool" | "saga" | "agent" | "workflow" | "compensation" | "question" | "model" | "send";
+
+/** The kinds of definitions. */
+export type SagaKind = "saga" | "agent" | "workflow";
+
+export const isSagaKind = (kind: unknown): kind is SagaKind =>
+  kind === "saga" || kind === "agent" || kind === "workflow";
 
 /** What a machine may invoke: its kind, its name and the schemas of what goes in and comes out. */
 export interface Callable<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
@@ -89,7 +96,7 @@ export interface Telling {
    * approval a `StandInVote`: one vote. If it fails, or says what cannot be taken, the people are told.
    */
   readonly standIn?: {
-    readonly saga: Callable & { readonly kind: "saga" | "agent" };
+    readonly saga: Callable & { readonly kind: SagaKind };
     readonly input?: Readonly<Record<string, unknown>>;
   };
 }

@@ -17,9 +17,11 @@ import {
   type Asking,
   type Callable,
   callableOf,
+  isSagaKind,
   type ModelCall,
   type Question,
   question,
+  type SagaKind,
 } from "./callable.ts";
 import {
   contextFaults,
@@ -48,6 +50,7 @@ import { recallTool } from "./recall.ts";
 import { isReserved } from "./reserved-signals.ts";
 import { faultsOf, readApproval, readQuestion, withUsed } from "./terms.ts";
 import type { Tool } from "./tool.ts";
+import type { WorkflowSpec } from "./workflow-spec.ts";
 
 export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
   /** A letter, then up to 63 letters, digits, _ or -. */
@@ -225,7 +228,7 @@ export function defineAgent<
   );
 }
 
-interface Parts {
+export interface Parts {
   readonly machine: Machine;
   readonly callables: readonly unknown[];
   readonly faults: string[];
@@ -240,10 +243,12 @@ interface Parts {
   readonly policies?: readonly Policy[] | undefined;
   readonly memory?: MemorySpec | undefined;
   readonly context?: CuttingPolicy | undefined;
+  readonly workflow?: WorkflowSpec;
 }
 
-function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-  kind: "saga" | "agent",
+/** What a definition of any kind is made of comes together here. */
+export function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  kind: SagaKind,
   config: { name: string; version: number; description?: string; input: I; output: O; signals: S },
   parts: Parts,
 ): Saga<I, O, S> {
@@ -299,6 +304,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
     instructions: parts.instructions ?? "",
     context: parts.context,
     memory: parts.memory,
+    workflow: parts.workflow,
     faults: parts.faults,
   };
   return { kind, name, version, description, input, output, signals, definition };
@@ -306,8 +312,7 @@ function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
 
 const kindOf = (callable: unknown): unknown => (callable as { kind?: unknown }).kind;
 const isTool = (callable: unknown): callable is Tool => kindOf(callable) === "tool";
-const isSaga = (callable: unknown): callable is Saga =>
-  kindOf(callable) === "saga" || kindOf(callable) === "agent";
+const isSaga = (callable: unknown): callable is Saga => isSagaKind(kindOf(callable));
 
 const isModelCall = (callable: unknown): callable is ModelCall => kindOf(callable) === "model";
 
@@ -377,7 +382,7 @@ const schemasOf = (config: { input: z.ZodType; output: z.ZodType; signals: Signa
   Object.entries(config.signals).map(([name, schema]) => [name, jsonSchema(schema)]),
 ];
 
-function commonFaults(config: { name: string; version: number; signals: Signals }): string[] {
+export function commonFaults(config: { name: string; version: number; signals: Signals }): string[] {
   const faults: string[] = [];
   if (!Name.safeParse(config.name).success)
     faults.push(`"${config.name}" is not a name: a letter, then up to 63 letters, digits, _ or -`);

@@ -6,13 +6,14 @@
  */
 import type { z } from "zod";
 import type { Json } from "../protocol/json.ts";
-import type { Asking, Callable, ModelCall } from "./callable.ts";
+import type { Asking, Callable, ModelCall, SagaKind } from "./callable.ts";
 import type { CuttingPolicy } from "./context-policy.ts";
 import type { MemorySpec } from "./memory-spec.ts";
 import type { ModelTool } from "../protocol/model.ts";
 import type { Machine } from "./machine.ts";
 import type { Policy } from "./policy.ts";
 import type { Tool } from "./tool.ts";
+import type { WorkflowSpec } from "./workflow-spec.ts";
 
 /** What is the same in every request of a definition. */
 export interface RequestFrame {
@@ -61,7 +62,7 @@ export interface AgentBudget extends Budget {
 }
 
 export interface Definition {
-  readonly kind: "saga" | "agent";
+  readonly kind: SagaKind;
   readonly name: string;
   readonly version: number;
   readonly hash: string;
@@ -98,6 +99,8 @@ export interface Definition {
   /** How much of an agent's conversation its model is sent; undefined: all. */
   readonly context: CuttingPolicy | undefined;
   readonly memory: MemorySpec | undefined;
+  /** A workflow's graph and what belongs to it. */
+  readonly workflow: WorkflowSpec | undefined;
   readonly faults: readonly string[];
 }
 
@@ -140,7 +143,7 @@ export interface Saga<
   O extends z.ZodType = z.ZodType,
   S extends Signals = Signals,
 > extends Callable<I, O> {
-  readonly kind: "saga" | "agent";
+  readonly kind: SagaKind;
   readonly version: number;
   readonly description: string;
   readonly signals: S;

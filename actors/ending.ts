@@ -19,7 +19,7 @@ export function endingOf(
     Json
   >;
   const { reason, because, code } = fields;
-  if (definition.kind === "agent") {
+  if (definition.kind !== "saga") {
     if (status === "completed") return { status, output: fields["output"] ?? null };
     return { status, reason: textOf(reason) ?? "", code: textOf(code) ?? "" };
   }

@@ -185,9 +185,15 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   const input: unknown = read.data;
   openBudget(f, event);
   guarded(f, () => {
-    const machineInput = f.definition.kind === "agent" ? { input, at: f.at } : input;
+    const machineInput = machineInputOf(f, event.input, input);
     follow(f, f.definition.machine.initial(machineInput));
   });
+}
+
+/** A workflow keeps its input as it was given, and reads it anew whenever it is asked for. */
+function machineInputOf({ definition: { kind }, at }: Folding, given: Json, read: unknown): unknown {
+  if (kind === "saga") return read;
+  return { input: kind === "workflow" ? given : read, at };
 }
 
 function takeSignal(f: Folding, event: EventOf<"signal">): void {
@@ -207,7 +213,7 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
 
 /** A kept signal as the machine takes it. Read anew each time: what a schema makes of it may not be JSON. */
 function eventOf(f: Folding, { name, data, at, from }: KeptSignal): MachineEvent {
-  if (f.definition.kind === "agent")
+  if (f.definition.kind !== "saga")
     return { type: "sagamesh.signal", name, data, at, from, now: f.at, free: isUnasked(f) };
   const schema = Object.hasOwn(f.definition.signals, name) ? f.definition.signals[name] : undefined;
   const read = schema === undefined ? undefined : readWith(schema, data);
@@ -221,7 +227,7 @@ const isUnasked = ({ state }: Folding): boolean => {
   return id === undefined || turnOf(id) === state.turn;
 };
 
-/** An agent ends by its own machine, which stops its calls and compensates; any other by the runtime. */
+/** A built-in machine ends by itself: it stops its calls and compensates. Any other is ended by the runtime. */
 function takeCancel(f: Folding, event: EventOf<"signal">): void {
   if (f.state.phase.kind !== "running" && takeUndoOrder(f, event.data)) return;
   // The machine is done already: all that can be called off is the wait for people.
@@ -236,7 +242,7 @@ function takeCancel(f: Folding, event: EventOf<"signal">): void {
         : "cancelled";
   const wasPaused = isPaused(f);
   f.state.paused = undefined;
-  if (f.definition.kind === "agent")
+  if (f.definition.kind !== "saga")
     f.queue.push({ event: { type: "sagamesh.cancel", reason, from: event.from, at: f.at } });
   else beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
   if (wasPaused) letGo(f);

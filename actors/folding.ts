@@ -136,8 +136,12 @@ export function tellActor(
   said: { output: unknown; unread?: Unread | undefined } | { error: ActorError },
 ): void {
   if (!isAwaited(f, id, actor)) return;
-  const event = "output" in said ? doneFor(f, actor, said.output) : errorFor(f, actor, said.error);
-  const { unread } = "output" in said ? said : {};
+  const { unread: value } = "output" in said ? said : {};
+  // A workflow keeps what was said as it was said, and reads it anew whenever it is asked for.
+  const isKept = f.definition.kind === "workflow" && value !== undefined;
+  const unread = isKept ? undefined : value;
+  const event =
+    "output" in said ? doneFor(f, actor, isKept ? value.value : said.output) : errorFor(f, actor, said.error);
   f.queue.push({ event, waits: { actor, intent: id }, ...(unread === undefined ? {} : { unread }) });
 }
 
@@ -149,8 +153,8 @@ export function refuseActor(f: Folding, actor: string, name: string, code: Error
   tellActor(f, actor, id, { error: actorError("denied", code, reason) });
 }
 
-/** An agent's calls, whose ids hold a dot, are told by one event type; other actors as XState names them. */
-const isCall = (f: Folding, actor: string): boolean => f.definition.kind === "agent" && actor.includes(".");
+/** Calls of an agent's or a workflow's, whose ids hold a dot, are told by one event; other actors as XState names them. */
+const isCall = (f: Folding, actor: string): boolean => f.definition.kind !== "saga" && actor.includes(".");
 
 export const doneFor = (f: Folding, actor: string, output: unknown): MachineEvent =>
   isCall(f, actor)
@@ -180,8 +184,8 @@ export function readWith<S extends z.ZodType>(
 }
 
 /** The input once: by reference where a model's reply in the ledger holds it, and neither policy nor human changed it. */
-export const inputOrCall = ({ input, from, rewritten, editedBy }: ProposedCall) => ({
-  ...(from === undefined || rewritten !== undefined || editedBy !== undefined ? { input } : {}),
+export const inputOrCall = ({ input, from, rewritten, editedBy, given }: ProposedCall) => ({
+  ...(from === undefined || rewritten !== undefined || editedBy !== undefined || given ? { input } : {}),
   ...(from === undefined ? {} : { call: from }),
   ...(rewritten === undefined ? {} : { rewrittenBy: rewritten.by }),
 });

@@ -13,7 +13,7 @@ import type { Message, ModelRequest } from "../protocol/model.ts";
 import { approvalOf, askApproval, askHuman, type Review, termsFor } from "./asking.ts";
 import { issueSend } from "./between-sagas.ts";
 import { countCall, hear, judgeDecision, judgeModelCall, judgeSummary, refusalOfCall } from "./budget.ts";
-import { type Callable, type ModelCall, type Question, raiseSrc } from "./callable.ts";
+import { type Callable, isSagaKind, type ModelCall, type Question, raiseSrc } from "./callable.ts";
 import { digestOfRequest } from "./conversation.ts";
 import {
   argumentsDigest,
@@ -79,9 +79,9 @@ function issueBuiltin(f: Folding, { name, params }: Extract<MachineAction, { typ
     return hear(f, message);
   }
   if (name === "sagamesh.forward") return forward(f, params as unknown as Forwarded);
-  const call = params as unknown as { id: string; src: string; input: Json };
+  const call = params as unknown as { id: string; src: string; input: Json; dependsOn?: string[] };
   assert(name === "sagamesh.start" || name === "sagamesh.stop", `the agent machine has no action ${name}`);
-  if (name === "sagamesh.start") invoke(f, call.id, call.src, call.input);
+  if (name === "sagamesh.start") invoke(f, call.id, call.src, call.input, call.dependsOn);
   else stop(f, call.id);
 }
 
@@ -101,24 +101,27 @@ function forward(f: Folding, { id: actor, name, data }: Forwarded): void {
   if (takes.includes(name)) sendToChild(f, id, { type: name, data });
 }
 
-function invoke(f: Folding, actor: string, src: string, input: Json): void {
+function invoke(f: Folding, actor: string, src: string, input: Json, dependsOn?: readonly string[]): void {
   const callable = f.definition.machine.bound(src);
   assert(callable !== undefined, `"${src}" is bound; machine-faults.ts refuses what is not`);
-  const from = f.definition.kind === "agent" && actor.includes(".") ? actor : undefined;
+  const from = f.definition.kind !== "saga" && actor.includes(".") ? actor : undefined;
   // U1. A machine that is not type-checked could otherwise write what no reader of the ledger takes.
-  const isJudged = callable.kind === "tool" || callable.kind === "saga" || callable.kind === "agent";
+  const isJudged = callable.kind === "tool" || isSagaKind(callable.kind);
   const read = isJudged ? undefined : readWith(callable.input, input);
   if (read?.success === false) return refuseActor(f, actor, callable.name, "CALL_INVALID", read.reason);
   switch (callable.kind) {
     case "tool":
     case "saga":
-    case "agent": {
+    case "agent":
+    case "workflow": {
       const callee = calleeOf(f, callable);
       return propose(f, callee, {
         tool: callable.name,
         input,
         actor,
         ...(from === undefined ? {} : { from }),
+        ...(dependsOn === undefined ? {} : { dependsOn }),
+        ...(f.definition.kind === "workflow" ? { given: true } : {}),
       });
     }
     case "question":
@@ -235,12 +238,15 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
   const id = newId(f);
   const key = effectKey(decider(f.state), id, digestOf(call.input));
   openIntent(f, {
-    intent: { kind: "tool", id, name: tool.name, key, ...inputOrCall(call) },
+    intent: { kind: "tool", id, name: tool.name, key, ...inputOrCall(call), ...restingOf(call) },
     input: call.input,
     attempt: 1,
     actor: call.actor,
   });
 }
+
+const restingOf = ({ dependsOn }: ProposedCall) =>
+  dependsOn === undefined ? {} : { dependsOn: [...dependsOn] };
 
 function startChild(f: Folding, child: Callable, call: ProposedCall): void {
   const opening = openingOf(f, child.name);
@@ -254,6 +260,7 @@ function startChild(f: Folding, child: Callable, call: ProposedCall): void {
       name: child.name,
       saga: childSagaId(decider(f.state), id, child.name),
       ...inputOrCall(call),
+      ...restingOf(call),
       ...(opening.budget === undefined ? {} : { budget: opening.budget }),
     },
     input: call.input,

@@ -12,6 +12,7 @@ import type { SagaId } from "../protocol/ids.ts";
 import type { Json } from "../protocol/json.ts";
 import type { Effect } from "../protocol/tool.ts";
 import type { Approval } from "./approval.ts";
+import type { SagaKind } from "./callable.ts";
 import type { Flag } from "./state.ts";
 
 /** A call on its way to become an intent. Reserved calls and compensations are not asked about. */
@@ -20,7 +21,7 @@ export interface PolicyQuestion {
   /** The name of the definition whose saga makes the call. */
   readonly agent: string;
   /** Whether it is a tool's, or starts a saga or an agent. */
-  readonly kind: "tool" | "saga" | "agent";
+  readonly kind: "tool" | SagaKind;
   /** The name of the tool, or of what is started. */
   readonly tool: string;
   /** Undefined for a start. */

@@ -14,6 +14,8 @@ import { MeshError } from "../protocol/errors.ts";
 import { DefinitionRef } from "../protocol/event.ts";
 import type { Json } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
+import { Invalidation } from "../protocol/workflow.ts";
+import type { SagaKind } from "./callable.ts";
 import { readWith } from "./folding.ts";
 
 const reason = z.string().min(1).max(limits.reasonLengthMax);
@@ -35,6 +37,10 @@ export const reservedSignals = {
     severity: z.enum(["low", "medium", "high"]).optional(),
     by: z.string().min(1).max(200).optional(),
   }),
+  /** Something that a workflow had done holds no more. What rests on it is undone, and done again or not. */
+  invalidate: Invalidation,
+  /** Nothing that a workflow did will be invalidated any more: once all is done, it ends. */
+  conclude: z.object({ reason: reason.optional() }),
   /** Adds to the limits of the saga's budget, at any time; a number alone adds steps. */
   budget: Raise,
   /** Go on under this definition, if it decides all that was decided (migrate.ts). The host answers it, not the fold. */
@@ -47,17 +53,20 @@ export type ReservedData<K extends ReservedSignal> = z.input<(typeof reservedSig
 /** What speaks to a model; a machine that wants to hear something of the kind declares a signal of its own. */
 const forAgents: ReadonlySet<string> = new Set<ReservedSignal>(["instruct", "rate_limited"]);
 
+/** What speaks of a workflow's nodes. */
+const forWorkflows: ReadonlySet<string> = new Set<ReservedSignal>(["invalidate", "conclude"]);
+
 export const isReserved = (name: string): name is ReservedSignal => Object.hasOwn(reservedSignals, name);
 
 /** Names of what a definition of this kind takes beside its own signals. */
-export const reservedFor = (kind: "saga" | "agent"): ReservedSignal[] =>
+export const reservedFor = (kind: SagaKind): ReservedSignal[] =>
   (Object.keys(reservedSignals) as ReservedSignal[]).filter(
-    (name) => kind === "agent" || !forAgents.has(name),
+    (name) => (kind === "agent" || !forAgents.has(name)) && (kind === "workflow" || !forWorkflows.has(name)),
   );
 
 /** Why a saga takes no signal of this name, and what to do. `declared` are those that its definition names. */
 export function unknownSignal(
-  kind: "saga" | "agent",
+  kind: SagaKind,
   definition: string,
   signal: string,
   declared: readonly string[] = [],
@@ -67,7 +76,9 @@ export function unknownSignal(
     return new MeshError("SIGNAL_UNKNOWN", `${definition} declares no signal "${signal}"; ${takes}`);
   return new MeshError(
     "SIGNAL_UNKNOWN",
-    `"${signal}" speaks to a model, and ${definition} is a machine; ${takes}`,
+    forWorkflows.has(signal)
+      ? `"${signal}" speaks of nodes, and ${definition} is no workflow; ${takes}`
+      : `"${signal}" speaks to a model, and ${definition} has none of its own; ${takes}`,
     {
       remedy: "Declare a signal of another name in the machine's definition, and let its states take it.",
     },

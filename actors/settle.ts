@@ -95,7 +95,9 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
     holdEffect(f, id, open, received, result, output);
   }
   if (open.intent.kind === "saga" && open.intent.undoes !== undefined)
-    return settleChildUndoing(f, id, open.intent.undoes, result);
+    return open.intent.starts === true
+      ? settleUndoing(f, id, open, open.intent.undoes, result)
+      : settleChildUndoing(f, id, open.intent.undoes, result);
   const child = standingChild(f, open, result);
   if (child !== undefined) f.state.effects = [...f.state.effects, child];
   if (result.outcome === "succeeded")
@@ -184,7 +186,7 @@ function schemaOf(f: Folding, open: OpenIntent): z.ZodType {
   const { intent } = open;
   if (intent.kind === "model") return ModelReply;
   if (intent.kind === "tool") return toolOf(f, intent.name)?.output ?? z.json();
-  if (intent.kind === "saga" && intent.undoes !== undefined) return UndoneChild;
+  if (intent.kind === "saga" && intent.undoes !== undefined && intent.starts !== true) return UndoneChild;
   if (intent.kind === "saga") return f.definition.sagas.get(intent.name)?.output ?? z.json();
   return z.json();
 }
@@ -267,7 +269,7 @@ export function issueRetry(f: Folding, open: OpenIntent): void {
 
 /** A compensation that may have happened is asked about like one that failed; its late success counts. */
 function settleUndoing(f: Folding, id: IntentId, open: OpenIntent, undoes: IntentId, result: Result): void {
-  if (result.outcome === "succeeded") return settleUndone(f, undoes, id);
+  if (result.outcome === "succeeded") return settleUndone(f, undoes, id, result.output);
   if (result.outcome === "in_doubt") recordDoubt(f, id, open, "in_doubt");
   askAboutStuck(f, undoes, id, result.reason);
 }
@@ -340,6 +342,7 @@ const openOf = (id: IntentId, doubt: Doubt): OpenIntent => ({
     name: doubt.tool,
     key: doubt.key,
     ...(doubt.call === undefined ? { input: doubt.input } : { call: doubt.call }),
+    ...(doubt.dependsOn === undefined ? {} : { dependsOn: [...doubt.dependsOn] }),
     ...(doubt.undoes === undefined ? {} : { undoes: doubt.undoes }),
   },
   input: doubt.input,

@@ -17,6 +17,7 @@ import {
 import type { EventOf } from "../protocol/event.ts";
 import type { IntentOf } from "../protocol/intent.ts";
 import { limits } from "../protocol/limits.ts";
+import { isSagaKind } from "./callable.ts";
 import { availableOf, declaredOf } from "./budget.ts";
 import type { Budget, Definition } from "./definition.ts";
 import type { Folding } from "./folding.ts";
@@ -115,7 +116,7 @@ const declaredBy = (definition: Definition, child: string): Amounts =>
 const childrenAhead = ({ definition, ahead }: Folding): string[] =>
   ahead.flatMap((action) => {
     const callable = definition.machine.bound(startedBy(action) ?? "");
-    return callable?.kind === "saga" || callable?.kind === "agent" ? [callable.name] : [];
+    return callable !== undefined && isSagaKind(callable.kind) ? [callable.name] : [];
   });
 
 function startedBy(action: MachineAction): string | undefined {

@@ -58,6 +58,10 @@ export interface ProposedCall {
   readonly rewritten?: { readonly by: string; readonly digest: string };
   /** What people have agreed to (`agreement` in judge.ts); of an open task, what they will have. */
   readonly granted?: readonly string[];
+  /** The calls that this one rests on, where somebody says so. */
+  readonly dependsOn?: readonly string[];
+  /** The input stands in no model's reply. */
+  readonly given?: true;
   /** A human changed the arguments, and who: the input is theirs. */
   readonly editedBy?: string;
 }
@@ -71,8 +75,11 @@ export interface StandingEffect {
   /** The turn in which the outcome was recorded: what was decided later may depend on it. */
   readonly settledAt: number;
   /** Registered with the success, never after it. Undefined: no compensation. */
-  readonly undo?: { readonly tool: string; readonly input: Json };
+  /** With `starts`: a saga, which undoes it by what it does. */
+  readonly undo?: { readonly tool: string; readonly input: Json; readonly starts?: true };
   readonly call?: string;
+  /** The calls it rests on, where that was said; undefined: all that was settled before it was decided. */
+  readonly dependsOn?: readonly string[];
   /** The open intent that undoes it. */
   readonly undoing?: IntentId;
   /** It is a child that ended well: that undoes it (undo-child.ts). */
@@ -92,6 +99,7 @@ export interface Doubt {
   readonly argumentsDigest: string;
   readonly attempt: number;
   readonly call?: string;
+  readonly dependsOn?: readonly string[];
   /** The actor that is told only once the doubt is settled. */
   readonly actor?: string;
   /** The human's task about it. */

@@ -15,6 +15,7 @@ import type { Json } from "../protocol/json.ts";
 import type { Result } from "../protocol/result.ts";
 import { type Folding, newId, openIntent } from "./folding.ts";
 import type { Ending, OpenIntent, SagaState, StandingEffect } from "./state.ts";
+import { nodeUndo } from "./workflow-undo.ts";
 
 /** What a `cancel` holds that asks a saga to undo what it did although it has ended (UC2). */
 const UndoOrder = z.object({ reason: z.string(), tell: ParentRef });
@@ -46,10 +47,16 @@ export const isUndoable = ({ effects, past }: SagaState): boolean =>
 /** UC1: the effect as which a child's result stands. */
 export function standingChild(
   f: Folding,
-  { intent }: OpenIntent,
+  { intent, input }: OpenIntent,
   result: Result,
 ): StandingEffect | undefined {
-  if (intent.kind !== "saga" || result.outcome !== "succeeded" || result.undoable !== true) return undefined;
+  if (intent.kind !== "saga" || result.outcome !== "succeeded") return undefined;
+  const effect = { input, output: result.output, outcome: "succeeded", key: intent.saga } as const;
+  const ofNode = nodeUndo(f, intent.call, effect);
+  // What a workflow's node undoes by other means need not be able to undo itself.
+  if (ofNode === undefined && result.undoable !== true) return undefined;
+  if (ofNode === "none" && result.undoable !== true) return undefined;
+  const undo = ofNode === undefined ? { undo: { tool: intent.name, input: null }, child: intent.saga } : {};
   return {
     ...{
       intent: intent.id,
@@ -58,9 +65,9 @@ export function standingChild(
       outcome: "succeeded",
       settledAt: f.state.turn,
     },
-    undo: { tool: intent.name, input: null },
-    child: intent.saga,
+    ...(typeof ofNode === "object" ? { undo: ofNode } : undo),
     ...(intent.call === undefined ? {} : { call: intent.call }),
+    ...(intent.dependsOn === undefined ? {} : { dependsOn: intent.dependsOn }),
   };
 }
 

@@ -2,8 +2,9 @@
  * Undo: plans that compensate what stands, and how a saga is brought to its end by them.
  *
  * V1 A plan waits for every open effect before it undoes the first: a late success joins the set.
- * V2 Reverse order of dependency: an effect is undone once nothing that was decided after it settled still
- *    stands in the plan. Effects decided together are undone in parallel.
+ * V2 Reverse order of dependency: an effect is undone once nothing that rests on it still stands in the plan. What
+ *    rests on what is said by who made the call (workflow-undo.ts); else all that was decided after an effect settled
+ *    rests on it. Effects decided together are undone in parallel.
  * V3 An effect is undone by one intent at a time, and once: the intent that undoes it is part of the state.
  */
 import { digestOf } from "../protocol/digest.ts";
@@ -33,6 +34,7 @@ import { assertWhole } from "./past.ts";
 import type { Doubt, Ending, OpenIntent, Position, StandingEffect, UndoPlan } from "./state.ts";
 import { type Effected, type Tool, undoOf } from "./tool.ts";
 import { isRunningChild, issueChildUndo } from "./undo-child.ts";
+import { issueUndoingSaga, leftOf, nodeUndo, waiting } from "./workflow-undo.ts";
 
 /** All that stands. */
 export function standingOf(f: Folding): readonly StandingEffect[] {
@@ -58,7 +60,8 @@ export function beginCompensation(
   const { because, calls } = input;
   if (calls === undefined) return addPlan(f, { because, undone: [], then: { type: "answer", actor } });
   const only = [...new Set(calls)].flatMap((call) => intentsOfCall(f, call) ?? []);
-  if (only.length < new Set(calls).size)
+  // A workflow names what it called, whatever that has left; a model is told where it errs.
+  if (f.definition.kind !== "workflow" && only.length < new Set(calls).size)
     return refuseActor(
       f,
       actor,
@@ -167,15 +170,18 @@ export function recordEffect(
   if (open.intent.kind !== "tool" || open.intent.undoes !== undefined) return;
   const tool = toolOf(f, open.intent.name);
   if (tool === undefined || tool.effect === "read") return;
-  const undo = undoOrNone(tool, { input: open.input, output, outcome, key: open.intent.key });
+  const { call, dependsOn, key } = open.intent;
+  const effected = { input: open.input, output, outcome, key };
+  const undo = undoOrNone(f, tool, call, effected);
   const effect: StandingEffect = {
     intent: id,
     tool: tool.name,
-    key: open.intent.key,
+    key,
     outcome,
     settledAt: f.state.turn,
-    ...(undo === undefined ? {} : { undo: { tool: undo.tool.name, input: undo.input } }),
-    ...(open.intent.call === undefined ? {} : { call: open.intent.call }),
+    ...(undo === undefined ? {} : { undo }),
+    ...(call === undefined ? {} : { call }),
+    ...(dependsOn === undefined ? {} : { dependsOn }),
   };
   // Only what is in doubt can stand already. The list may be long, and nearly every success is a new one.
   const standing = Object.hasOwn(f.state.doubts, id) ? effectOf(f, id) : undefined;
@@ -188,9 +194,17 @@ export function recordEffect(
 }
 
 /** A compensation whose input cannot be made leaves the effect standing, which the end then lists. */
-function undoOrNone(tool: Tool, effect: Effected<unknown, unknown>): ReturnType<typeof undoOf> {
+function undoOrNone(
+  f: Folding,
+  tool: Tool,
+  call: string | undefined,
+  effect: Effected<unknown, unknown>,
+): StandingEffect["undo"] {
+  const ofNode = nodeUndo(f, call, effect);
+  if (ofNode !== undefined) return ofNode === "none" ? undefined : ofNode;
   try {
-    return undoOf(tool, effect);
+    const undo = undoOf(tool, effect);
+    return undo === undefined ? undefined : { tool: undo.tool.name, input: undo.input };
   } catch {
     return undefined; // The user's function threw: it would throw again at each fold, so this is deterministic.
   }
@@ -202,8 +216,10 @@ export function progressPlans(f: Folding): boolean {
     if (plan.only === undefined) releaseUnawaited(f);
     if (openEntries(f).some(([id, open]) => blocksPlan(f, plan, id, open))) continue;
     const members = membersOf(f, plan);
-    const latest = members.reduce((turn, { intent }) => Math.max(turn, turnOf(intent)), 0);
-    const ready = members.filter((effect) => effect.undoing === undefined && !hasDependents(effect, latest));
+    // What another plan undoes as well goes before what it rests on, too.
+    const all = f.state.plans.length === 1 ? members : f.state.plans.flatMap((one) => membersOf(f, one));
+    const mustWait = waiting(all);
+    const ready = members.filter((effect) => effect.undoing === undefined && !mustWait(effect));
     for (const effect of ready) issueUndo(f, effect);
     if (ready.length > 0) return true;
     if (members.length > 0) continue;
@@ -215,8 +231,16 @@ export function progressPlans(f: Folding): boolean {
 
 /** A plan waits for effects in flight, not for what undoes them and not for what only reads (V1). */
 const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenIntent): boolean => {
-  if (only !== undefined) return only.includes(id);
   const { intent } = open;
+  // Nothing of a workflow is done again while what it did before stands and a human is asked about it.
+  if (
+    only !== undefined &&
+    f.definition.kind === "workflow" &&
+    intent.kind === "task" &&
+    intent.about === "stuck"
+  )
+    return intent.of !== undefined && only.includes(intent.of);
+  if (only !== undefined) return only.includes(id);
   if (intent.kind === "tool") return intent.undoes === undefined && !isRead(f, open) && !isNotice(open);
   return isRunningChild(open) || (intent.kind === "task" && intent.about === "stuck");
 };
@@ -249,7 +273,7 @@ export function recordDoubt(
   received?: Result,
 ): void {
   if (open.intent.kind !== "tool") return;
-  const { name, key, call, undoes } = open.intent;
+  const { name, key, call, undoes, dependsOn } = open.intent;
   const tool = toolOf(f, name);
   const doubt: Doubt = {
     outcome,
@@ -259,6 +283,7 @@ export function recordDoubt(
     argumentsDigest: tool === undefined ? digestOf(open.input) : argumentsDigest(tool, open.input),
     attempt: open.attempt,
     ...(call === undefined ? {} : { call }),
+    ...(dependsOn === undefined ? {} : { dependsOn }),
     ...(undoes === undefined ? {} : { undoes }),
     ...(received?.outcome === "succeeded" ? { unread: digestOf(received.output) } : {}),
   };
@@ -273,18 +298,13 @@ const membersOf = (f: Folding, plan: UndoPlan): StandingEffect[] => {
   );
 };
 
-/**
- * V2. What was decided in a later turn than the effect settled in may rest on it: so it waits while the `latest`
- * member of its plan was.
- */
-const hasDependents = ({ intent, settledAt }: StandingEffect, latest: number): boolean =>
-  latest >= settledAt && latest > turnOf(intent);
-
 function issueUndo(f: Folding, effect: StandingEffect): void {
   const { intent: undoes } = effect;
   if (effect.undo === undefined) return;
   if (effect.child !== undefined)
     return changeEffect(f, undoes, { undoing: issueChildUndo(f, effect, effect.child) });
+  if (effect.undo.starts === true)
+    return changeEffect(f, undoes, { undoing: issueUndoingSaga(f, effect, effect.undo) });
   const { tool, input } = effect.undo;
   const id = newId(f);
   openIntent(f, {
@@ -318,10 +338,12 @@ export function changeEffect(f: Folding, id: IntentId, change: Partial<StandingE
  * The effect is undone: it stands no more, and the plans say so. `by` is the intent that undid it; an effect
  * whose success came in after that one was decided needs another.
  */
-export function settleUndone(f: Folding, undoes: IntentId, by?: IntentId): void {
+export function settleUndone(f: Folding, undoes: IntentId, by?: IntentId, output: Json = null): void {
   const effect = effectOf(f, undoes);
   if (effect === undefined || (by !== undefined && effect.undoing !== by && effect.stuck !== true)) return;
   removeEffect(f, undoes);
+  if (f.definition.kind === "workflow" && effect.call !== undefined)
+    f.queue.push({ event: { type: "sagamesh.undone", call: effect.call, output, at: f.at } });
   const doubt = f.state.doubts[undoes];
   if (doubt !== undefined) f.state.doubts = { ...f.state.doubts, [undoes]: { ...doubt, undone: true } };
   f.state.plans = f.state.plans.map((plan) =>
@@ -361,10 +383,11 @@ function completePlan(f: Folding, plan: UndoPlan): void {
   const { then } = plan;
   switch (then.type) {
     case "answer": {
-      const standing = standingOf(f)
-        .filter(({ intent }) => plan.only === undefined || plan.only.includes(intent))
-        .map(describeEffect);
-      f.queue.push({ event: doneFor(f, then.actor, { undone: plan.undone, standing }) });
+      const standing = standingOf(f).filter(
+        ({ intent }) => plan.only === undefined || plan.only.includes(intent),
+      );
+      const said = { undone: plan.undone, standing: standing.map(describeEffect) };
+      f.queue.push({ event: doneFor(f, then.actor, { ...said, ...leftOf(f.definition, standing) }) });
       return;
     }
     case "tell":

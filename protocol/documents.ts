@@ -36,7 +36,7 @@ export type LogDocument = z.infer<typeof LogDocument>;
 
 /** A definition as hosts register it; the schemas are JSON Schema of what goes in. */
 export const DefinitionDocument = z.object({
-  kind: z.enum(["saga", "agent"]),
+  kind: z.enum(["saga", "agent", "workflow"]),
   name: z.string(),
   version: z.int(),
   hash: z.string(),

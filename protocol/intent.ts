@@ -23,6 +23,9 @@ const inputOrCall = {
   rewrittenBy: z.string().optional(),
 };
 
+/** Calls that this one rests on, where somebody says so; without it, on all that was settled before. */
+const resting = { dependsOn: z.array(z.string()).optional() };
+
 /** Whom a task turns to: a tool that tells people, or a saga that stands in for them. */
 const Attendant = z.object({
   name: z.string(),
@@ -62,6 +65,7 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       name: toolName,
       key: z.string(),
       ...inputOrCall,
+      ...resting,
       undoes: IntentId.optional(),
       ...forTask,
     }),
@@ -76,14 +80,19 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       outputTokensMax: z.int().positive().optional(),
       ...reserved,
     }),
-    /** With `undoes`: that child, which has ended well, is to undo what it did. */
+    /**
+     * With `undoes`: that child, which has ended well, is to undo what it did. With `starts` besides: this one is
+     * started, and undoes that effect by what it does.
+     */
     z.object({
       kind: z.literal("saga"),
       id,
       name: z.string(),
       saga: SagaId,
       ...inputOrCall,
+      ...resting,
       undoes: IntentId.optional(),
+      starts: z.literal(true).optional(),
       ...forTask,
       ...reserved,
     }),

@@ -138,6 +138,13 @@ export const limits = {
   /** Ids of signals and votes that are worth a pack, and the turns between two looks at them. */
   seenPackMin: 256,
   seenTidyTurns: 64,
+  /** Nodes and edges of a workflow's graph, which stands in its state; a plan of more is no plan a person reads. */
+  nodesMax: 500,
+  edgesMax: 5_000,
+  /** Of a path into a result. */
+  pointerLengthMax: 1_000,
+  /** How often a workflow plans again before it undoes what it did, unless it says otherwise. */
+  replansMax: 1,
   /** A saga that cannot be folded here is offered again after this: another host may have the right code. */
   parkedDelayMs: 30_000,
 } as const;

@@ -14,6 +14,9 @@ export {
 } from "../actors/callable.ts";
 export { type ContextPolicy, full, selective, type Summarize, window } from "../actors/context-policy.ts";
 export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/define.ts";
+export { defineWorkflow, type NodeConfig, type WorkflowConfig } from "../actors/define-workflow.ts";
+export type { Attempt, Change, NodeContext, WorkflowView } from "../actors/workflow-spec.ts";
+export { Condition, GraphPatch, Invalidation } from "../protocol/workflow.ts";
 export type { MemoryConfig, MemoryEdit } from "../actors/memory-spec.ts";
 export type { AgentBudget, Budget, Saga, Signals } from "../actors/definition.ts";
 export {
