@@ -3,6 +3,7 @@ import { graphOf } from "../../client/graph.ts";
 import { viewingByFold } from "../../client/folded.ts";
 import { inspectedOf } from "../../client/inspected.ts";
 import { promptOf } from "../../client/prompt.ts";
+import { stateOf } from "../../client/state-view.ts";
 import { readLedger } from "../../client/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
@@ -11,6 +12,7 @@ import { printGraph } from "../graph.ts";
 import { describeInspected } from "../inspect-text.ts";
 import { momentHelp, momentHint, turnsUpTo } from "../moment.ts";
 import { printPrompt } from "../prompt.ts";
+import { describeState, dimensionOf } from "../state.ts";
 import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
 
 /** Everything a ledger says of one saga. */
@@ -33,6 +35,11 @@ export const inspect = defineCommand({
     graph: { type: "boolean", help: "the graph that the saga wrote, an edge a line" },
     mermaid: { type: "string", hint: "FILE", help: "write the graph there, as Mermaid" },
     svg: { type: "string", hint: "FILE", help: "write the graph there, as a picture" },
+    state: {
+      type: "string",
+      hint: "DIMENSION",
+      help: "its application, operation or dependency state; needs --app",
+    },
     archive: archiveOption,
   },
   examples: [
@@ -40,11 +47,13 @@ export const inspect = defineCommand({
     "sagamesh inspect hire-41 --at 2026-11-22T09:30",
     "sagamesh inspect hire-41 --prompt --at 7 --app app.ts",
     "sagamesh inspect hire-41 --graph --svg hire-41.svg",
+    "sagamesh inspect trip-9 --state dependency --at 12 --app app.ts",
   ],
-  run: async ({ at, app: file, prompt, graph, mermaid, svg, ...which }, context) => {
+  run: async ({ at, app: file, prompt, graph, mermaid, svg, state, ...which }, context) => {
     const isGraph = graph || mermaid !== undefined || svg !== undefined;
     if (prompt && isGraph)
       throw new MeshError("USAGE", "--prompt and --graph: they are two things; ask for one");
+    const dimension = state === undefined ? undefined : dimensionOf(state);
     const loaded = file === undefined ? undefined : await loadApp(file);
     return withSaga(context, which, async ({ saga, source, viewing, app = loaded }) => {
       if (prompt && app === undefined)
@@ -52,12 +61,22 @@ export const inspect = defineCommand({
           "USAGE",
           "--prompt: --app FILE is missing: the ledger does not hold the instructions",
         );
+      if (dimension !== undefined && app === undefined)
+        throw new MeshError(
+          "USAGE",
+          "--state: --app FILE is missing: the ledger alone does not hold the graph",
+        );
       const all = (await readLedger(source, saga)).map(({ turn }) => turn);
       const turns = turnsUpTo(all, at, systemClock.now());
       const last = turns.at(-1);
       if (isGraph) {
         const folded = app === undefined ? {} : viewingByFold(app, turns);
         return printGraph(context.output, graphOf(turns, { ...viewing, ...folded }), { mermaid, svg });
+      }
+      if (dimension !== undefined && app !== undefined) {
+        const said = stateOf(app, turns, dimension, all.length);
+        context.output.print(said, () => describeState(said));
+        return 0;
       }
       if (prompt && app !== undefined)
         return printPrompt(context.output, promptOf(app, all, last?.turn ?? 1));
