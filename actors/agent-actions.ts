@@ -11,8 +11,14 @@ import type { StartedRun } from "./workflow-going.ts";
  * XState's children: those stay in the snapshot when they are done, and their event types in XState's caches.
  */
 export const say = (message: Message): never => ({ type: "sagamesh.say", params: { message } }) as never;
-export const start = ({ call, src, input }: Extract<StartedCall, { type: "actor" }>): never =>
-  ({ type: "sagamesh.start", params: { id: call, src, input } }) as never;
+export const start = (
+  { call, src, input }: Extract<StartedCall, { type: "actor" }>,
+  dependsOn: readonly string[] | undefined,
+): never =>
+  ({
+    type: "sagamesh.start",
+    params: { id: call, src, input, ...(dependsOn === undefined ? {} : { dependsOn }) },
+  }) as never;
 /** A node's run, or what a workflow asks for besides. */
 export const startRun = ({ call, ...run }: StartedRun): never =>
   ({ type: "sagamesh.start", params: { id: call, ...run } }) as never;

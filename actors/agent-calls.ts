@@ -2,7 +2,7 @@
  * Agent calls: what an agent's machine keeps of its model's calls, and how their ends are told.
  */
 import type { Json } from "../protocol/json.ts";
-import type { Part } from "../protocol/model.ts";
+import type { ModelReply, Part } from "../protocol/model.ts";
 import { type AgentEvent, type CallError, errorPart, type ResultPart } from "./agent-events.ts";
 import type { Reading, StartedCall } from "./reply.ts";
 
@@ -18,6 +18,10 @@ export interface CallState {
   /** A wait: the signals that end it (undefined: any). */
   readonly wait?: { readonly signals: readonly string[] | undefined };
 }
+
+/** What a call of a reply rests on, where the reply says so. */
+export const restingOf = ({ calls }: ModelReply, call: string): readonly string[] | undefined =>
+  calls[Number(call.slice(call.indexOf(".") + 1))]?.dependsOn;
 
 /** A reply's calls in its order, refused ones with their answer (A3). */
 export function callStates(reading: Reading): Record<string, CallState> {

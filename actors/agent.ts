@@ -20,7 +20,7 @@ import { z } from "zod";
 import type { Json } from "../protocol/json.ts";
 import { type Message, ModelReply, type Part } from "../protocol/model.ts";
 import { forward, say, start, stop } from "./agent-actions.ts";
-import { partOf, rewrittenIn } from "./agent-calls.ts";
+import { partOf, restingOf, rewrittenIn } from "./agent-calls.ts";
 import {
   afterNews,
   type AgentContext,
@@ -139,7 +139,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         enqueue.assign({ ...taken, ...afterMessage(policy, context, reading.message) });
         enqueue(say(reading.message));
         for (const call of reading.started) {
-          if (call.type === "actor") enqueue(start(call));
+          if (call.type === "actor") enqueue(start(call, restingOf(event.output, call.call)));
           else if (call.forMs !== undefined && taken.calls?.[call.call]?.part === undefined)
             enqueue.raise(
               { type: "sagamesh.wake", call: call.call, at: 0 },

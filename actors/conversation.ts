@@ -6,6 +6,7 @@
  * K2 A request's digest is recorded before the call. The request that is sent, or rebuilt years later, has
  *    that digest or is not sent.
  */
+import { referenceWords } from "./call-references.ts";
 import { z } from "zod";
 import { digestOf, sha256, shortDigestOf } from "../protocol/digest.ts";
 import { canonicalJson } from "../protocol/json.ts";
@@ -122,7 +123,11 @@ export function requestFrame(spec: AgentSpec): RequestFrame {
   ];
   return {
     model: spec.model,
-    instructions: [`${spec.instructions}\n\n${manner}`, ...mannerOf(spec)].join("\n"),
+    instructions: [
+      `${spec.instructions}\n\n${manner}`,
+      ...mannerOf(spec),
+      ...(spec.references === true ? [referenceWords] : []),
+    ].join("\n"),
     tools: [...callables, ...reserved, ...toolsBetween(spec, shownSchema)],
     signals,
   };

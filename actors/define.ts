@@ -133,6 +133,11 @@ export interface AgentConfig<
    * whose calls are still carried out: to decline politely, to tell those concerned. A second cancel cuts it short.
    */
   whenCancelled?: "undo" | "ask";
+  /**
+   * Whether its model may refer to earlier results in arguments, `{ "$ref": "call 3.0 /bookingId" }`, and say with
+   * `$after` what a call rests on; the model is told how. No unless given.
+   */
+  references?: boolean;
   /** Whom the model's questions are for, and on what terms; anybody, for a week, unless given. */
   ask?: Asking & { readonly otherwise?: Json };
   /** Tools and sagas that the terms of approvals may name and the model does not see. See `Tool.uses`. */
@@ -182,6 +187,7 @@ export function defineAgent<
     handsOffTo: config.handsOffTo ?? [],
     ask: config.ask,
     whenCancelled: config.whenCancelled ?? "undo",
+    references: config.references ?? false,
     asksForMore: config.budget?.atLimit === "ask",
   };
   const faults = [...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
@@ -216,6 +222,7 @@ export function defineAgent<
         repairsMax: config.repairsMax,
         whenFlagged: config.whenFlagged,
         whenCancelled: config.whenCancelled,
+        references: config.references,
       },
       whenEarly: "keep",
       whenFlagged: config.whenFlagged,
@@ -224,6 +231,7 @@ export function defineAgent<
       policies: config.policies,
       memory,
       context,
+      references: config.references,
     },
   );
 }
@@ -244,6 +252,7 @@ export interface Parts {
   readonly memory?: MemorySpec | undefined;
   readonly context?: CuttingPolicy | undefined;
   readonly workflow?: WorkflowSpec;
+  readonly references?: boolean | undefined;
 }
 
 /** What a definition of any kind is made of comes together here. */
@@ -305,6 +314,7 @@ export function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals
     context: parts.context,
     memory: parts.memory,
     workflow: parts.workflow,
+    references: parts.references ?? false,
     faults: parts.faults,
   };
   return { kind, name, version, description, input, output, signals, definition };

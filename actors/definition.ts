@@ -99,6 +99,8 @@ export interface Definition {
   /** How much of an agent's conversation its model is sent; undefined: all. */
   readonly context: CuttingPolicy | undefined;
   readonly memory: MemorySpec | undefined;
+  /** Whether its model's calls may refer to earlier results and say what they rest on. */
+  readonly references: boolean;
   /** A workflow's graph and what belongs to it. */
   readonly workflow: WorkflowSpec | undefined;
   readonly faults: readonly string[];
@@ -133,6 +135,8 @@ export interface AgentSpec {
   readonly ask?: (Asking & { readonly otherwise?: Json }) | undefined;
   /** Whether the model is asked once more when the agent is called off. */
   readonly whenCancelled: "undo" | "ask";
+  /** Whether its calls may refer to earlier results. */
+  readonly references?: boolean;
   /** Whether a decision that the budget refuses suspends the saga. */
   readonly asksForMore: boolean;
 }

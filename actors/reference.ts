@@ -37,13 +37,17 @@ export function referencesIn(value: Json): (Reference | "bad")[] {
   return Object.values(value).flatMap(referencesIn);
 }
 
-/** The value with what `find` says in the place of each reference, or why that cannot be said. */
+/**
+ * The value with what `find` says in the place of each reference, or why that cannot be said. What `isOne` does not take
+ * for a reference is left as it is.
+ */
 export function resolved(
   value: Json,
   find: (reference: Reference) => Json | undefined,
+  isOne: (value: Json) => boolean = (one) => referenceOf(one) !== undefined,
 ): { value: Json } | { unresolved: string } {
   try {
-    return { value: replaced(value, find) };
+    return { value: replaced(value, find, isOne) };
   } catch (error) {
     if (error instanceof Unresolved) return { unresolved: error.message };
     throw error;
@@ -52,8 +56,12 @@ export function resolved(
 
 class Unresolved extends Error {}
 
-function replaced(value: Json, find: (reference: Reference) => Json | undefined): Json {
-  const reference = referenceOf(value);
+function replaced(
+  value: Json,
+  find: (reference: Reference) => Json | undefined,
+  isOne: (value: Json) => boolean,
+): Json {
+  const reference = isOne(value) ? referenceOf(value) : undefined;
   if (reference === "bad")
     throw new Unresolved(`${JSON.stringify(value).slice(0, 200)} is no reference that can be read`);
   if (reference !== undefined) {
@@ -63,8 +71,8 @@ function replaced(value: Json, find: (reference: Reference) => Json | undefined)
     throw new Unresolved(`there is nothing at "${textOf(reference)}"`);
   }
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one) => replaced(one, find));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaced(one, find)]));
+  if (Array.isArray(value)) return value.map((one) => replaced(one, find, isOne));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaced(one, find, isOne)]));
 }
 
 export const textOf = ({ of, name, pointer }: Reference): string =>

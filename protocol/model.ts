@@ -98,7 +98,18 @@ export type Stop = z.infer<typeof Stop>;
 export const ModelReply = z.object({
   text: z.string().optional(),
   /** `fault` says why a call cannot be read; its input is then what the model wrote, as text. */
-  calls: z.array(z.object({ tool: z.string(), input: Payload, fault: z.string().optional() })).default([]),
+  calls: z
+    .array(
+      z.object({
+        tool: z.string(),
+        input: Payload,
+        fault: z.string().optional(),
+        /** Calls that this one rests on, and those of whose results its arguments are made. Written by whoever asked. */
+        dependsOn: z.array(z.string()).optional(),
+        refs: z.array(z.string()).optional(),
+      }),
+    )
+    .default([]),
   blocks: z.array(Block).optional(),
   stop: Stop.optional(),
   /** The provider's words about the stop, such as what a refusal is about. For people; nothing branches on it. */

@@ -114,7 +114,8 @@ async function askModel(
     if (!context.mayBegin()) return { type: "silent" };
     const tokens = createTokenTeller(deps, saga, open);
     const price = context.current()?.state.budget?.prices?.[route.asked] ?? deps.app.priceOf(route.asked);
-    const options = { digest: intent.request, cutOff: context.cutOff, price };
+    const { references } = loaded.definition;
+    const options = { digest: intent.request, cutOff: context.cutOff, price, references };
     const result =
       port === undefined
         ? unknownModel(route.asked)

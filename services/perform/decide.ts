@@ -7,6 +7,7 @@
  * M3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
  */
 import { z } from "zod";
+import { withReferences } from "../../actors/call-references.ts";
 import type { BuiltRequest } from "../../actors/request.ts";
 import { priced } from "../../actors/spending.ts";
 import type { Price } from "../../protocol/budget.ts";
@@ -32,7 +33,12 @@ export async function decide(
   deps: DecideDeps,
   port: ModelPort,
   built: BuiltRequest,
-  { digest, cutOff, price }: { digest: string; cutOff: CutOff; price?: Price | undefined },
+  {
+    digest,
+    cutOff,
+    price,
+    references = false,
+  }: { digest: string; cutOff: CutOff; price?: Price | undefined; references?: boolean },
 ): Promise<Result> {
   if (built.digest !== digest)
     throw new MeshError(
@@ -54,7 +60,7 @@ export async function decide(
       live: deps.live,
       spent,
     });
-    return readAnswer(answer, built.sent, price);
+    return readAnswer(answer, built, { price, references });
   } catch (error) {
     if (cutOff.isCut && !timedOut)
       return { outcome: "cancelled", code: "CANCELLED", reason: "superseded", ...withUsage(usage) };
@@ -66,12 +72,19 @@ export async function decide(
 
 const withUsage = (usage: Usage | undefined): { usage?: Usage } => (usage === undefined ? {} : { usage });
 
-/** M3. What the port says of what was sent is not taken. */
-function readAnswer(answer: unknown, sent: string | undefined, price: Price | undefined): Result {
+/** M3. What the port says of what was sent is not taken, nor of what its calls rest on. */
+function readAnswer(
+  answer: unknown,
+  { sent, request }: BuiltRequest,
+  { price, references }: { readonly price: Price | undefined; readonly references: boolean },
+): Result {
   const parsed = ModelReply.safeParse(answer);
   if (!parsed.success) return failure("MODEL_REPLY_INVALID", z.prettifyError(parsed.error), true);
   try {
-    const output = toJson({ ...parsed.data, sent, usage: priced(parsed.data.usage, price) });
+    const own = parsed.data.calls.map(({ dependsOn: _rests, refs: _refs, ...call }) => call);
+    const plain = { ...parsed.data, calls: own };
+    const reply = references ? withReferences(plain, request.messages) : plain;
+    const output = toJson({ ...reply, sent, usage: priced(parsed.data.usage, price) });
     assertOwnValue(output);
     return { outcome: "succeeded", output };
   } catch (error) {
