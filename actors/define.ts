@@ -313,8 +313,7 @@ export function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals
     instructions: parts.instructions ?? "",
     context: parts.context,
     memory: parts.memory,
-    workflow: parts.workflow,
-    references: parts.references ?? false,
+    ...{ workflow: parts.workflow, references: parts.references ?? false },
     faults: parts.faults,
   };
   return { kind, name, version, description, input, output, signals, definition };

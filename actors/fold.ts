@@ -26,6 +26,7 @@ import {
   type Draft,
   type Folding,
   isAwaited,
+  machineInputOf,
   newId,
   openEntries,
   type Queued,
@@ -185,15 +186,8 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   const input: unknown = read.data;
   openBudget(f, event);
   guarded(f, () => {
-    const machineInput = machineInputOf(f, event.input, input);
-    follow(f, f.definition.machine.initial(machineInput));
+    follow(f, f.definition.machine.initial(machineInputOf(f, event.input, input)));
   });
-}
-
-/** A workflow keeps its input as it was given, and reads it anew whenever it is asked for. */
-function machineInputOf({ definition: { kind }, at }: Folding, given: Json, read: unknown): unknown {
-  if (kind === "saga") return read;
-  return { input: kind === "workflow" ? given : read, at };
 }
 
 function takeSignal(f: Folding, event: EventOf<"signal">): void {

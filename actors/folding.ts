@@ -198,3 +198,9 @@ export function argumentsDigest(callee: Pick<Tool, "input">, input: Json): strin
 
 export const isRead = (f: Folding, open: OpenIntent): boolean =>
   open.intent.kind === "tool" && toolOf(f, open.intent.name)?.effect === "read";
+
+/** A workflow keeps its input as it was given, and reads it anew whenever it is asked for. */
+export function machineInputOf({ definition: { kind }, at }: Folding, given: Json, read: unknown): unknown {
+  if (kind === "saga") return read;
+  return { input: kind === "workflow" ? given : read, at };
+}

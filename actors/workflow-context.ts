@@ -1,14 +1,12 @@
 /**
  * Workflow context: what the machine of a workflow remembers, and what of it a node's functions are shown.
  */
-import type { z } from "zod";
-import type { Json } from "../protocol/json.ts";
 import type { Condition } from "../protocol/workflow.ts";
 import type { Callable } from "./callable.ts";
 import { holdsOf, type Truth } from "./condition.ts";
 import { readWith } from "./folding.ts";
 import type { SagaState } from "./state.ts";
-import type { Patched, WorkflowContext, WorkflowSpec, WorkflowView } from "./workflow-spec.ts";
+import type { WorkflowContext, WorkflowSpec, WorkflowView } from "./workflow-spec.ts";
 
 /** Throws what the functions of the definition throw. */
 export function viewOf(

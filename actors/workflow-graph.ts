@@ -6,11 +6,10 @@
  *     without it. A condition that still holds by another branch keeps its node.
  */
 import type { Json } from "../protocol/json.ts";
-import type { Condition, Edge, PlannedNode } from "../protocol/workflow.ts";
-import type { Callable } from "./callable.ts";
+import type { Condition, Edge } from "../protocol/workflow.ts";
 import { conditionFaults, judged, namedIn, type Predicates, type Truth } from "./condition.ts";
 import { referencesIn } from "./reference.ts";
-import type { Graph, GraphNode, NodeContext } from "./workflow-spec.ts";
+import type { Graph, GraphNode } from "./workflow-spec.ts";
 
 /** A node's condition: its edges by its `join`, and its own `when`. */
 export function startOf(

@@ -7,7 +7,7 @@
  * WM1 Everything the graph is stands in the context: any host goes on from it.
  */
 import { enqueueActions, setup, type AnyStateMachine } from "xstate";
-import { type Json, toJson } from "../protocol/json.ts";
+import type { Json } from "../protocol/json.ts";
 import type { Invalidation } from "../protocol/workflow.ts";
 import { startRun } from "./agent-actions.ts";
 import type { CallError } from "./agent-events.ts";
@@ -158,6 +158,3 @@ export function refusalOfInvalidation(
     return `it has no node "${unknown.join('", "')}"; it has ${Object.keys(nodes).join(", ")}`;
   return keep.includes(node) ? `"${node}" cannot hold no more and be kept` : undefined;
 }
-
-/** Of the context, as JSON: undefined members are gone. */
-export const contextOf = (context: unknown): WorkflowContext => toJson(context) as unknown as WorkflowContext;

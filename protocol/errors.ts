@@ -8,6 +8,7 @@
  * E1 A code is never renamed or reused; ledgers keep codes for ever.
  * E2 A message has the form `[CODE] what happened`, and `remedy` says what to do next.
  */
+import { workflowErrors } from "./workflow-errors.ts";
 
 import { type ErrorRow, serverErrors } from "./server-errors.ts";
 
@@ -336,26 +337,7 @@ const table = {
     remedy:
       "Mend what kills the process (the log names the saga and the signal it died by), then `sagamesh dead retry`.",
   },
-  NODE_FAILED: {
-    meaning: "a node that the workflow cannot do without was never reached",
-    retriable: false,
-    remedy: "`sagamesh inspect SAGA --state dependency` says which condition could not hold.",
-  },
-  INVALIDATED: {
-    meaning: "the outside took back what a workflow had done, and it is not to plan again",
-    retriable: false,
-    remedy: "Start it anew, or raise replansMax.",
-  },
-  PLAN_INVALID: {
-    meaning: "a plan is no graph that can be run",
-    retriable: false,
-    remedy: "Correct what the message lists: cycles, unknown names, nodes that nothing undoes.",
-  },
-  INFEASIBLE: {
-    meaning: "whoever plans says that it cannot be done",
-    retriable: false,
-    remedy: "Relax what the message names, then start it anew.",
-  },
+  ...workflowErrors,
   CANCELLED: {
     meaning: "the saga was cancelled",
     retriable: false,

@@ -47,7 +47,7 @@ export type GraphNode = z.infer<typeof GraphNode>;
  */
 export const GraphReason = z.enum([
   ...["decided by", "decided on", "told of", "answered by", "awaited by", "approved by"],
-  ...["undoes", "supersedes", "serves", "follows", "asks about"],
+  ...["undoes", "supersedes", "serves", "follows", "asks about", "rests on"],
 ] as const);
 export type GraphReason = z.infer<typeof GraphReason>;
 

@@ -202,7 +202,23 @@ function edgesTo(index: LedgerIndex, place: Place): GraphEdge[] {
     if (intent.of !== undefined) return [edge(intent.of, "asks about")];
   }
   const undone = "undoes" in intent && intent.undoes !== undefined ? [edge(intent.undoes, "undoes")] : [];
-  return [...undone, ...causeOf(index, place)];
+  const rests = groundOf(index, intent).map((from) => edge(from, "rests on"));
+  // The last of several that a node waited for is no more its cause than the others.
+  const isNode = rests.length > 0 && place.proposedBy === undefined;
+  return [...undone, ...rests, ...(isNode ? [] : causeOf(index, place))];
+}
+
+/** The calls that an intent rests on itself: not those it names because what it rests on rests on them. */
+function groundOf({ places }: LedgerIndex, intent: Place["intent"]): IntentId[] {
+  if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.dependsOn === undefined) return [];
+  const calls = new Set(intent.dependsOn);
+  const named = [...places.values()].flatMap(({ intent: one }) =>
+    (one.kind === "tool" || one.kind === "saga") && one.call !== undefined && calls.has(one.call)
+      ? [one]
+      : [],
+  );
+  const through = new Set(named.flatMap(({ dependsOn = [] }) => dependsOn));
+  return named.flatMap(({ id, call = "" }) => (through.has(call) ? [] : [id]));
 }
 
 /** What an intent was decided by, or on. */

@@ -89,7 +89,8 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
       case "model":
         return performHere(open, settleFirst);
       case "saga": {
-        if (intent.undoes !== undefined && intent.starts !== true) return keepUntil(publishUndo(deps, from, intent));
+        if (intent.undoes !== undefined && intent.starts !== true)
+          return keepUntil(publishUndo(deps, from, intent));
         const child = loaded.definition.sagas.get(intent.name);
         if (child === undefined) return undefined;
         const tree = treeOfChild(loaded.state, loaded.definition, intent);

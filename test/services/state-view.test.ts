@@ -8,6 +8,7 @@ import { z } from "zod";
 import { defineAgent, defineApp, defineTool } from "sagamesh";
 import { scriptedModel, testMesh } from "sagamesh/testing";
 import { dimensions, StateDocument } from "../../protocol/state-document.ts";
+import { graphOf } from "../../services/client/graph.ts";
 import { stateOf } from "../../services/client/state-view.ts";
 import { createOffsite } from "../examples/three-bookings.ts";
 
@@ -58,6 +59,26 @@ describe("the state of a workflow", () => {
       ],
       effects: [{ dependsOn: [] }, { dependsOn: [] }, { call: "hall.2", dependsOn: ["flight.1", "rooms.2"] }],
     });
+  });
+});
+
+describe("the graph of a workflow", () => {
+  test("draws what each node rests on itself, and what undid it", async () => {
+    const { offsite, app } = offsiteWith(10);
+    await using t = testMesh(app);
+    await (await t.start(offsite, { people: 12, city: "BER" }, { id: "offsite-1" })).result();
+    const { nodes, edges } = graphOf(await t.ledger("offsite-1"));
+    const labels = new Map(nodes.map(({ id, label }) => [id, label]));
+    const drawn = edges.map(({ from, to, reason }) => `${labels.get(to)} ${reason} ${labels.get(from)}`);
+    expect(drawn).toEqual(
+      expect.arrayContaining([
+        "hall rests on flight",
+        "hall rests on rooms",
+        "release undoes flight",
+        "release undoes rooms",
+      ]),
+    );
+    expect(drawn).not.toContain("hall decided on rooms");
   });
 });
 
