@@ -20,8 +20,8 @@ export function effectsOf(v: {
 }): EffectView[] {
   const undone = new Set<IntentId>();
   for (const { intent, outcome } of v.intents.values()) {
-    if (intent.kind === "tool" && intent.undoes !== undefined && outcome === "succeeded")
-      undone.add(intent.undoes);
+    const undoesTool = intent.kind === "tool" || (intent.kind === "saga" && intent.starts === true);
+    if (undoesTool && intent.undoes !== undefined && outcome === "succeeded") undone.add(intent.undoes);
     if (
       intent.kind === "task" &&
       intent.about === "stuck" &&

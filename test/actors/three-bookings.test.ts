@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { defineApp, defineTool, defineWorkflow, NotPerformed } from "sagamesh";
 import { crashMatrix, testMesh } from "sagamesh/testing";
 import { z } from "zod";
+import { viewOf } from "../../services/client/view.ts";
 import { createOffsite } from "../examples/three-bookings.ts";
 
 const offsiteWith = (largestHall: number) =>
@@ -129,6 +130,9 @@ describe("a compensation that is a saga of its own", () => {
     });
     expect(report.faults, report.text).toEqual([]);
     expect(report.rows.length).toBeGreaterThan(20);
+    await using t = testMesh(defineApp({ sagas: [buying] }));
+    await (await t.start(buying, {}, { id: "buying-1" })).result();
+    expect(viewOf(await t.ledger("buying-1")).effects).toEqual([]);
     expect(account.held).toBe(0);
   });
 });
