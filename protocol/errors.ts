@@ -262,6 +262,16 @@ const table = {
     retriable: false,
     remedy: "Correct what the message names: the key, the model's name, an option, or the request itself.",
   },
+  CONTEXT_TOO_LARGE: {
+    meaning: "what a validator's model would be shown is over its limit",
+    retriable: false,
+    remedy: "Name fewer parts in the validator's `context`, or a smaller selection after the first.",
+  },
+  AUGMENT_REFUSED: {
+    meaning: "a validator's change is over its budget, or not what it says it is",
+    retriable: false,
+    remedy: "Decide on the change yourself, or raise the budget of changes in a new version.",
+  },
   BUDGET_EXCEEDED: {
     meaning: "the saga's budget is spent",
     retriable: false,

@@ -145,6 +145,13 @@ export const limits = {
   pointerLengthMax: 1_000,
   /** How often a workflow plans again before it undoes what it did, unless it says otherwise. */
   replansMax: 1,
+  /** What a validator's model is shown, in tokens by the estimate of validator-context.ts: it judges one thing. */
+  validatorTokensMax: 1_000,
+  /** Of one verdict: more is a report that nobody reads, and it stands in the ledger. */
+  findingsMax: 100,
+  changesMax: 20,
+  /** How often one item is changed and judged again before it is refused. */
+  augmentationsMax: 3,
   /** A saga that cannot be folded here is offered again after this: another host may have the right code. */
   parkedDelayMs: 30_000,
 } as const;

@@ -40,6 +40,41 @@ export {
   type Probe,
   type Tool,
 } from "../actors/tool.ts";
+export {
+  type Check,
+  defineValidator,
+  implementCheck,
+  type Seen,
+  type Validator,
+  type ValidatorConfig,
+} from "../actors/validator.ts";
+export { allOf, anyOf, byType, type CombinedConfig, tiered } from "../actors/validator-combined.ts";
+export type { Material, Selection } from "../actors/validator-context.ts";
+export type { ModelJudge } from "../actors/validator-model.ts";
+export {
+  type Claim,
+  constraintAdherence,
+  contextPreservation,
+  factual,
+  honestOutput,
+  reasoning,
+  type Rule,
+  semantic,
+  type Step,
+  syntactic,
+} from "../actors/validators.ts";
+export {
+  boundaryIntegrity,
+  consistency,
+  type Contract,
+  contractConformance,
+  type Course,
+  dependencySatisfaction,
+  mutualAgreement,
+  type Occurrence,
+  temporal,
+  transactionCoherence,
+} from "../actors/validators-between.ts";
 export { type Weekday, type WorkingHours, workingHours } from "../actors/working-hours.ts";
 export type { Price, Prices, Raise } from "../protocol/budget.ts";
 export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
@@ -52,6 +87,13 @@ export {
   type Message,
   type Part,
 } from "../protocol/model.ts";
+export {
+  type Answer,
+  type Change as VerdictChange,
+  type Finding,
+  type ValidationType,
+  Verdict as ValidatorVerdict,
+} from "../protocol/verdict.ts";
 export { StandInVote, TaskNotice } from "../protocol/notice.ts";
 export { type App, type AppConfig, defineApp } from "./app.ts";
 export type { Handle, Mesh, SagaEnd, VotedTask, VoteInput } from "./client/mesh.ts";
