@@ -12,6 +12,7 @@ import type { Predicates } from "./condition.ts";
 import { commonFaults, jsonSchema, saga } from "./define.ts";
 import type { Budget, Saga, Signals } from "./definition.ts";
 import { policyNames } from "./inherit.ts";
+import { askedIn, judgedFaults, type Judged, judgingIdentity, judgingOf, type NodeJudges } from "./judged.ts";
 import { openMachine } from "./machine.ts";
 import type { Policy } from "./policy.ts";
 import type { Effected, Tool } from "./tool.ts";
@@ -49,6 +50,8 @@ export interface NodeConfig<I = unknown, C extends Runnable = Runnable> {
   optional?: true;
   /** What of its output is kept for people and validators. An output that does not fit is a failure. */
   log?: z.ZodType;
+  /** Who judges it, besides those of the workflow. They judge what a patch puts in its place, too. */
+  validators?: NodeJudges;
 }
 
 export interface WorkflowConfig<
@@ -56,7 +59,7 @@ export interface WorkflowConfig<
   O extends z.ZodType,
   S extends Signals,
   N extends Readonly<Record<string, Runnable>>,
-> {
+> extends Judged {
   /** A letter, then up to 63 letters, digits, _ or -. */
   name: string;
   /** Raise it when the graph decides otherwise than before; running sagas keep theirs. */
@@ -131,7 +134,8 @@ export function defineWorkflow<
   const nodes = Object.entries(erased.nodes).map(([key, node]) => nodeOf(key, node, sound));
   faults.push(...formFaults(name, erased, edges), ...shapeFaults(name, nodes, predicates));
   for (const node of nodes) faults.push(...nodeFaults(name, node));
-  faults.push(...boundFaults(name, erased));
+  const judging = judgingOf(config, erased.nodes);
+  faults.push(...boundFaults(name, erased), ...judgedFaults(name, config));
   for (const signal of Object.keys(erased.on ?? {}))
     if (!Object.hasOwn(signals, signal))
       faults.push(`${name}: "on" names "${signal}", which is no signal of it`);
@@ -147,13 +151,14 @@ export function defineWorkflow<
     atEnd: config.atEnd ?? "undo",
     replanner: config.replanner,
     openForMs: erased.openForMs ?? 0,
+    judging,
   };
   return saga(
     "workflow",
     { ...config, signals, output },
     {
       machine: openMachine(workflowMachine(spec), { builtin: true }),
-      callables,
+      callables: judging === undefined ? callables : [...callables, ...askedIn(judging)],
       faults,
       identity: {
         graph: graphIdentity(graph),
@@ -164,6 +169,7 @@ export function defineWorkflow<
         uses: config.uses?.map((one) => one.name),
         ...{ budget, onFailure: spec.onFailure, replansMax: spec.replansMax, atEnd: spec.atEnd },
         openForMs: typeof spec.openForMs === "number" ? spec.openForMs : "by the view",
+        judging: judging && judgingIdentity(judging),
       },
       whenEarly: "ignore",
       budget,

@@ -131,6 +131,7 @@ function invoke(f: Folding, actor: string, src: string, input: Json, dependsOn?:
         input,
         actor,
         ...(from === undefined ? {} : { from }),
+        ...(f.definition.kind === "workflow" ? { given: true } : {}),
       });
     case "send":
       return issueSend(f, actor, input);

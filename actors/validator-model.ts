@@ -17,6 +17,29 @@ export interface ModelJudge {
   readonly may?: readonly ("augment" | "feedback")[];
 }
 
+/** What a model is asked to look for, where code cannot judge a type to the end. */
+const guidanceOf = {
+  semantic:
+    "Does the item do what it is for? Compare it with `pinned.goals` and `input`: what it means, not how it is worded. Reject what serves another goal, adds what nobody asked for, or leaves out what was asked for.",
+  reasoning:
+    "Does each conclusion of the item follow from what it starts from? Do every sum and every step yourself. Reject a conclusion that does not follow, even if it happens to be right; do not judge whether the premises are true.",
+  factual:
+    "Is what the item claims what the sources beside it say (`input`, `outputs`, `shared`, `pinned.constraints`)? Reject what contradicts them. What they do not speak of is undecided, however likely it sounds.",
+  mutual_agreement:
+    "Several agents speak in the item or in `outputs`. Do they mean the same by everything that more than one of them rests on: times, places, amounts, who does what? Reject what two of them see differently, and name both values.",
+} as const;
+
+/** Asks a model for one of the types that code cannot judge to the end; `more` is what is particular to your case. */
+export const modelFor = (
+  type: keyof typeof guidanceOf,
+  model: string,
+  { more, may }: { more?: string; may?: ModelJudge["may"] } = {},
+): ModelJudge => ({
+  model,
+  guidance: more === undefined ? guidanceOf[type] : `${guidanceOf[type]}\n${more}`,
+  ...(may === undefined ? {} : { may }),
+});
+
 const form: Record<VerdictKind, string> = {
   accept: '{"verdict":"accept"}: it holds.',
   reject:

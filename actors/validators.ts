@@ -17,9 +17,6 @@ import { type Check, defineValidator, type Seen, type Validator, type ValidatorC
 /** What all built-in validators take: the type is theirs, and so is the check. */
 export type Common<T extends z.ZodType> = Partial<Omit<ValidatorConfig<T>, "type" | "check">>;
 
-/** An answer as a check gives it. */
-export type Said = ReturnType<Check<z.ZodType>>;
-
 /** Rejects with these findings, or accepts if there are none. */
 export const found = (findings: readonly Finding[]): z.input<typeof Answer> =>
   findings.length === 0

@@ -101,7 +101,7 @@ export function nodeFaults(where: string, node: GraphNode): string[] {
 }
 
 /** A call's name begins with its node's, and these are the workflow's own. */
-const reservedNodes: ReadonlySet<string> = new Set(["undo", "plan"]);
+const reservedNodes: ReadonlySet<string> = new Set(["undo", "plan", "judge"]);
 
 /** The graph as it is now. */
 export function graphNow(spec: WorkflowSpec, { patch }: Pick<WorkflowContext, "patch">): Graph {

@@ -13,16 +13,35 @@ import type { CallError } from "./agent-events.ts";
 import { judged } from "./condition.ts";
 import { readWith } from "./folding.ts";
 import { hopeOf, nodeOfCall, truthOf, viewOf } from "./workflow-context.ts";
-import { type Advanced, change, type Going, graphOf, set, stateOf, untried } from "./workflow-going.ts";
+import {
+  type Advanced,
+  change,
+  type Going,
+  graphOf,
+  set,
+  type StartedRun,
+  stateOf,
+  untried,
+} from "./workflow-going.ts";
 import { affectedBy, groundOf } from "./workflow-graph.ts";
-import { again, mayReplan, takePlan } from "./workflow-replan.ts";
+import {
+  isJudged,
+  isJudgesCall,
+  isPlanJudged,
+  judgementOf,
+  type Ruled,
+  unjudged,
+} from "./workflow-judging.ts";
+import { again, mayReplan, takePatch, takePlan } from "./workflow-replan.ts";
 import type { NodeState, WorkflowContext, WorkflowSpec } from "./workflow-spec.ts";
 
 /** Where a workflow that has just been started begins. */
 export function begin(spec: WorkflowSpec, input: Json, at: number): Advanced {
   const nodes = Object.fromEntries([...spec.graph.nodes.keys()].map((name) => [name, untried]));
   const context = { input, nodes, changes: {}, heard: {}, undos: 0, replans: 0 };
-  return going(spec, context, at, goOn);
+  return going(spec, context, at, (g) => {
+    if (!isPlanJudged(g, spec.graph)) goOn(g);
+  });
 }
 
 function going(spec: WorkflowSpec, context: WorkflowContext, at: number, body: (g: Going) => void): Advanced {
@@ -39,16 +58,53 @@ export const settled = (
 ): Advanced =>
   going(spec, context, at, (g) => {
     if (call.startsWith("undo.")) return takeUndone(g, call, output);
+    if (isJudgesCall(call)) {
+      const ruled = judgementOf(g, call, output, error);
+      return ruled === undefined ? undefined : follow(g, ruled);
+    }
     if (call.startsWith("plan.")) {
       const why = takePlan(g, call, output, error);
       return why === undefined ? goOn(g) : end(g, { status: "failed", ...why }, g.spec.atEnd);
     }
     const name = nodeOfCall(call);
     if (stateOf(g, name).call !== call || stateOf(g, name).status !== "running") return;
-    if (error === undefined) commit(g, name, toJson(output));
+    if (error === undefined) hasRun(g, name, toJson(output));
     else fail(g, name, error);
     goOn(g);
   });
+
+/** WJ1 of workflow-judging.ts. */
+function hasRun(g: Going, name: string, output: Json): void {
+  if (!isJudged(g, name, "output", output)) mayCommit(g, name, output);
+}
+function mayCommit(g: Going, name: string, output: Json): void {
+  if (!isJudged(g, name, "commit", output)) commit(g, name, output);
+}
+
+/** What was judged goes on, or fails. */
+function follow(g: Going, { judgement, name, item, rejected }: Ruled): void {
+  if (name === undefined) followPlan(g, judgement, rejected);
+  else if (rejected !== undefined)
+    fail(g, name, { outcome: judgement.stage === "before" ? "denied" : "failed", ...rejected });
+  else if (judgement.stage === "before") g.starts.push(runOf(g, name, item));
+  else if (judgement.stage === "output") mayCommit(g, name, item);
+  else commit(g, name, item);
+  goOn(g);
+}
+
+/** A plan that is refused is none, like one that has faults; the first of all cannot be made anew. */
+function followPlan(
+  g: Going,
+  { patch, nodes = [], reason = "" }: Ruled["judgement"],
+  rejected: Ruled["rejected"],
+): void {
+  if (rejected === undefined) {
+    if (patch !== undefined) takePatch(g, patch, nodes);
+  } else if (patch !== undefined && mayReplan(g)) {
+    g.context = { ...g.context, replans: g.context.replans + 1 };
+    again(g, nodes, reason, [rejected.reason]);
+  } else end(g, { status: "failed", ...rejected }, g.spec.atEnd);
+}
 
 /** The compensation of a run has said how it went. */
 export const undoneBy = (
@@ -121,8 +177,9 @@ const stays = (g: Going, name: string): boolean => {
 /** Everything that follows at once. */
 function goOn(g: Going): void {
   if (g.context.ending !== undefined || g.context.over !== undefined) return;
-  for (let moved = true; moved;) moved = judgeWaiting(g);
-  if (g.context.planning !== undefined) return;
+  const isHeld = g.context.judging !== undefined;
+  for (let moved = !isHeld; moved;) moved = judgeWaiting(g);
+  if (g.context.planning !== undefined || g.context.judging !== undefined) return;
   const failing = graphOf(g).sinks.filter((name) => isFailing(g, name));
   const stuck = Object.entries(g.context.nodes).find(([, { status }]) => status === "stuck");
   if (stuck !== undefined) return endFor(g, stuck[0], failing);
@@ -179,9 +236,14 @@ function start(g: Going, name: string, context: WorkflowContext): boolean {
     });
     return true;
   }
-  const dependsOn = groundNow(g, name).flatMap((other) => context.nodes[other]?.call ?? []);
-  g.starts.push({ call, src: node.run.name, input, dependsOn });
+  if (!isJudged(g, name, "before", input)) g.starts.push(runOf(g, name, input));
   return false;
+}
+
+function runOf(g: Going, name: string, input: Json): StartedRun {
+  const dependsOn = groundNow(g, name).flatMap((other) => stateOf(g, other).call ?? []);
+  const src = graphOf(g).nodes.get(name)?.run.name ?? "";
+  return { call: stateOf(g, name).call ?? "", src, input, dependsOn };
 }
 
 /** All whose commits a node rests on, by what its condition and theirs were satisfied by. */
@@ -219,7 +281,8 @@ function undo(g: Going, names: readonly string[], because: string, more: readonl
   const undos = g.context.undos + 1;
   const call = `undo.${undos}`;
   g.context = { ...g.context, undos };
-  const calls = [...names.flatMap((name) => stateOf(g, name).call ?? []), ...more];
+  const judges = names.flatMap((name) => unjudged(g, name));
+  const calls = [...names.flatMap((name) => stateOf(g, name).call ?? []), ...judges, ...more];
   for (const name of names) change(g, name, { undo: call });
   g.starts.push({ call, src: "sagamesh.compensation", input: { because, calls } });
   return call;
@@ -329,7 +392,8 @@ function end(
     if (stateOf(g, name).status !== "undoing")
       change(g, name, { status: "undoing", then: "undone", code: why.code, reason: why.reason });
     else if (stateOf(g, name).then === "again") change(g, name, { then: "undone" });
-  const call = undo(g, names, why.reason, planning === undefined ? [] : [planning.call]);
+  const askedOf = [...unjudged(g, undefined), ...(planning === undefined ? [] : [planning.call])];
+  const call = undo(g, names, why.reason, askedOf);
   g.context = { ...g.context, ending: { ...why, undo: call } };
 }
 

@@ -7,9 +7,10 @@ import { toJson } from "../protocol/json.ts";
 import { GraphPatch } from "../protocol/workflow.ts";
 import type { CallError } from "./agent-events.ts";
 import { readWith } from "./folding.ts";
+import { feedbackOf, isPlanJudged } from "./workflow-judging.ts";
 import { change, type Going, graphOf, set, stateOf, untried } from "./workflow-going.ts";
 import { groundOf } from "./workflow-graph.ts";
-import { withPatch } from "./workflow-plan.ts";
+import { graphNow, withPatch } from "./workflow-plan.ts";
 import type { Attempt, NodeState, ReplanQuestion, WorkflowContext } from "./workflow-spec.ts";
 
 export const mayReplan = ({ spec, context }: Going): boolean =>
@@ -26,7 +27,13 @@ export function again(g: Going, names: readonly string[], reason: string, faults
     ...{ workflow, input: g.context.input, reason, affected: nodes },
     ...(faults === undefined ? {} : { faults }),
   };
-  const shown = { ...question, nodes: g.context.nodes, changes: g.context.changes, signals: g.context.heard };
+  const shown = {
+    ...question,
+    ...feedbackOf(g.context),
+    nodes: g.context.nodes,
+    changes: g.context.changes,
+    signals: g.context.heard,
+  };
   for (const name of names) if (stateOf(g, name).status === "undoing") change(g, name, { status: "undone" });
   g.context = { ...g.context, planning: { call, nodes, reason } };
   g.starts.push({ call, src: replanner.name, input: toJson(shown) });
@@ -79,8 +86,10 @@ export function takePlan(
   const read = readWith(GraphPatch, output);
   if (read.success && read.data.giveUp !== undefined) return { code: "INFEASIBLE", reason: read.data.giveUp };
   const made = read.success ? withPatch(g.spec, g.context, read.data) : { faults: [read.reason] };
-  if ("patch" in made) takePatch(g, made.patch, nodes);
-  else if (!mayReplan(g)) return { code: "PLAN_INVALID", reason: made.faults.join("; ") };
+  if ("patch" in made) {
+    const graph = graphNow(g.spec, { ...g.context, patch: made.patch });
+    if (!isPlanJudged(g, graph, { patch: made.patch, nodes, reason })) takePatch(g, made.patch, nodes);
+  } else if (!mayReplan(g)) return { code: "PLAN_INVALID", reason: made.faults.join("; ") };
   else {
     g.context = { ...g.context, replans: g.context.replans + 1 };
     again(g, nodes, reason, made.faults);
@@ -88,7 +97,11 @@ export function takePlan(
   return undefined;
 }
 
-function takePatch(g: Going, patch: NonNullable<WorkflowContext["patch"]>, nodes: readonly string[]): void {
+export function takePatch(
+  g: Going,
+  patch: NonNullable<WorkflowContext["patch"]>,
+  nodes: readonly string[],
+): void {
   g.context = { ...g.context, patch };
   const known = graphOf(g).nodes;
   const left = Object.entries(g.context.nodes).filter(([name]) => known.has(name));

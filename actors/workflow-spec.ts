@@ -7,8 +7,10 @@
 import type { z } from "zod";
 import type { Json } from "../protocol/json.ts";
 import type { Condition, GraphPatch, Invalidation, PlannedNode } from "../protocol/workflow.ts";
+import type { Augmented } from "./augment.ts";
 import type { Callable } from "./callable.ts";
 import type { Predicates } from "./condition.ts";
+import type { JudgedVerdict, Judgement, JudgingSpec } from "./workflow-judgement.ts";
 
 /** What undoes a node's meaning: a tool, or a saga that is started for it. */
 export interface NodeCompensation {
@@ -67,6 +69,8 @@ export interface WorkflowSpec {
   readonly replanner: Callable | undefined;
   /** How long it can still be invalidated once all is done. */
   readonly openForMs: number | ((view: WorkflowView) => number);
+  /** Undefined: nobody judges. */
+  readonly judging?: JudgingSpec | undefined;
 }
 
 /** What changed the graph of a running workflow, all patches in one. */
@@ -124,6 +128,11 @@ export interface NodeState {
   readonly kept?: true;
   /** The outside has said that it holds no more. */
   readonly invalid?: true;
+  /** What it was given, where somebody judges that. */
+  readonly given?: Json;
+  /** It is being judged; and what was said of this run so far. */
+  readonly judging?: Judgement;
+  readonly verdicts?: readonly JudgedVerdict[];
 }
 
 /** What the outside said of a node, the latest. */
@@ -145,6 +154,15 @@ export interface WorkflowContext {
   readonly patch?: Patched;
   /** Somebody is asked what to do instead. */
   readonly planning?: { readonly call: string; readonly nodes: readonly string[]; readonly reason: string };
+  /** The plan is being judged: nothing starts. */
+  readonly judging?: Judgement;
+  /** How many calls of judges there were, and what their changes used of the budget. */
+  readonly judged?: number;
+  readonly augmented?: Augmented;
+  /** What judges said that whoever plans next is to know: the latest of each, by node. */
+  readonly feedback?: Readonly<
+    Record<string, { readonly stage: string; readonly node?: string; readonly reason: string }>
+  >;
   /** All is done, and it can still be invalidated. */
   readonly standby?: true;
   /** Nothing will be invalidated any more. */

@@ -7,13 +7,16 @@
  * WM1 Everything the graph is stands in the context: any host goes on from it.
  */
 import { enqueueActions, setup, type AnyStateMachine } from "xstate";
-import type { Json } from "../protocol/json.ts";
+import { z } from "zod";
+import { type Json, toJson } from "../protocol/json.ts";
 import type { Invalidation } from "../protocol/workflow.ts";
 import { startRun } from "./agent-actions.ts";
 import type { CallError } from "./agent-events.ts";
-import { compensation, toActors } from "./callable.ts";
+import { type Callable, compensation, question, toActors } from "./callable.ts";
 import { viewOf } from "./workflow-context.ts";
 import type { Advanced } from "./workflow-going.ts";
+import { judgesIn } from "./workflow-judgement.ts";
+import { judgementSrc, judgeSrc } from "./workflow-judging.ts";
 import { begin, calledOff, concluded, heard, invalidated, settled, undoneBy } from "./workflow-progress.ts";
 import type { WorkflowContext, WorkflowSpec } from "./workflow-spec.ts";
 
@@ -45,6 +48,7 @@ export function workflowMachine(spec: WorkflowSpec): AnyStateMachine {
     actors: {
       ...toActors(Object.fromEntries(spec.catalogue)),
       ...toActors({ "sagamesh.compensation": compensation }),
+      ...toActors(judgesAsActors(spec)),
     },
     actions: {
       "sagamesh.start": (_, _params: { id: string; src: string; input: Json }) => undefined,
@@ -125,6 +129,16 @@ function takeSignal(
   if (name === "conclude") return concluded(spec, context, now);
   if (name !== "invalidate") return heard(spec, context, { name, data, at: now });
   return invalidated(spec, context, [data as unknown as Invalidation], now); // Proof: the door has read it.
+}
+
+/** Who judges, and who is asked where they cannot say. */
+function judgesAsActors({ judging }: WorkflowSpec): Record<string, Callable> {
+  if (judging === undefined) return {};
+  const judges = judgesIn(judging).map((judge): [string, Callable] => [judgeSrc(judge), judge]);
+  return {
+    ...Object.fromEntries(judges),
+    [judgementSrc]: question({ ...judging.asking, answer: z.boolean() }),
+  };
 }
 
 const gone = (context: WorkflowContext): Partial<Record<keyof WorkflowContext, undefined>> =>

@@ -267,6 +267,11 @@ const table = {
     retriable: false,
     remedy: "Name fewer parts in the validator's `context`, or a smaller selection after the first.",
   },
+  VALIDATION_REJECTED: {
+    meaning: "a validator refuses what was to be done, or was done",
+    retriable: false,
+    remedy: "Read the verdict in the result of the validator's call, and plan otherwise.",
+  },
   AUGMENT_REFUSED: {
     meaning: "a validator's change is over its budget, or not what it says it is",
     retriable: false,

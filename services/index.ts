@@ -48,9 +48,11 @@ export {
   type Validator,
   type ValidatorConfig,
 } from "../actors/validator.ts";
+export type { AugmentBudget } from "../actors/augment.ts";
+export type { NodeJudges } from "../actors/judged.ts";
 export { allOf, anyOf, byType, type CombinedConfig, tiered } from "../actors/validator-combined.ts";
 export type { Material, Selection } from "../actors/validator-context.ts";
-export type { ModelJudge } from "../actors/validator-model.ts";
+export { modelFor, type ModelJudge } from "../actors/validator-model.ts";
 export {
   type Claim,
   constraintAdherence,
