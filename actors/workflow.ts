@@ -8,7 +8,7 @@
  */
 import { enqueueActions, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
-import { type Json, toJson } from "../protocol/json.ts";
+import type { Json } from "../protocol/json.ts";
 import type { Invalidation } from "../protocol/workflow.ts";
 import { startRun } from "./agent-actions.ts";
 import type { CallError } from "./agent-events.ts";
