@@ -71,13 +71,17 @@ function leaveWords(
   const task = place === undefined ? undefined : approvedBy(t, place);
   const about = task === undefined ? undefined : t.views.get(task)?.intent;
   const editedBy = about?.kind === "task" ? about.after?.by : undefined;
-  const isOther = call !== undefined && input !== undefined;
+  // A workflow's call has its arguments from the node, and no model's.
+  const isModels = call !== undefined && place?.proposedBy !== undefined;
+  const isOther = input !== undefined && (isModels || editedBy !== undefined);
   return [
     proposedWords(t, id),
     ...(task === undefined ? [] : [`, approved as ${nameOf(t, task)}`]),
     ...(rewrittenBy === undefined ? [] : [`, as the policy ${rewrittenBy} had rewritten it`]),
     ...(isOther && rewrittenBy === undefined
-      ? [`, with the arguments that ${editedBy ?? "a human"} had put in the place of the model's`]
+      ? [
+          `, with the arguments that ${editedBy ?? "a human"} had put in the place of ${isModels ? "the model's" : "its own"}`,
+        ]
       : []),
   ].join("");
 }
@@ -85,7 +89,8 @@ function leaveWords(
 function proposedWords(t: Telling, id: IntentId): string {
   const place = t.index.places.get(id);
   if (place?.proposedBy !== undefined) return `, as ${nameOf(t, place.proposedBy)} had proposed`;
-  return "";
+  const call = place !== undefined && "call" in place.intent ? place.intent.call : undefined;
+  return call === undefined ? "" : `, for the node ${call.slice(0, call.lastIndexOf("."))}`;
 }
 
 /** The approval that let a call through, by the event that it was decided on. */

@@ -158,6 +158,12 @@ describe("the story of an example", () => {
     );
   });
 
+  test("tells a workflow's calls by their nodes, and claims nobody's arguments for them", () => {
+    const document = whyOf(named("failed offsite").turns);
+    expect(said(document, "done")).toEqual(like(/^rooms was to be done with .* for the node rooms\.$/));
+    expect(said(document).join(" ")).not.toMatch(/human|model/);
+  });
+
   test("word for word: a room, a card and a refusal", () => {
     const { sentences, sum } = whyOf(named("refused weekend").turns);
     const text = [...sentences, ...sum].map(({ turn, text }) => `${turn} ${text}`).join("\n");

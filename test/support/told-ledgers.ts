@@ -24,6 +24,7 @@ import { openTestMesh } from "../../services/testing/test-mesh.ts";
 import { hireForRole } from "../examples/hiring.ts";
 import purchaseApp, { purchase } from "../examples/purchase.ts";
 import researchApp, { researchLead } from "../examples/research-team.ts";
+import { createOffsite } from "../examples/three-bookings.ts";
 import { bookTrip, createTripApp } from "../examples/trip-booking.ts";
 import weekendApp, { weekend } from "../examples/weekend.ts";
 import { agentOf, call, finish } from "./workbench.ts";
@@ -55,6 +56,15 @@ export async function editedPurchase(): Promise<ToldLedger> {
   await t.vote(changed, { vote: "approve", by: "finn", as: "finance" });
   await saga.result();
   return { app: purchaseApp, turns: await saga.ledger() };
+}
+
+/** The hall is too small: what was booked before it is released. */
+export async function failedOffsite(): Promise<ToldLedger> {
+  const { offsite, app } = createOffsite({ held: new Map(), known: new Map() }, 10);
+  await using t = testMesh(app);
+  const saga = await t.start(offsite, { people: 12, city: "BER" }, { id: "o-1" });
+  await saga.result();
+  return { app, turns: await saga.ledger() };
 }
 
 export async function deniedPurchase(): Promise<ToldLedger> {
@@ -268,6 +278,7 @@ let all: Promise<Readonly<Record<string, ToldLedger>>> | undefined;
 export const toldLedgers = (): Promise<Readonly<Record<string, ToldLedger>>> =>
   (all ??= spentResearch().then(async ({ lead, researcher }) => ({
     "edited purchase": await editedPurchase(),
+    "failed offsite": await failedOffsite(),
     "denied purchase": await deniedPurchase(),
     "called off hiring": await calledOffHiring(),
     "undone trip": await undoneTrip(),
