@@ -14,6 +14,7 @@ import mix from "../examples/patterns/mix.ts";
 import visible from "../examples/patterns/visible.ts";
 import buying, { purchase } from "../examples/purchase.ts";
 import research, { researchLead } from "../examples/research-team.ts";
+import { createOffsite } from "../examples/three-bookings.ts";
 import { bookTrip, createTripApp } from "../examples/trip-booking.ts";
 import weekends, { weekend } from "../examples/weekend.ts";
 
@@ -97,6 +98,28 @@ const buys: Example = {
     await saga.result({ within: "30d" });
   },
 };
+
+/** A workflow, whose hall may be too small and whose flight may be cancelled by the airline. */
+const offsites: Example = {
+  name: "three-bookings",
+  app: (pick) => offsiteOf(pick).app,
+  act: async (t, pick) => {
+    const saga = await t.start(anyOffsite, { people: 6 + 3 * pick(3), city: "BER" });
+    await mayCrash(t, pick);
+    if (pick(2) === 0 && (await saga.end()) === undefined)
+      await t.signal(saga, "invalidate", { node: "flight", reason: "the airline cancelled it" });
+    await mayCrash(t, pick);
+    await saga.result();
+  },
+};
+const offsiteOf = (pick: Pick) =>
+  createOffsite({ held: new Map(), known: new Map() }, 10, {
+    onFailure: pick(2) === 0 ? "end" : "replan",
+    openForMs: 3_600_000,
+  });
+
+/** Starts are by name: which of them the host serves, its application says. */
+const anyOffsite = offsiteOf(() => 0).offsite;
 
 const trips: Example = {
   name: "trip-booking",
@@ -254,6 +277,7 @@ const clerks: Example = {
 /** Every example saga there is (test/examples). */
 export const examples: readonly Example[] = [
   buys,
+  offsites,
   trips,
   hires,
   researches,
