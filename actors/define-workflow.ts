@@ -4,7 +4,7 @@
  * F3 Defining never throws for a fault: faults are collected, and the application's load tells all at once.
  */
 import { z } from "zod";
-import { toJson } from "../protocol/json.ts";
+import { type Json, toJson } from "../protocol/json.ts";
 import { limits } from "../protocol/limits.ts";
 import { Condition, Edge, type Invalidation } from "../protocol/workflow.ts";
 import type { Callable, SagaKind } from "./callable.ts";
@@ -109,6 +109,8 @@ export interface WorkflowConfig<
   policies?: readonly Policy[];
   /** Shared with all below it; what it refuses is that node's failure, with BUDGET_EXCEEDED. */
   budget?: Budget;
+  /** What the definition was made from, where that is data: part of its hash, as code cannot be. */
+  content?: Json;
 }
 
 /**
@@ -170,6 +172,7 @@ export function defineWorkflow<
         ...{ budget, onFailure: spec.onFailure, replansMax: spec.replansMax, atEnd: spec.atEnd },
         openForMs: typeof spec.openForMs === "number" ? spec.openForMs : "by the view",
         judging: judging && judgingIdentity(judging),
+        ...(config.content === undefined ? {} : { content: config.content }),
       },
       whenEarly: "ignore",
       budget,

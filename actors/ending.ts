@@ -27,6 +27,7 @@ export function endingOf(
     return {
       status,
       output: said,
+      ...(typeof code === "string" ? { code } : {}),
       reason: textOf(because) ?? textOf(reason) ?? `ended in ${JSON.stringify(value)}`,
     };
   // What is recorded must fit, for the parent and the client read no more than that; null stands for nothing.

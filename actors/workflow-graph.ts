@@ -59,7 +59,7 @@ function inOrder(restsOn: ReadonlyMap<string, readonly string[]>): string[] {
 }
 
 /** All that a node rests on, directly or not. */
-export function groundOf({ restsOn }: Graph, name: string): Set<string> {
+export function groundOf({ restsOn }: Pick<Graph, "restsOn">, name: string): Set<string> {
   const ground = new Set<string>();
   const open = [...(restsOn.get(name) ?? [])];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -143,6 +143,19 @@ export const limits = {
   edgesMax: 5_000,
   /** Of a path into a result. */
   pointerLengthMax: 1_000,
+  /** What a plan is made from, and what a model may answer at once: a book, not a library. */
+  planSpecCharactersMax: 200_000,
+  planReplyCharactersMax: 500_000,
+  /** How often a plan is mended before it is refused; a model that needs more does not get there. */
+  planRounds: 4,
+  planRoundsMax: 20,
+  /** Tokens of one planning, unless it says otherwise. */
+  planTokens: 1_000_000,
+  /** Findings that are told at once; of more, the first and how many there are. */
+  planFindingsMax: 100,
+  planAgentCharactersMax: 20_000,
+  planAgentSteps: 10,
+  planAgentStepsMax: 50,
   /** How often a workflow plans again before it undoes what it did, unless it says otherwise. */
   replansMax: 1,
   /** What a validator's model is shown, in tokens by the estimate of validator-context.ts: it judges one thing. */

@@ -7,7 +7,9 @@
 import { z } from "zod";
 import { twiceNamed } from "../actors/define.ts";
 import type { Definition, Saga } from "../actors/definition.ts";
+import type { Predicates } from "../actors/condition.ts";
 import { policyFaults, underPolicies } from "../actors/inherit.ts";
+import type { PlanParts } from "../actors/plan-workflow.ts";
 import type { Policy } from "../actors/policy.ts";
 import { recallTool } from "../actors/recall.ts";
 import type { AnyBody, Implementation, Tool } from "../actors/tool.ts";
@@ -16,12 +18,19 @@ import { MeshError } from "../protocol/errors.ts";
 import type { DefinitionRef } from "../protocol/event.ts";
 import type { ModelPort } from "../protocol/model.ts";
 import { ThrottleLimits } from "../protocol/throttle.ts";
+import { offeredBy, workflowsOf } from "./plans.ts";
 import { type Fallback, fallbackFaults, isFallback } from "./fallback.ts";
 import { priceFaults, type PriceOf, pricesBy, unpricedFaults } from "./prices.ts";
 
 export interface AppConfig {
   sagas?: readonly Saga[];
   agents?: readonly Saga[];
+  /** Plans to run, as JSON: what `sagamesh plan` wrote. Each is a workflow of its name and version. */
+  plans?: readonly unknown[];
+  /** What plans may name, besides the tools of sagas, agents and implementations. */
+  tools?: readonly Tool[];
+  /** What conditions and checks of plans may name after `is`, besides those that every workflow has. Pure. */
+  predicates?: Predicates;
   /** Bodies of tools whose contract does not hold them. */
   implementations?: readonly Implementation[];
   /** By the name that agents use: a model port, or the names of several that stand in for one another. */
@@ -55,6 +64,8 @@ export interface App {
   /** All that may run here: the same, and what agents start under their own policies. */
   readonly definitions: readonly Definition[];
   readonly tools: ReadonlyMap<string, Tool>;
+  /** What plans may name. */
+  readonly offered: PlanParts;
   readonly bodies: ReadonlyMap<string, AnyBody>;
   readonly models: ReadonlyMap<string, ModelPort>;
   /** Names under which several models stand in for one another, in their order. */
@@ -65,9 +76,10 @@ export interface App {
 /** Declares what an application file exports by default. Faults are told when it is loaded, not here. */
 export function defineApp(config: AppConfig): App {
   const policies = config.policies ?? [];
-  const plain = collectDefinitions(
-    [...(config.sagas ?? []), ...(config.agents ?? [])].map((saga) => saga.definition),
-  );
+  const own = [...(config.sagas ?? []), ...(config.agents ?? [])];
+  const offered = offeredBy(config, own);
+  const planned = workflowsOf(config.plans ?? [], offered);
+  const plain = collectDefinitions([...own, ...planned.workflows].map((saga) => saga.definition));
   const served = [policies, ...(config.formerPolicies ?? [])].map((above) =>
     plain.map((definition) => underPolicies(definition, above)),
   );
@@ -75,10 +87,11 @@ export function defineApp(config: AppConfig): App {
   const definitions = withHeirs(served.flat());
   const tools = new Map<string, Tool>();
   const faults = [...new Set(definitions.flatMap((definition) => definition.faults))];
-  faults.push(...policyFaults("the application", policies));
+  faults.push(...policyFaults("the application", policies), ...planned.faults);
   for (const tool of [
     ...definitions.flatMap((one) => [...one.tools.values()]),
     ...(config.implementations ?? []).map((one) => one.tool),
+    ...(config.tools ?? []),
   ]) {
     const other = tools.get(tool.name);
     const isTold = definitions.some((one) => one.faults.includes(twiceNamed(one.name, "tools", tool.name)));
@@ -108,6 +121,7 @@ export function defineApp(config: AppConfig): App {
     startable,
     definitions,
     tools,
+    offered,
     bodies: collectBodies(config, tools),
     models,
     fallbacks,

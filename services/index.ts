@@ -16,6 +16,8 @@ export { type ContextPolicy, full, selective, type Summarize, window } from "../
 export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/define.ts";
 export { defineWorkflow, type NodeConfig, type WorkflowConfig } from "../actors/define-workflow.ts";
 export type { Attempt, Change, NodeContext, WorkflowView } from "../actors/workflow-spec.ts";
+export type { Predicate, Predicates } from "../actors/condition.ts";
+export { Plan, PlanFinding } from "../protocol/plan-document.ts";
 export { Condition, GraphPatch, Invalidation } from "../protocol/workflow.ts";
 export type { MemoryConfig, MemoryEdit } from "../actors/memory-spec.ts";
 export type { AgentBudget, Budget, Saga, Signals } from "../actors/definition.ts";
@@ -102,6 +104,7 @@ export type { Handle, Mesh, SagaEnd, VotedTask, VoteInput } from "./client/mesh.
 export type { ForkOptions } from "./client/fork.ts";
 export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";
+export { catalogueOfApp, definePlanner } from "./planner.ts";
 export { fallback, type Fallback } from "./fallback.ts";
 export { anthropicModel, type AnthropicModelOptions } from "./models/anthropic.ts";
 export { openaiModel, type OpenAIModelOptions } from "./models/openai.ts";
