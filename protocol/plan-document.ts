@@ -250,10 +250,11 @@ export type PlannedDocument = z.infer<typeof PlannedDocument>;
 export const PlanRefusal = z.object({
   code: z.literal("PLAN_INVALID"),
   because: z.string(),
-  rounds: z.int(),
-  step: PlanStep,
+  /** Of a planning: how often it was mended, and what would have been asked next. */
+  rounds: z.int().optional(),
+  step: PlanStep.optional(),
   findings: z.array(PlanFinding),
-  /** Of more than are listed. */
+  /** Where more were found than are listed. */
   found: z.int(),
 });
 export type PlanRefusal = z.infer<typeof PlanRefusal>;

@@ -12,6 +12,10 @@ export const commands: CommandGroups = {
     worker: async () => (await import("./commands/worker.ts")).worker,
     gateway: async () => (await import("./commands/gateway.ts")).gateway,
   },
+  "Plan workflows": {
+    plan: async () => (await import("./commands/plan.ts")).plan,
+    run: async () => (await import("./commands/run.ts")).run,
+  },
   "Drive sagas": {
     start: async () => (await import("./commands/start.ts")).start,
     fork: async () => (await import("./commands/fork.ts")).fork,

@@ -21,6 +21,8 @@ export interface Config {
   readonly serverDir: string;
   /** Folder of what `replay --query` does: a server and its runs, apart from every mesh it reads. */
   readonly replayDir: string;
+  /** Folder of what `plan` does: a folder with a server for each planning. */
+  readonly planDir: string;
   /** Folder of archives, beside the embedded server's. */
   readonly archiveDir: string;
   /** What callback URLs begin with; a token follows. */
@@ -115,6 +117,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     dataDir: flags.data,
     serverDir: join(folder, "server"),
     replayDir: join(folder, "replays"),
+    planDir: join(folder, "plans"),
     archiveDir: join(folder, "archive"),
     callbackBase: callback === undefined ? noCallbackBase : callback.replace(/\/?$/, "/"),
     logLevel: env["LOG_LEVEL"] ? level.data : undefined,

@@ -14,25 +14,37 @@ import type { Config } from "./config.ts";
  * `recorded` answers from the ledger, `own` has each call answered by the application's model of its name; else a model of the application, of several that stand in for one another the
  * first; else, by the provider's own name, one of the provider with the key from the environment. Throws MODEL_UNKNOWN.
  */
-export function replayPort(app: App, model: string, { anthropicApiKey }: Config): PortOf {
+export function replayPort(app: App, model: string, config: Config): PortOf {
+  const known = ["own", "recorded"];
   if (model === "recorded") return fromLedger;
-  if (model === "own") return ({ intent }) => ownPort(app, intent.name) ?? unknownModel(app, intent.name);
+  if (model === "own")
+    return ({ intent }) => ownPort(app, intent.name) ?? unknownModel(app, intent.name, known);
+  const port = modelNamed(app, model, config, known);
+  return () => port;
+}
+
+/** A model of the application, or one of the provider by its own name. Throws MODEL_UNKNOWN. */
+export function modelNamed(
+  app: App,
+  model: string,
+  { anthropicApiKey }: Config,
+  known: readonly string[] = [],
+): ModelPort {
   const one = ownPort(app, model);
-  if (one !== undefined) return () => one;
-  if (!model.startsWith("claude-")) return unknownModel(app, model);
+  if (one !== undefined) return one;
+  if (!model.startsWith("claude-")) return unknownModel(app, model, known);
   if (anthropicApiKey === undefined)
     throw new MeshError("MODEL_UNKNOWN", `${model} needs ANTHROPIC_API_KEY`, {
       remedy: "Set ANTHROPIC_API_KEY, or name a model of the application.",
     });
-  const port = anthropicModel({ model, apiKey: anthropicApiKey });
-  return () => port;
+  return anthropicModel({ model, apiKey: anthropicApiKey });
 }
 
 const ownPort = ({ models, fallbacks }: App, name: string): ModelPort | undefined =>
   models.get(name) ?? models.get(fallbacks.get(name)?.[0] ?? "");
 
-function unknownModel({ models, fallbacks }: App, model: string): never {
-  const known = [...models.keys(), ...fallbacks.keys(), "own", "recorded"].join(", ");
+function unknownModel({ models, fallbacks }: App, model: string, more: readonly string[]): never {
+  const known = [...models.keys(), ...fallbacks.keys(), ...more].join(", ") || "none";
   throw new MeshError("MODEL_UNKNOWN", `the application has no model "${model}"; it has ${known}`);
 }
 

@@ -1,0 +1,15 @@
+/** The example's tools, and a model that takes its time over each answer, so that it can be killed over one. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineApp, type ModelPort } from "sagamesh";
+import { answerOf, offsite, questionOf, tools } from "../examples/planned-bookings.ts";
+
+const slow: ModelPort = {
+  name: "slow",
+  decide: async (request) => {
+    await sleep(250);
+    const { step } = questionOf(request);
+    return { model: "slow", text: JSON.stringify(answerOf(offsite, step)) };
+  },
+};
+
+export default defineApp({ tools, models: { slow } });
