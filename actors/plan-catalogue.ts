@@ -39,6 +39,7 @@ export const catalogueOf = (parts: {
   readonly sagas: Iterable<Saga>;
   readonly models: Iterable<string>;
   readonly predicates: Iterable<string>;
+  readonly validators: Iterable<Saga>;
 }): PlanCatalogue => ({
   tools: [...parts.tools].map(({ name, description, effect, input, output, compensation }) => ({
     ...{ name, description, effect },
@@ -52,7 +53,7 @@ export const catalogueOf = (parts: {
   })),
   models: [...parts.models],
   predicates: [...parts.predicates],
-  validators: [],
+  validators: [...parts.validators].map(({ name, description }) => ({ name, description })),
 });
 
 function shown(schema: z.ZodType): Json {

@@ -29,6 +29,7 @@ import { planFindings } from "./plan-proposal.ts";
 import { named, schemaOfPlan } from "./plan-schema.ts";
 import { isCarried } from "./plan-specs.ts";
 import type { Tool } from "./tool.ts";
+import type { Validator } from "./validator.ts";
 import { nodeOfPlan } from "./workflow-plan.ts";
 
 /** What an application offers to plans. */
@@ -37,6 +38,7 @@ export interface PlanParts {
   readonly sagas: readonly Saga[];
   readonly models: readonly string[];
   readonly predicates: Predicates;
+  readonly validators: readonly Validator[];
 }
 
 /** Something on the way of a plan: a node, or an edge that does something. */
@@ -81,12 +83,33 @@ export function workflowOfPlan(
     edges,
     predicates: parts.predicates,
     content: toJson(plan), // PW1
+    validators: { plan: judgesOf(plan, parts.validators) },
+    pinned: { goals: plan.goals, constraints: plan.constraints },
   });
   return { workflow };
 }
 
-const catalogueOfParts = ({ tools, sagas, models, predicates }: PlanParts): PlanCatalogue =>
-  catalogueOf({ tools, sagas, models, predicates: Object.keys(predicates) });
+const catalogueOfParts = (parts: PlanParts): PlanCatalogue =>
+  catalogueOf({ ...parts, predicates: Object.keys(parts.predicates) });
+
+/**
+ * Who judges for a constraint: before each node commits that covers it, beside all that has committed; where none does,
+ * the plan, before anything of it runs.
+ */
+function judgesOf(
+  { constraints, nodes }: Plan,
+  validators: readonly Validator[],
+  node?: string,
+): Validator[] {
+  const isMeant = (constraint: string): boolean => {
+    const covering = nodes.filter(({ covers = [] }) => covers.includes(constraint));
+    return node === undefined ? covering.length === 0 : covering.some(({ name }) => name === node);
+  };
+  const meant = new Set(
+    constraints.filter(({ name }) => isMeant(name)).flatMap((one) => one.validators ?? []),
+  );
+  return validators.filter(({ name }) => meant.has(name));
+}
 
 /** PW2 */
 function stopsOf(plan: Plan): { stops: Stop[]; edges: Edge[] } {
@@ -130,7 +153,7 @@ function nodeOf(
   plan: Plan,
   stop: Stop,
   callables: ReadonlyMap<string, Callable>,
-  { predicates, tools }: PlanParts,
+  { predicates, tools, validators }: PlanParts,
 ): NodeConfig {
   const { name, does, run, agent, input, compensation, when, join, optional } = stop;
   const own = agent === undefined ? undefined : agentOfPlan(plan, name, does, agent, tools);
@@ -139,6 +162,7 @@ function nodeOf(
     ...{ name, run: run ?? own?.name ?? "", ...(input === undefined ? {} : { input }) },
     ...("run" in compensation ? { compensation } : {}),
   };
+  const judges = judgesOf(plan, validators, name);
   const made = nodeOfPlan(planned, [], catalogue);
   if ("faults" in made) throw new TypeError(made.faults.join("; ")); // Never: its names were looked up before.
   return {
@@ -158,6 +182,7 @@ function nodeOf(
     ...("pointOfNoReturn" in compensation ? { pointOfNoReturn: true } : {}),
     ...(optional === undefined ? {} : { optional }),
     log: logSchema(stop, predicates),
+    ...(judges.length === 0 ? {} : { validators: { commit: judges } }),
   };
 }
 

@@ -81,13 +81,18 @@ const asks = {
   whole: "What is wrong with the plan is under findings. Give the members that you change.",
 } as const satisfies Record<PlanStep, string>;
 
-const formOf = (step: PlanStep): unknown => {
+/** Made once for each step: who only serves sagas needs none of them. */
+const forms = new Map<PlanStep, unknown>();
+function formOf(step: PlanStep): unknown {
+  const known = forms.get(step);
+  if (known !== undefined) return known;
   const { $schema: _dialect, ...form } = z.toJSONSchema(planForms[step], {
     io: "input",
     unrepresentable: "any",
   });
+  forms.set(step, form);
   return form;
-};
+}
 
 /** What is asked at a step. Findings of the same step are of an answer that could not be taken. */
 const promptOf = ({ request, step, draft, findings, found }: Planning): string =>

@@ -10,6 +10,7 @@ import type { Definition, Saga } from "../actors/definition.ts";
 import type { Predicates } from "../actors/condition.ts";
 import { policyFaults, underPolicies } from "../actors/inherit.ts";
 import type { PlanParts } from "../actors/plan-workflow.ts";
+import type { Validator } from "../actors/validator.ts";
 import type { Policy } from "../actors/policy.ts";
 import { recallTool } from "../actors/recall.ts";
 import type { AnyBody, Implementation, Tool } from "../actors/tool.ts";
@@ -29,6 +30,8 @@ export interface AppConfig {
   plans?: readonly unknown[];
   /** What plans may name, besides the tools of sagas, agents and implementations. */
   tools?: readonly Tool[];
+  /** Who may judge what plans do: what a constraint names under `validators`. */
+  validators?: readonly Validator[];
   /** What conditions and checks of plans may name after `is`, besides those that every workflow has. Pure. */
   predicates?: Predicates;
   /** Bodies of tools whose contract does not hold them. */

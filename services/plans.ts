@@ -22,6 +22,7 @@ export function offeredBy(config: AppConfig, sagas: readonly Saga[]): PlanParts 
     sagas,
     models: Object.keys(config.models ?? {}),
     predicates: config.predicates ?? {},
+    validators: config.validators ?? [],
   };
 }
 

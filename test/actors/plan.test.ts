@@ -5,7 +5,7 @@
  * that drew 34 edges in circles; then the plan on the test mesh.
  */
 import { describe, expect, test } from "vitest";
-import { defineApp, type Plan } from "sagamesh";
+import { defineApp, defineValidator, type Plan } from "sagamesh";
 import { scriptedModel, testMesh } from "sagamesh/testing";
 import { planFindings, judgeProposal, emptyDraft } from "../../actors/plan-proposal.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -323,12 +323,18 @@ describe("an answer", () => {
 
 describe("a plan that runs", () => {
   let runs = 0;
+  const plannedOf = ({ startable }: ReturnType<typeof defineApp>) => {
+    const [definition] = startable.filter(({ kind }) => kind === "workflow");
+    return { definition };
+  };
   const run = async (plan: unknown, input: Json) => {
     held.clear();
     const app = defineApp({ ...offered, plans: [plan] });
     const t = testMesh(app);
     const [definition] = app.startable;
-    const saga = await t.start({ ...definition, definition } as never, input as never, { id: `run-${++runs}` });
+    const saga = await t.start({ ...definition, definition } as never, input as never, {
+      id: `run-${++runs}`,
+    });
     return { t, end: await saga.result(), held: [...held.values()].map(({ of }) => of).sort() };
   };
 
@@ -384,6 +390,37 @@ describe("a plan that runs", () => {
       output: { flight: { id: "x", places: 3 }, "rooms--hall": { places: 12 }, hall: { places: 12 } },
     });
     expect(held).toEqual(["hall", "rooms", "rooms"]);
+  });
+
+  test("is judged by the validators of a constraint, before the nodes that cover it commit", async () => {
+    const fewRooms = defineValidator({
+      name: "few_rooms",
+      check: ({ item }) => ({
+        verdict: (item as { places: number }).places > 10 ? "reject" : "accept",
+        reason: "more than ten",
+      }),
+    });
+    const judgedPlan = {
+      ...offsite,
+      constraints: [{ ...offsite.constraints[0], validators: ["few_rooms"] }],
+    };
+    const t = testMesh(defineApp({ ...offered, validators: [fewRooms], plans: [judgedPlan] }));
+    await using _ = t;
+    held.clear();
+    const { definition } = plannedOf(defineApp({ ...offered, validators: [fewRooms], plans: [judgedPlan] }));
+    const start = (people: number) =>
+      t.start({ ...definition, definition } as never, { people, city: "BER" } as never, {
+        id: `run-${++runs}`,
+      });
+    expect(await (await start(8)).result()).toMatchObject({ status: "completed" });
+    const refused = await start(12);
+    expect(await refused.result()).toMatchObject({
+      status: "failed",
+      code: "VALIDATION_REJECTED",
+      standing: [],
+    });
+    expect(held.size).toBe(3);
+    expect(t.sagas().filter((id) => id.startsWith("few_rooms")).length).toBeGreaterThanOrEqual(4);
   });
 
   test("has a hash that covers all of it, and is refused at load with all its faults", () => {

@@ -55,8 +55,10 @@ test("a planning that was killed over a question goes on with the answers it has
   const { saga, plan } = PlannedDocument.parse(JSON.parse(second.stdout));
   expect(plan).toEqual(offsite);
   const ledger = await runCli(["inspect", saga, "--data", join(data, "plans", saga), "--json"]);
-  const { intents } = JSON.parse(ledger.stdout) as { intents: { kind: string }[] };
-  expect(intents.filter(({ kind }) => kind === "model")).toHaveLength(5);
+  const { intents } = JSON.parse(ledger.stdout) as {
+    intents: { intent: { kind: string } }[];
+  };
+  expect(intents.filter(({ intent }) => intent.kind === "model")).toHaveLength(5);
 }, 60_000);
 
 test("a plan with faults is refused with all of them, and an input that does not fit as such", async () => {
