@@ -4,12 +4,20 @@
 import type { Saga } from "../actors/definition.ts";
 import { type PlanParts, workflowOfPlan } from "../actors/plan-workflow.ts";
 import { recallTool } from "../actors/recall.ts";
-import type { Tool } from "../actors/tool.ts";
+import type { Implementation, Tool } from "../actors/tool.ts";
 import type { PlanFinding } from "../protocol/plan-document.ts";
-import type { AppConfig } from "./app.ts";
+
+/** What of an application plans may name. */
+interface Offering {
+  readonly tools?: readonly Tool[];
+  readonly implementations?: readonly Implementation[];
+  readonly models?: Readonly<Record<string, unknown>>;
+  readonly predicates?: PlanParts["predicates"];
+  readonly validators?: PlanParts["validators"];
+}
 
 /** All tools and sagas of an application; of two of one name the first, and loading tells of the second. */
-export function offeredBy(config: AppConfig, sagas: readonly Saga[]): PlanParts {
+export function offeredBy(config: Offering, sagas: readonly Saga[]): PlanParts {
   const tools = [
     ...(config.tools ?? []),
     ...(config.implementations ?? []).map(({ tool }) => tool),

@@ -16,6 +16,8 @@ import { serve, type ServeOptions, type Service } from "./serve.ts";
 import { systemClock } from "./system.ts";
 
 const graceMs = 2_000;
+/** Heartbeats that a host may be late by. */
+const looksMax = 3;
 
 /**
  * Opens the mesh, serves the plan unless hosts there do, and runs `drive` beside it, until that ends or the signal comes.
@@ -49,9 +51,14 @@ async function isServedElsewhere(
   const isAnyLive = async () =>
     (await membership.hosts()).some(({ data }) => decodeHostEntry(data)?.draining === false);
   if (!(await isAnyLive())) return false;
-  // One that was killed a moment ago still counts for a while.
-  await systemClock.sleep(limits.hostTtlMs + limits.hostBeatMs, signal);
-  if (!(await isAnyLive())) return false;
+  // One that was killed a moment ago still counts until its word expires; one that is slow says it again.
+  await systemClock.sleep(limits.hostTtlMs, signal);
+  let isLive = false;
+  for (let looks = 0; looks < looksMax && !isLive; looks++) {
+    await systemClock.sleep(limits.hostBeatMs, signal);
+    isLive = await isAnyLive();
+  }
+  if (!isLive) return false;
   const key = `saga.${name}.${version}.${hash}`;
   if ((await registry.list()).some((entry) => entry.key === key)) return true;
   throw new MeshError("VERSION_UNSERVED", `hosts serve here, and none of them this plan ("${name}")`, {

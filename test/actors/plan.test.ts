@@ -332,7 +332,7 @@ describe("a plan that runs", () => {
     const app = defineApp({ ...offered, plans: [plan] });
     const t = testMesh(app);
     const [definition] = app.startable;
-    const saga = await t.start({ ...definition, definition } as never, input as never, {
+    const saga = await t.start({ ...definition, definition } as never, input, {
       id: `run-${++runs}`,
     });
     return { t, end: await saga.result(), held: [...held.values()].map(({ of }) => of).sort() };
@@ -409,7 +409,7 @@ describe("a plan that runs", () => {
     held.clear();
     const { definition } = plannedOf(defineApp({ ...offered, validators: [fewRooms], plans: [judgedPlan] }));
     const start = (people: number) =>
-      t.start({ ...definition, definition } as never, { people, city: "BER" } as never, {
+      t.start({ ...definition, definition } as never, { people, city: "BER" }, {
         id: `run-${++runs}`,
       });
     expect(await (await start(8)).result()).toMatchObject({ status: "completed" });

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { PlannedDocument, PlanRefusal } from "../../protocol/plan-document.ts";
 import { offsite } from "../examples/planned-bookings.ts";
 import { runCli, startCli } from "../support/cli.ts";
+import { startTestServer } from "../support/nats-server.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -59,6 +60,36 @@ test("a planning that was killed over a question goes on with the answers it has
     intents: { intent: { kind: string } }[];
   };
   expect(intents.filter(({ intent }) => intent.kind === "model")).toHaveLength(5);
+}, 60_000);
+
+test("a plan is left to the hosts that serve it, and refused where they serve others", async () => {
+  const server = await startTestServer();
+  const up = startCli([
+    "up",
+    "--app",
+    "test/apps/planned.ts",
+    "--server",
+    server.url,
+    "--no-gateway",
+    "--json",
+  ]);
+  try {
+    await up.says('"role":"up"');
+    const [served, unserved] = [join(folder, "served.json"), join(folder, "unserved.json")];
+    await writeFile(served, JSON.stringify(offsite));
+    await writeFile(unserved, JSON.stringify({ ...offsite, description: "Another." }));
+    const run = (file: string) =>
+      runCli(["run", file, "--app", example, "--input", input(3), "--server", server.url, "--json"]);
+    const [done, refused] = await Promise.all([run(served), run(unserved)]);
+    expect(done.code, done.stderr).toBe(0);
+    expect(JSON.parse(done.stdout)).toMatchObject({ status: "completed" });
+    expect([refused.code, refused.stdout]).toEqual([1, ""]);
+    expect(refused.stderr).toContain("VERSION_UNSERVED");
+  } finally {
+    up.process.kill("SIGTERM");
+    await up.ended;
+    await server.stop();
+  }
 }, 60_000);
 
 test("a plan with faults is refused with all of them, and an input that does not fit as such", async () => {
