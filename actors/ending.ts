@@ -29,6 +29,7 @@ export function endingOf(
       output: said,
       ...(typeof code === "string" ? { code } : {}),
       reason: textOf(because) ?? textOf(reason) ?? `ended in ${JSON.stringify(value)}`,
+      ...(typeof code === "string" && code !== "" ? { code } : {}), // As of an agent or a workflow.
     };
   // What is recorded must fit, for the parent and the client read no more than that; null stands for nothing.
   const read = readWith(definition.output, said);

@@ -614,7 +614,7 @@ describe("final states", () => {
       setup({}).createMachine({
         initial: "a",
         states: { a: { on: { go: "b" } }, b: { type: "final", tags } },
-        output: () => ({ because: "why" }) as never,
+        output: () => ({ because: "why", code: "INFEASIBLE" }) as never,
       }),
       {
         go: z.null(),
@@ -629,8 +629,9 @@ describe("final states", () => {
     given(ending(tag), started(null)).when(signalled("go")).then({ kind: "end", status });
   });
 
-  test("tagged failed say why by their output", () => {
-    expect(given(ending("failed"), started(null), signalled("go")).end?.reason).toBe("why");
+  test("tagged failed say why by their output, with a code where it gives one", () => {
+    const { end } = given(ending("failed"), started(null), signalled("go"));
+    expect(end).toMatchObject({ reason: "why", code: "INFEASIBLE" });
   });
 });
 
