@@ -27,7 +27,6 @@ export function endingOf(
     return {
       status,
       output: said,
-      ...(typeof code === "string" ? { code } : {}),
       reason: textOf(because) ?? textOf(reason) ?? `ended in ${JSON.stringify(value)}`,
       ...(typeof code === "string" && code !== "" ? { code } : {}), // As of an agent or a workflow.
     };
