@@ -1,6 +1,14 @@
 /** What `inspect` prints for people. */
 import type { ContextSentDocument, InspectDocument } from "../../protocol/documents.ts";
-import { brief, dateOf, describeDefinition, describeEnd, describeEvent, describeFork, timeOf } from "./describe.ts";
+import {
+  brief,
+  dateOf,
+  describeDefinition,
+  describeEnd,
+  describeEvent,
+  describeFork,
+  timeOf,
+} from "./describe.ts";
 import { spendingLines } from "./spending.ts";
 import { table } from "./table.ts";
 

@@ -409,9 +409,13 @@ describe("a plan that runs", () => {
     held.clear();
     const { definition } = plannedOf(defineApp({ ...offered, validators: [fewRooms], plans: [judgedPlan] }));
     const start = (people: number) =>
-      t.start({ ...definition, definition } as never, { people, city: "BER" }, {
-        id: `run-${++runs}`,
-      });
+      t.start(
+        { ...definition, definition } as never,
+        { people, city: "BER" },
+        {
+          id: `run-${++runs}`,
+        },
+      );
     expect(await (await start(8)).result()).toMatchObject({ status: "completed" });
     const refused = await start(12);
     expect(await refused.result()).toMatchObject({
