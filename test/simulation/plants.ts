@@ -20,6 +20,8 @@
  */
 export interface Plant {
   readonly name: string;
+  /** The seed that found it last: the search begins there, and costs seconds instead of half a minute. 1 unless given. */
+  readonly from?: number;
   /** What the broken rule says. */
   readonly rule: string;
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
@@ -89,6 +91,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "fenced host acks",
+    from: 11,
     rule: "a fenced host gives back what it holds",
     edits: [
       {
@@ -117,6 +120,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "one input an intent",
+    from: 34,
     rule: "inputs of one intent that come together are judged one after the other",
     edits: [
       {
@@ -158,6 +162,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "deposed leader believed",
+    from: 157,
     rule: "what the ledger seems not to know is offered again: who says so may lead no more",
     edits: [
       {
@@ -170,6 +175,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "late result dropped",
+    from: 53,
     rule: "a definite result for an intent in doubt is a turn in every state",
     edits: [
       {
@@ -261,6 +267,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "claim by process",
+    from: 16,
     rule: "a claim is held by a delivery, not by a process",
     edits: [
       {
@@ -272,11 +279,13 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "doubt at once",
+    from: 241,
     rule: "who is not the holder waits until the holder cannot act any more",
     edits: [{ file: claim, find: "await outlast(deps, claim.claimedAt, timeoutMs, signal);", replace: "" }],
   },
   {
     name: "takeover without claim",
+    from: 79,
     rule: "of several who wait for a probe's holder one goes on",
     edits: [
       {
@@ -328,6 +337,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "work given up in silence",
+    from: 21,
     rule: "past the limit of deliveries a result is published",
     edits: [
       {
@@ -385,6 +395,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "dispatched calls superseded",
+    from: 15,
     rule: "only a model decision can be superseded",
     edits: [
       {
@@ -403,6 +414,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "ends with open intents",
+    from: 64,
     rule: "no saga ends while an effect is open",
     edits: [
       {
@@ -414,6 +426,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "late success left standing",
+    from: 111,
     rule: "a late success joins the set to undo",
     edits: [
       {
