@@ -27,6 +27,7 @@ export function viewOf(
       if (!read.success) throw new Error(`what the node "${node}" said does not fit: ${read.reason}`);
       return read.data as never; // Proof: read with the schema whose type is asked for.
     },
+    attempts: (node) => context.nodes[node]?.before ?? [],
     signals: context.heard,
     changes: context.changes,
     now,

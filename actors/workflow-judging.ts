@@ -115,7 +115,7 @@ function materialOf({ spec, context, ...g }: Going, name: string | undefined, it
       .filter(([node, { status }]) => status !== "waiting" || node === name)
       .map(([node, { status, log, reason, given }]) => ({
         ...{ node, status },
-        ...(log === undefined ? {} : { log }),
+        ...(log === undefined || status !== "committed" ? {} : { log }), // What was rolled back is no part of it.
         ...(reason === undefined ? {} : { reason }),
         ...(node === name && given !== undefined ? { input: given } : {}),
       })),

@@ -2,6 +2,8 @@
  * Workflow replan: what is done again, by the same nodes or by what somebody puts in their place.
  *
  * WR5 What is done again knows why: the runs before, and what the outside said.
+ * WR6 Who plans is shown what stands. Of what was rolled back he sees that it was, why, and what undoing it said, and not
+ *     what it had come to: that is true no more, and a model takes what stands in its prompt for true.
  */
 import { toJson } from "../protocol/json.ts";
 import { GraphPatch } from "../protocol/workflow.ts";
@@ -20,6 +22,7 @@ export const mayReplan = ({ spec, context }: Going): boolean =>
 export function again(g: Going, names: readonly string[], reason: string, faults?: readonly string[]): void {
   const { replanner, name: workflow } = g.spec;
   if (replanner === undefined) return retry(g, names);
+  for (const name of names) if (stateOf(g, name).status === "undoing") change(g, name, { status: "undone" });
   const call = `plan.${g.context.replans}`;
   // What was asked before is asked with it: that answer would not know of this.
   const nodes = [...new Set([...(g.context.planning?.nodes ?? []), ...names])];
@@ -30,14 +33,32 @@ export function again(g: Going, names: readonly string[], reason: string, faults
   const shown = {
     ...question,
     ...feedbackOf(g.context),
-    nodes: g.context.nodes,
+    nodes: shownNodes(g.context.nodes),
     changes: g.context.changes,
     signals: g.context.heard,
   };
-  for (const name of names) if (stateOf(g, name).status === "undoing") change(g, name, { status: "undone" });
   g.context = { ...g.context, planning: { call, nodes, reason } };
   g.starts.push({ call, src: replanner.name, input: toJson(shown) });
 }
+
+/** WR6 */
+const shownNodes = (nodes: WorkflowContext["nodes"]): WorkflowContext["nodes"] =>
+  Object.fromEntries(
+    Object.entries(nodes).map(([name, { before, ...state }]) => {
+      const runs = before?.map(({ output: _rolledBack, ...attempt }) => attempt);
+      return [name, { ...(isOfNow(state) ? state : bare(state)), ...(runs && { before: runs }) }];
+    }),
+  );
+/** What is stuck stands all the same, and what runs has been given what it has been given. */
+const isOfNow = ({ status }: NodeState): boolean =>
+  status === "committed" || status === "stuck" || status === "running";
+const bare = ({
+  output: _output,
+  log: _log,
+  given: _given,
+  verdicts: _verdicts,
+  ...rest
+}: NodeState): NodeState => rest;
 
 function retry(g: Going, names: readonly string[]): void {
   const graph = graphOf(g);

@@ -185,6 +185,8 @@ export interface WorkflowView<I = unknown> {
   /** What a node that has committed said, as the schema of what it ran reads it. Throws if it has not committed. */
   output<O extends z.ZodType>(node: string, of: Pick<Callable<z.ZodType, O>, "output">): z.infer<O>;
   output(node: string): Json;
+  /** What became of a node's runs before the present one, oldest first: an old report may be about one of these. */
+  attempts(node: string): readonly Attempt[];
   /** The latest data of each declared signal that came. */
   readonly signals: Readonly<Record<string, Json>>;
   /** What the outside said of nodes, by name: the latest. */

@@ -634,6 +634,27 @@ describe("planning again", () => {
       .then({ kind: "end", status: "completed" });
   });
 
+  test("is asked with what stands, and of what was rolled back with why and what its undoing said alone", () => {
+    const asked = given(flow({ replansMax: 2, openForMs: 1_000_000 }), begun)
+      .when(succeeded("a", { id: "stands" }))
+      .when(succeeded("b", { id: "rolled-back" }))
+      .when(signalled("invalidate", { node: "b", reason: "gone" }))
+      .when(succeeded("drop", { refunded: 0.5 }));
+    asked.then({ kind: "tool", name: "planner" });
+    const [{ input }] = asked.intents as unknown as [{ input: { nodes: unknown } }];
+    expect(input.nodes).toMatchObject({
+      a: { status: "committed", output: { id: "stands" } },
+      b: { status: "undone", code: "INVALIDATED", reason: "gone", undone: { refunded: 0.5 } },
+    });
+    expect(JSON.stringify(input)).not.toContain("rolled-back");
+    // Nor when it is asked again, once that run is one of those before.
+    const again = asked.when(succeeded("planner", {})).when(failed("b", no));
+    again.then({ kind: "tool", name: "planner" });
+    const [{ input: next }] = again.intents as unknown as [{ input: { nodes: Record<string, unknown> } }];
+    expect(next.nodes["b"]).toMatchObject({ before: [{ call: "b.1", reason: "gone" }] });
+    expect(JSON.stringify(next)).not.toContain("rolled-back");
+  });
+
   test("with a patch that is no graph is told so and asked again, as often as the workflow says", () => {
     const cyclic = { nodes: [{ name: "b", run: "c", when: { node: "b" } }] };
     const story = given(flow({ replansMax: 2 }), begun, succeeded("a", ok), failed("b", no))
