@@ -70,6 +70,9 @@ export function dependencyOf({
           return { node: other, ...(call === undefined ? {} : { call }) };
         }),
         ...(known.reason === undefined ? {} : { reason: known.reason }),
+        ...(known.verdicts === undefined
+          ? {}
+          : { verdicts: known.verdicts.map(({ judged: _digest, ...verdict }) => verdict) }),
       },
     ];
   });

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { IntentOutcome } from "./documents.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
+import { JudgedBy } from "./verdict.ts";
 import { Condition } from "./workflow.ts";
 
 export const dimensions = ["application", "operation", "dependency"] as const;
@@ -65,6 +66,17 @@ export const OperationState = z.object({
 });
 export type OperationState = z.infer<typeof OperationState>;
 
+/** The whole verdict stands in the ledger, in the result of the validator's call. */
+const NodeVerdict = z.object({
+  validator: z.string(),
+  stage: z.string(),
+  verdict: z.enum(["accept", "reject", "augment", "feedback", "undecided"]),
+  by: JudgedBy,
+  /** What the validator was shown, tokens. */
+  tokens: z.int(),
+  reason: z.string().optional(),
+});
+
 const Satisfied = z.enum(["yes", "no", "open"]);
 
 /** What rests on what, whether it may start, and on which evidence that was decided. */
@@ -80,6 +92,8 @@ export const DependencyState = z.object({
       /** The commits that satisfied it when it began. */
       evidence: z.array(z.object({ node: z.string(), call: z.string().optional() })),
       reason: z.string().optional(),
+      /** What validators said of the run that it is about, in order. */
+      verdicts: z.array(NodeVerdict).optional(),
     }),
   ),
   edges: z.array(z.object({ from: z.string(), to: z.string(), satisfied: Satisfied })),

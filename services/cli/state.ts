@@ -56,12 +56,13 @@ function linesOf(document: StateDocument): string[] {
     case "dependency":
       return [
         table(
-          ["NODE", "STATUS", "MAY START", "EVIDENCE", "CONDITION"],
-          document.nodes.map(({ node, status, satisfied, evidence, condition }) => [
+          ["NODE", "STATUS", "MAY START", "EVIDENCE", "VERDICTS", "CONDITION"],
+          document.nodes.map(({ node, status, satisfied, evidence, condition, verdicts = [] }) => [
             node,
             status,
             satisfied,
             evidence.map((one) => one.call ?? one.node).join(", "),
+            verdicts.map(({ validator, verdict }) => `${validator} ${verdict}`).join(", "),
             brief(toJson(condition), 80),
           ]),
         ),
