@@ -10,9 +10,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { describeError } from "../../protocol/errors.ts";
 import { canonicalJson, toJson } from "../../protocol/json.ts";
+import { parseSagaId } from "../../protocol/ids.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import { TaskNotice } from "../../protocol/notice.ts";
 import type { App } from "../app.ts";
+import type { MemoryMesh } from "../memory/mesh.ts";
 import type { PerformedCall } from "./performed.ts";
 import { openTestMesh, type TestMesh } from "./test-mesh.ts";
 
@@ -22,6 +24,8 @@ export interface CrashMatrixOptions {
   readonly seed?: number;
   /** Only this crash point, as its row names it. */
   readonly only?: string;
+  /** Only the writes of this saga's ledger: for a scenario of many sagas, where all of them would take minutes. */
+  readonly ledger?: string;
 }
 
 export interface CrashRow {
@@ -65,10 +69,17 @@ export async function crashMatrix(
   scenario: (t: TestMesh) => Promise<unknown>,
   options: CrashMatrixOptions = {},
 ): Promise<CrashReport> {
-  const { seed = 1, only } = options;
+  const { seed = 1, only, ledger } = options;
   const points: string[] = [];
-  const undisturbed = await runScenario(app, scenario, options, (point) => {
-    points.push(point);
+  let turns = 0;
+  const undisturbed = await runScenario(app, scenario, options, (point, mesh) => {
+    if (ledger === undefined) points.push(point);
+    else {
+      const known = turns;
+      turns = mesh?.server.ledger.after(parseSagaId(ledger), 0).length ?? 0;
+      // Whose write it is, is known once it has been made.
+      if (turns > known) points.push(point.replace(/after$/, "before"), point);
+    }
     return false;
   });
   if (undisturbed.threw !== undefined) throw undisturbed.threw as Error; // Thrown on as it came.
@@ -100,20 +111,24 @@ async function runScenario(
   app: App,
   scenario: (t: TestMesh) => Promise<unknown>,
   { models, seed = 1 }: CrashMatrixOptions,
-  crashesAt: (point: string) => boolean,
+  crashesAt: (point: string, mesh: MemoryMesh | undefined) => boolean,
 ): Promise<ScenarioRun> {
   const counts = new Map<string, number>();
   let isDone = false;
+  let mesh: MemoryMesh | undefined;
   const t = openTestMesh(
     app,
     { seed, ...(models === undefined ? {} : { models }) },
     {
+      opened: (opened) => {
+        mesh = opened;
+      },
       crashesAt: (role, port, method, when) => {
         const write = `${port}.${method}`;
         if (!writes.has(write) || isDone) return false;
         const name = `${role} ${write}`;
         if (when === "before") counts.set(name, (counts.get(name) ?? 0) + 1);
-        isDone = crashesAt(`${name} ${counts.get(name) ?? 0} ${when}`);
+        isDone = crashesAt(`${name} ${counts.get(name) ?? 0} ${when}`, mesh);
         return isDone;
       },
     },
