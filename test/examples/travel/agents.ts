@@ -216,8 +216,7 @@ const lookOf = (node: string) => {
     input: { place, date: "2025-06-02", ...(kind === "hotel" ? { nights: 2 } : {}) },
   };
 };
-const costOf = (output: unknown): number =>
-  Number((output as { total_cost?: number } | undefined)?.total_cost ?? 0);
+const costOf = (output: unknown): number => (output as { total_cost?: number } | undefined)?.total_cost ?? 0;
 
 /** Looks what is left of everything that fell. All of it: the same again. Some of it not: it is given up, and says why. */
 function planning({ messages }: ModelRequest) {

@@ -311,10 +311,12 @@ describe("the state", () => {
     );
     const fields: Record<string, [unknown, unknown]> = {
       travel_dates_per_city: [
-        asked.travel_dates_per_city.Berlin,
-        entries
-          .filter(({ place }) => place === "Berlin")
-          .flatMap(({ offer }) => [offer.start.slice(0, 10), offer.end.slice(0, 10)]),
+        asked.travel_dates_per_city,
+        Object.fromEntries(
+          entries.flatMap(({ kind, place, offer }) =>
+            kind === "hotel" ? [[place, [offer.start.slice(0, 10), offer.end.slice(0, 10)]]] : [],
+          ),
+        ),
       ],
       destination_sequence: [asked.destination_sequence, facts.spec.route],
       passenger_manifest: [asked.passenger_manifest, ["Ada"]],

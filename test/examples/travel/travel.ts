@@ -10,7 +10,7 @@
  * With `--input '{"open_for_days":30}'` it can be told of changes until then, or until it is told to `conclude`:
  *
  *   npm run sagamesh -- signal trip-1 cancelled \
- *     --data '{"booking":"TR-3","place":"Berlin-Cologne","by":"the railway","reason":"a strike","on":"2025-05-20"}'
+ *     '{"booking":"TR-3","place":"Berlin-Cologne","by":"the railway","reason":"a strike","on":"2025-05-20"}'
  *
  * outside.ts is the world, agents.ts who books and plans, validators.ts who judges, journey.json the facts.
  */

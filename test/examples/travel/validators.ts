@@ -41,7 +41,7 @@ const journeyWith = ({ item, outputs: committed = {} }: Seen<typeof Booking>): O
   ...occurrenceOf("this", item),
 ];
 
-const rule = (id: string, text: string, holds: Rule<z.ZodType>["holds"]): Rule<z.ZodType> => ({
+const rule = (id: string, text: string, holds: Rule["holds"]): Rule => ({
   id,
   text,
   holds,
