@@ -43,6 +43,12 @@ export function recoveryOf(
   return { compensation, recovery };
 }
 
+/** The runs of a workflow's nodes that have committed, and stand. */
+export const committedRuns = ({ state }: Pick<Folded, "state">): string[] =>
+  Object.values(contextOfState(state).nodes).flatMap(({ status, call }) =>
+    status === "committed" && call !== undefined ? [call] : [],
+  );
+
 /** What rests on what, with the evidence. */
 export function dependencyOf({
   definition,

@@ -1,8 +1,11 @@
 /**
  * State view: one of the three dimensions of a saga's state, from the first turns of its ledger.
  */
-import { applicationOf, dependencyOf, recoveryOf } from "../../actors/dimensions.ts";
+import type { Definition } from "../../actors/definition.ts";
+import { applicationOf, committedRuns, dependencyOf, recoveryOf } from "../../actors/dimensions.ts";
+import { decideTurn } from "../../actors/fold.ts";
 import { foldLedger } from "../../actors/replay.ts";
+import type { SagaState } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";
@@ -41,7 +44,10 @@ export function stateOf(
     return {
       ...{ ...common, dimension, ...said, input: view.input },
       entities: { ...others, ...said.entities },
-      checkpoints: checkpointsOf(view.intents, timeOf),
+      checkpoints:
+        definition.workflow === undefined
+          ? checkpointsOf(view.intents, timeOf)
+          : commitsOf(definition, turns),
     };
   }
   const words = reasoningOf(turns);
@@ -84,7 +90,20 @@ const standingOutputs = (
     ),
   );
 
-/** The turns after which something had committed. */
+/** The turns in which runs of a workflow's nodes committed: after all who judge them, not when they succeeded. */
+function commitsOf(definition: Definition, turns: readonly Turn[]): ApplicationState["checkpoints"] {
+  const known = new Set<string>();
+  let state: SagaState | undefined;
+  return turns.flatMap(({ saga, turn, at, steps }) => {
+    // Not compared with the record: the whole ledger was, before.
+    ({ state } = decideTurn(definition, state, { saga, at, events: steps.map(({ event }) => event) }));
+    const committed = committedRuns({ state }).filter((call) => !known.has(call));
+    for (const call of committed) known.add(call);
+    return committed.length === 0 ? [] : [{ turn, at, committed }];
+  });
+}
+
+/** The turns after which something had succeeded, of a saga that is no workflow. */
 function checkpointsOf(
   intents: readonly IntentView[],
   timeOf: ReadonlyMap<number, number>,
