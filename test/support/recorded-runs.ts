@@ -16,6 +16,10 @@ import buying, { purchase } from "../examples/purchase.ts";
 import research, { researchLead } from "../examples/research-team.ts";
 import { createOffsite } from "../examples/three-bookings.ts";
 import { bookTrip, createTripApp } from "../examples/trip-booking.ts";
+import { placeOf } from "../examples/travel/agents.ts";
+import { createOutside } from "../examples/travel/outside.ts";
+import { createTravel } from "../examples/travel/travel.ts";
+import { createRealm } from "../examples/realm/app.ts";
 import weekends, { weekend } from "../examples/weekend.ts";
 
 /** Chance of one run: whole numbers below `n`. */
@@ -274,6 +278,41 @@ const clerks: Example = {
   },
 };
 
+/** Five bookings with their agents and judges; a provider may take one back, the traveller may call it off. */
+const travels: Example = {
+  name: "travel",
+  app: () => createTravel(createOutside()).app,
+  act: async (t, pick) => {
+    const saga = await t.start(anyTravel, { open_for_days: 30 });
+    await mayCrash(t, pick);
+    const node = ["T1", "T2", "T3", "T4", "T5"][pick(5)] ?? "T1";
+    const booked = t.effects().filter(({ tool, ended }) => tool.startsWith("book_") && ended === "returned");
+    const { reference = "" } = (booked[pick(5)]?.value ?? {}) as { reference?: string };
+    if (pick(2) === 0)
+      await t.signal(saga, "cancelled", {
+        ...{ booking: reference, place: placeOf[node]?.place ?? "", by: "its provider" },
+        ...{ reason: "a strike", on: "2025-05-20" },
+      });
+    await mayCrash(t, pick);
+    if (pick(3) === 0) await saga.cancel("not this year");
+    await saga.result({ within: "60d" });
+  },
+};
+const anyTravel = createTravel(createOutside()).travel;
+
+/** A day of the wedding that is planned, disrupted or not, and lived. */
+const days: Example = {
+  name: "realm",
+  app: () => createRealm().app,
+  act: async (t, pick) => {
+    const problem = ["P5", "P8-traffic", "P6", "P9-paper"][pick(4)] ?? "P5";
+    const saga = await t.start(anyDay, { problem, minuteMs: 1_000 });
+    await mayCrash(t, pick);
+    await saga.result({ within: "2d" });
+  },
+};
+const anyDay = createRealm().realm;
+
 /** Every example saga there is (test/examples). */
 export const examples: readonly Example[] = [
   buys,
@@ -286,4 +325,6 @@ export const examples: readonly Example[] = [
   pattern("black-box", blackBox),
   pattern("visible", visible),
   pattern("mix", mix),
+  travels,
+  days,
 ];
