@@ -2,20 +2,14 @@
  * Run planning: a planner on a server of its own, in a folder of its own. It hosts nothing but itself, so no mesh's sagas
  * come here and none of it goes there; what is left is the ledger of how a plan came to be.
  */
-import { join } from "node:path";
 import type { PlanRequest } from "../../actors/planner.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { type App, assertServable, defineApp } from "../app.ts";
 import { followTurns } from "../client/follow-turns.ts";
-import { createClient } from "../client/mesh.ts";
-import { startHost } from "../host/host.ts";
-import { silentLog } from "../log.ts";
-import { withPatientReads } from "../patient-ports.ts";
 import type { definePlanner } from "../planner.ts";
-import { openMesh } from "./mesh.ts";
-import { newIncarnation, systemChance, systemClock } from "./system.ts";
+import { withOwnHost } from "./own-host.ts";
 
 export interface PlanningOptions {
   readonly saga: SagaId;
@@ -39,7 +33,7 @@ const graceMs = 500;
  * question that was under way and nothing else. Throws what opening a server throws.
  */
 export async function runPlanning(options: PlanningOptions): Promise<void> {
-  const { saga, planner, request, model, folder, signal } = options;
+  const { saga, planner, request, model, signal } = options;
   const { prices } = options.app.config;
   const app = defineApp({
     sagas: [planner],
@@ -47,29 +41,12 @@ export async function runPlanning(options: PlanningOptions): Promise<void> {
     ...(prices === undefined ? {} : { prices }),
   });
   assertServable(app, "host");
-  const mesh = await openMesh({
-    dataDir: join(folder, "server"),
-    name: `sagamesh plan ${process.pid}`,
-    report: options.report,
-    signal,
-  });
-  const ports = withPatientReads(mesh.ports, systemClock);
-  const common = { ports, clock: systemClock, chance: systemChance };
-  try {
-    const host = await startHost(
-      { ...common, log: silentLog, incarnation: newIncarnation("plan"), callbackBase: "sagamesh:" },
-      app,
-    );
-    try {
-      const client = createClient({ ...common, from: "plan" }, () => Promise.resolve());
+  await withOwnHost(
+    { ...options, name: "plan", app, graceMs },
+    async ({ ports, client }) => {
       await client.start(planner, request, { id: saga });
       for await (const turn of followTurns(ports, saga, signal)) options.onTurn(turn);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      await host.stop(graceMs);
-    }
-  } finally {
-    await mesh.close();
-  }
+    },
+    () => Promise.resolve(),
+  );
 }

@@ -2,20 +2,14 @@
  * Run replays: a run over many sagas, on a server of its own. It hosts nothing but itself, so no mesh's sagas come here
  * and none of it goes there.
  */
-import { join } from "node:path";
 import { implement } from "../../actors/tool.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { ReplayedOrFault } from "../../protocol/replay-document.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { defineApp } from "../app.ts";
-import { createClient } from "../client/mesh.ts";
 import { readLedger } from "../client/view.ts";
-import { startHost } from "../host/host.ts";
-import { silentLog } from "../log.ts";
-import { withPatientReads } from "../patient-ports.ts";
 import { type BatchInput, replayOne, replayRun } from "../replay/batch.ts";
-import { openMesh } from "./mesh.ts";
-import { newIncarnation, systemChance, systemClock } from "./system.ts";
+import { withOwnHost } from "./own-host.ts";
 
 export interface ReplayRunOptions {
   readonly run: SagaId;
@@ -38,36 +32,18 @@ const graceMs = 1_000;
  * middle loses what was under way and nothing else. Throws what opening a server throws.
  */
 export async function runReplays(options: ReplayRunOptions): Promise<Turn[]> {
-  const { run, input, folder, signal } = options;
-  const mesh = await openMesh({
-    dataDir: join(folder, "server"),
-    name: `sagamesh replays ${process.pid}`,
-    report: options.report,
-    signal,
-  });
-  const ports = withPatientReads(mesh.ports, systemClock);
-  const common = { ports, clock: systemClock, chance: systemChance };
+  const { run, input, signal } = options;
   const implementations = [implement(replayOne, { perform: ({ saga }) => options.replay(saga) })];
   const app = defineApp({ sagas: [replayRun], implementations });
-  try {
-    const host = await startHost(
-      { ...common, log: silentLog, incarnation: newIncarnation("replays"), callbackBase: "sagamesh:" },
-      app,
-    );
-    try {
-      const client = createClient({ ...common, from: "replays" }, () => Promise.resolve());
+  return withOwnHost(
+    { ...options, name: "replays", app, graceMs },
+    async ({ client }) => {
       const handle = await client.start(replayRun, input, { id: run });
       let done = 0;
       // Its own end, and not the run's: that one may have ended already, or never begin.
       for await (const { steps } of handle.entries({ signal }))
         for (const { event } of steps) if (event.type === "result") options.onDone(++done);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      await host.stop(graceMs);
-    }
-    return (await readLedger(ports, run)).map(({ turn }) => turn);
-  } finally {
-    await mesh.close();
-  }
+    },
+    async ({ ports }) => (await readLedger(ports, run)).map(({ turn }) => turn),
+  );
 }
