@@ -4,7 +4,6 @@
 import type { Definition } from "../../actors/definition.ts";
 import { applicationOf, committedRuns, dependencyOf, recoveryOf } from "../../actors/dimensions.ts";
 import { decideTurn } from "../../actors/fold.ts";
-import { foldLedger } from "../../actors/replay.ts";
 import type { SagaState } from "../../actors/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
@@ -31,10 +30,11 @@ export function stateOf(
   const last = turns.at(-1);
   if (last === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
   const definition = servedDefinition(app, turns);
-  const { state } = foldLedger(definition, turns);
+  const viewing = viewingByFold(app, turns);
+  const { state } = viewing;
   const common = { saga: last.saga, turn: last.turn, at: last.at, of };
   if (dimension === "dependency") return { ...common, dimension, ...dependencyOf({ definition, state }) };
-  const view = viewOf(turns, viewingByFold(app, turns));
+  const view = viewOf(turns, viewing);
   const effects = new Map(state.effects.map((effect) => [effect.intent, effect]));
   const timeOf = new Map(turns.map(({ turn, at }) => [turn, at]));
   if (dimension === "application") {

@@ -94,9 +94,10 @@ export function viewOf(
   else closeByState(v, state);
   const open = [...v.intents.values()].filter((viewed) => isOpen(viewed));
   const spent = state?.spent ?? v.spent;
+  const definition = presentDefinition(turns);
   return {
     saga: first.saga,
-    definition: presentDefinition(turns),
+    definition,
     ...migrationsOf(turns),
     // A fork of a child is nobody's child.
     parent: start.fork === undefined ? start.parent : undefined,
@@ -112,7 +113,7 @@ export function viewOf(
     open,
     effects: state === undefined ? effectsOf(v) : effectsOfState(state),
     spent,
-    ...budgetOf(turns, spent, { state, declared: declaredOf?.(presentDefinition(turns)) }),
+    ...budgetOf(turns, spent, { state, declared: declaredOf?.(definition) }),
     ...(start.tree === undefined || start.fork !== undefined
       ? {}
       : { tree: { root: start.tree.root, depth: start.tree.depth } }),

@@ -9,7 +9,7 @@ import { ModelReply, type Part } from "../../protocol/model.ts";
 import type { Usage } from "../../protocol/result.ts";
 import { isDecision, type News, type StepPlace } from "./ledger-index.ts";
 import { ageOf, capital, eventRef, intentRef, nameOf, tell, type Telling, type Told } from "./why-telling.ts";
-import { counted, dollarsOf, lasting, listed, quoted, reasonOf, valueOf } from "./why-words.ts";
+import { counted, dollarsOf, lasting, listed, outcomeWords, quoted, reasonOf, valueOf } from "./why-words.ts";
 
 /** That a model was asked. */
 export function tellAsked(t: Telling, at: StepPlace, intent: IntentOf<"model">): Told {
@@ -68,15 +68,6 @@ function partWords(part: Part): string {
       return `new instructions from ${part.from}`;
   }
 }
-
-const outcomeWords = {
-  succeeded: "succeeded",
-  failed: "failed",
-  denied: "was refused",
-  in_doubt: "is in doubt",
-  cancelled: "was called off",
-  pending: "still runs",
-} as const;
 
 /** What came of asking a model. */
 export function tellAnswered(

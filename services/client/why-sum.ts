@@ -9,7 +9,7 @@ import { tellHosts } from "./why-hosts.ts";
 import { approvedBy } from "./why-intents.ts";
 import { reportWords } from "./why-origin.ts";
 import { capital, nameOf, tell, type Telling, type Told } from "./why-telling.ts";
-import { counted, dateOf, dollarsOf, lasting, listed } from "./why-words.ts";
+import { counted, dateOf, dollarsOf, lasting, listed, outcomeWords } from "./why-words.ts";
 
 export function sumOf(t: Telling, turns: readonly Turn[]): Told[] {
   const last = turns.at(-1);
@@ -158,15 +158,6 @@ export function sumOfIntent(t: Telling, id: IntentId, turns: readonly Turn[]): T
     ...standing(t, view).map((text) => say("stands", text)),
   ];
 }
-
-const outcomeWords = {
-  succeeded: "succeeded",
-  failed: "failed",
-  denied: "was refused",
-  in_doubt: "is in doubt",
-  cancelled: "was called off",
-  superseded: "was superseded",
-} as const;
 
 function standing(t: Telling, { intent }: IntentView): string[] {
   if (intent.kind !== "tool" && intent.kind !== "saga") return [];

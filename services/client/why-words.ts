@@ -58,3 +58,14 @@ export const reasonOf = ({
   code?: string | undefined;
   reason?: string | undefined;
 }): string => `${code === undefined || code === "" ? "" : `[${code}] `}${reason ?? ""}`.trim();
+
+/** What became of a call, as its saga saw it or as a model was told. */
+export const outcomeWords = {
+  succeeded: "succeeded",
+  failed: "failed",
+  denied: "was refused",
+  in_doubt: "is in doubt",
+  cancelled: "was called off",
+  superseded: "was superseded",
+  pending: "still runs",
+} as const;

@@ -6,6 +6,7 @@ import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../command.ts";
 import { withMesh } from "../context.ts";
 import { brief, describeDefinition } from "../describe.ts";
+import { nowAndThen } from "../now-and-then.ts";
 
 /** Which running sagas can go on under another definition; and lets them. */
 export const migrate = defineCommand({
@@ -48,17 +49,6 @@ export const migrate = defineCommand({
     });
   },
 });
-
-const progressMs = 2_000;
-
-function nowAndThen(note: (line: string) => void): (line: string) => void {
-  let last = performance.now();
-  return (line) => {
-    if (performance.now() - last < progressMs) return;
-    last = performance.now();
-    note(line);
-  };
-}
 
 function describe(documents: readonly MigrateDocument[]): string {
   const count = (verdict: MigrateDocument["verdict"]) =>

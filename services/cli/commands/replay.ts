@@ -17,6 +17,7 @@ import { legible } from "../../client/graph-collapse.ts";
 import { queryHelp } from "../../client/query.ts";
 import { defineCommand } from "../command.ts";
 import type { CommandContext } from "../context.ts";
+import { nowAndThen } from "../now-and-then.ts";
 import { absoluteWords, replayMany, RunWords, wordsOfRun } from "../replay-run.ts";
 import { amountOf, countOf, readMisses, readVariation } from "../replay-settings.ts";
 import { describeReplay, describeRun } from "../replay-text.ts";
@@ -231,15 +232,3 @@ function judged(document: ReplayDocument, conditions: readonly Condition[]): Rep
   const found = failedOn(conditions, [document]);
   return found.length === 0 ? document : { ...document, failedOn: found };
 }
-
-/** A script answers at once and needs no sign of life; a provider takes seconds for each decision. */
-function nowAndThen(note: (line: string) => void): (line: string) => void {
-  let last = performance.now();
-  return (line) => {
-    if (performance.now() - last < progressMs) return;
-    last = performance.now();
-    note(line);
-  };
-}
-
-const progressMs = 2_000;

@@ -7,10 +7,9 @@ import { checkSignature, readTrusted } from "../../runtime/signing.ts";
 import { defineCommand } from "../command.ts";
 import { type CommandContext, withMesh } from "../context.ts";
 import { describeDefinition } from "../describe.ts";
+import { nowAndThen } from "../now-and-then.ts";
 import { archiveOption, fileIn, isFile, ownApp } from "../saga-source.ts";
 import { archivesIn, verifyEach, verifyInMesh } from "../verifying.ts";
-
-const progressMs = 2_000;
 
 /** Checks ledgers. */
 export const verify = defineCommand({
@@ -106,7 +105,7 @@ async function verifyAll(
 /** Says what was found as it is found: of many sagas only those with findings, and in the end a summary. */
 function tellOf({ output }: CommandContext, isMany: boolean) {
   const count = { sagas: 0, turns: 0, folded: 0, broken: 0, unread: 0 };
-  let saidAt = performance.now();
+  const lookedAt = nowAndThen(output.note);
   return {
     unread: (why: string) => {
       count.unread += 1;
@@ -118,9 +117,7 @@ function tellOf({ output }: CommandContext, isMany: boolean) {
       if (document.folded) count.folded += 1;
       if (!document.ok) count.broken += 1;
       if (!isMany || output.json || !document.ok) output.print(document, () => describe(document));
-      if (performance.now() - saidAt < progressMs) return;
-      saidAt = performance.now();
-      output.note(`looked at ${count.sagas} sagas, ${count.turns} turns`);
+      lookedAt(`looked at ${count.sagas} sagas, ${count.turns} turns`);
     },
     /** The exit code. */
     end: (): number => {
