@@ -1,17 +1,30 @@
 // The import law, as a table: one row a folder, saying what it may import. What a row does not name is an
 // error, type-only imports included. A folder without a row is an error too: give it one.
 
-/** Paths as dependency-cruiser resolves them, from the root of the repository. */
+/** Paths as dependency-cruiser resolves them, from the root of the repository. A folder is its own files, not its subfolders. */
+const folder = (/** @type {string[]} */ ...names) => `^(${names.join("|")})/[^/]+$`;
 const protocol = "^protocol/";
-const actors = "^actors/";
-const ports = "^services/ports\\.ts$";
-/** Files directly under services/ are shared by all of it (ports, config, logger); its index is not. */
-const shared = "^services/(?!index\\.ts$)[^/]+\\.ts$";
-const service = (/** @type {string[]} */ ...names) => `^services/(${names.join("|")})/`;
+const actors = (/** @type {string[]} */ ...names) => folder(...names.map((name) => `actors/${name}`));
+const services = (/** @type {string[]} */ ...names) => folder(...names.map((name) => `services/${name}`));
 const packages = (/** @type {string[]} */ ...names) => `^node_modules/(${names.join("|")})/`;
 
+/** Every ring of actors/, the lowest first. */
+const rings = [
+  "values",
+  "machine",
+  "contract",
+  "request",
+  "agent",
+  "validators",
+  "workflow",
+  "plan",
+  "kernel",
+];
+const allActors = actors(...rings);
+
 /**
- * `node: true` allows node's own modules; `except` leaves out the files for which a row of their own speaks.
+ * `node: true` allows node's own modules; `except` leaves out the files for which a row of their own speaks. A folder
+ * may always import itself.
  */
 const law = [
   {
@@ -21,152 +34,180 @@ const law = [
     may: [protocol, packages("zod", "msgpackr")],
   },
   { name: "protocol-digest", from: "^protocol/digest\\.ts$", may: [protocol, "^(node:)?crypto$"] },
-  { name: "actors", from: actors, may: [protocol, actors, packages("zod", "xstate")] },
 
+  { name: "actors-values", from: actors("values"), may: [protocol, packages("zod")] },
+  { name: "actors-machine", from: actors("machine"), may: [protocol, packages("zod", "xstate")] },
   {
-    name: "services-shared",
-    from: shared,
-    except: "^services/sample\\.ts$",
+    name: "actors",
+    from: actors("contract", "request", "agent", "validators", "workflow", "plan", "kernel"),
+    may: [protocol, allActors, packages("zod", "xstate")],
+  },
+
+  // What crosses a wire, and how long one waits for it.
+  {
+    name: "services-wire",
+    from: services("wire"),
     node: true,
-    may: [protocol, actors, shared, packages("zod", "pino")],
+    may: [protocol, packages("zod", "pino")],
+  },
+  { name: "services-http", from: services("http"), node: true, may: [protocol, services("wire")] },
+  // What an application is.
+  {
+    name: "services-app",
+    from: services("app"),
+    except: "^services/app/sample\\.ts$",
+    node: true,
+    may: [protocol, allActors, services("wire"), packages("zod")],
   },
   // Values that a schema accepts: nothing else needs the package that makes them.
   {
     name: "services-sample",
-    from: "^services/sample\\.ts$",
-    may: [protocol, actors, packages("zod", "json-schema-faker")],
+    from: "^services/app/sample\\.ts$",
+    may: [protocol, allActors, packages("zod", "json-schema-faker")],
   },
   {
-    name: "services-host",
-    from: service("host"),
+    name: "services-ledger",
+    from: services("ledger"),
+    node: true,
+    may: [protocol, allActors, services("wire"), packages("zod")],
+  },
+  // What is shown of a ledger.
+  {
+    name: "services-views",
+    from: services("views", "views/why", "views/graph"),
+    except: "^services/views/graph/layout\\.ts$",
     node: true,
     may: [
       protocol,
-      actors,
-      shared,
-      service("host", "perform", "throttle", "suspects"),
+      allActors,
+      services("wire", "app", "ledger", "views", "views/why", "views/graph"),
+      packages("zod"),
+    ],
+  },
+  // Only who draws loads the layout.
+  { name: "services-views-layout", from: "^services/views/graph/layout\\.ts$", may: [packages("@dagrejs")] },
+  {
+    name: "services-client",
+    from: services("client"),
+    node: true,
+    may: [protocol, allActors, services("wire", "app", "ledger", "views"), packages("zod", "pino")],
+  },
+
+  // How one intent is performed: host and worker both do it, and never import each other.
+  {
+    name: "services-perform",
+    from: services("perform"),
+    node: true,
+    may: [protocol, allActors, services("wire"), packages("zod", "pino")],
+  },
+  // The share of one process in what may be used only so fast: hosts for models, workers for tools.
+  {
+    name: "services-throttle",
+    from: services("throttle"),
+    node: true,
+    may: [protocol, services("wire"), packages("zod", "pino")],
+  },
+  // What died with its process is taken in one of its own: hosts for sagas, workers for calls.
+  {
+    name: "services-suspects",
+    from: services("suspects"),
+    node: true,
+    may: [protocol, services("wire"), packages("zod", "pino")],
+  },
+  {
+    name: "services-host",
+    from: services("host"),
+    node: true,
+    may: [
+      protocol,
+      allActors,
+      services("wire", "app", "ledger", "perform", "throttle", "suspects"),
       packages("zod", "pino"),
     ],
   },
   {
     name: "services-worker",
-    from: service("worker"),
+    from: services("worker"),
     node: true,
     may: [
       protocol,
-      actors,
-      shared,
-      service("worker", "perform", "throttle", "suspects"),
+      allActors,
+      services("wire", "app", "perform", "throttle", "suspects"),
       packages("zod", "pino"),
     ],
   },
-  // How one intent is performed: host and worker both do it, and never import each other.
-  {
-    name: "services-perform",
-    from: service("perform"),
-    node: true,
-    may: [protocol, actors, shared, service("perform"), packages("zod", "pino")],
-  },
-  // The share of one process in what may be used only so fast: hosts for models, workers for tools.
-  {
-    name: "services-throttle",
-    from: service("throttle"),
-    node: true,
-    may: [protocol, shared, service("throttle"), packages("zod", "pino")],
-  },
-  // What died with its process is taken in one of its own: hosts for sagas, workers for calls.
-  {
-    name: "services-suspects",
-    from: service("suspects"),
-    node: true,
-    may: [protocol, shared, service("suspects"), packages("zod", "pino")],
-  },
-  {
-    name: "services-client",
-    from: service("client"),
-    except: "^services/client/graph-layout\\.ts$",
-    node: true,
-    may: [protocol, actors, shared, service("client"), packages("zod", "pino")],
-  },
-  // Only who draws loads the layout.
-  {
-    name: "services-client-layout",
-    from: "^services/client/graph-layout\\.ts$",
-    may: [packages("@dagrejs")],
-  },
+
   // Ledgers decided anew: reads as a client does, asks models, performs nothing.
   {
     name: "services-replay",
-    from: service("replay"),
+    from: services("replay"),
     node: true,
-    may: [
-      protocol,
-      actors,
-      shared,
-      "^services/sample\\.ts$",
-      service("replay", "client"),
-      packages("zod", "xstate"),
-    ],
+    may: [protocol, allActors, services("wire", "app", "ledger", "views"), packages("zod", "xstate")],
   },
   // Answers from outside over HTTP: reads and writes as a client does, and judges who may.
   {
     name: "services-gateway",
-    from: service("gateway"),
+    from: services("gateway"),
     node: true,
-    may: [protocol, actors, shared, service("gateway", "client"), packages("zod", "pino")],
+    may: [protocol, allActors, services("wire", "http", "views", "client"), packages("zod", "pino")],
   },
   // Finished sagas to files: reads ledgers as a client does, and purges what it has read back.
   {
     name: "services-archive",
-    from: service("archive"),
+    from: services("archive"),
     node: true,
-    may: [protocol, actors, shared, service("archive", "client"), packages("zod", "pino")],
+    may: [protocol, allActors, services("wire", "app", "ledger", "views", "client"), packages("zod", "pino")],
   },
+
   {
     name: "services-nats",
-    from: service("nats"),
+    from: services("nats"),
     node: true,
-    may: [protocol, shared, service("nats"), packages("@nats-io", "zod", "pino")],
+    may: [protocol, services("wire"), packages("@nats-io", "zod", "pino")],
+  },
+  // The server itself: its binary and its process.
+  {
+    name: "services-nats-server",
+    from: services("nats/server"),
+    node: true,
+    may: [protocol, services("wire", "nats"), packages("@nats-io", "zod")],
   },
   // The memory mesh is the model of the ports: it has nothing but them, not even node.
-  { name: "services-memory", from: service("memory"), may: [protocol, ports, service("memory")] },
+  { name: "services-memory", from: services("memory"), may: [protocol, services("wire")] },
   {
     name: "services-models",
-    from: service("models"),
+    from: services("models"),
     node: true,
-    may: [protocol, shared, service("models"), packages("@anthropic-ai/sdk", "zod", "pino")],
+    may: [protocol, services("wire"), packages("@anthropic-ai/sdk", "zod", "pino")],
   },
   // Tools of other people's servers: a contract loads without the client, which only a performer's process opens.
   {
     name: "services-mcp",
-    from: service("mcp"),
+    from: services("mcp"),
     node: true,
-    may: [protocol, actors, shared, service("mcp"), packages("@modelcontextprotocol/client", "zod")],
+    may: [protocol, allActors, services("wire"), packages("@modelcontextprotocol/client", "zod")],
   },
   // Code that a model writes: the engine is loaded in the thread that runs it, and nowhere else.
   {
     name: "services-sandbox",
-    from: service("sandbox"),
+    from: services("sandbox"),
     node: true,
     may: [
       protocol,
-      actors,
-      shared,
-      service("sandbox"),
+      allActors,
+      services("wire"),
       packages("quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync", "zod"),
     ],
   },
-
   // Conversations recorded elsewhere: read in the shapes of providers, and written as bundles.
   {
     name: "services-recordings",
-    from: service("recordings"),
+    from: services("recordings"),
     node: true,
     may: [
       protocol,
-      actors,
-      shared,
-      service("recordings", "archive", "client", "models", "mcp"),
+      allActors,
+      services("wire", "app", "archive", "client", "models", "mcp"),
       packages("@anthropic-ai/sdk", "zod"),
     ],
   },
@@ -174,44 +215,75 @@ const law = [
   // From here on: the places that wire things together.
   {
     name: "services-runtime",
-    from: service("runtime"),
+    from: services("runtime", "runtime/doctor", "runtime/health"),
     node: true,
-    may: [protocol, actors, "^services/", packages("zod", "pino")],
+    may: [protocol, allActors, "^services/(?!cli/|demo/|testing/)[^/]+/", packages("zod", "pino")],
   },
   {
-    name: "services-cli",
-    from: service("cli"),
+    name: "services-cli-frame",
+    from: services("cli/frame"),
     node: true,
     may: [
       protocol,
-      actors,
-      shared,
-      service("cli", "runtime", "client", "replay", "demo", "throttle", "archive", "recordings"),
+      services("wire", "app", "ledger", "views", "client", "archive", "recordings", "runtime"),
+      packages("zod"),
+    ],
+  },
+  {
+    name: "services-cli-telling",
+    from: services("cli/telling"),
+    node: true,
+    may: [
+      protocol,
+      allActors,
+      services("wire", "app", "ledger", "views", "views/graph", "client", "runtime", "cli/frame"),
+      packages("zod"),
+    ],
+  },
+  {
+    name: "services-cli-commands",
+    from: services("cli", "cli/commands"),
+    node: true,
+    may: [
+      protocol,
+      allActors,
+      "^services/(wire|app|ledger|views|client|archive|recordings|replay|throttle|runtime|demo|cli)/",
       packages("zod", "pino"),
     ],
   },
   {
     name: "services-testing",
-    from: service("testing"),
+    from: services("testing"),
     node: true,
     may: [
       protocol,
-      actors,
-      shared,
-      service("testing", "runtime", "client", "replay", "host", "worker", "perform", "memory", "models"),
+      allActors,
+      services(
+        "wire",
+        "app",
+        "ledger",
+        "views",
+        "client",
+        "replay",
+        "host",
+        "worker",
+        "perform",
+        "memory",
+        "models",
+        "runtime",
+      ),
       packages("zod"),
     ],
   },
   {
     name: "services-demo",
-    from: service("demo"),
+    from: services("demo"),
     node: true,
     may: [
       protocol,
-      actors,
+      allActors,
       "^services/(testing/)?index\\.ts$",
-      shared,
-      service("demo", "runtime", "client", "models"),
+      services("wire", "app", "runtime", "client", "models"),
       packages("zod", "xstate"),
     ],
   },
@@ -220,13 +292,12 @@ const law = [
     name: "deploy",
     from: "^deploy/.*\\.ts$",
     node: true,
-    may: ["^deploy/", protocol, shared, service("nats")],
+    may: ["^deploy/", protocol, services("wire", "nats", "nats/server")],
   },
   {
     name: "services-index",
     from: "^services/index\\.ts$",
-    node: true,
-    may: [protocol, actors, shared, service("runtime", "client", "models")],
+    may: [protocol, allActors, services("wire", "app", "client", "models", "runtime")],
   },
 ];
 
@@ -238,7 +309,7 @@ module.exports = {
       severity: "error",
       comment: `See the row "${name}" of the import law.`,
       from: { path: from, ...(except && { pathNot: except }) },
-      to: { pathNot: may, ...(node && { dependencyTypesNot: ["core"] }) },
+      to: { pathNot: [from, ...may], ...(node && { dependencyTypesNot: ["core"] }) },
     })),
     {
       name: "folder-without-a-row",

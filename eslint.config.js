@@ -102,7 +102,7 @@ export default defineConfig(
     name: "sagamesh/xstate",
     files: product,
     // The one place that speaks to XState may rebuild the inert references of a machine's children.
-    ignores: ["actors/machine.ts"],
+    ignores: ["actors/machine/machine.ts"],
     rules: {
       "no-restricted-imports": [
         "error",
@@ -111,7 +111,7 @@ export default defineConfig(
             {
               name: "xstate",
               importNames: ["createActor", "interpret"],
-              message: "XState is used through its pure functions, in actors/machine.ts.",
+              message: "XState is used through its pure functions, in actors/machine/machine.ts.",
             },
           ],
         },

@@ -15,12 +15,12 @@ import { renameSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join, resolve } from "node:path";
-import { withFileLock } from "../services/nats/file-lock.ts";
+import { withFileLock } from "../services/nats/server/file-lock.ts";
 import { type Report, withProgress } from "../services/nats/progress.ts";
-import { ensureServerBinary } from "../services/nats/server-binary.ts";
-import { renderServerConfig } from "../services/nats/server-config.ts";
-import { awaitReady, endServer, readLogTail, spawnServer } from "../services/nats/server-process.ts";
-import { isServerProcess, serverFiles, serverName } from "../services/nats/server-state.ts";
+import { ensureServerBinary } from "../services/nats/server/binary.ts";
+import { renderServerConfig } from "../services/nats/server/config.ts";
+import { awaitReady, endServer, readLogTail, spawnServer } from "../services/nats/server/process.ts";
+import { isServerProcess, serverFiles, serverName } from "../services/nats/server/state.ts";
 
 /** A member is sometimes slow to recover its store beside two others. */
 const startTimeoutMs = 60_000;

@@ -19,7 +19,7 @@ export const Usage = z.object({
 export type Usage = z.infer<typeof Usage>;
 
 /**
- * Of a model that has stand-ins (services/fallback.ts): who was asked under its name; who was passed over, and why;
+ * Of a model that has stand-ins (services/app/fallback.ts): who was asked under its name; who was passed over, and why;
  * and who is asked by the next attempt, at once. Without `next` that is the first again, after the usual wait.
  */
 export const Route = z.object({

@@ -78,7 +78,7 @@ export const Answer = z.discriminatedUnion("verdict", [
 export type Answer = z.infer<typeof Answer>;
 export type VerdictKind = Answer["verdict"];
 
-/** What a validator was shown: the digest of it, and its size in tokens (actors/validator-context.ts). */
+/** What a validator was shown: the digest of it, and its size in tokens (actors/validators/context.ts). */
 export const Shown = z.object({
   digest: z.string(),
   tokens: z.int().nonnegative(),

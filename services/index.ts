@@ -11,16 +11,22 @@ export {
   type SignalEvents,
   type Telling,
   toActors,
-} from "../actors/callable.ts";
-export { type ContextPolicy, full, selective, type Summarize, window } from "../actors/context-policy.ts";
-export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/define.ts";
-export { defineWorkflow, type NodeConfig, type WorkflowConfig } from "../actors/define-workflow.ts";
-export type { Attempt, Change, NodeContext, WorkflowView } from "../actors/workflow-spec.ts";
-export type { Predicate, Predicates } from "../actors/condition.ts";
-export { Plan, PlanFinding } from "../protocol/plan-document.ts";
+} from "../actors/machine/callable.ts";
+export {
+  type ContextPolicy,
+  full,
+  selective,
+  type Summarize,
+  window,
+} from "../actors/contract/context-policy.ts";
+export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/contract/define.ts";
+export { defineWorkflow, type NodeConfig, type WorkflowConfig } from "../actors/workflow/define.ts";
+export type { Attempt, Change, NodeContext, WorkflowView } from "../actors/workflow/spec.ts";
+export type { Predicate, Predicates } from "../actors/values/condition.ts";
+export { Plan, PlanFinding } from "../protocol/documents/plan.ts";
 export { Condition, GraphPatch, Invalidation } from "../protocol/workflow.ts";
-export type { MemoryConfig, MemoryEdit } from "../actors/memory-spec.ts";
-export type { AgentBudget, Budget, Saga, Signals } from "../actors/definition.ts";
+export type { MemoryConfig, MemoryEdit } from "../actors/contract/memory-spec.ts";
+export type { AgentBudget, Budget, Saga, Signals } from "../actors/contract/definition.ts";
 export {
   allowOnly,
   argumentsMatch,
@@ -29,8 +35,8 @@ export {
   needsApproval,
   noTwoOfAKind,
   spendAtMost,
-} from "../actors/policies.ts";
-export { definePolicy, type Policy, type PolicyQuestion, type Verdict } from "../actors/policy.ts";
+} from "../actors/contract/policies.ts";
+export { definePolicy, type Policy, type PolicyQuestion, type Verdict } from "../actors/contract/policy.ts";
 export {
   type Approval,
   defineTool,
@@ -41,7 +47,7 @@ export {
   type PerformContext,
   type Probe,
   type Tool,
-} from "../actors/tool.ts";
+} from "../actors/contract/tool.ts";
 export {
   type Check,
   defineValidator,
@@ -49,12 +55,12 @@ export {
   type Seen,
   type Validator,
   type ValidatorConfig,
-} from "../actors/validator.ts";
-export type { AugmentBudget } from "../actors/augment.ts";
-export type { NodeJudges } from "../actors/judged.ts";
-export { allOf, anyOf, byType, type CombinedConfig, tiered } from "../actors/validator-combined.ts";
-export type { Material, Selection } from "../actors/validator-context.ts";
-export { modelFor, type ModelJudge } from "../actors/validator-model.ts";
+} from "../actors/validators/validator.ts";
+export type { AugmentBudget } from "../actors/workflow/augment.ts";
+export type { NodeJudges } from "../actors/workflow/judged.ts";
+export { allOf, anyOf, byType, type CombinedConfig, tiered } from "../actors/validators/combined.ts";
+export type { Material, Selection } from "../actors/validators/context.ts";
+export { modelFor, type ModelJudge } from "../actors/validators/model.ts";
 export {
   type Claim,
   constraintAdherence,
@@ -66,7 +72,7 @@ export {
   semantic,
   type Step,
   syntactic,
-} from "../actors/validators.ts";
+} from "../actors/validators/built-in.ts";
 export {
   boundaryIntegrity,
   consistency,
@@ -78,8 +84,8 @@ export {
   type Occurrence,
   temporal,
   transactionCoherence,
-} from "../actors/validators-between.ts";
-export { type Weekday, type WorkingHours, workingHours } from "../actors/working-hours.ts";
+} from "../actors/validators/between.ts";
+export { type Weekday, type WorkingHours, workingHours } from "../actors/contract/working-hours.ts";
 export type { Price, Prices, Raise } from "../protocol/budget.ts";
 export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 export {
@@ -99,13 +105,13 @@ export {
   Verdict as ValidatorVerdict,
 } from "../protocol/verdict.ts";
 export { StandInVote, TaskNotice } from "../protocol/notice.ts";
-export { type App, type AppConfig, defineApp } from "./app.ts";
+export { type App, type AppConfig, defineApp } from "./app/app.ts";
 export type { Handle, Mesh, SagaEnd, VotedTask, VoteInput } from "./client/mesh.ts";
 export type { ForkOptions } from "./client/fork.ts";
 export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";
-export { catalogueOfApp, definePlanner } from "./planner.ts";
-export { fallback, type Fallback } from "./fallback.ts";
+export { catalogueOfApp, definePlanner } from "./app/planner.ts";
+export { fallback, type Fallback } from "./app/fallback.ts";
 export { anthropicModel, type AnthropicModelOptions } from "./models/anthropic.ts";
 export { openaiModel, type OpenAIModelOptions } from "./models/openai.ts";
 export { connect, type ConnectOptions } from "./runtime/connect.ts";

@@ -8,7 +8,7 @@
 import { digestOf } from "../../protocol/digest.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { ArchivedEnd, Tombstone } from "../../protocol/tombstone.ts";
-import type { SagaView } from "../client/view.ts";
+import type { SagaView } from "../views/view.ts";
 
 /** Why the saga stays, or undefined if it may be archived. */
 export function reasonToKeep(view: SagaView, isForced: boolean): string | undefined {

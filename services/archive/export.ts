@@ -6,14 +6,14 @@
  */
 import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { ExportDocument } from "../../protocol/documents.ts";
+import type { ExportDocument } from "../../protocol/documents/documents.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { childrenOf } from "../client/children.ts";
+import { childrenOf } from "../views/children.ts";
 import { type Registered, viewingBy } from "../client/registry.ts";
-import { readLedger, viewOf } from "../client/view.ts";
-import type { LedgerSource } from "../ledger-reader.ts";
-import type { Chance } from "../ports.ts";
+import { readLedger, viewOf } from "../views/view.ts";
+import type { LedgerSource } from "../ledger/reader.ts";
+import type { Chance } from "../wire/ports.ts";
 import { type ArchiveSection, ledgerOf, nameFile, readArchive, writeArchive } from "./file.ts";
 import { manifestOfView } from "./manifest.ts";
 import { verifyArchive } from "./verify.ts";

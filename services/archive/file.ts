@@ -18,13 +18,13 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { contentTypes, decode, isBlobRef, mayHoldBlob } from "../../protocol/codec.ts";
-import type { ArchivedMessage, ArchiveManifest } from "../../protocol/documents.ts";
+import type { ArchivedMessage, ArchiveManifest } from "../../protocol/documents/documents.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { headers } from "../../protocol/subjects.ts";
-import type { LedgerSource } from "../ledger-reader.ts";
-import type { StoredMessage } from "../ports.ts";
+import type { LedgerSource } from "../ledger/reader.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 import { examineFile, lineOf } from "./lines.ts";
 
 export interface Archive {

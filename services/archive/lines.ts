@@ -10,9 +10,9 @@ import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
 import { z } from "zod";
 import { chainHash, shortHash } from "../../protocol/digest.ts";
-import { ArchivedBlob, ArchivedMessage, ArchiveManifest } from "../../protocol/documents.ts";
+import { ArchivedBlob, ArchivedMessage, ArchiveManifest } from "../../protocol/documents/documents.ts";
 import { describeError } from "../../protocol/errors.ts";
-import type { StoredMessage } from "../ports.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 
 /** What is wrong, and at which turn of the saga; 0 where it is of none. */
 export interface Fault {

@@ -2,13 +2,13 @@
  * Manifest: what the first line of a file says of the saga in it, from its ledger.
  */
 import { chainHash } from "../../protocol/digest.ts";
-import type { ArchiveManifest } from "../../protocol/documents.ts";
+import type { ArchiveManifest } from "../../protocol/documents/documents.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type Registered, viewingBy } from "../client/registry.ts";
-import { readLedger, type SagaView, viewOf } from "../client/view.ts";
-import type { LedgerSource } from "../ledger-reader.ts";
-import type { StoredMessage } from "../ports.ts";
+import { readLedger, type SagaView, viewOf } from "../views/view.ts";
+import type { LedgerSource } from "../ledger/reader.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 import { ledgerOf } from "./file.ts";
 
 export interface ManifestOptions {

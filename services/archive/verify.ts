@@ -2,10 +2,10 @@
  * Verify a file: its lines as they were written, and each ledger in it by all that must hold of any.
  */
 import { basename } from "node:path";
-import type { ArchiveManifest, VerifyDocument } from "../../protocol/documents.ts";
+import type { ArchiveManifest, VerifyDocument } from "../../protocol/documents/documents.ts";
 import { SagaId } from "../../protocol/ids.ts";
-import type { App } from "../app.ts";
-import { verifyMessages, type VerifyOptions } from "../client/verify.ts";
+import type { App } from "../app/app.ts";
+import { verifyMessages, type VerifyOptions } from "../views/verify.ts";
 import { archiveSuffix, blobsOf } from "./file.ts";
 import { examineFile, type Section } from "./lines.ts";
 

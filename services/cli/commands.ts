@@ -2,7 +2,7 @@
  * Commands: the table of all of them, in the order of the help. One is loaded when it is named, so a host carries
  * nothing of the others.
  */
-import type { CommandGroups } from "./run.ts";
+import type { CommandGroups } from "./frame/run.ts";
 
 export const commands: CommandGroups = {
   "Run a mesh": {

@@ -8,5 +8,8 @@ import { beginLeanStart } from "../runtime/lean-start.ts";
 
 enableCompileCache();
 beginLeanStart();
-const [{ commands }, { runCommandLine }] = await Promise.all([import("./commands.ts"), import("./run.ts")]);
+const [{ commands }, { runCommandLine }] = await Promise.all([
+  import("./commands.ts"),
+  import("./frame/run.ts"),
+]);
 await runCommandLine(commands, process.argv.slice(2));

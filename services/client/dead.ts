@@ -8,9 +8,9 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type Headers, headers, parseInboxSubject } from "../../protocol/subjects.ts";
-import { readLetterHeaders, withoutServerFields } from "../dead-letter.ts";
-import { patiently } from "../patience.ts";
-import type { Chance, Clock, Ports, StoredMessage } from "../ports.ts";
+import { readLetterHeaders, withoutServerFields } from "../wire/dead-letter.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Chance, Clock, Ports, StoredMessage } from "../wire/ports.ts";
 
 export interface Letter {
   readonly seq: number;

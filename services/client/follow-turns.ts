@@ -4,8 +4,8 @@
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { decodeTurn, isTombstone, readTombstone } from "../ledger-reader.ts";
-import type { Ports } from "../ports.ts";
+import { decodeTurn, isTombstone, readTombstone } from "../ledger/reader.ts";
+import type { Ports } from "../wire/ports.ts";
 
 /**
  * A saga's turns in order, to the end or the signal. What the ledger holds when this begins is given whole: an

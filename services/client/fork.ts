@@ -2,7 +2,7 @@
  * Forking: a start that names another saga's turn. The client only asks; the host that takes the start copies the
  * turns (services/host/fork.ts).
  */
-import { presentDefinition } from "../../actors/replay.ts";
+import { presentDefinition } from "../../actors/kernel/replay.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import { z } from "zod";
@@ -12,10 +12,10 @@ import { toJson } from "../../protocol/json.ts";
 import { type ModelAnswer, ModelReply } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { StoredTurn } from "../ledger-reader.ts";
-import { notOpen, openSpan } from "../open-span.ts";
-import type { Chance, Clock, Ports } from "../ports.ts";
-import { readLedger } from "./view.ts";
+import type { StoredTurn } from "../ledger/reader.ts";
+import { notOpen, openSpan } from "../ledger/open-span.ts";
+import type { Chance, Clock, Ports } from "../wire/ports.ts";
+import { readLedger } from "../views/view.ts";
 
 interface ForkDeps {
   readonly ports: Pick<Ports, "ledger" | "blobs">;

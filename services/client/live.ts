@@ -13,7 +13,7 @@ import type { Json } from "../../protocol/json.ts";
 import { lanes, ProgressNote, TokenPiece } from "../../protocol/live.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { Ports } from "../ports.ts";
+import type { Ports } from "../wire/ports.ts";
 import { followTurns } from "./follow-turns.ts";
 
 export type LiveEvent =

@@ -6,15 +6,15 @@
  *    with a reason.
  */
 import { z } from "zod";
-import type { Saga, Signals } from "../../actors/definition.ts";
+import type { Saga, Signals } from "../../actors/contract/definition.ts";
 import {
   type ReservedData,
   reservedFor,
   type ReservedSignal,
   reservedSignals,
   unknownSignal,
-} from "../../actors/reserved-signals.ts";
-import { mayVote } from "../../actors/task.ts";
+} from "../../actors/contract/reserved-signals.ts";
+import { mayVote } from "../../actors/kernel/task.ts";
 import { digestOf } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import {
@@ -26,17 +26,17 @@ import {
   parseIntentId,
 } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
-import type { MigrateDocument } from "../../protocol/migrate-document.ts";
+import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
-import type { App } from "../app.ts";
-import { decodeTurn, findTombstone, isTombstone, readTombstone } from "../ledger-reader.ts";
-import { encodeBody, makeHeaders } from "../messages.ts";
-import { patiently } from "../patience.ts";
-import { parseSettlementToken } from "../settlement-token.ts";
-import type { Chance, Clock, Ports } from "../ports.ts";
-import { type Signer, signVote } from "../signing.ts";
+import type { App } from "../app/app.ts";
+import { decodeTurn, findTombstone, isTombstone, readTombstone } from "../ledger/reader.ts";
+import { encodeBody, makeHeaders } from "../wire/messages.ts";
+import { patiently } from "../wire/patience.ts";
+import { parseSettlementToken } from "../wire/settlement-token.ts";
+import type { Chance, Clock, Ports } from "../wire/ports.ts";
+import { type Signer, signVote } from "../wire/signing.ts";
 import { endIn, followTurns } from "./follow-turns.ts";
 import { type Forked, type ForkOptions, forkSaga } from "./fork.ts";
 import { followLive, type LiveEvent } from "./live.ts";
@@ -44,7 +44,7 @@ import { type MigrateDeps, type MigrateOptions, migrateSagas } from "./migrate.t
 import { checkOutput, readRegistry } from "./registry.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
-import { type IntentView, readView } from "./view.ts";
+import { type IntentView, readView } from "../views/view.ts";
 
 export interface ClientDeps {
   readonly ports: Ports;

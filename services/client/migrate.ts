@@ -1,29 +1,29 @@
 /**
  * Migrate: which running sagas could go on under the definitions of an application, and asking that they do.
  *
- * Owns: what each saga would be moved to, the report, the signal. Does not own: the judgement (actors/migrate.ts); the
+ * Owns: what each saga would be moved to, the report, the signal. Does not own: the judgement (actors/kernel/migrate.ts); the
  * move itself, which a host makes after it has judged again (services/host/migrate.ts).
  *
  * CM1 A dry run reads and writes nothing.
  * CM2 The signal of a saga, a definition and a head is one: asked twice, it is moved once.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { foldUnder, judgeRest, type Migration, type OldContracts } from "../../actors/migrate.ts";
-import { definitionOf, presentDefinition } from "../../actors/replay.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { foldUnder, judgeRest, type Migration, type OldContracts } from "../../actors/kernel/migrate.ts";
+import { definitionOf, presentDefinition } from "../../actors/kernel/replay.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { MigrateDocument } from "../../protocol/migrate-document.ts";
+import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers } from "../../protocol/subjects.ts";
-import type { App } from "../app.ts";
-import { emptyHead, isTombstone, readTurns } from "../ledger-reader.ts";
-import { registeredContracts, servedContracts } from "../old-contracts.ts";
-import { patiently } from "../patience.ts";
-import type { Clock, Ports } from "../ports.ts";
+import type { App } from "../app/app.ts";
+import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
+import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
 import { endIn } from "./follow-turns.ts";
-import { readLedger } from "./view.ts";
+import { readLedger } from "../views/view.ts";
 
 export interface MigrateDeps {
   readonly ports: Pick<Ports, "ledger" | "blobs" | "registry">;

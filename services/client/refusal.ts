@@ -4,8 +4,8 @@
 import { type ErrorCode, isErrorCode, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
-import { readLetterHeaders } from "../dead-letter.ts";
-import type { Ports } from "../ports.ts";
+import { readLetterHeaders } from "../wire/dead-letter.ts";
+import type { Ports } from "../wire/ports.ts";
 
 /** The newest letter, to tell those that come later. */
 export const newestLetter = async ({ dead }: Pick<Ports, "dead">): Promise<number> =>

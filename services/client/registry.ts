@@ -6,13 +6,18 @@
  *    cannot be read here, the host decides alone.
  */
 import { z } from "zod";
-import { isReserved, readReserved, reservedFor, unknownSignal } from "../../actors/reserved-signals.ts";
-import { DefinitionDocument, ToolDocument } from "../../protocol/documents.ts";
+import {
+  isReserved,
+  readReserved,
+  reservedFor,
+  unknownSignal,
+} from "../../actors/contract/reserved-signals.ts";
+import { DefinitionDocument, ToolDocument } from "../../protocol/documents/documents.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { RegistryPort } from "../ports.ts";
-import type { ViewOptions } from "./view.ts";
+import type { RegistryPort } from "../wire/ports.ts";
+import type { ViewOptions } from "../views/view.ts";
 
 export interface Registered {
   readonly definitions: readonly DefinitionDocument[];

@@ -10,11 +10,11 @@ import type { InLine, IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { Ports } from "../ports.ts";
+import type { Ports } from "../wire/ports.ts";
 import { readRegistry, type Registered, viewingBy } from "./registry.ts";
 import { type OpenTask, taskOf } from "./tasks.ts";
-import { standInSaid } from "./view-tasks.ts";
-import { type IntentView, readLedger, type SagaView, viewOf } from "./view.ts";
+import { standInSaid } from "../views/view-tasks.ts";
+import { type IntentView, readLedger, type SagaView, viewOf } from "../views/view.ts";
 
 /** A vote as the ledger has it. */
 export interface RecordedVote extends Vote {

@@ -5,8 +5,8 @@ import { isMeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { Ports } from "../ports.ts";
-import { readView, type SagaView } from "./view.ts";
+import type { Ports } from "../wire/ports.ts";
+import { readView, type SagaView } from "../views/view.ts";
 
 export interface OpenTask {
   readonly saga: SagaId;

@@ -12,7 +12,7 @@
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { DemoReport, type ProgressDocument } from "../../protocol/documents.ts";
+import { DemoReport, type ProgressDocument } from "../../protocol/documents/documents.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { mintSagaId } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";

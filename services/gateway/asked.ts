@@ -7,7 +7,7 @@ import type { Json } from "../../protocol/json.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { ClientDeps } from "../client/mesh.ts";
 import { type Registered, readRegistry, viewingBy } from "../client/registry.ts";
-import { readLedger, type SagaView, viewOf } from "../client/view.ts";
+import { readLedger, type SagaView, viewOf } from "../views/view.ts";
 import type { Given } from "./reading.ts";
 
 /** `already`: this very answer is on the ledger; nothing was stored now. */

@@ -5,8 +5,8 @@ import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Link } from "../../protocol/link.ts";
-import type { Chance, Clock } from "../ports.ts";
-import type { CallbackUrlOf } from "../settlement-token.ts";
+import type { Chance, Clock } from "../wire/ports.ts";
+import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { Keys } from "./keys.ts";
 
 /** The folder of a link's path. */

@@ -9,8 +9,8 @@
  */
 import { sha256 } from "../../protocol/digest.ts";
 import { canonicalJson, type Json } from "../../protocol/json.ts";
-import { patiently } from "../patience.ts";
-import type { Clock, Ports } from "../ports.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
 
 /** What is asked: a name of its own, and the how many-eth time it is asked. */
 export interface Question {

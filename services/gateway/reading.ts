@@ -9,7 +9,7 @@
 import { contentTypes, decode } from "../../protocol/codec.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
-import { assertOwnValue } from "../messages.ts";
+import { assertOwnValue } from "../wire/messages.ts";
 
 /** What the outside says of a call. `success`: in each way it can be read. */
 export type Said =

@@ -15,12 +15,12 @@
  *    taken stays un-acked until its host's running effects have ended and their results are stored inputs: the next
  *    host goes on from those, and performs nothing again.
  */
-import { accept } from "../../actors/accept.ts";
-import { hasReservedCall } from "../../actors/budget.ts";
-import { decideTurn, type DecidedTurn } from "../../actors/fold.ts";
-import { isUnfinishedFork } from "../../actors/lineage.ts";
-import { PastNeeded } from "../../actors/past.ts";
-import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import { accept } from "../../actors/kernel/accept.ts";
+import { hasReservedCall } from "../../actors/kernel/budget.ts";
+import { decideTurn, type DecidedTurn } from "../../actors/kernel/fold.ts";
+import { isUnfinishedFork } from "../../actors/kernel/lineage.ts";
+import { PastNeeded } from "../../actors/kernel/past.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { mayHoldBlob } from "../../protocol/codec.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
@@ -28,12 +28,12 @@ import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Address } from "../../protocol/subjects.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { deadLetter } from "../dead-letter.ts";
-import { ackDelivery, earlyDelayMs, nakDelivery } from "../delivery.ts";
-import { type Head, emptyHead } from "../ledger-reader.ts";
-import { assertOwnValue } from "../messages.ts";
-import { patiently } from "../patience.ts";
-import type { Delivery } from "../ports.ts";
+import { deadLetter } from "../wire/dead-letter.ts";
+import { ackDelivery, earlyDelayMs, nakDelivery } from "../wire/delivery.ts";
+import { type Head, emptyHead } from "../ledger/reader.ts";
+import { assertOwnValue } from "../wire/messages.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Delivery } from "../wire/ports.ts";
 import { appendTurn } from "./append.ts";
 import { type Batch, inputsOf, type Item } from "./batch.ts";
 import { answerArchived } from "./archived.ts";

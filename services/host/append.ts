@@ -12,8 +12,8 @@ import { chainHash } from "../../protocol/digest.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
-import { isTransient, patiently } from "../patience.ts";
-import type { Clock, LedgerPort } from "../ports.ts";
+import { isTransient, patiently } from "../wire/patience.ts";
+import type { Clock, LedgerPort } from "../wire/ports.ts";
 
 export interface TurnMessage {
   readonly data: Uint8Array;

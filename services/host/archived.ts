@@ -2,12 +2,12 @@
  * Archived: what a host does with inputs for a saga of which only the tombstone is left. Nothing is folded or
  * appended, so each is answered by itself and no turn comes of it.
  */
-import { acceptArchived } from "../../actors/accept-archived.ts";
-import { orderOf } from "../../actors/undo-child.ts";
+import { acceptArchived } from "../../actors/kernel/accept-archived.ts";
+import { orderOf } from "../../actors/kernel/undo-child.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf, ParentRef } from "../../protocol/event.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import type { Delivery } from "../ports.ts";
+import type { Delivery } from "../wire/ports.ts";
 
 /** How an input is answered that is not simply known. */
 export interface Answers {

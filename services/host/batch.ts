@@ -2,7 +2,7 @@
 import type { Event } from "../../protocol/event.ts";
 import type { Address } from "../../protocol/subjects.ts";
 import type { Performed } from "../perform/perform.ts";
-import type { Delivery } from "../ports.ts";
+import type { Delivery } from "../wire/ports.ts";
 
 export type Item =
   | { readonly from: "inbox"; readonly delivery: Delivery; readonly address: Address }

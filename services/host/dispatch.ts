@@ -4,10 +4,10 @@
  *
  * B1 Only what stands in an acked turn is handed on.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { noSpending, spendingOf } from "../../actors/spending.ts";
-import type { OpenIntent, SagaState } from "../../actors/state.ts";
-import { isUndoable, type UndoneChild, undoOrder } from "../../actors/undo-child.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { noSpending, spendingOf } from "../../actors/kernel/spending.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
+import { isUndoable, type UndoneChild, undoOrder } from "../../actors/kernel/undo-child.ts";
 import type { TreePlace } from "../../protocol/budget.ts";
 import type { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -15,9 +15,9 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import type { ResultMessage } from "../../protocol/result.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import type { WorkMessage } from "../../protocol/tool.ts";
-import { encodeBody, makeHeaders } from "../messages.ts";
-import { patiently } from "../patience.ts";
-import type { Clock, Ports } from "../ports.ts";
+import { encodeBody, makeHeaders } from "../wire/messages.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
 
 export interface DispatchDeps {
   readonly ports: Pick<Ports, "inbox" | "work" | "blobs">;

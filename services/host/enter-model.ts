@@ -6,7 +6,7 @@
  */
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Route } from "../../protocol/result.ts";
-import { chooseModel } from "../fallback.ts";
+import { chooseModel } from "../app/fallback.ts";
 import type { HostDeps } from "./host-deps.ts";
 
 export interface EnteredModel {

@@ -8,14 +8,14 @@
  *    on. Until the turn after the copies, which records `forked`, nothing of the fork is performed or handed on.
  * O3 What the origin recorded, since, of what was open is taken over in that turn, with who observed it.
  */
-import { accept } from "../../actors/accept.ts";
-import type { Definition } from "../../actors/definition.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import { readWith } from "../../actors/folding.ts";
-import { isInFlight } from "../../actors/fork.ts";
-import { forbidden, inheritedTurns } from "../../actors/lineage.ts";
-import { foldLedger, presentDefinition } from "../../actors/replay.ts";
-import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import { accept } from "../../actors/kernel/accept.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import { readWith } from "../../actors/values/schema.ts";
+import { isInFlight } from "../../actors/kernel/fork.ts";
+import { forbidden, inheritedTurns } from "../../actors/kernel/lineage.ts";
+import { foldLedger, presentDefinition } from "../../actors/kernel/replay.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { type Event, type EventOf, StartMessage } from "../../protocol/event.ts";
 import type { ForkOrder } from "../../protocol/fork.ts";
@@ -24,12 +24,12 @@ import { ModelReply } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { assertNotArchived, emptyHead, type Head, readTurns, type StoredTurn } from "../ledger-reader.ts";
-import { readBody } from "../messages.ts";
-import { notOpen, openSpan } from "../open-span.ts";
-import { patiently } from "../patience.ts";
-import type { Delivery } from "../ports.ts";
-import { recordedPrices } from "../prices.ts";
+import { assertNotArchived, emptyHead, type Head, readTurns, type StoredTurn } from "../ledger/reader.ts";
+import { readBody } from "../wire/messages.ts";
+import { notOpen, openSpan } from "../ledger/open-span.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Delivery } from "../wire/ports.ts";
+import { recordedPrices } from "../app/prices.ts";
 import { appendTurn } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { type Loaded, noSnapshot } from "./load.ts";

@@ -9,10 +9,10 @@
  *    ordinary input. An attempt has begun before it asks for its claim: what was claimed and not performed would
  *    cost an attempt.
  */
-import { lateCallOf } from "../../actors/late.ts";
-import { isSimulated } from "../../actors/lineage.ts";
-import { treeOfChild } from "../../actors/slices.ts";
-import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import { lateCallOf } from "../../actors/kernel/late.ts";
+import { isSimulated } from "../../actors/kernel/lineage.ts";
+import { treeOfChild } from "../../actors/kernel/slices.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";

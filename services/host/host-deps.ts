@@ -1,14 +1,14 @@
 /** What every part of a host is given. */
-import type { DecidedTurn } from "../../actors/fold.ts";
-import type { SagaState } from "../../actors/state.ts";
+import type { DecidedTurn } from "../../actors/kernel/fold.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { App } from "../app.ts";
-import type { Log } from "../log.ts";
+import type { App } from "../app/app.ts";
+import type { Log } from "../wire/log.ts";
 import { type AttemptObserver, silentAttempts } from "../perform/observe.ts";
-import type { Chance, Clock, Ports } from "../ports.ts";
-import type { CallbackUrlOf } from "../settlement-token.ts";
-import type { CheckSignature, Signer } from "../signing.ts";
+import type { Chance, Clock, Ports } from "../wire/ports.ts";
+import type { CallbackUrlOf } from "../wire/settlement-token.ts";
+import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 import type { Room } from "./room.ts";

@@ -5,11 +5,11 @@
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import { type App, assertServable } from "../app.ts";
-import type { Log } from "../log.ts";
-import type { Chance, Clock, Ports } from "../ports.ts";
-import type { CallbackUrlOf } from "../settlement-token.ts";
-import type { CheckSignature, Signer } from "../signing.ts";
+import { type App, assertServable } from "../app/app.ts";
+import type { Log } from "../wire/log.ts";
+import type { Chance, Clock, Ports } from "../wire/ports.ts";
+import type { CallbackUrlOf } from "../wire/settlement-token.ts";
+import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
 import { createThrottle } from "../throttle/throttle.ts";

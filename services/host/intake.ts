@@ -8,11 +8,11 @@ import { digestOfOrder, type ForkOrder, type Lineage } from "../../protocol/fork
 import type { Json } from "../../protocol/json.ts";
 import { type ResultMessage as ResultBody, ResultMessage } from "../../protocol/result.ts";
 import { type Address, headers } from "../../protocol/subjects.ts";
-import type { App } from "../app.ts";
-import { decodeBody, eventIdOf, readBody } from "../messages.ts";
-import type { BlobPort, Delivery } from "../ports.ts";
-import { recordedPrices } from "../prices.ts";
-import { assertVoteSigned, type CheckSignature } from "../signing.ts";
+import type { App } from "../app/app.ts";
+import { decodeBody, eventIdOf, readBody } from "../wire/messages.ts";
+import type { BlobPort, Delivery } from "../wire/ports.ts";
+import { recordedPrices } from "../app/prices.ts";
+import { assertVoteSigned, type CheckSignature } from "../wire/signing.ts";
 
 /**
  * Reads a delivery. Throws BAD_MESSAGE, TOO_LARGE and the like for what can never be read, AGENT_UNKNOWN for

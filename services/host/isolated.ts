@@ -8,8 +8,8 @@
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
-import { type App, assertServable } from "../app.ts";
-import type { Delivery } from "../ports.ts";
+import { type App, assertServable } from "../app/app.ts";
+import type { Delivery } from "../wire/ports.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { type Activation, createActivation } from "./activation.ts";
 import { depsOf, type HostOptions } from "./host.ts";

@@ -6,8 +6,8 @@
  *    share of what its snapshot is long, and never the history.
  * J2 Two are never under way. A lost one costs time only.
  */
-import { layBy } from "../../actors/past.ts";
-import type { SagaState } from "../../actors/state.ts";
+import { layBy } from "../../actors/kernel/past.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { type Loaded, noSnapshot, type SnapshotAge } from "./load.ts";

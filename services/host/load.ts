@@ -5,19 +5,19 @@
  * N2 A snapshot only saves time: without it the same state is folded from the first turn.
  * N3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { readWith } from "../../actors/folding.ts";
-import { lastMigration } from "../../actors/migrated.ts";
-import { PastNeeded, recall } from "../../actors/past.ts";
-import { foldLedger, presentDefinition, stateFromJson } from "../../actors/replay.ts";
-import type { SagaState } from "../../actors/state.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { readWith } from "../../actors/values/schema.ts";
+import { lastMigration } from "../../actors/kernel/migrated.ts";
+import { PastNeeded, recall } from "../../actors/kernel/past.ts";
+import { foldLedger, presentDefinition, stateFromJson } from "../../actors/kernel/replay.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Message } from "../../protocol/model.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import type { App } from "../app.ts";
+import type { App } from "../app/app.ts";
 import {
   emptyHead,
   type Head,
@@ -25,9 +25,9 @@ import {
   readTombstone,
   readTurns,
   type StoredTurn,
-} from "../ledger-reader.ts";
-import { patiently } from "../patience.ts";
-import type { Clock, Ports, StoredMessage } from "../ports.ts";
+} from "../ledger/reader.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports, StoredMessage } from "../wire/ports.ts";
 import { readPast, readSnapshot, type Snapshot } from "./snapshots.ts";
 
 export interface LoadDeps {

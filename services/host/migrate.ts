@@ -2,29 +2,29 @@
  * Migrate: the signal `migrate` at a host. It is judged by the saga's whole ledger, under the definition it names.
  *
  * Owns: whether this host takes it, and what the turn that records the move is decided from. Does not own: the
- * judgement (actors/migrate.ts), the append (activation.ts).
+ * judgement (actors/kernel/migrate.ts), the append (activation.ts).
  *
  * MH1 Who serves the new definition may take it, whether or not it serves the old one. Nobody else does, and gives it
  *     back, as in a rolling deploy.
  * MH2 Until the turn is acked nothing has changed: whoever dies before leaves the saga under its old definition, and
  *     whoever gets the signal after knows it by its id, or by the definition that the saga has.
  */
-import { assertFresh } from "../../actors/accept.ts";
-import { foldUnder, judgeRest } from "../../actors/migrate.ts";
-import { readWith } from "../../actors/folding.ts";
-import { foldLedger, presentDefinition } from "../../actors/replay.ts";
-import { reservedSignals } from "../../actors/reserved-signals.ts";
-import { wasSeen } from "../../actors/seen.ts";
-import type { Definition } from "../../actors/definition.ts";
+import { assertFresh } from "../../actors/kernel/accept.ts";
+import { foldUnder, judgeRest } from "../../actors/kernel/migrate.ts";
+import { readWith } from "../../actors/values/schema.ts";
+import { foldLedger, presentDefinition } from "../../actors/kernel/replay.ts";
+import { reservedSignals } from "../../actors/contract/reserved-signals.ts";
+import { wasSeen } from "../../actors/kernel/seen.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { emptyHead, isTombstone, readTurns } from "../ledger-reader.ts";
-import { registeredContracts, servedContracts } from "../old-contracts.ts";
-import { patiently } from "../patience.ts";
-import type { Delivery } from "../ports.ts";
+import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
+import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Delivery } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { type Loaded, noSnapshot } from "./load.ts";
 

@@ -1,9 +1,9 @@
 /**
  * Opened: which open intents a turn leaves to be handed on, and which of a state's are its host's own to perform.
  */
-import type { DecidedTurn } from "../../actors/fold.ts";
-import { isSimulated } from "../../actors/lineage.ts";
-import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/state.ts";
+import type { DecidedTurn } from "../../actors/kernel/fold.ts";
+import { isSimulated } from "../../actors/kernel/lineage.ts";
+import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/contract/state.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 

@@ -1,12 +1,12 @@
 /**
  * Own work: what a saga's host performs itself: model calls, and tools with placement "host".
  */
-import { plainRequest } from "../../actors/issue.ts";
-import { isSimulated } from "../../actors/lineage.ts";
-import { recallFrom, recallTool } from "../../actors/recall.ts";
-import { type BuiltRequest, buildRequest } from "../../actors/request.ts";
-import type { OpenIntent } from "../../actors/state.ts";
-import { framed, varied } from "../../actors/variant.ts";
+import { plainRequest } from "../../actors/kernel/issue.ts";
+import { isSimulated } from "../../actors/kernel/lineage.ts";
+import { recallFrom, recallTool } from "../../actors/request/recall.ts";
+import { type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
+import type { OpenIntent } from "../../actors/contract/state.ts";
+import { framed, varied } from "../../actors/request/variant.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -17,7 +17,7 @@ import type { Message } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { CutOff } from "../perform/cut-off.ts";
 import type { Throttled } from "../../protocol/throttle.ts";
-import { routed } from "../fallback.ts";
+import { routed } from "../app/fallback.ts";
 import { decide } from "../perform/decide.ts";
 import { observed } from "../perform/observe.ts";
 import { perform, type Performed } from "../perform/perform.ts";

@@ -1,9 +1,9 @@
 /** Register: what a host serves, as documents for clients that start sagas by name. */
-import { contractOf } from "../../actors/define.ts";
-import type { App } from "../app.ts";
-import { contractDigest, definitionDocument } from "../definition-document.ts";
-import { patiently } from "../patience.ts";
-import type { Clock, Ports } from "../ports.ts";
+import { contractOf } from "../../actors/contract/define.ts";
+import type { App } from "../app/app.ts";
+import { contractDigest, definitionDocument } from "../app/definition-document.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
 
 /** Tells the mesh what this host serves, for clients that start sagas by name. */
 export async function register(

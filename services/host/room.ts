@@ -2,7 +2,7 @@
  * Room: how many effects a host has in flight at once. Whoever finds none free waits in order.
  */
 import type { CutOff } from "../perform/cut-off.ts";
-import { createWaitingLine } from "../waiting-line.ts";
+import { createWaitingLine } from "../wire/waiting-line.ts";
 
 export interface Room {
   /** Undefined if there is room, else the wait for it, which rejects when cut off; then nothing is to be left. */

@@ -7,19 +7,19 @@
  *    saga goes on or compensates. The input is not acked: who takes it next hands on what that turn decided.
  * E3 Where neither is so, the letter is all. Retried, it is a known input: what is open is handed on again.
  */
-import { accept } from "../../actors/accept.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import { isOwnWork, type OpenIntent } from "../../actors/state.ts";
+import { accept } from "../../actors/kernel/accept.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import { isOwnWork, type OpenIntent } from "../../actors/contract/state.ts";
 import type { MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Result } from "../../protocol/result.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
-import { deadLetter } from "../dead-letter.ts";
-import { ackDelivery, nakDelivery } from "../delivery.ts";
+import { deadLetter } from "../wire/dead-letter.ts";
+import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
 import { resultOfKilled } from "../perform/killed.ts";
 import { publishResult } from "../perform/publish-result.ts";
-import type { Delivery } from "../ports.ts";
+import type { Delivery } from "../wire/ports.ts";
 import { appendTurn } from "./append.ts";
 import { publishRefusal } from "./dispatch.ts";
 import type { HostDeps } from "./host-deps.ts";

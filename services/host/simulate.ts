@@ -6,18 +6,18 @@
  * I2 No answer of the origin's is given to two calls: what was given before stands in the fork's own ledger, and of
  *    calls that are open beside each other the earlier one comes first.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { noSpending } from "../../actors/spending.ts";
-import type { OpenIntent, SagaState } from "../../actors/state.ts";
-import type { UndoneChild } from "../../actors/undo-child.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { noSpending } from "../../actors/kernel/spending.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
+import type { UndoneChild } from "../../actors/kernel/undo-child.ts";
 import { describeError, isMeshError } from "../../protocol/errors.ts";
 import { answeredIn, simulatedBy } from "../../protocol/fork.ts";
 import { type IntentId, placeOf, type SagaId, turnOf } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { assertNotArchived, emptyHead, readTurns } from "../ledger-reader.ts";
-import { patiently } from "../patience.ts";
+import { assertNotArchived, emptyHead, readTurns } from "../ledger/reader.ts";
+import { patiently } from "../wire/patience.ts";
 import type { Performed } from "../perform/perform.ts";
 import {
   type AskedCall,
@@ -25,7 +25,7 @@ import {
   recordedCalls,
   type Recordings,
   recordings,
-} from "../recorded-results.ts";
+} from "../ledger/recorded-results.ts";
 import type { HostDeps } from "./host-deps.ts";
 
 /** A fork as its host has it. */
@@ -134,7 +134,7 @@ async function turnsOf({ ports, clock }: Pick<HostDeps, "ports" | "clock">, saga
 async function standIn(definition: Definition, { intent }: OpenIntent): Promise<Result> {
   const name = "name" in intent ? intent.name : "";
   const callee = intent.kind === "tool" ? definition.tools.get(name) : definition.sagas.get(name);
-  const { sampleOf } = await import("../sample.ts");
+  const { sampleOf } = await import("../app/sample.ts");
   try {
     return { outcome: "succeeded", output: callee === undefined ? null : sampleOf(callee.output) };
   } catch (error) {

@@ -6,21 +6,21 @@
  *    entry is as good as absent.
  * H2 What is too large for a message stands in pieces beside its entry, which says how many. They are written
  *    over by the next one: a blob for each would stay for ever.
- * H3 A part of the past is stored before the snapshot that names it (actors/past.ts).
+ * H3 A part of the past is stored before the snapshot that names it (actors/kernel/past.ts).
  */
-import { type PastPart, layBy, partOf } from "../../actors/past.ts";
-import type { Definition } from "../../actors/definition.ts";
-import { stateToJson } from "../../actors/replay.ts";
-import type { Past, SagaState } from "../../actors/state.ts";
+import { type PastPart, layBy, partOf } from "../../actors/kernel/past.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { stateToJson } from "../../actors/kernel/replay.ts";
+import type { Past, SagaState } from "../../actors/contract/state.ts";
 import { contentTypes, decode, encodeMsgpack } from "../../protocol/codec.ts";
 import { sha256 } from "../../protocol/digest.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Head } from "../ledger-reader.ts";
-import { patiently } from "../patience.ts";
-import type { Clock, Ports } from "../ports.ts";
+import type { Head } from "../ledger/reader.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
 
 interface SnapshotDeps {
   readonly ports: Pick<Ports, "snapshots">;

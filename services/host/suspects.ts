@@ -4,8 +4,8 @@
 import { MeshError } from "../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import { deadLetter } from "../dead-letter.ts";
-import { ackDelivery } from "../delivery.ts";
+import { deadLetter } from "../wire/dead-letter.ts";
+import { ackDelivery } from "../wire/delivery.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
 import type { HostDeps } from "./host-deps.ts";

@@ -1,7 +1,7 @@
 /**
  * Tell tokens: what a model says while it says it, for whoever listens. See protocol/live.ts.
  */
-import type { OpenIntent } from "../../actors/state.ts";
+import type { OpenIntent } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { lanes, type TokenPiece } from "../../protocol/live.ts";
 import type { ModelContext } from "../../protocol/model.ts";

@@ -5,20 +5,20 @@
  *    anybody can take of what is stored, tells whose a stored turn is. An eighth of a small turn is saved.
  * T2 What is too large for a message goes to the blob store before it.
  */
-import type { DecidedTurn } from "../../actors/fold.ts";
+import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { limits } from "../../protocol/limits.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { toStored, type Turn } from "../../protocol/turn.ts";
-import type { Head } from "../ledger-reader.ts";
-import { patiently } from "../patience.ts";
-import { signTurn } from "../signing.ts";
-import { turnHeaders } from "../turn-headers.ts";
+import type { Head } from "../ledger/reader.ts";
+import { patiently } from "../wire/patience.ts";
+import { signTurn } from "../wire/signing.ts";
+import { turnHeaders } from "../wire/turn-headers.ts";
 import type { TurnMessage } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 
-export { traceIdOf } from "../turn-headers.ts";
+export { traceIdOf } from "../wire/turn-headers.ts";
 
 /** The turn that follows `after`, ready to be appended, and its hash for the next one. */
 export async function encodeTurn(

@@ -7,7 +7,7 @@
  *    it is in doubt, unless the user knows better. Another attempt would be told the same, so there is none.
  */
 import type { Client } from "@modelcontextprotocol/client";
-import type { AnyBody, PerformContext } from "../../actors/tool.ts";
+import type { AnyBody, PerformContext } from "../../actors/contract/tool.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Effect } from "../../protocol/tool.ts";

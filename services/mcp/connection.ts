@@ -8,7 +8,7 @@
  * N3 What leaves this file, errors and log included, holds no secret.
  */
 import type { Client } from "@modelcontextprotocol/client";
-import { NotPerformed, type BodyLog } from "../../actors/tool.ts";
+import { NotPerformed, type BodyLog } from "../../actors/contract/tool.ts";
 import { describeError, type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import { changeOf, type ListedTool, type Listing, readListing } from "./listing.ts";

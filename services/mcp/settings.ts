@@ -1,7 +1,7 @@
 /**
  * Settings: what a user says of one tool of a server, beside its effect class.
  */
-import type { Approval, Effected, Probe, Tool } from "../../actors/tool.ts";
+import type { Approval, Effected, Probe, Tool } from "../../actors/contract/tool.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Retry } from "../../protocol/tool.ts";
 

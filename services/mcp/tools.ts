@@ -7,7 +7,7 @@
  * M2 What decides whether something may be run twice is the user's word; see effects.ts for what a hint may.
  */
 import { z } from "zod";
-import { defineTool, type Tool } from "../../actors/tool.ts";
+import { defineTool, type Tool } from "../../actors/contract/tool.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { Effect } from "../../protocol/tool.ts";
 import { askServer } from "./ask-server.ts";

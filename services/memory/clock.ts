@@ -12,7 +12,7 @@
  *    must not wait for a run.
  */
 import { assert, MeshError } from "../../protocol/errors.ts";
-import type { Clock } from "../ports.ts";
+import type { Clock } from "../wire/ports.ts";
 
 /** Takes an event back. Nothing happens if it has fired. */
 export type Cancel = () => void;

@@ -8,7 +8,7 @@
  *    one does not move the others.
  * F2 After its end the plan is calm for ever: whoever is well built must then come to an end.
  */
-import type { Chance, Clock } from "../ports.ts";
+import type { Chance, Clock } from "../wire/ports.ts";
 
 /** Seeded chance. Not for secrets. */
 export interface SeededChance extends Chance {

@@ -13,7 +13,7 @@
  * G4 A call that fails by a fault says UNAVAILABLE, and nothing about whether it happened.
  */
 import { MeshError } from "../../protocol/errors.ts";
-import type { Clock } from "../ports.ts";
+import type { Clock } from "../wire/ports.ts";
 import { sleepUntil, type VirtualClock } from "./clock.ts";
 import type { Fate, Weather } from "./faults.ts";
 import type { Act, Outcome } from "./reply.ts";

@@ -8,7 +8,7 @@
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import { sagaOfLedger } from "../../protocol/subjects.ts";
-import type { StoredMessage } from "../ports.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Weather } from "./faults.ts";
 

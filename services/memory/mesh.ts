@@ -8,7 +8,7 @@
  *     const { ports, clock, chance, gate } = mesh.spawn("host-a");
  *     await mesh.clock.until(ports.ledger.list());
  */
-import type { Chance, Clock, Ports } from "../ports.ts";
+import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { createVirtualClock, type VirtualClock } from "./clock.ts";
 import { calm, createWeather, type FaultPlan, type SeededChance, seededChance } from "./faults.ts";
 import { createGate, type ProcessGate, type Trace } from "./gate.ts";

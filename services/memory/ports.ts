@@ -8,7 +8,7 @@
  * P2 An ack or nak is a call that may fail, and may then be said again.
  */
 import { subjects } from "../../protocol/subjects.ts";
-import type { Consumption, Delivery, LedgerPort, LivePort, Ports, StoredMessage } from "../ports.ts";
+import type { Consumption, Delivery, LedgerPort, LivePort, Ports, StoredMessage } from "../wire/ports.ts";
 import { follow } from "./follow.ts";
 import type { ProcessGate } from "./gate.ts";
 import type { MemoryQueue } from "./queue.ts";

@@ -10,7 +10,7 @@
  * L3 What comes back goes before what is new; apart from that messages are handed out in order.
  * L4 Leases are counted here. A receiver that forgets what it holds has its slots again when the leases end.
  */
-import type { StoredMessage } from "../ports.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 import type { Cancel, VirtualClock } from "./clock.ts";
 import type { Weather } from "./faults.ts";
 

@@ -12,7 +12,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type Headers, inboxSubjects, sagaOfLedger, subjects } from "../../protocol/subjects.ts";
-import type { Ack, StoredMessage } from "../ports.ts";
+import type { Ack, StoredMessage } from "../wire/ports.ts";
 import type { VirtualClock } from "./clock.ts";
 import { calm, createWeather, hashText, seededChance, type Weather } from "./faults.ts";
 import { createLog, type MemoryLog } from "./log.ts";

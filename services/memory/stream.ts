@@ -14,7 +14,7 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type Headers, headers as headerNames } from "../../protocol/subjects.ts";
-import type { Ack, StoredMessage } from "../ports.ts";
+import type { Ack, StoredMessage } from "../wire/ports.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Weather } from "./faults.ts";
 import type { Reply } from "./reply.ts";

@@ -12,7 +12,7 @@ import type { JetStreamClient } from "@nats-io/jetstream";
 import { type ObjectStore, Objm } from "@nats-io/obj";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { buckets } from "../../protocol/subjects.ts";
-import type { BlobPort } from "../ports.ts";
+import type { BlobPort } from "../wire/ports.ts";
 import { toMeshError, translated } from "./errors.ts";
 import { type ReadContext, readRange } from "./read.ts";
 import { sleep } from "./sleep.ts";

@@ -6,7 +6,7 @@
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { buckets } from "../../protocol/subjects.ts";
-import type { ClaimPort } from "../ports.ts";
+import type { ClaimPort } from "../wire/ports.ts";
 import { publish } from "./publish.ts";
 import { headOf, newestOfLeader, type ReadContext } from "./read.ts";
 import { bucketStream, entrySubject } from "./streams.ts";

@@ -1,6 +1,6 @@
 /** DeadPort on the stream DEAD. */
 import { streams } from "../../protocol/subjects.ts";
-import type { DeadPort } from "../ports.ts";
+import type { DeadPort } from "../wire/ports.ts";
 import { publish } from "./publish.ts";
 import { translated } from "./errors.ts";
 import { headOf, nextOfLeader, type ReadContext, readRange } from "./read.ts";

@@ -6,7 +6,7 @@
  * Y2 A delivery is settled once; a second ack or nak does nothing.
  */
 import type { Msg, NatsConnection } from "@nats-io/nats-core";
-import type { Delivery } from "../ports.ts";
+import type { Delivery } from "../wire/ports.ts";
 import { parseAckSubject } from "./ack-subject.ts";
 import { unanswered } from "./errors.ts";
 import { decodeHeaders } from "./headers.ts";

@@ -10,7 +10,7 @@ import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
 import { buckets, streams, subjects } from "../../protocol/subjects.ts";
-import type { StoredMessage } from "../ports.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
 import { type MeshHealth, readHealth } from "./health.ts";

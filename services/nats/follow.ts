@@ -15,7 +15,7 @@
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { createInbox, type Msg, nanos, type NatsConnection } from "@nats-io/nats-core";
-import type { StoredMessage } from "../ports.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 import { parseAckSubject } from "./ack-subject.ts";
 import { toMeshError, translated } from "./errors.ts";
 import { decodeHeaders, natsHeaders } from "./headers.ts";

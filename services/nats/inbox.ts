@@ -12,7 +12,7 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
 import { consumers, streams, subjects } from "../../protocol/subjects.ts";
-import type { InboxPort } from "../ports.ts";
+import type { InboxPort } from "../wire/ports.ts";
 import type { DeclaredConsumer } from "./declare.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";

@@ -7,7 +7,7 @@
  *    saga's last turn.
  */
 import { sagaOfLedger, streams, subjects } from "../../protocol/subjects.ts";
-import type { LedgerPort } from "../ports.ts";
+import type { LedgerPort } from "../wire/ports.ts";
 import { translated } from "./errors.ts";
 import { follow, type FollowContext } from "./follow.ts";
 import { publish } from "./publish.ts";

@@ -1,7 +1,7 @@
 /** LivePort on core NATS: sent to whoever listens now, kept by nobody. */
 import type { NatsConnection } from "@nats-io/nats-core";
 import { subjects } from "../../protocol/subjects.ts";
-import type { LivePort } from "../ports.ts";
+import type { LivePort } from "../wire/ports.ts";
 import { listen } from "./listen.ts";
 
 export const createLive = (nc: NatsConnection): LivePort => ({

@@ -9,7 +9,7 @@
  */
 import type { NatsConnection } from "@nats-io/nats-core";
 import { buckets, type Headers } from "../../protocol/subjects.ts";
-import type { MembershipPort } from "../ports.ts";
+import type { MembershipPort } from "../wire/ports.ts";
 import { entriesOf } from "./entries.ts";
 import { decodeHeaders, natsHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";

@@ -8,7 +8,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { nkeys } from "@nats-io/nats-core";
 import { describeError, MeshError } from "../../protocol/errors.ts";
-import type { CheckSignature, Signer } from "../signing.ts";
+import type { CheckSignature, Signer } from "../wire/signing.ts";
 
 /** RFC 8410: what stands before the 32 bytes of a private and of a public key. */
 const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex");

@@ -8,7 +8,7 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { streams } from "../../protocol/subjects.ts";
-import type { Ports } from "../ports.ts";
+import type { Ports } from "../wire/ports.ts";
 import { createBlobs } from "./blobs.ts";
 import { createClaims } from "./claims.ts";
 import { createDead } from "./dead.ts";

@@ -5,7 +5,7 @@
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Headers } from "../../protocol/subjects.ts";
-import type { Ack } from "../ports.ts";
+import type { Ack } from "../wire/ports.ts";
 import { refusalToMeshError, type ServerRefusal } from "./errors.ts";
 import { encodeHeaders, natsHeaders } from "./headers.ts";
 import type { Requests } from "./requests.ts";

@@ -18,7 +18,7 @@
  *    who acked is done with the message. To work on it again could mean to wait for a claim that is one's own.
  */
 import { createInbox, type Msg, type NatsConnection, type Subscription } from "@nats-io/nats-core";
-import type { Consumption, Delivery } from "../ports.ts";
+import type { Consumption, Delivery } from "../wire/ports.ts";
 import { watchConnection } from "./connection-watch.ts";
 import { createDelivery, giveBack } from "./delivery.ts";
 import { type DecodedHeaders, decodeHeaders, natsHeaders } from "./headers.ts";

@@ -14,7 +14,7 @@
  */
 import type { JetStreamManager, StoredMsg } from "@nats-io/jetstream";
 import type { Msg } from "@nats-io/nats-core";
-import type { StoredMessage } from "../ports.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 import { refusalToMeshError, translated, unanswered } from "./errors.ts";
 import { decodeHeaders, fieldsOf } from "./headers.ts";
 import type { Requests } from "./requests.ts";

@@ -1,6 +1,6 @@
 /** RegistryPort on the bucket REGISTRY. Keys hold their content's hash, so what is there is never wrong. */
 import { buckets } from "../../protocol/subjects.ts";
-import type { RegistryPort } from "../ports.ts";
+import type { RegistryPort } from "../wire/ports.ts";
 import { entriesOf } from "./entries.ts";
 import { publish } from "./publish.ts";
 import { newestByDirectRead, type ReadContext } from "./read.ts";

@@ -5,7 +5,7 @@
  * the ledger's head is what the reader compares with.
  */
 import { buckets } from "../../protocol/subjects.ts";
-import type { SnapshotPort } from "../ports.ts";
+import type { SnapshotPort } from "../wire/ports.ts";
 import { translated } from "./errors.ts";
 import { publish } from "./publish.ts";
 import { newestByDirectRead, type ReadContext } from "./read.ts";

@@ -5,7 +5,7 @@
  * S2 Taking one away purges up to its revision, so a newer one stays and nothing is left behind.
  */
 import { buckets } from "../../protocol/subjects.ts";
-import type { SuspectPort } from "../ports.ts";
+import type { SuspectPort } from "../wire/ports.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
 import { publish } from "./publish.ts";

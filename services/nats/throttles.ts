@@ -1,6 +1,6 @@
 /** ThrottlePort on the bucket THROTTLE: an entry per tool or model, changed by compare-and-set. */
 import { buckets } from "../../protocol/subjects.ts";
-import type { ThrottlePort } from "../ports.ts";
+import type { ThrottlePort } from "../wire/ports.ts";
 import { entriesOf } from "./entries.ts";
 import { publish } from "./publish.ts";
 import { newestOfLeader, type ReadContext } from "./read.ts";

@@ -7,7 +7,7 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
 import { consumers, streams, subjects } from "../../protocol/subjects.ts";
-import type { WorkPort } from "../ports.ts";
+import type { WorkPort } from "../wire/ports.ts";
 import { declareConsumer, type DeclaredConsumer } from "./declare.ts";
 import { translated } from "./errors.ts";
 import type { Report } from "./progress.ts";

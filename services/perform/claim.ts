@@ -9,8 +9,8 @@
  *    of several who wait only one goes on.
  */
 import { limits } from "../../protocol/limits.ts";
-import { patiently } from "../patience.ts";
-import type { Chance, ClaimPort, Clock } from "../ports.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Chance, ClaimPort, Clock } from "../wire/ports.ts";
 
 export interface ClaimDeps {
   readonly claims: ClaimPort;

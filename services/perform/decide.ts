@@ -7,17 +7,17 @@
  * M3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
  */
 import { z } from "zod";
-import { withReferences } from "../../actors/call-references.ts";
-import type { BuiltRequest } from "../../actors/request.ts";
-import { priced } from "../../actors/spending.ts";
+import { withReferences } from "../../actors/request/call-references.ts";
+import type { BuiltRequest } from "../../actors/request/request.ts";
+import { priced } from "../../actors/kernel/spending.ts";
 import type { Price } from "../../protocol/budget.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type ModelContext, ModelFailure, type ModelPort, ModelReply } from "../../protocol/model.ts";
 import type { Result, Usage } from "../../protocol/result.ts";
-import { assertOwnValue } from "../messages.ts";
-import type { Clock } from "../ports.ts";
+import { assertOwnValue } from "../wire/messages.ts";
+import type { Clock } from "../wire/ports.ts";
 import type { CutOff } from "./cut-off.ts";
 
 export interface DecideDeps {

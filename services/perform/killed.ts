@@ -4,7 +4,7 @@
  * L1 Nothing of the tool's is called, the probe neither: it may be what kills. Whether anybody began is told by the
  *    claim. Where nobody did, nothing happened.
  */
-import type { Tool } from "../../actors/tool.ts";
+import type { Tool } from "../../actors/contract/tool.ts";
 import type { MeshError } from "../../protocol/errors.ts";
 import type { Result } from "../../protocol/result.ts";
 import { claimAttempt, type ClaimDeps } from "./claim.ts";

@@ -1,5 +1,5 @@
 /** What whoever performs tells of its attempts as they happen: for metrics and tests. */
-import type { Clock } from "../ports.ts";
+import type { Clock } from "../wire/ports.ts";
 import type { Performed } from "./perform.ts";
 
 /**

@@ -7,15 +7,21 @@
  * W3 A `probe` takeover asks the outside first, after the former holder's time.
  */
 import { z } from "zod";
-import { type AnyBody, NotPerformed, type PerformContext, type Probe, type Tool } from "../../actors/tool.ts";
+import {
+  type AnyBody,
+  NotPerformed,
+  type PerformContext,
+  type Probe,
+  type Tool,
+} from "../../actors/contract/tool.ts";
 import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
 import type { Spending } from "../../protocol/budget.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
-import { assertOwnValue } from "../messages.ts";
+import { assertOwnValue } from "../wire/messages.ts";
 import { claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
-import { type CallbackUrlOf, settlementToken } from "../settlement-token.ts";
+import { type CallbackUrlOf, settlementToken } from "../wire/settlement-token.ts";
 import type { CutOff } from "./cut-off.ts";
 
 export interface Attempt {

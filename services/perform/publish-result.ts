@@ -5,9 +5,9 @@
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { ResultMessage } from "../../protocol/result.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
-import { encodeBody, makeHeaders } from "../messages.ts";
-import { patiently } from "../patience.ts";
-import type { Clock, Ports } from "../ports.ts";
+import { encodeBody, makeHeaders } from "../wire/messages.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
 import type { Performed } from "./perform.ts";
 
 /**

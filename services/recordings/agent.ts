@@ -8,14 +8,14 @@
  * A3 The user's later words are the signal `user_message`. A text alone ends the saga.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import type { Saga } from "../../actors/definition.ts";
-import { readWith } from "../../actors/folding.ts";
-import { defineTool, type Tool } from "../../actors/tool.ts";
-import { reservedCalls } from "../../actors/conversation.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import type { Saga } from "../../actors/contract/definition.ts";
+import { readWith } from "../../actors/values/schema.ts";
+import { defineTool, type Tool } from "../../actors/contract/tool.ts";
+import { reservedCalls } from "../../actors/request/conversation.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { RecordedAgent } from "../../protocol/recording-document.ts";
-import { type App, defineApp } from "../app.ts";
+import type { RecordedAgent } from "../../protocol/documents/recording.ts";
+import { type App, defineApp } from "../app/app.ts";
 import { readSchema } from "../mcp/schema.ts";
 import type { Conversation, RecordedTool } from "./conversation.ts";
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelAnswer } from "../../protocol/model.ts";
-import type { RecordedAgent, RecordedFrom } from "../../protocol/recording-document.ts";
+import type { RecordedAgent, RecordedFrom } from "../../protocol/documents/recording.ts";
 
 export type RecordedTool = RecordedAgent["tools"][number];
 

@@ -7,7 +7,7 @@
  */
 import { access, mkdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { Saga } from "../../actors/definition.ts";
+import type { Saga } from "../../actors/contract/definition.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash, digestOf } from "../../protocol/digest.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
@@ -18,16 +18,16 @@ import type {
   RecordedAgent,
   RecordedFrom,
   RecordingFormat,
-} from "../../protocol/recording-document.ts";
+} from "../../protocol/documents/recording.ts";
 import { subjects } from "../../protocol/subjects.ts";
 import { toStored } from "../../protocol/turn.ts";
 import { writeBundle } from "../archive/export.ts";
 import { archiveName, type ArchiveSection, blobsOf, onDisk } from "../archive/file.ts";
 import { manifestOf } from "../archive/manifest.ts";
 import { readRegistered } from "../client/registry.ts";
-import { definitionDocument, toolDocuments } from "../definition-document.ts";
-import type { Chance, StoredMessage } from "../ports.ts";
-import { traceIdOf, turnHeaders } from "../turn-headers.ts";
+import { definitionDocument, toolDocuments } from "../app/definition-document.ts";
+import type { Chance, StoredMessage } from "../wire/ports.ts";
+import { traceIdOf, turnHeaders } from "../wire/turn-headers.ts";
 import { agentOf, toolName, toolsOf } from "./agent.ts";
 import type { Conversation } from "./conversation.ts";
 import { readRecording } from "./parse.ts";

@@ -2,7 +2,7 @@
  * Parse: a file's text to the conversations in it, and which shape each has. JSON, or one JSON to a line.
  */
 import { describeError, MeshError } from "../../protocol/errors.ts";
-import type { RecordingFormat } from "../../protocol/recording-document.ts";
+import type { RecordingFormat } from "../../protocol/documents/recording.ts";
 import { readAnthropic } from "./anthropic.ts";
 import type { Conversation } from "./conversation.ts";
 import { readMessages } from "./messages.ts";

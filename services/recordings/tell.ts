@@ -7,9 +7,9 @@
  *    between.
  * T3 Nothing is made up in silence: what the recording lacks and what is not told is noted.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import type { SagaState } from "../../actors/state.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";

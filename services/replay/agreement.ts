@@ -7,7 +7,7 @@
  */
 import { canonicalJson } from "../../protocol/json.ts";
 import type { ModelReply } from "../../protocol/model.ts";
-import type { Agreement } from "../../protocol/replay-document.ts";
+import type { Agreement } from "../../protocol/documents/replay.ts";
 import type { Normalize } from "./normalize.ts";
 
 export interface Comparison {

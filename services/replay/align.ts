@@ -1,7 +1,7 @@
 /**
  * Align: two runs side by side. What both have in the same order shares a row; the rest stands alone.
  */
-import type { PathStep } from "../../protocol/replay-document.ts";
+import type { PathStep } from "../../protocol/documents/replay.ts";
 
 export interface Row {
   readonly recorded?: PathStep;

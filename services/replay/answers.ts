@@ -9,18 +9,18 @@
  *    none can be made. A sample of an approval is a yes, of a question a fitting answer.
  * W3 What tells people of a task changes nothing and is never a miss, and what a model recalls is computed.
  */
-import { recallFrom, recallTool } from "../../actors/recall.ts";
-import type { OpenIntent } from "../../actors/state.ts";
-import { answerSchema } from "../../actors/task.ts";
+import { recallFrom, recallTool } from "../../actors/request/recall.ts";
+import type { OpenIntent } from "../../actors/contract/state.ts";
+import { answerSchema } from "../../actors/kernel/task.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { Vote } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
-import { readWith } from "../../actors/folding.ts";
-import { type AskedCall, type MadeCall, type RecordedCall, recordings } from "../recorded-results.ts";
-import { sampleOf } from "../sample.ts";
+import { readWith } from "../../actors/values/schema.ts";
+import { type AskedCall, type MadeCall, type RecordedCall, recordings } from "../ledger/recorded-results.ts";
+import { sampleOf } from "../app/sample.ts";
 import type { Normalize } from "./normalize.ts";
 import type { Run } from "./run.ts";
 

@@ -6,13 +6,13 @@
  * K2 How long it took is told only of models whose time means something: a script answers at once.
  */
 import { z } from "zod";
-import { priced } from "../../actors/spending.ts";
+import { priced } from "../../actors/kernel/spending.ts";
 import type { Price } from "../../protocol/budget.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { ModelFailure, type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
-import type { LeftOut } from "../../protocol/replay-document.ts";
-import type { Clock } from "../ports.ts";
+import type { LeftOut } from "../../protocol/documents/replay.ts";
+import type { Clock } from "../wire/ports.ts";
 
 export interface AskOptions {
   readonly signal: AbortSignal;

@@ -10,9 +10,9 @@ import {
   ReplayedOrFault,
   type ReplayedSaga,
   type ReplayRunDocument,
-} from "../../protocol/replay-document.ts";
+} from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { recordedCalls } from "../recorded-results.ts";
+import { recordedCalls } from "../ledger/recorded-results.ts";
 import { replayOne } from "./batch.ts";
 import { sumOfCosts } from "./cost.ts";
 import { type Condition, failedOn, policiesDiffer } from "./fail-on.ts";

@@ -9,11 +9,11 @@
  */
 import { assign, enqueueActions, setup } from "xstate";
 import { z } from "zod";
-import { toActors } from "../../actors/callable.ts";
-import { defineSaga } from "../../actors/define.ts";
-import { defineTool } from "../../actors/tool.ts";
+import { toActors } from "../../actors/machine/callable.ts";
+import { defineSaga } from "../../actors/contract/define.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import { SagaId } from "../../protocol/ids.ts";
-import { ReplayedOrFault } from "../../protocol/replay-document.ts";
+import { ReplayedOrFault } from "../../protocol/documents/replay.ts";
 
 const Limits = z.object({
   usd: z.number().positive().optional(),

@@ -1,10 +1,10 @@
 /**
  * Cost: sums of what calls of models used, in tokens, dollars and time.
  */
-import { promptTokens } from "../../actors/spending.ts";
+import { promptTokens } from "../../actors/kernel/spending.ts";
 import { dollars } from "../../protocol/budget.ts";
 import type { ModelReply } from "../../protocol/model.ts";
-import type { Cost } from "../../protocol/replay-document.ts";
+import type { Cost } from "../../protocol/documents/replay.ts";
 
 const nothing: Cost = { calls: 0, inputTokens: 0, outputTokens: 0, unpriced: 0 };
 

@@ -9,7 +9,7 @@ import type { IntentId } from "../../protocol/ids.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { ModelReply } from "../../protocol/model.ts";
-import type { Cost, DecisionDocument } from "../../protocol/replay-document.ts";
+import type { Cost, DecisionDocument } from "../../protocol/documents/replay.ts";
 import { compareReplies } from "./agreement.ts";
 import { type Answer, askPort } from "./ask.ts";
 import { costOf } from "./cost.ts";

@@ -3,16 +3,16 @@
  *
  * D1 A request is rebuilt from the ledger, and its digest must equal the recorded one; if not, nothing is asked.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { foldTurn } from "../../actors/replay.ts";
-import type { SagaState } from "../../actors/state.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { foldTurn } from "../../actors/kernel/replay.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { App } from "../app.ts";
-import { type RecordedRequest, requestsOf } from "../client/requests.ts";
-import { segmentsOf, servedBy } from "../client/segments.ts";
+import type { App } from "../app/app.ts";
+import { type RecordedRequest, requestsOf } from "../views/requests.ts";
+import { segmentsOf, servedBy } from "../views/segments.ts";
 
 /** Where a reply stands in its ledger. */
 export interface ReplyPlace {

@@ -7,7 +7,7 @@
  * H1 What cannot be known fails: a cost without prices, an outcome of a walk step by step.
  */
 import { MeshError } from "../../protocol/errors.ts";
-import type { Cost, ReplayDocument } from "../../protocol/replay-document.ts";
+import type { Cost, ReplayDocument } from "../../protocol/documents/replay.ts";
 
 const shares = ["different", "outcome", "policy", "failed", "stopped"] as const;
 const amounts = ["cost", "tokens", "latency"] as const;

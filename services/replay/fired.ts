@@ -1,15 +1,15 @@
 /**
  * Fired: what calls met with instead of being made: a refusal, people who are asked first, a policy that rewrote them.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import { stateFromJson, stateToJson } from "../../actors/replay.ts";
-import type { SagaState } from "../../actors/state.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import { stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
 import { isMeshError } from "../../protocol/errors.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { toJson } from "../../protocol/json.ts";
 import type { ModelReply } from "../../protocol/model.ts";
-import type { Fired } from "../../protocol/replay-document.ts";
+import type { Fired } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { ReplyPlace } from "./decisions.ts";
 

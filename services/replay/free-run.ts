@@ -14,7 +14,7 @@ import type { IntentId } from "../../protocol/ids.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { canonicalJson, toJson } from "../../protocol/json.ts";
-import type { ReplayDocument } from "../../protocol/replay-document.ts";
+import type { ReplayDocument } from "../../protocol/documents/replay.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Step, Turn } from "../../protocol/turn.ts";
 import { type Agenda, createAgenda } from "./agenda.ts";

@@ -5,7 +5,7 @@
  * I2 A mean by the normal interval. Costs lean to one side, so below some 30 sagas its bounds are rough; the number is
  *    told beside them.
  */
-import type { Mean, Rate } from "../../protocol/replay-document.ts";
+import type { Mean, Rate } from "../../protocol/documents/replay.ts";
 
 const z = 1.959_963_984_540_054;
 

@@ -5,9 +5,9 @@
  *    So an order of members or a default written out is no difference; two texts of one meaning are, unless the
  *    tool's author says otherwise.
  */
-import { readWith } from "../../actors/folding.ts";
-import type { Callable } from "../../actors/callable.ts";
-import type { Tool } from "../../actors/tool.ts";
+import { readWith } from "../../actors/values/schema.ts";
+import type { Callable } from "../../actors/machine/callable.ts";
+import type { Tool } from "../../actors/contract/tool.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 

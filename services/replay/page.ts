@@ -4,10 +4,10 @@
  * P1 It needs nothing but itself: no script, no font, no address. A policy in its head holds a browser to that.
  * P2 All that a model, a tool or a person wrote is text: nothing of it can become markup.
  */
-import type { Cost, DecisionDocument, PathStep, ReplayDocument } from "../../protocol/replay-document.ts";
+import type { Cost, DecisionDocument, PathStep, ReplayDocument } from "../../protocol/documents/replay.ts";
 import { align, type Row } from "./align.ts";
 
-/** Drawings of both runs, as `svgOf` in services/client/graph-svg.ts makes them. */
+/** Drawings of both runs, as `svgOf` in services/views/graph/svg.ts makes them. */
 export interface Drawings {
   readonly recorded: string;
   readonly got: string;

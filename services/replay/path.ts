@@ -4,9 +4,9 @@
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
-import type { PathStep } from "../../protocol/replay-document.ts";
+import type { PathStep } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { type IntentView, viewOf } from "../client/view.ts";
+import { type IntentView, viewOf } from "../views/view.ts";
 
 /** Where the answer to an intent of a free run came from. */
 export type AnswerOrigins = ReadonlyMap<IntentId, string>;

@@ -1,11 +1,11 @@
 /**
  * Replay freely: a ledger's saga run anew with another model, and the two runs compared.
  */
-import { recordedCalls, unansweredCalls } from "../recorded-results.ts";
-import type { ReplayDocument } from "../../protocol/replay-document.ts";
+import { recordedCalls, unansweredCalls } from "../ledger/recorded-results.ts";
+import type { ReplayDocument } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { App } from "../app.ts";
-import { servedDefinition } from "../client/folded.ts";
+import type { App } from "../app/app.ts";
+import { servedDefinition } from "../views/folded.ts";
 import { createAnswers, median, type OnMiss, type StandIns } from "./answers.ts";
 import { everyDecision, recordedAnswers } from "./decisions.ts";
 import { createDeciding } from "./deciding.ts";

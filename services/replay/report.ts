@@ -3,9 +3,9 @@
  */
 import type { IntentOf } from "../../protocol/intent.ts";
 import { canonicalJson, type Json } from "../../protocol/json.ts";
-import type { Cost, DecisionDocument, Outcome, ReplayDocument } from "../../protocol/replay-document.ts";
+import type { Cost, DecisionDocument, Outcome, ReplayDocument } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { presentDefinition } from "../../actors/replay.ts";
+import { presentDefinition } from "../../actors/kernel/replay.ts";
 import { sumOfCosts } from "./cost.ts";
 import { firedInTurns } from "./fired.ts";
 import type { Normalize } from "./normalize.ts";

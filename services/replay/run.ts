@@ -1,13 +1,13 @@
 /**
  * Run: a saga decided anew in memory, turn by turn, by the pure fold. Nothing of it is written anywhere.
  */
-import { accept } from "../../actors/accept.ts";
-import type { Definition } from "../../actors/definition.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import { plainRequest } from "../../actors/issue.ts";
-import { Asked, type BuiltRequest, buildRequest } from "../../actors/request.ts";
-import type { OpenIntent, SagaState } from "../../actors/state.ts";
-import { framed, varied } from "../../actors/variant.ts";
+import { accept } from "../../actors/kernel/accept.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import { plainRequest } from "../../actors/kernel/issue.ts";
+import { Asked, type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
+import { framed, varied } from "../../actors/request/variant.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";

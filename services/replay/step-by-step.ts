@@ -6,15 +6,15 @@
  * Y2 After a divergence the walk goes on along the record: each decision is compared for itself.
  * Y3 Nothing is written and nothing is performed but the model call.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { digestAsSent } from "../../actors/request.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { digestAsSent } from "../../actors/request/request.ts";
 import { toJson } from "../../protocol/json.ts";
 import type { ModelPort, ModelReply, ModelRequest } from "../../protocol/model.ts";
 import { describeError } from "../../protocol/errors.ts";
-import type { DecisionDocument, Fired, ReplayDocument } from "../../protocol/replay-document.ts";
+import type { DecisionDocument, Fired, ReplayDocument } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { App } from "../app.ts";
-import { servedDefinition } from "../client/folded.ts";
+import type { App } from "../app/app.ts";
+import { servedDefinition } from "../views/folded.ts";
 import { compareReplies } from "./agreement.ts";
 import { type Answer, askPort, type AskOptions } from "./ask.ts";
 import { costOf } from "./cost.ts";

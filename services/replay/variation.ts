@@ -5,19 +5,19 @@
  * V2 Another definition supplies tools, context policy, policies, instructions and the first message's words. What was
  *    said after that is said: the conversation is the recorded one.
  */
-import { cutOf } from "../../actors/agent-retention.ts";
-import type { Definition } from "../../actors/definition.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import { plainRequest } from "../../actors/issue.ts";
-import { type BuiltRequest, buildRequest } from "../../actors/request.ts";
-import { framed } from "../../actors/variant.ts";
+import { cutOf } from "../../actors/agent/retention.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import { plainRequest } from "../../actors/kernel/issue.ts";
+import { type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
+import { framed } from "../../actors/request/variant.ts";
 import { shortDigestOf } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Message } from "../../protocol/model.ts";
-import type { ReplayDocument } from "../../protocol/replay-document.ts";
+import type { ReplayDocument } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { App } from "../app.ts";
-import type { RecordedRequest } from "../client/requests.ts";
+import type { App } from "../app/app.ts";
+import type { RecordedRequest } from "../views/requests.ts";
 
 export interface Variation {
   readonly prompt?: { readonly file: string; readonly text: string } | undefined;

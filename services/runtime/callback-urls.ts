@@ -1,9 +1,9 @@
 /**
  * Callback URLs: what a tool is given to hand to the outside.
  */
-import type { Log } from "../log.ts";
-import type { Chance, Clock } from "../ports.ts";
-import { type CallbackUrlOf, settlementToken } from "../settlement-token.ts";
+import type { Log } from "../wire/log.ts";
+import type { Chance, Clock } from "../wire/ports.ts";
+import { type CallbackUrlOf, settlementToken } from "../wire/settlement-token.ts";
 import type { Config } from "./config.ts";
 
 /**

@@ -10,7 +10,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { MeshError } from "../../protocol/errors.ts";
-import { dataFolder, type Environment } from "../nats/user-folders.ts";
+import { dataFolder, type Environment } from "../nats/server/user-folders.ts";
 
 export interface Config {
   /** `nats://host:port`, several separated by commas. Undefined: the embedded server. */

@@ -2,7 +2,7 @@
  * Connect: a client of the mesh, for applications.
  */
 import type { Mesh } from "../client/mesh.ts";
-import { withPatientReads } from "../patient-ports.ts";
+import { withPatientReads } from "../wire/patient-ports.ts";
 import { readConfig } from "./config.ts";
 import { openMesh } from "./mesh.ts";
 import { systemChance, systemClock } from "./system.ts";

@@ -6,7 +6,7 @@
  *    things are broken.
  * D3 What a change of hosts makes look wrong for a moment is looked at again before it is said.
  */
-import type { DoctorDocument, Finding } from "../../protocol/documents.ts";
+import type { DoctorDocument, Finding } from "../../protocol/documents/documents.ts";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
@@ -14,7 +14,7 @@ import { ThrottleState, throttledOf } from "../../protocol/throttle.ts";
 import { readRegistry } from "../client/registry.ts";
 import { checkServer, dial } from "../nats/connection.ts";
 import { type Examination, examineMesh, type Oldest } from "../nats/examine.ts";
-import type { StoredMessage } from "../ports.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 import { type Config, redactUrl } from "./config.ts";
 import { durabilityOf } from "./doctor/durability.ts";
 import type { AboutServer } from "./doctor/finding.ts";

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, link, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError, MeshError } from "../../protocol/errors.ts";
-import { makeFolder } from "../nats/user-folders.ts";
+import { makeFolder } from "../nats/server/user-folders.ts";
 import type { Config, GatewayConfig } from "./config.ts";
 
 /** The gateway's configuration with a secret, where there is a gateway and one can be had. Throws UNAVAILABLE. */

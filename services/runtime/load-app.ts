@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeError, MeshError } from "../../protocol/errors.ts";
-import type { App } from "../app.ts";
+import type { App } from "../app/app.ts";
 
 /** Loads an application file. Throws APP_INVALID, saying what is missing or what the file itself threw. */
 export async function loadApp(file: string): Promise<App> {

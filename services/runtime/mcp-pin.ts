@@ -2,7 +2,7 @@
  * MCP pin: a server's tools beside the file that says what was agreed to.
  */
 import { existsSync, writeFileSync } from "node:fs";
-import type { PinDocument } from "../../protocol/pin-document.ts";
+import type { PinDocument } from "../../protocol/documents/pin.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { pin, type PinnedFile, readPinned } from "../mcp/pinned.ts";
 import { ServerConfig, ServerName } from "../mcp/server.ts";

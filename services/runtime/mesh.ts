@@ -7,12 +7,12 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { connectNats } from "../nats/connection.ts";
-import { type EmbeddedServer, endAbandonedServer, startEmbeddedServer } from "../nats/embedded-server.ts";
+import { type EmbeddedServer, endAbandonedServer, startEmbeddedServer } from "../nats/server/embedded.ts";
 import type { MeshHealth } from "../nats/health.ts";
 import { openNatsPorts } from "../nats/open.ts";
-import { reviveServer } from "../nats/server-revival.ts";
-import { serverFiles } from "../nats/server-state.ts";
-import type { Ports } from "../ports.ts";
+import { reviveServer } from "../nats/server/revival.ts";
+import { serverFiles } from "../nats/server/state.ts";
+import type { Ports } from "../wire/ports.ts";
 import { readConfig } from "./config.ts";
 
 export interface MeshOptions {

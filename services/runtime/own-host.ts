@@ -3,12 +3,12 @@
  * else, so no mesh's sagas come here and none of it goes there.
  */
 import { join } from "node:path";
-import type { App } from "../app.ts";
+import type { App } from "../app/app.ts";
 import { createClient } from "../client/mesh.ts";
 import { startHost } from "../host/host.ts";
-import { silentLog } from "../log.ts";
-import { withPatientReads } from "../patient-ports.ts";
-import type { Ports } from "../ports.ts";
+import { silentLog } from "../wire/log.ts";
+import { withPatientReads } from "../wire/patient-ports.ts";
+import type { Ports } from "../wire/ports.ts";
 import { openMesh } from "./mesh.ts";
 import { newIncarnation, systemChance, systemClock } from "./system.ts";
 

@@ -1,10 +1,10 @@
 /**
  * Replay port: the model that a replay asks, by name.
  */
-import { digestOfRequest } from "../../actors/conversation.ts";
+import { digestOfRequest } from "../../actors/request/conversation.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { ModelPort } from "../../protocol/model.ts";
-import type { App } from "../app.ts";
+import type { App } from "../app/app.ts";
 import { anthropicModel } from "../models/anthropic.ts";
 import { recordedModel } from "../models/recorded.ts";
 import type { PortOf } from "../replay/step-by-step.ts";

@@ -2,7 +2,7 @@
  * Run host: the composition of a host process.
  */
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
-import { type App, assertServable } from "../app.ts";
+import { type App, assertServable } from "../app/app.ts";
 import { type HostBounds, startHost } from "../host/host.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
 import type { Part } from "./part.ts";

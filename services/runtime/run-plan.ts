@@ -4,12 +4,12 @@
  * RP1 Hosts that serve something else are left alone: a host beside them that knows the plan would get only a share of
  *     the starts, and the rest would wait for ever.
  */
-import type { Definition } from "../../actors/definition.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
-import { type App, assertServable } from "../app.ts";
-import type { Ports } from "../ports.ts";
+import { type App, assertServable } from "../app/app.ts";
+import type { Ports } from "../wire/ports.ts";
 import { hostPart } from "./run-host.ts";
 import { workerPart } from "./run-worker.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";

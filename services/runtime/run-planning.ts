@@ -2,13 +2,13 @@
  * Run planning: a planner on a server of its own, in a folder of its own. It hosts nothing but itself, so no mesh's sagas
  * come here and none of it goes there; what is left is the ledger of how a plan came to be.
  */
-import type { PlanRequest } from "../../actors/planner.ts";
+import type { PlanRequest } from "../../actors/plan/planner.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { type App, assertServable, defineApp } from "../app.ts";
+import { type App, assertServable, defineApp } from "../app/app.ts";
 import { followTurns } from "../client/follow-turns.ts";
-import type { definePlanner } from "../planner.ts";
+import type { definePlanner } from "../app/planner.ts";
 import { withOwnHost } from "./own-host.ts";
 
 export interface PlanningOptions {

@@ -2,12 +2,12 @@
  * Run replays: a run over many sagas, on a server of its own. It hosts nothing but itself, so no mesh's sagas come here
  * and none of it goes there.
  */
-import { implement } from "../../actors/tool.ts";
+import { implement } from "../../actors/contract/tool.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { ReplayedOrFault } from "../../protocol/replay-document.ts";
+import type { ReplayedOrFault } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { defineApp } from "../app.ts";
-import { readLedger } from "../client/view.ts";
+import { defineApp } from "../app/app.ts";
+import { readLedger } from "../views/view.ts";
 import { type BatchInput, replayOne, replayRun } from "../replay/batch.ts";
 import { withOwnHost } from "./own-host.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Run up: host, worker and gateway in one process, for development.
  */
-import { type App, assertServable } from "../app.ts";
+import { type App, assertServable } from "../app/app.ts";
 import { hostPart } from "./run-host.ts";
 import { workerPart } from "./run-worker.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";

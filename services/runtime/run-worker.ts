@@ -1,7 +1,7 @@
 /**
  * Run worker: the composition of a worker process.
  */
-import { type App, assertServable, workerTools } from "../app.ts";
+import { type App, assertServable, workerTools } from "../app/app.ts";
 import { startWorker } from "../worker/worker.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
 import type { Part } from "./part.ts";

@@ -2,10 +2,10 @@
  * Serve: what hosts and workers have in common as processes. Connects, runs until asked to end, closes.
  */
 import { MeshError } from "../../protocol/errors.ts";
-import type { Log } from "../log.ts";
-import type { Chance, Clock, Ports } from "../ports.ts";
-import type { CallbackUrlOf } from "../settlement-token.ts";
-import type { CheckSignature, Signer } from "../signing.ts";
+import type { Log } from "../wire/log.ts";
+import type { Chance, Clock, Ports } from "../wire/ports.ts";
+import type { CallbackUrlOf } from "../wire/settlement-token.ts";
+import type { CheckSignature, Signer } from "../wire/signing.ts";
 import { openCallbackUrls } from "./callback-urls.ts";
 import { type Config, describeConfig } from "./config.ts";
 import { openGatewayConfig } from "./gateway-secret.ts";

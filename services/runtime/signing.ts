@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { checkNkeySignature, isPublicKey, nkeySigner } from "../nats/nkeys.ts";
-import type { CheckSignature, Signer } from "../signing.ts";
+import type { CheckSignature, Signer } from "../wire/signing.ts";
 
 /** How signatures are checked, in every process. */
 export const checkSignature: CheckSignature = checkNkeySignature;

@@ -3,7 +3,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import type { Chance, Clock } from "../ports.ts";
+import type { Chance, Clock } from "../wire/ports.ts";
 
 /** Longest delay a timer of Node takes; longer ones fire at once. */
 const timeoutMsMax = 2 ** 31 - 1;

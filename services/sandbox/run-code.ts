@@ -7,7 +7,7 @@
  * R2 Code that fails is an answer to the model, not an attempt: it would fail again.
  */
 import { z } from "zod";
-import { defineTool, NotPerformed, type Tool } from "../../actors/tool.ts";
+import { defineTool, NotPerformed, type Tool } from "../../actors/contract/tool.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Limits } from "./order.ts";
 import { assertLimits, defaults } from "./limits.ts";

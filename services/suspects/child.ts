@@ -5,7 +5,7 @@
  * H1 The parent keeps the leases and settles the deliveries; the child only says how. So a child that dies has
  *    acked nothing that it had not finished, and one whose parent died is cut off.
  */
-import type { StoredMessage } from "../ports.ts";
+import type { StoredMessage } from "../wire/ports.ts";
 
 /** A delivery on its way to a child, which settles it by its sequence. */
 export type Handed = StoredMessage & { readonly deliveries: number };

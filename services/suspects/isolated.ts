@@ -2,8 +2,8 @@
  * Isolated: a child's end of the channel. Deliveries are made of what the parent says, and settled by telling it.
  */
 import { describeError } from "../../protocol/errors.ts";
-import type { Log } from "../log.ts";
-import type { Clock, Delivery } from "../ports.ts";
+import type { Log } from "../wire/log.ts";
+import type { Clock, Delivery } from "../wire/ports.ts";
 import type { FromChild, Handed, ToChild } from "./child.ts";
 
 /** What takes suspects in a child: a host or a worker. */

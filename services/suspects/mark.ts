@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { limits } from "../../protocol/limits.ts";
-import type { SuspectPort } from "../ports.ts";
+import type { SuspectPort } from "../wire/ports.ts";
 
 export const Mark = z.object({
   /** Who has it: an incarnation. */

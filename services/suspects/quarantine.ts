@@ -14,10 +14,10 @@
  * U5 Whoever survives is no suspect any more.
  */
 import { limits } from "../../protocol/limits.ts";
-import { ackDelivery, nakDelivery } from "../delivery.ts";
-import type { Log } from "../log.ts";
-import { patiently } from "../patience.ts";
-import type { Clock, Delivery, Ports } from "../ports.ts";
+import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
+import type { Log } from "../wire/log.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Delivery, Ports } from "../wire/ports.ts";
 import type { Handed, Isolate } from "./child.ts";
 import { type Mark, readMark, writeMark } from "./mark.ts";
 import { type Guest, openWard, type Stay, type Ward } from "./ward.ts";

@@ -6,7 +6,7 @@
  * W3 A child that says nothing for half a minute hangs, which is as good as dead.
  */
 import { limits } from "../../protocol/limits.ts";
-import type { Clock } from "../ports.ts";
+import type { Clock } from "../wire/ports.ts";
 import type { FromChild, Isolate, IsolatedChild, ToChild } from "./child.ts";
 
 /** How the stay of a suspect ended. `gone`: the child was ended, or could not serve. */

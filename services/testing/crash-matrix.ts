@@ -13,7 +13,7 @@ import { canonicalJson, toJson } from "../../protocol/json.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import { TaskNotice } from "../../protocol/notice.ts";
-import type { App } from "../app.ts";
+import type { App } from "../app/app.ts";
 import type { MemoryMesh } from "../memory/mesh.ts";
 import type { PerformedCall } from "./performed.ts";
 import { openTestMesh, type TestMesh } from "./test-mesh.ts";

@@ -13,11 +13,11 @@
  *    put to rest and revived: a test of anything is a test of replay, too.
  */
 import { AssertionError } from "node:assert";
-import { accept, type Acceptance } from "../../actors/accept.ts";
-import type { Definition, Saga } from "../../actors/definition.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import { foldTurn, stateFromJson, stateToJson } from "../../actors/replay.ts";
-import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import { accept, type Acceptance } from "../../actors/kernel/accept.ts";
+import type { Definition, Saga } from "../../actors/contract/definition.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { contentTypes, decode, encodeJson } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import type { Event, Vote } from "../../protocol/event.ts";

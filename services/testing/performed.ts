@@ -4,9 +4,9 @@
  * E1 Virtual time stands still while a body runs, so that one that reads a file takes no time; but not for ever:
  *    after a while it goes on, and a body that hangs meets its timeout.
  */
-import { type AnyBody, implement, type PerformContext } from "../../actors/tool.ts";
+import { type AnyBody, implement, type PerformContext } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
-import { type App, defineApp } from "../app.ts";
+import { type App, defineApp } from "../app/app.ts";
 import type { VirtualClock } from "../memory/clock.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 

@@ -7,7 +7,7 @@
  * RM2 With the definition, a decision is answered only to the request that it was an answer to; times and effect keys,
  *     which differ between two runs, left out.
  */
-import type { Saga } from "../../actors/definition.ts";
+import type { Saga } from "../../actors/contract/definition.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import { ModelFailure, type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";

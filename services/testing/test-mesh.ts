@@ -8,25 +8,25 @@
  * M3 One seed decides everything that is left to chance.
  */
 import type { z } from "zod";
-import type { Saga, Signals } from "../../actors/definition.ts";
+import type { Saga, Signals } from "../../actors/contract/definition.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
-import type { MigrateDocument } from "../../protocol/migrate-document.ts";
+import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { App } from "../app.ts";
+import type { App } from "../app/app.ts";
 import { createClient, type Handle, type SagaEnd, type VotedTask, type VoteInput } from "../client/mesh.ts";
 import type { ForkOptions } from "../client/fork.ts";
 import type { TaskDetail } from "../client/task-detail.ts";
 import type { OpenTask } from "../client/tasks.ts";
 import type { MigrateOptions } from "../client/migrate.ts";
-import { readLetterHeaders } from "../dead-letter.ts";
+import { readLetterHeaders } from "../wire/dead-letter.ts";
 import { type HostOptions, startHost } from "../host/host.ts";
-import { decodeTurn } from "../ledger-reader.ts";
-import { silentLog } from "../log.ts";
+import { decodeTurn } from "../ledger/reader.ts";
+import { silentLog } from "../wire/log.ts";
 import { createMemoryMesh, type MemoryMesh, type MemoryProcess } from "../memory/mesh.ts";
 import { startWorker } from "../worker/worker.ts";
-import { type Duration, msOf } from "../duration.ts";
+import { type Duration, msOf } from "../wire/duration.ts";
 import { type PerformedCall, watched } from "./performed.ts";
 
 export interface TestMeshOptions {
@@ -249,7 +249,7 @@ export function openTestMesh(
     start: async (saga, input, options) => testSaga(await call(client.start(saga, input, options))),
     saga: (saga, id) => testSaga(client.saga(saga, id)),
     fork: async (saga, origin, options) => {
-      await import("../sample.ts"); // Virtual time does not wait for a module.
+      await import("../app/sample.ts"); // Virtual time does not wait for a module.
       return testSaga(await call(client.fork(saga, idOf(origin), options)));
     },
     signal: async (saga, name, data = null, options = {}) => {

@@ -4,8 +4,8 @@
 import { decode, encodeJson } from "../../protocol/codec.ts";
 import { isMeshError } from "../../protocol/errors.ts";
 import { throttleKey, ThrottleState, type Throttled } from "../../protocol/throttle.ts";
-import { patiently } from "../patience.ts";
-import type { Chance, Clock, Ports } from "../ports.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { openThrottle } from "./admit.ts";
 
 export interface EntryDeps {

@@ -6,7 +6,7 @@
  */
 import { changeThrottle, type EntryDeps, serverClock } from "./entry.ts";
 import type { Throttled, ThrottleState } from "../../protocol/throttle.ts";
-import type { Ports } from "../ports.ts";
+import type { Ports } from "../wire/ports.ts";
 
 export interface PauseDeps extends EntryDeps {
   readonly ports: Pick<Ports, "throttles" | "claims" | "work">;

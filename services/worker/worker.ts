@@ -8,7 +8,7 @@
  * K4 What was delivered before is performed only with a mark (services/suspects/quarantine.ts).
  */
 import { z } from "zod";
-import type { Tool } from "../../actors/tool.ts";
+import type { Tool } from "../../actors/contract/tool.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -16,19 +16,19 @@ import { lanes } from "../../protocol/live.ts";
 import type { Result } from "../../protocol/result.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { WorkMessage } from "../../protocol/tool.ts";
-import { type App, assertServable, workerTools } from "../app.ts";
-import { deadLetter } from "../dead-letter.ts";
-import { ackDelivery, nakDelivery } from "../delivery.ts";
-import type { Log } from "../log.ts";
-import { readBody } from "../messages.ts";
+import { type App, assertServable, workerTools } from "../app/app.ts";
+import { deadLetter } from "../wire/dead-letter.ts";
+import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
+import type { Log } from "../wire/log.ts";
+import { readBody } from "../wire/messages.ts";
 import { CutOff } from "../perform/cut-off.ts";
 import { resultOfKilled } from "../perform/killed.ts";
 import { type AttemptObserver, observed, silentAttempts } from "../perform/observe.ts";
 import { type Attempt, perform, type Performed, type PerformDeps } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
-import type { Chance, Clock, Consumption, Delivery, Ports } from "../ports.ts";
-import type { CallbackUrlOf } from "../settlement-token.ts";
+import type { Chance, Clock, Consumption, Delivery, Ports } from "../wire/ports.ts";
+import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";

@@ -4,13 +4,13 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { App } from "../../services/app.ts";
+import type { App } from "../../services/app/app.ts";
 import { type Observer, silentObserver } from "../../services/host/host-deps.ts";
 import { type Host, startHost } from "../../services/host/host.ts";
-import { silentLog } from "../../services/log.ts";
+import { silentLog } from "../../services/wire/log.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
-import type { Ports } from "../../services/ports.ts";
+import type { Ports } from "../../services/wire/ports.ts";
 import { newIncarnation, systemChance, systemClock } from "../../services/runtime/system.ts";
 import { startWorker } from "../../services/worker/worker.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";

@@ -18,13 +18,13 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import { foldLedger } from "../../actors/replay.ts";
-import { defineTool } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import { foldLedger } from "../../actors/kernel/replay.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import { mintSagaId } from "../../protocol/ids.ts";
 import { buckets, streams } from "../../protocol/subjects.ts";
-import { defineApp } from "../../services/app.ts";
-import { emptyHead, readTurns } from "../../services/ledger-reader.ts";
+import { defineApp } from "../../services/app/app.ts";
+import { emptyHead, readTurns } from "../../services/ledger/reader.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 import { blobStream, bucketStream } from "../../services/nats/streams.ts";
 import { type BenchServer, openServer, runToEnd, stateOf } from "./bench-mesh.ts";

@@ -6,10 +6,10 @@
  */
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { toActors } from "../../actors/callable.ts";
-import { defineSaga } from "../../actors/define.ts";
-import { defineTool } from "../../actors/tool.ts";
-import { type App, defineApp } from "../../services/app.ts";
+import { toActors } from "../../actors/machine/callable.ts";
+import { defineSaga } from "../../actors/contract/define.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
+import { type App, defineApp } from "../../services/app/app.ts";
 
 export type Placement = "host" | "worker";
 export type NoopEffect = "read" | "idempotent";

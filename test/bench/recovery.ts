@@ -13,7 +13,7 @@
 import { mintSagaId, type SagaId } from "../../protocol/ids.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { sagaOfLedger } from "../../protocol/subjects.ts";
-import { decodeTurn } from "../../services/ledger-reader.ts";
+import { decodeTurn } from "../../services/ledger/reader.ts";
 import { type RunningCli, startCli } from "../support/cli.ts";
 import { type BenchServer, openServer, startSaga, until, workerOn } from "./bench-mesh.ts";
 import { median, type Report } from "./figures.ts";

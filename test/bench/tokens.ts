@@ -8,10 +8,10 @@
  * It does not measure: a network between the processes, a terminal, nor the provider's own delay.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { ModelPort } from "../../protocol/model.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { followLive } from "../../services/client/live.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";

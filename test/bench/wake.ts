@@ -11,11 +11,11 @@
  * It does not measure: a host that starts first, a cold disk, a ledger among millions of others.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import { defineTool } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import { mintSagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import { type App, defineApp } from "../../services/app.ts";
+import { type App, defineApp } from "../../services/app/app.ts";
 import type { Observer } from "../../services/host/host-deps.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 import {

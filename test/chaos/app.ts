@@ -3,9 +3,15 @@
  * act on an outside world in another process and misbehave now and then.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { type AnyBody, implement, NotPerformed, type PerformContext, type Tool } from "../../actors/tool.ts";
+import {
+  type AnyBody,
+  implement,
+  NotPerformed,
+  type PerformContext,
+  type Tool,
+} from "../../actors/contract/tool.ts";
 import type { ModelPort } from "../../protocol/model.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 import { systemChance } from "../../services/runtime/system.ts";
 import { deferredMs, isDeferred, tools, undoTools } from "../simulation/contracts.ts";

@@ -3,10 +3,10 @@
  */
 import { join } from "node:path";
 import type { SagaId } from "../../protocol/ids.ts";
-import { emptyHead, readTurn, type StoredTurn } from "../../services/ledger-reader.ts";
-import type { LedgerSource } from "../../services/ledger-reader.ts";
+import { emptyHead, readTurn, type StoredTurn } from "../../services/ledger/reader.ts";
+import type { LedgerSource } from "../../services/ledger/reader.ts";
 import { follow } from "../../services/nats/follow.ts";
-import type { StoredMessage } from "../../services/ports.ts";
+import type { StoredMessage } from "../../services/wire/ports.ts";
 import type { StoredInput } from "../simulation/account.ts";
 import type { Act, Asked } from "../simulation/world.ts";
 import type { Standstill } from "./crew.ts";

@@ -19,10 +19,10 @@
 import type { SagaId } from "../../protocol/ids.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { headers, parseInboxSubject } from "../../protocol/subjects.ts";
-import { defineApp } from "../../services/app.ts";
-import { verifyLedger } from "../../services/client/verify.ts";
-import type { StoredTurn } from "../../services/ledger-reader.ts";
-import type { StoredMessage } from "../../services/ports.ts";
+import { defineApp } from "../../services/app/app.ts";
+import { verifyLedger } from "../../services/views/verify.ts";
+import type { StoredTurn } from "../../services/ledger/reader.ts";
+import type { StoredMessage } from "../../services/wire/ports.ts";
 import { judge } from "../simulation/oracle.ts";
 import { errand, journey, planner } from "../simulation/sagas.ts";
 import type { Act } from "../simulation/world.ts";

@@ -4,10 +4,10 @@
  * Method: ledgers of a simulated run, whose hosts are given process numbers, and blows put between two turns of theirs.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { foldTurn } from "../../actors/replay.ts";
-import { isOwnWork, type SagaState } from "../../actors/state.ts";
+import { foldTurn } from "../../actors/kernel/replay.ts";
+import { isOwnWork, type SagaState } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { StoredTurn } from "../../services/ledger-reader.ts";
+import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { tools, undoTools } from "../simulation/contracts.ts";
 import { errand, journey, planner } from "../simulation/sagas.ts";
 import { simulate } from "../simulation/simulator.ts";

@@ -6,11 +6,11 @@
  * tool in the host); after one at a server, sagas with such work or a call at a worker open. What waits for a person,
  * the outside, a timer or a backoff is not counted: it would not have gone on anyway.
  */
-import type { Definition } from "../../actors/definition.ts";
-import { foldTurn } from "../../actors/replay.ts";
-import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/state.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { foldTurn } from "../../actors/kernel/replay.ts";
+import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { StoredTurn } from "../../services/ledger-reader.ts";
+import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { lengthOf } from "./plan.ts";
 import type { Strike } from "./disturber.ts";
 

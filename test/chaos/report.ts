@@ -1,6 +1,6 @@
 /** Report: what a run comes to, in figures. Pure: the evidence and the verdict in. */
-import { defineApp } from "../../services/app.ts";
-import type { StoredTurn } from "../../services/ledger-reader.ts";
+import { defineApp } from "../../services/app/app.ts";
+import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { tools, undoTools } from "../simulation/contracts.ts";
 import { errand, journey, planner } from "../simulation/sagas.ts";
 import type { Evidence } from "./evidence.ts";

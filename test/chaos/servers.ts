@@ -12,7 +12,7 @@ import { buckets, streams } from "../../protocol/subjects.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
 import { bucketStream } from "../../services/nats/streams.ts";
-import type { Ports } from "../../services/ports.ts";
+import type { Ports } from "../../services/wire/ports.ts";
 import { diesWithProcess } from "../support/cluster.ts";
 
 export const auditStream = "AUDIT";

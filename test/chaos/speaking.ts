@@ -1,5 +1,5 @@
 /** The simulator's speakers (clients, people, the outside) on a real mesh; notes what the server acked of theirs. */
-import type { Ports } from "../../services/ports.ts";
+import type { Ports } from "../../services/wire/ports.ts";
 import { systemClock } from "../../services/runtime/system.ts";
 import type { SpeakingMesh } from "../simulation/speaking.ts";
 import type { Lines } from "./lines.ts";

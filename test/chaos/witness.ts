@@ -6,7 +6,7 @@
 import { chainHash } from "../../protocol/digest.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { sagaOfLedger } from "../../protocol/subjects.ts";
-import type { LedgerPort } from "../../services/ports.ts";
+import type { LedgerPort } from "../../services/wire/ports.ts";
 
 /** A turn that stood in a ledger once. */
 export interface Seen {

@@ -8,7 +8,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { decodeTurn } from "../../services/ledger-reader.ts";
+import { decodeTurn } from "../../services/ledger/reader.ts";
 import { openMesh } from "../../services/runtime/mesh.ts";
 import { createOutside } from "../simulation/outside.ts";
 import { type Asked, createWorld, type World } from "../simulation/world.ts";

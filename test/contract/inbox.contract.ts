@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { parseInboxSubject, subjects } from "../../protocol/subjects.ts";
-import type { Delivery, Ports } from "../../services/ports.ts";
+import type { Delivery, Ports } from "../../services/wire/ports.ts";
 import { bytes, consumeInbox, type MeshUnderTest, text } from "./mesh-under-test.ts";
 
 const put = (ports: Ports, subject: string, msgId?: string) =>

@@ -1,7 +1,7 @@
 /** LedgerPort: compare-and-set on one saga's subject, and every way to read it. */
 import { describe, expect, test } from "vitest";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { Ports, StoredMessage } from "../../services/ports.ts";
+import type { Ports, StoredMessage } from "../../services/wire/ports.ts";
 import { bytes, codeOf, type MeshUnderTest, sagaId, text } from "./mesh-under-test.ts";
 
 const saga = sagaId("hiring-1");

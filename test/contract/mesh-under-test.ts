@@ -6,7 +6,7 @@
  */
 import { limits } from "../../protocol/limits.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
-import type { Consumption, Delivery, Ports } from "../../services/ports.ts";
+import type { Consumption, Delivery, Ports } from "../../services/wire/ports.ts";
 
 /** A new, empty mesh; every test gets its own. */
 export interface Opened {

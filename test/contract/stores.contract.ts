@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isMeshError } from "../../protocol/errors.ts";
 import { sha256 } from "../../protocol/digest.ts";
 import { subjects } from "../../protocol/subjects.ts";
-import type { ClaimPort } from "../../services/ports.ts";
+import type { ClaimPort } from "../../services/wire/ports.ts";
 import { bytes, codeOf, type MeshUnderTest, sagaId, text } from "./mesh-under-test.ts";
 
 const key = "hiring-1.3-0.0123456789abcdef";

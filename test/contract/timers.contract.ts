@@ -1,7 +1,7 @@
 /** InboxPort's durable timers. */
 import { describe, expect, test } from "vitest";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
-import type { Delivery } from "../../services/ports.ts";
+import type { Delivery } from "../../services/wire/ports.ts";
 import { bytes, consumeInbox, intent, type MeshUnderTest, sagaId } from "./mesh-under-test.ts";
 
 const saga = sagaId("hiring-1");

@@ -1,6 +1,6 @@
 /** WorkPort: a queue per tool, shared by its workers. */
 import { describe, expect, test } from "vitest";
-import type { Delivery, Ports } from "../../services/ports.ts";
+import type { Delivery, Ports } from "../../services/wire/ports.ts";
 import { bytes, type MeshUnderTest, text } from "./mesh-under-test.ts";
 
 const put = (ports: Ports, tool: string, id: string) =>

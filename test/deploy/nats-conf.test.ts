@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ensureServerBinary } from "../../services/nats/server-binary.ts";
+import { ensureServerBinary } from "../../services/nats/server/binary.ts";
 
 const run = promisify(execFile);
 const source = fileURLToPath(new URL("../../deploy/nats/", import.meta.url));

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { OpenTask } from "../../services/client/tasks.ts";
-import { startEmbeddedServer } from "../../services/nats/embedded-server.ts";
+import { startEmbeddedServer } from "../../services/nats/server/embedded.ts";
 import { connect } from "../../services/runtime/connect.ts";
 import payerApp, { payer } from "../apps/payer.ts";
 import { type RunningCli, startCli } from "../support/cli.ts";

@@ -7,20 +7,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../actors/tool.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import {
   ArchiveDocument,
   InspectDocument,
   PromptDocument,
   SagaRow,
   VerifyDocument,
-} from "../../protocol/documents.ts";
-import { ReplayDocument } from "../../protocol/replay-document.ts";
+} from "../../protocol/documents/documents.ts";
+import { ReplayDocument } from "../../protocol/documents/replay.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { archiveName, readArchive } from "../../services/archive/file.ts";
-import { verifyLedger } from "../../services/client/verify.ts";
-import { findTombstone } from "../../services/ledger-reader.ts";
+import { verifyLedger } from "../../services/views/verify.ts";
+import { findTombstone } from "../../services/ledger/reader.ts";
 import { type Ended, runCli, type RunningCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 import {

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { DemoReport, ProgressDocument } from "../../protocol/documents.ts";
-import { startEmbeddedServer } from "../../services/nats/embedded-server.ts";
+import { DemoReport, ProgressDocument } from "../../protocol/documents/documents.ts";
+import { startEmbeddedServer } from "../../services/nats/server/embedded.ts";
 import { type PlannedKill, planKills, type Window } from "../../services/demo/kill-plan.ts";
 
 const main = fileURLToPath(new URL("../../services/cli/main.ts", import.meta.url));

@@ -10,8 +10,8 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { nkeys } from "@nats-io/nats-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { ExportDocument, InspectDocument, VerifyDocument } from "../../protocol/documents.ts";
-import { ReplayDocument } from "../../protocol/replay-document.ts";
+import { ExportDocument, InspectDocument, VerifyDocument } from "../../protocol/documents/documents.ts";
+import { ReplayDocument } from "../../protocol/documents/replay.ts";
 import { type Ended, runCli, type RunningCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 

@@ -13,7 +13,7 @@ import {
   InspectDocument,
   SagaRow,
   VerifyDocument,
-} from "../../protocol/documents.ts";
+} from "../../protocol/documents/documents.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { toStored } from "../../protocol/turn.ts";
 import { given, replied, signalled, started } from "../../services/testing/given.ts";

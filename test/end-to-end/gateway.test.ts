@@ -11,7 +11,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ErrorDocument, InspectDocument, LinkDocument, ServingDocument } from "../../protocol/documents.ts";
+import {
+  ErrorDocument,
+  InspectDocument,
+  LinkDocument,
+  ServingDocument,
+} from "../../protocol/documents/documents.ts";
 import { runCli, type RunningCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 import { parsePrometheus } from "../support/prometheus.ts";

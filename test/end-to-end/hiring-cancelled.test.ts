@@ -6,7 +6,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { ModelRequest } from "../../protocol/model.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { type ScriptedAnswer, scriptedModel } from "../../services/models/scripted.ts";
 import { crashMatrix, testMesh } from "../../services/testing/index.ts";
 import { hireForRole } from "../examples/hiring.ts";

@@ -9,7 +9,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readView, type SagaView } from "../../services/client/view.ts";
+import { readView, type SagaView } from "../../services/views/view.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { type Done, killApp, killTools, readWorld } from "../support/kill-app.ts";
 import { createKillSwitch } from "../support/kill-switch.ts";

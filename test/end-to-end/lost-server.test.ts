@@ -7,8 +7,13 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { EndDocument, LogDocument, ProgressDocument, ServingDocument } from "../../protocol/documents.ts";
-import { findRunningServer, stopEmbeddedServer } from "../../services/nats/embedded-server.ts";
+import {
+  EndDocument,
+  LogDocument,
+  ProgressDocument,
+  ServingDocument,
+} from "../../protocol/documents/documents.ts";
+import { findRunningServer, stopEmbeddedServer } from "../../services/nats/server/embedded.ts";
 import { type Ended, runCli, type RunningCli, startCli } from "../support/cli.ts";
 
 const app = "test/apps/desk.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ModelRequest } from "../../protocol/model.ts";
-import { type App, defineApp } from "../../services/app.ts";
+import { type App, defineApp } from "../../services/app/app.ts";
 import { mcpTools, type McpToolsOptions } from "../../services/mcp/index.ts";
 import { pin } from "../../services/mcp/pinned.ts";
 import { askServer } from "../../services/mcp/ask-server.ts";

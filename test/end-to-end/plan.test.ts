@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { PlannedDocument, PlanRefusal } from "../../protocol/plan-document.ts";
+import { PlannedDocument, PlanRefusal } from "../../protocol/documents/plan.ts";
 import { offsite } from "../examples/planned-bookings.ts";
 import { runCli, startCli } from "../support/cli.ts";
 import { startTestServer } from "../support/nats-server.ts";

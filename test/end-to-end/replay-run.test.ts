@@ -9,7 +9,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ReplayDocument, ReplayRunDocument } from "../../protocol/replay-document.ts";
+import { ReplayDocument, ReplayRunDocument } from "../../protocol/documents/replay.ts";
 import slow, { slowDesk } from "../apps/slow-desk.ts";
 import { type Ended, runCli, startCli } from "../support/cli.ts";
 import {

@@ -7,12 +7,12 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import { defineTool } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import {
   type AccountServer,
   openRealMesh,

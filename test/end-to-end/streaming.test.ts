@@ -6,10 +6,10 @@
  * middle of a reply. What a screen would show is held against the ledger.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LiveDocument } from "../../protocol/live-document.ts";
+import { LiveDocument } from "../../protocol/documents/live.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { App } from "../../services/app.ts";
-import { defineApp } from "../../services/app.ts";
+import type { App } from "../../services/app/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { followLive, type LiveEvent } from "../../services/client/live.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";

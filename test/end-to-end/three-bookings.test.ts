@@ -3,7 +3,7 @@
  * Method: the example through the command line, `up` and `inspect` as processes of their own on a real server.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { StateDocument } from "../../protocol/state-document.ts";
+import { StateDocument } from "../../protocol/documents/state.ts";
 import { runCli, type RunningCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 

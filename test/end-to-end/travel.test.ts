@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { StateDocument } from "../../protocol/state-document.ts";
+import { StateDocument } from "../../protocol/documents/state.ts";
 import { runCli, startCli } from "../support/cli.ts";
 import { startTestServer } from "../support/nats-server.ts";
 

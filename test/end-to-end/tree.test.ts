@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Turn } from "../../protocol/turn.ts";
-import { childrenOf } from "../../services/client/children.ts";
+import { childrenOf } from "../../services/views/children.ts";
 import {
   type AccountServer,
   openRealMesh,

@@ -1,8 +1,8 @@
 /** Account: what a run leaves behind, for the oracle to judge. */
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
-import type { StoredTurn } from "../../services/ledger-reader.ts";
-import type { StoredMessage } from "../../services/ports.ts";
+import type { StoredTurn } from "../../services/ledger/reader.ts";
+import type { StoredMessage } from "../../services/wire/ports.ts";
 import type { Act, Asked } from "./world.ts";
 
 /** An input that the server stored, told apart from its repeats. */

@@ -5,7 +5,7 @@
  * faults last (the oracle's table says why).
  */
 import { z } from "zod";
-import { defineTool, type Effected, type Tool } from "../../actors/tool.ts";
+import { defineTool, type Effected, type Tool } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
 
 const Input = z.object({ place: z.string() });

@@ -21,16 +21,16 @@
  * | votes on a task that was closed meanwhile | they say nothing new |
  * | timers left armed when all sagas have ended | taking them back is best effort; one that fires is known |
  */
-import { foldTurn, stateFromJson, stateToJson } from "../../actors/replay.ts";
-import type { Definition } from "../../actors/definition.ts";
-import type { SagaState } from "../../actors/state.ts";
+import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
 import { contentTypes, decode, encodeMsgpack } from "../../protocol/codec.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { canonicalJson, toJson } from "../../protocol/json.ts";
 import { headers as names, parseInboxSubject } from "../../protocol/subjects.ts";
-import type { StoredTurn } from "../../services/ledger-reader.ts";
+import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { isUndoable } from "./contracts.ts";
 import { errand, journey, planner } from "./sagas.ts";
 import type { Account, StoredInput } from "./account.ts";

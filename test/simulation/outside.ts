@@ -11,8 +11,8 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { type SeededChance, seededChance } from "../../services/memory/faults.ts";
-import { patiently } from "../../services/patience.ts";
-import { parseSettlementToken } from "../../services/settlement-token.ts";
+import { patiently } from "../../services/wire/patience.ts";
+import { parseSettlementToken } from "../../services/wire/settlement-token.ts";
 import type { Speaker, SpeakingMesh } from "./speaking.ts";
 import type { Asked, World } from "./world.ts";
 

@@ -14,7 +14,7 @@
  * | a result of a lagging reader is put back | the turn that proves the reader's view refuses it as well; planted together with that turn |
  * | a child's id is a hash of its parent's intent | no two of the simulated parents ask for one child |
  * | nothing is begun after a fence | what is begun is held to its claim or its key |
- * | a saga that leaves is acked only when its host's work is reported | the moment is too short for chance; test/services/handover.test.ts drains at each call in turn |
+ * | a saga that leaves is acked only when its host's work is reported | the moment is too short for chance; test/services/host/handover.test.ts drains at each call in turn |
  * | who stood still begins and appends nothing | the compare-and-set refuses most of it as well; the same test holds the rest |
  * | a snapshot counts only with its turn's hash | a ledger never loses a turn here |
  */
@@ -32,7 +32,7 @@ const turnMessage = "services/host/turn-message.ts";
 const performing = "services/perform/perform.ts";
 const claim = "services/perform/claim.ts";
 const worker = "services/worker/worker.ts";
-const accepting = "actors/accept.ts";
+const accepting = "actors/kernel/accept.ts";
 
 export const plants: readonly Plant[] = [
   // Appending
@@ -223,7 +223,7 @@ export const plants: readonly Plant[] = [
     rule: "a success counts for every later attempt of its intent",
     edits: [
       {
-        file: "actors/settle.ts",
+        file: "actors/kernel/settle.ts",
         find: '|| (attempt < open.attempt && result.outcome === "succeeded")',
         replace: "",
       },
@@ -387,7 +387,7 @@ export const plants: readonly Plant[] = [
     rule: "a recorded tool intent ends by its own result",
     edits: [
       {
-        file: "actors/undo.ts",
+        file: "actors/kernel/undo.ts",
         find: 'kind === "model" || kind === "timer" || kind === "task" || isRead(f, open) || isNotice(open);',
         replace: 'kind === "model" || kind === "timer" || kind === "task" || kind === "tool";',
       },
@@ -399,7 +399,7 @@ export const plants: readonly Plant[] = [
     rule: "only a model decision can be superseded",
     edits: [
       {
-        file: "actors/issue.ts",
+        file: "actors/kernel/issue.ts",
         find: "const { context } = f.definition;",
         replace: `const { context } = f.definition;
   for (const [old, open] of openEntries(f)) {
@@ -418,7 +418,7 @@ export const plants: readonly Plant[] = [
     rule: "no saga ends while an effect is open",
     edits: [
       {
-        file: "actors/fold.ts",
+        file: "actors/kernel/fold.ts",
         find: "if (openEntries(f).length > 0) return false;\n  const { ending }",
         replace: "f.state.open = {};\n  const { ending }",
       },
@@ -430,7 +430,7 @@ export const plants: readonly Plant[] = [
     rule: "a late success joins the set to undo",
     edits: [
       {
-        file: "actors/settle.ts",
+        file: "actors/kernel/settle.ts",
         find: "if (!wasUndone && !isBefore(id, f.state.undoneBefore)) return;",
         replace: "if (Number(wasUndone) + id.length > 0) return;",
       },
@@ -439,14 +439,14 @@ export const plants: readonly Plant[] = [
   {
     name: "unclear failure taken for none",
     rule: "an attempt that may have got through and is the last is undone by its key",
-    edits: [{ file: "actors/settle.ts", find: "|| mayHaveHappened(result);", replace: ";" }],
+    edits: [{ file: "actors/kernel/settle.ts", find: "|| mayHaveHappened(result);", replace: ";" }],
   },
   {
     name: "deferred for ever",
     rule: "the attempt after a deferred one is performed anew",
     edits: [
       {
-        file: "actors/settle.ts",
+        file: "actors/kernel/settle.ts",
         find: "const { deferred: _deferred, dueAt: _dueAt, ask: _ask, ...rest } = open;",
         replace: "const rest = open;",
       },
@@ -457,7 +457,7 @@ export const plants: readonly Plant[] = [
     rule: "the state is a fold of the ledger and nothing else",
     edits: [
       {
-        file: "actors/asking.ts",
+        file: "actors/kernel/asking.ts",
         find: "const dueAt = f.at + withinMs;",
         replace: "const dueAt = f.at + withinMs + Math.floor(Math.random() * 1000);",
       },

@@ -5,11 +5,17 @@
  * R2 Its tools' bodies act on the outside world through its own gate, so they die and wait with it.
  * R3 A host that drains ends when it is done, and starts again as one that crashed.
  */
-import { type AnyBody, implement, NotPerformed, type PerformContext, type Tool } from "../../actors/tool.ts";
+import {
+  type AnyBody,
+  implement,
+  NotPerformed,
+  type PerformContext,
+  type Tool,
+} from "../../actors/contract/tool.ts";
 import type { ModelPort } from "../../protocol/model.ts";
-import { type App, defineApp } from "../../services/app.ts";
+import { type App, defineApp } from "../../services/app/app.ts";
 import { startHost } from "../../services/host/host.ts";
-import type { Log } from "../../services/log.ts";
+import type { Log } from "../../services/wire/log.ts";
 import { type SeededChance, seededChance } from "../../services/memory/faults.ts";
 import type { MemoryMesh, MemoryProcess } from "../../services/memory/mesh.ts";
 import { atOnce } from "../../services/memory/reply.ts";

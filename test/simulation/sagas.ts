@@ -8,9 +8,9 @@
  */
 import { assign, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
-import { compensation, modelCall, question, reasonOf, toActors } from "../../actors/callable.ts";
-import { defineAgent, defineSaga } from "../../actors/define.ts";
-import type { Saga } from "../../actors/definition.ts";
+import { compensation, modelCall, question, reasonOf, toActors } from "../../actors/machine/callable.ts";
+import { defineAgent, defineSaga } from "../../actors/contract/define.ts";
+import type { Saga } from "../../actors/contract/definition.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
 import type { ScriptedAnswer } from "../../services/models/scripted.ts";
 import { tools, type ToolName } from "./contracts.ts";

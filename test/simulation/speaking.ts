@@ -1,5 +1,5 @@
 /** Speaking: what of a mesh those need who only speak to it: clients, people, the outside. Memory and real meshes have it. */
-import type { Clock, Ports } from "../../services/ports.ts";
+import type { Clock, Ports } from "../../services/wire/ports.ts";
 
 export interface SpeakingMesh {
   readonly clock: { now(): number; at(dueAt: number, fire: () => void): unknown };

@@ -7,7 +7,7 @@
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import { type SeededChance, seededChance } from "../../services/memory/faults.ts";
-import { patiently } from "../../services/patience.ts";
+import { patiently } from "../../services/wire/patience.ts";
 import type { ToolName } from "./contracts.ts";
 import type { Profile } from "./profile.ts";
 import { type Batch, type JourneyInput, type Stage, stages } from "./sagas.ts";

@@ -1,5 +1,5 @@
 /** A host that hears of no other, and so takes every partition: what placement must never have to prevent. */
-import type { Ports } from "../../services/ports.ts";
+import type { Ports } from "../../services/wire/ports.ts";
 
 /** The ports of such a host. */
 export function aloneIn(ports: Ports, incarnation: string): Ports {

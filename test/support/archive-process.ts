@@ -8,7 +8,7 @@ import { openFolder } from "../../services/archive/archive.ts";
 import { readRegistry } from "../../services/client/registry.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
-import type { Ports } from "../../services/ports.ts";
+import type { Ports } from "../../services/wire/ports.ts";
 import { newIncarnation, systemChance, systemClock } from "../../services/runtime/system.ts";
 import { createKillSwitch } from "./kill-switch.ts";
 

@@ -5,16 +5,16 @@
  */
 import { createMachine } from "xstate";
 import { z } from "zod";
-import { callableOf, toActors } from "../../actors/callable.ts";
-import { defineSaga } from "../../actors/define.ts";
-import type { Definition } from "../../actors/definition.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import { accept } from "../../actors/accept.ts";
-import { statusOf } from "../../actors/machine.ts";
-import type { MachineEvent } from "../../actors/machine-actions.ts";
-import { foldTurn, stateFromJson, stateToJson } from "../../actors/replay.ts";
-import type { SagaState } from "../../actors/state.ts";
-import { defineTool } from "../../actors/tool.ts";
+import { callableOf, toActors } from "../../actors/machine/callable.ts";
+import { defineSaga } from "../../actors/contract/define.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import { accept } from "../../actors/kernel/accept.ts";
+import { statusOf } from "../../actors/machine/machine.ts";
+import type { MachineEvent } from "../../actors/machine/actions.ts";
+import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import type { Event } from "../../protocol/event.ts";
 import { type IntentId, parseSagaId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";

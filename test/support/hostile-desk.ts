@@ -3,7 +3,7 @@
  * notes what really happened. The same desk without a policy shows what each of them is good for.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
 import {
   argumentsMatch,
   atMost,
@@ -11,13 +11,13 @@ import {
   needsApproval,
   noTwoOfAKind,
   spendAtMost,
-} from "../../actors/policies.ts";
-import type { Policy } from "../../actors/policy.ts";
-import { defineTool } from "../../actors/tool.ts";
-import { workingHours } from "../../actors/working-hours.ts";
+} from "../../actors/contract/policies.ts";
+import type { Policy } from "../../actors/contract/policy.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
+import { workingHours } from "../../actors/contract/working-hours.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { runCode } from "../../services/sandbox/index.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 import { outcomesIn } from "./scripted-agent.ts";

@@ -6,11 +6,11 @@
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import { defineTool } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
-import type { App } from "../../services/app.ts";
-import { defineApp } from "../../services/app.ts";
+import type { App } from "../../services/app/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 import type { KillSwitch } from "./kill-switch.ts";
 

@@ -6,7 +6,7 @@
  * Nothing of the process runs after the point: no handler, no flush.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Delivery, Ports } from "../../services/ports.ts";
+import type { Delivery, Ports } from "../../services/wire/ports.ts";
 
 export interface KillSwitch {
   before(what: string): void;

@@ -7,11 +7,11 @@
  */
 import { expect } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import { defineTool, NotPerformed } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import { defineTool, NotPerformed } from "../../actors/contract/tool.ts";
 import { ModelFailure } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { type App, defineApp } from "../../services/app.ts";
+import { type App, defineApp } from "../../services/app/app.ts";
 
 export type Line =
   | { readonly type: "request"; readonly by: string; readonly saga: string; readonly step: number }

@@ -9,9 +9,9 @@
  *   advance:<ms>  time passes, and what falls due on the way fires in the order of its due times
  */
 import { type AnyActorRef, type AnyStateMachine, createActor, SimulatedClock } from "xstate";
-import { doneEvent, errorEvent, type Machine, openMachine, statusOf } from "../../actors/machine.ts";
-import type { MachineEvent } from "../../actors/machine-actions.ts";
-import type { MachineSnapshot } from "../../actors/machine-snapshot.ts";
+import { doneEvent, errorEvent, type Machine, openMachine, statusOf } from "../../actors/machine/machine.ts";
+import type { MachineEvent } from "../../actors/machine/actions.ts";
+import type { MachineSnapshot } from "../../actors/machine/snapshot.ts";
 import type { Json } from "../../protocol/json.ts";
 
 /** A machine with the alphabet its paths are made of. */

@@ -9,9 +9,9 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "../../protocol/errors.ts";
-import { findOnPath, runCommand } from "../../services/nats/command.ts";
-import { withFileLock } from "../../services/nats/file-lock.ts";
-import { cacheFolder } from "../../services/nats/user-folders.ts";
+import { findOnPath, runCommand } from "../../services/nats/server/command.ts";
+import { withFileLock } from "../../services/nats/server/file-lock.ts";
+import { cacheFolder } from "../../services/nats/server/user-folders.ts";
 
 const natscli = "github.com/nats-io/natscli";
 /** An exact version: a module mirror may have no list of versions to find the latest in. */

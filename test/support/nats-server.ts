@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startEmbeddedServer } from "../../services/nats/embedded-server.ts";
+import { startEmbeddedServer } from "../../services/nats/server/embedded.ts";
 
 export interface TestServer {
   readonly url: string;

@@ -5,7 +5,7 @@
 import { defineApp, implement, NotPerformed, type Saga } from "sagamesh";
 import { scriptedModel, type TestMesh, testMesh } from "sagamesh/testing";
 import type { Turn } from "../../protocol/turn.ts";
-import type { App } from "../../services/app.ts";
+import type { App } from "../../services/app/app.ts";
 import { clerk } from "../examples/file-clerk.ts";
 import fileClerk from "../examples/file-clerk.ts";
 import { hireForRole, requestInterview } from "../examples/hiring.ts";

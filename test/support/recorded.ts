@@ -3,16 +3,16 @@
  * test mesh, once for a test file.
  */
 import { z } from "zod";
-import { defineTool } from "../../actors/tool.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import { mayHoldBlob } from "../../protocol/codec.ts";
 import { sha256 } from "../../protocol/digest.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { type App, defineApp } from "../../services/app.ts";
-import type { LedgerSource } from "../../services/ledger-reader.ts";
+import { type App, defineApp } from "../../services/app/app.ts";
+import type { LedgerSource } from "../../services/ledger/reader.ts";
 import { ledgerOf } from "../../services/archive/file.ts";
 import type { MemoryMesh } from "../../services/memory/mesh.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
-import type { StoredMessage } from "../../services/ports.ts";
+import type { StoredMessage } from "../../services/wire/ports.ts";
 import type { TestMesh } from "../../services/testing/index.ts";
 import { openTestMesh, type TestMeshHooks } from "../../services/testing/test-mesh.ts";
 import { hireForRole } from "../examples/hiring.ts";

@@ -2,10 +2,10 @@
  * The hiring article's recruiter, who takes days: an agent whose one tool asks outside and defers.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import { defineTool, type PerformContext } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import { defineTool, type PerformContext } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 import { outcomesIn } from "./scripted-agent.ts";
 

@@ -2,7 +2,7 @@
  * Replays as tests ask for them: a model by its name, no clock of their own.
  */
 import type { Turn } from "../../protocol/turn.ts";
-import type { App } from "../../services/app.ts";
+import type { App } from "../../services/app/app.ts";
 import { type FreeRunOptions, replayFreely } from "../../services/replay/replay-freely.ts";
 import { replayDecisions, type ReplayOptions } from "../../services/replay/step-by-step.ts";
 import { readConfig } from "../../services/runtime/config.ts";

@@ -8,10 +8,10 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { defineSaga } from "../../actors/define.ts";
-import { toActors } from "../../actors/callable.ts";
-import { defineTool } from "../../actors/tool.ts";
-import { type App, defineApp } from "../../services/app.ts";
+import { defineSaga } from "../../actors/contract/define.ts";
+import { toActors } from "../../actors/machine/callable.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
+import { type App, defineApp } from "../../services/app/app.ts";
 
 /** A line of the outside world's account. */
 export interface Act {

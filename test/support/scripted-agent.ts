@@ -3,11 +3,11 @@
  * the model is not the subject.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import type { Tool } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import type { Tool } from "../../actors/contract/tool.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelRequest, Part } from "../../protocol/model.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 
 export interface CallOutcome {

@@ -3,11 +3,11 @@
  * written by real hosts and workers, which die where its name says so.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import { defineTool } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import { NotPerformed } from "sagamesh";
 import type { Turn } from "../../protocol/turn.ts";
-import { type App, defineApp } from "../../services/app.ts";
+import { type App, defineApp } from "../../services/app/app.ts";
 import {
   given,
   inDoubt,

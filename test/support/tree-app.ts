@@ -6,10 +6,10 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { defineAgent } from "../../actors/define.ts";
-import { defineTool } from "../../actors/tool.ts";
+import { defineAgent } from "../../actors/contract/define.ts";
+import { defineTool } from "../../actors/contract/tool.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
-import { defineApp } from "../../services/app.ts";
+import { defineApp } from "../../services/app/app.ts";
 import { type ScriptedAnswer, scriptedModel } from "../../services/models/scripted.ts";
 
 /** A line of the outside world. `of` names who held, `key` is the act's own, `holds` what a release lets go. */

@@ -2,14 +2,14 @@
  * A tree of sagas without a mesh: every ledger is folded here, and a walk decides what happens next. The outside keeps
  * its own account: every model call that began has cost what its model read and wrote, whoever heard of it.
  */
-import { accept } from "../../actors/accept.ts";
-import { lateCallOf } from "../../actors/late.ts";
-import type { Definition } from "../../actors/definition.ts";
-import { decideTurn } from "../../actors/fold.ts";
-import { stateFromJson, stateToJson } from "../../actors/replay.ts";
-import { treeOfChild } from "../../actors/slices.ts";
-import { spendingOf } from "../../actors/spending.ts";
-import type { OpenIntent, SagaState } from "../../actors/state.ts";
+import { accept } from "../../actors/kernel/accept.ts";
+import { lateCallOf } from "../../actors/kernel/late.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import { stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
+import { treeOfChild } from "../../actors/kernel/slices.ts";
+import { spendingOf } from "../../actors/kernel/spending.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import type { Amounts, Prices, Raise } from "../../protocol/budget.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import { type IntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";

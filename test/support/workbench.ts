@@ -3,11 +3,11 @@
  */
 import { type AnyStateMachine, assign, setup } from "xstate";
 import { z } from "zod";
-import { compensation, reasonOf, toActors } from "../../actors/callable.ts";
-import { type AgentConfig, defineAgent, defineSaga } from "../../actors/define.ts";
-import type { Saga } from "../../actors/definition.ts";
-import type { Policy } from "../../actors/policy.ts";
-import { defineTool, type Tool } from "../../actors/tool.ts";
+import { compensation, reasonOf, toActors } from "../../actors/machine/callable.ts";
+import { type AgentConfig, defineAgent, defineSaga } from "../../actors/contract/define.ts";
+import type { Saga } from "../../actors/contract/definition.ts";
+import type { Policy } from "../../actors/contract/policy.ts";
+import { defineTool, type Tool } from "../../actors/contract/tool.ts";
 
 export const Of = z.object({ of: z.string() });
 const Done = z.object({ id: z.string() });

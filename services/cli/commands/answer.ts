@@ -1,13 +1,13 @@
-import { DoubtAnswer } from "../../../actors/task.ts";
+import { DoubtAnswer } from "../../../actors/kernel/task.ts";
 import { z } from "zod";
 import { MeshError } from "../../../protocol/errors.ts";
 import { type Json, toJson } from "../../../protocol/json.ts";
 import { checkOutput, faultOf, readRegistry } from "../../client/registry.ts";
 import type { OpenTask } from "../../client/tasks.ts";
-import type { Ports } from "../../ports.ts";
-import { defineCommand } from "../command.ts";
-import { parseJsonOrText } from "../json.ts";
-import { refuseVote, voteOn, voterOptions, votersHelp } from "../task.ts";
+import type { Ports } from "../../wire/ports.ts";
+import { defineCommand } from "../frame/command.ts";
+import { parseJsonOrText } from "../frame/json.ts";
+import { refuseVote, voteOn, voterOptions, votersHelp } from "../frame/task.ts";
 
 /** A human's answer. */
 export const answer = defineCommand({

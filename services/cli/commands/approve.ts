@@ -1,5 +1,5 @@
-import { defineCommand } from "../command.ts";
-import { digestOption, refuseVote, voteOn, voterOptions, votersHelp } from "../task.ts";
+import { defineCommand } from "../frame/command.ts";
+import { digestOption, refuseVote, voteOn, voterOptions, votersHelp } from "../frame/task.ts";
 
 /** A human's yes. */
 export const approve = defineCommand({

@@ -1,15 +1,15 @@
 import { resolve } from "node:path";
-import type { ArchiveDocument } from "../../../protocol/documents.ts";
+import type { ArchiveDocument } from "../../../protocol/documents/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { archiveAll } from "../../archive/all.ts";
 import { openFolder } from "../../archive/archive.ts";
 import { readRegistry } from "../../client/registry.ts";
-import { msOf } from "../../duration.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { table } from "../table.ts";
+import { msOf } from "../../wire/duration.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { table } from "../frame/table.ts";
 
 const progressMs = 2_000;
 

@@ -1,10 +1,10 @@
-import type { SentDocument } from "../../../protocol/documents.ts";
+import type { SentDocument } from "../../../protocol/documents/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { sendSignal } from "../../client/mesh.ts";
-import { readView } from "../../client/view.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
+import { readView } from "../../views/view.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
 
 /** Asks a saga to undo what it did and end. */
 export const cancel = defineCommand({

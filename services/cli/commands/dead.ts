@@ -1,11 +1,11 @@
-import type { LetterDocument, LetterDoneDocument } from "../../../protocol/documents.ts";
+import type { LetterDocument, LetterDoneDocument } from "../../../protocol/documents/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { headers } from "../../../protocol/subjects.ts";
 import { dropLetter, type Letter, readLetter, readLetters, retryLetter } from "../../client/dead.ts";
-import { defineCommand } from "../command.ts";
-import { type CommandMesh, withMesh } from "../context.ts";
-import { dateOf } from "../describe.ts";
-import { table } from "../table.ts";
+import { defineCommand } from "../frame/command.ts";
+import { type CommandMesh, withMesh } from "../frame/context.ts";
+import { dateOf } from "../telling/describe.ts";
+import { table } from "../frame/table.ts";
 
 const actions = ["ls", "show", "retry", "drop"] as const;
 type Action = (typeof actions)[number];

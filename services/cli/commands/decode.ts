@@ -1,6 +1,6 @@
-import { readStdin } from "../stdin.ts";
-import { decodeAny } from "../decode-any.ts";
-import { defineCommand } from "../command.ts";
+import { readStdin } from "../frame/stdin.ts";
+import { decodeAny } from "../telling/decode-any.ts";
+import { defineCommand } from "../frame/command.ts";
 
 /** A filter for `nats --translate`. */
 export const decode = defineCommand({

@@ -1,5 +1,5 @@
 import { MeshError } from "../../../protocol/errors.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand } from "../frame/command.ts";
 
 /** The demo: processes killed in the middle of their effects. */
 export const demo = defineCommand({

@@ -1,5 +1,5 @@
-import { defineCommand } from "../command.ts";
-import { refuseVote, voteOn, voterOptions, votersHelp } from "../task.ts";
+import { defineCommand } from "../frame/command.ts";
+import { refuseVote, voteOn, voterOptions, votersHelp } from "../frame/task.ts";
 
 /** A human's no. */
 export const deny = defineCommand({

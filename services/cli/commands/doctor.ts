@@ -1,7 +1,7 @@
-import type { DoctorDocument } from "../../../protocol/documents.ts";
+import type { DoctorDocument } from "../../../protocol/documents/documents.ts";
 import { examine } from "../../runtime/doctor.ts";
-import { defineCommand } from "../command.ts";
-import { table } from "../table.ts";
+import { defineCommand } from "../frame/command.ts";
+import { table } from "../frame/table.ts";
 
 /** What is wrong with the mesh, and what to do. */
 export const doctor = defineCommand({

@@ -1,8 +1,8 @@
 import { MeshError } from "../../../protocol/errors.ts";
 import { faultOf, readRegistry } from "../../client/registry.ts";
-import { defineCommand } from "../command.ts";
-import { parseJson } from "../json.ts";
-import { digestOption, refuseVote, voteOn, voterOptions, votersHelp } from "../task.ts";
+import { defineCommand } from "../frame/command.ts";
+import { parseJson } from "../frame/json.ts";
+import { digestOption, refuseVote, voteOn, voterOptions, votersHelp } from "../frame/task.ts";
 
 /** A human's own arguments in the place of the model's. */
 export const edit = defineCommand({

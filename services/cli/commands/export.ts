@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import type { ExportDocument } from "../../../protocol/documents.ts";
+import type { ExportDocument } from "../../../protocol/documents/documents.ts";
 import { exportSaga } from "../../archive/export.ts";
 import { archiveName } from "../../archive/file.ts";
 import { systemChance, systemClock } from "../../runtime/system.ts";
-import { defineCommand } from "../command.ts";
-import { archiveOption, sagaPositional, type SagaSource, withSaga } from "../saga-source.ts";
+import { defineCommand } from "../frame/command.ts";
+import { archiveOption, sagaPositional, type SagaSource, withSaga } from "../frame/saga-source.ts";
 
 /** A saga as a file that is whole without a server. Named so because `export` is a word of the language. */
 export const exporting = defineCommand({

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { ForkedDocument } from "../../../protocol/documents.ts";
+import type { ForkedDocument } from "../../../protocol/documents/documents.ts";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
 import { Effects } from "../../../protocol/fork.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
@@ -8,12 +8,12 @@ import { headers } from "../../../protocol/subjects.ts";
 import type { ForkOptions } from "../../client/fork.ts";
 import { startFork } from "../../client/mesh.ts";
 import { newestLetter, refusalOfStart } from "../../client/refusal.ts";
-import type { Ports } from "../../ports.ts";
+import type { Ports } from "../../wire/ports.ts";
 import { systemClock } from "../../runtime/system.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { parseJson, parseJsonOrText } from "../json.ts";
-import { hasLiveHost, noHost, watchStarted } from "../started.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { parseJson, parseJsonOrText } from "../frame/json.ts";
+import { hasLiveHost, noHost, watchStarted } from "../telling/started.ts";
 
 /** A host that is there copies a thousand turns in a second. */
 const beginWithinMs = 10_000;

@@ -1,8 +1,8 @@
-import type { ServingDocument } from "../../../protocol/documents.ts";
+import type { ServingDocument } from "../../../protocol/documents/documents.ts";
 import { portOf, redactUrl, withGatewayUrl } from "../../runtime/config.ts";
 import { runGateway } from "../../runtime/run-gateway.ts";
-import { defineCommand } from "../command.ts";
-import { healthOptions, logHelp, replicasOption, servedConfig } from "../serving.ts";
+import { defineCommand } from "../frame/command.ts";
+import { healthOptions, logHelp, replicasOption, servedConfig } from "../frame/serving.ts";
 
 const portDefault = 8088;
 

@@ -1,7 +1,7 @@
 import { loadApp } from "../../runtime/load-app.ts";
 import { runHost } from "../../runtime/run-host.ts";
 import type { Service } from "../../runtime/serve.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand } from "../frame/command.ts";
 import {
   announce,
   boundOptions,
@@ -11,7 +11,7 @@ import {
   servedApp,
   servedBounds,
   servedConfig,
-} from "../serving.ts";
+} from "../frame/serving.ts";
 
 /** One host process. */
 export const host = defineCommand({

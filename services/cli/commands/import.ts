@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import type { ImportDocument } from "../../../protocol/recording-document.ts";
-import { RecordingFormat } from "../../../protocol/recording-document.ts";
+import type { ImportDocument } from "../../../protocol/documents/recording.ts";
+import { RecordingFormat } from "../../../protocol/documents/recording.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { importFiles } from "../../recordings/import.ts";
 import { systemChance } from "../../runtime/system.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand } from "../frame/command.ts";
 
 /** Recorded conversations as bundles. Named so because `import` is a word of the language. */
 export const importing = defineCommand({

@@ -1,19 +1,19 @@
 import { MeshError } from "../../../protocol/errors.ts";
-import { graphOf } from "../../client/graph.ts";
-import { viewingByFold } from "../../client/folded.ts";
-import { inspectedOf } from "../../client/inspected.ts";
-import { promptOf } from "../../client/prompt.ts";
-import { stateOf } from "../../client/state-view.ts";
-import { readLedger } from "../../client/view.ts";
+import { graphOf } from "../../views/graph/graph.ts";
+import { viewingByFold } from "../../views/folded.ts";
+import { inspectedOf } from "../../views/inspected.ts";
+import { promptOf } from "../../views/prompt.ts";
+import { stateOf } from "../../views/state-view.ts";
+import { readLedger } from "../../views/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
-import { defineCommand } from "../command.ts";
-import { printGraph } from "../graph.ts";
-import { describeInspected } from "../inspect-text.ts";
-import { momentHelp, momentHint, turnsUpTo } from "../moment.ts";
-import { printPrompt } from "../prompt.ts";
-import { describeState, dimensionOf } from "../state.ts";
-import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
+import { defineCommand } from "../frame/command.ts";
+import { printGraph } from "../telling/graph.ts";
+import { describeInspected } from "../telling/inspect-text.ts";
+import { momentHelp, momentHint, turnsUpTo } from "../frame/moment.ts";
+import { printPrompt } from "../telling/prompt.ts";
+import { describeState, dimensionOf } from "../telling/state.ts";
+import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 
 /** Everything a ledger says of one saga. */
 export const inspect = defineCommand({

@@ -1,12 +1,12 @@
-import type { LinkDocument } from "../../../protocol/documents.ts";
+import type { LinkDocument } from "../../../protocol/documents/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
-import { msOf } from "../../duration.ts";
+import { msOf } from "../../wire/duration.ts";
 import { withGatewayUrl } from "../../runtime/config.ts";
 import { type GatewayLinks, openGatewayLinks } from "../../runtime/links.ts";
-import { defineCommand } from "../command.ts";
-import { parseJsonOrText } from "../json.ts";
-import { parseTask } from "../task.ts";
+import { defineCommand } from "../frame/command.ts";
+import { parseJsonOrText } from "../frame/json.ts";
+import { parseTask } from "../frame/task.ts";
 
 const withinDefault = "7d";
 

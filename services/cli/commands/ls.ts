@@ -1,19 +1,19 @@
-import type { SagaRow } from "../../../protocol/documents.ts";
+import type { SagaRow } from "../../../protocol/documents/documents.ts";
 import { describeError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";
-import { inTrees } from "../../client/children.ts";
-import { parseQuery, queryHelp } from "../../client/query.ts";
-import { steeringOf } from "../../client/steering-view.ts";
-import { type IntentView, readLedger, type ViewOptions, viewOf } from "../../client/view.ts";
+import { inTrees } from "../../views/children.ts";
+import { parseQuery, queryHelp } from "../../views/query.ts";
+import { steeringOf } from "../../views/steering-view.ts";
+import { type IntentView, readLedger, type ViewOptions, viewOf } from "../../views/view.ts";
 import { readRegistry, viewingBy } from "../../client/registry.ts";
-import { findTombstone } from "../../ledger-reader.ts";
-import type { Ports } from "../../ports.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { dateOf, describeFork } from "../describe.ts";
-import { briefUse, usedBy } from "../spending.ts";
-import { table } from "../table.ts";
+import { findTombstone } from "../../ledger/reader.ts";
+import type { Ports } from "../../wire/ports.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { dateOf, describeFork } from "../telling/describe.ts";
+import { briefUse, usedBy } from "../telling/spending.ts";
+import { table } from "../frame/table.ts";
 
 /** Ledgers read at a time. */
 const concurrencyMax = 8;

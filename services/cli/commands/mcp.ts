@@ -1,8 +1,8 @@
-import type { PinDocument } from "../../../protocol/pin-document.ts";
+import type { PinDocument } from "../../../protocol/documents/pin.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { pinServer } from "../../runtime/mcp-pin.ts";
-import { defineCommand } from "../command.ts";
-import { table } from "../table.ts";
+import { defineCommand } from "../frame/command.ts";
+import { table } from "../frame/table.ts";
 
 interface Flags {
   readonly command: readonly string[];

@@ -1,12 +1,12 @@
-import type { MigrateDocument } from "../../../protocol/documents.ts";
+import type { MigrateDocument } from "../../../protocol/documents/documents.ts";
 import { migrateDeps } from "../../client/mesh.ts";
 import { migrateSagas } from "../../client/migrate.ts";
-import { msOf } from "../../duration.ts";
+import { msOf } from "../../wire/duration.ts";
 import { loadApp } from "../../runtime/load-app.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { brief, describeDefinition } from "../describe.ts";
-import { nowAndThen } from "../now-and-then.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { brief, describeDefinition } from "../telling/describe.ts";
+import { nowAndThen } from "../telling/progress-note.ts";
 
 /** Which running sagas can go on under another definition; and lets them. */
 export const migrate = defineCommand({

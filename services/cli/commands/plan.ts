@@ -1,22 +1,22 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PlanMade, type PlanRequest } from "../../../actors/planner.ts";
+import { PlanMade, type PlanRequest } from "../../../actors/plan/planner.ts";
 import { digestOf } from "../../../protocol/digest.ts";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
-import { type PlannedDocument, PlanRefusal, planSchema } from "../../../protocol/plan-document.ts";
-import type { App } from "../../app.ts";
+import { type PlannedDocument, PlanRefusal, planSchema } from "../../../protocol/documents/plan.ts";
+import type { App } from "../../app/app.ts";
 import { endIn } from "../../client/follow-turns.ts";
-import { endDocument } from "../../client/inspected.ts";
-import { catalogueOfApp, definePlanner } from "../../planner.ts";
+import { endDocument } from "../../views/inspected.ts";
+import { catalogueOfApp, definePlanner } from "../../app/planner.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { modelNamed } from "../../runtime/replay-port.ts";
 import { runPlanning } from "../../runtime/run-planning.ts";
-import { defineCommand } from "../command.ts";
-import type { CommandContext } from "../context.ts";
-import { describeEnd } from "../describe.ts";
-import { createPlanTeller, describeRefusal } from "../planning-text.ts";
+import { defineCommand } from "../frame/command.ts";
+import type { CommandContext } from "../frame/context.ts";
+import { describeEnd } from "../telling/describe.ts";
+import { createPlanTeller, describeRefusal } from "../telling/planning-text.ts";
 
 /** A specification becomes a plan. */
 export const plan = defineCommand({

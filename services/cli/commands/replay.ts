@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { MeshError } from "../../../protocol/errors.ts";
-import type { ReplayDocument } from "../../../protocol/replay-document.ts";
+import type { ReplayDocument } from "../../../protocol/documents/replay.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import type { App } from "../../app.ts";
-import { readLedger } from "../../client/view.ts";
+import type { App } from "../../app/app.ts";
+import { readLedger } from "../../views/view.ts";
 import { type Condition, failedOn, grammar, parseFailOn } from "../../replay/fail-on.ts";
 import { type Drawings, replayPage } from "../../replay/page.ts";
 import { replayFreely } from "../../replay/replay-freely.ts";
@@ -12,16 +12,16 @@ import { isVaried } from "../../replay/variation.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { replayPort } from "../../runtime/replay-port.ts";
 import { systemClock } from "../../runtime/system.ts";
-import { graphOf } from "../../client/graph.ts";
-import { legible } from "../../client/graph-collapse.ts";
-import { queryHelp } from "../../client/query.ts";
-import { defineCommand } from "../command.ts";
-import type { CommandContext } from "../context.ts";
-import { nowAndThen } from "../now-and-then.ts";
-import { absoluteWords, replayMany, RunWords, wordsOfRun } from "../replay-run.ts";
-import { amountOf, countOf, readMisses, readVariation } from "../replay-settings.ts";
-import { describeReplay, describeRun } from "../replay-text.ts";
-import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
+import { graphOf } from "../../views/graph/graph.ts";
+import { legible } from "../../views/graph/collapse.ts";
+import { queryHelp } from "../../views/query.ts";
+import { defineCommand } from "../frame/command.ts";
+import type { CommandContext } from "../frame/context.ts";
+import { nowAndThen } from "../telling/progress-note.ts";
+import { absoluteWords, replayMany, RunWords, wordsOfRun } from "./replay-run.ts";
+import { amountOf, countOf, readMisses, readVariation } from "./replay-settings.ts";
+import { describeReplay, describeRun } from "../telling/replay-text.ts";
+import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 
 /** What another model would have decided. */
 export const replay = defineCommand({
@@ -224,7 +224,7 @@ function replayer(
 
 /** Both runs as graphs. With the drawing comes the library that lays graphs out. */
 async function drawn(recorded: readonly Turn[], got: readonly Turn[]): Promise<Drawings> {
-  const { svgOf } = await import("../../client/graph-svg.ts");
+  const { svgOf } = await import("../../views/graph/svg.ts");
   return { recorded: svgOf(legible(graphOf(recorded))), got: svgOf(legible(graphOf(got))) };
 }
 

@@ -1,9 +1,9 @@
-import type { ThrottledDocument } from "../../../protocol/documents.ts";
+import type { ThrottledDocument } from "../../../protocol/documents/documents.ts";
 import { resume as resumeThrottled } from "../../throttle/pause.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { assertOneThing, isSaga, pausableWords, steerSaga, treeOption } from "../pausable.ts";
-import { readThrottled } from "../throttled.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { assertOneThing, isSaga, pausableWords, steerSaga, treeOption } from "./pausable.ts";
+import { readThrottled } from "./throttled.ts";
 
 export const resume = defineCommand({
   name: "resume",

@@ -1,23 +1,23 @@
 import { readFile } from "node:fs/promises";
-import { readWith } from "../../../actors/folding.ts";
-import { planFindings } from "../../../actors/plan-proposal.ts";
+import { readWith } from "../../../actors/values/schema.ts";
+import { planFindings } from "../../../actors/plan/proposal.ts";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
 import { canonicalJson, type Json } from "../../../protocol/json.ts";
-import type { Plan, PlanRefusal } from "../../../protocol/plan-document.ts";
-import { type App, defineApp } from "../../app.ts";
+import type { Plan, PlanRefusal } from "../../../protocol/documents/plan.ts";
+import { type App, defineApp } from "../../app/app.ts";
 import { startSaga } from "../../client/mesh.ts";
-import { withPatientReads } from "../../patient-ports.ts";
-import { catalogueOfApp } from "../../planner.ts";
+import { withPatientReads } from "../../wire/patient-ports.ts";
+import { catalogueOfApp } from "../../app/planner.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { runPlan } from "../../runtime/run-plan.ts";
 import { systemChance, systemClock } from "../../runtime/system.ts";
-import { defineCommand } from "../command.ts";
-import { createFlow } from "../flow.ts";
-import { parseJson } from "../json.ts";
-import { describeRefusal } from "../planning-text.ts";
-import { servedApp } from "../serving.ts";
-import { watchToEnd } from "../watch.ts";
+import { defineCommand } from "../frame/command.ts";
+import { createFlow } from "../telling/flow.ts";
+import { parseJson } from "../frame/json.ts";
+import { describeRefusal } from "../telling/planning-text.ts";
+import { servedApp } from "../frame/serving.ts";
+import { watchToEnd } from "../telling/watch.ts";
 
 /** A plan runs as a saga. */
 export const run = defineCommand({

@@ -1,13 +1,13 @@
-import type { SentDocument } from "../../../protocol/documents.ts";
+import type { SentDocument } from "../../../protocol/documents/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { settleIntent } from "../../client/mesh.ts";
 import { checkOutput, readRegistry, viewingBy } from "../../client/registry.ts";
-import { type IntentView, readView } from "../../client/view.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { parseJson } from "../json.ts";
+import { type IntentView, readView } from "../../views/view.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { parseJson } from "../frame/json.ts";
 
 /** Says how a deferred call, or an effect in doubt, ended. */
 export const settle = defineCommand({

@@ -1,12 +1,12 @@
-import type { SentDocument } from "../../../protocol/documents.ts";
+import type { SentDocument } from "../../../protocol/documents/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { sendSignal } from "../../client/mesh.ts";
 import { checkSignal, readRegistry } from "../../client/registry.ts";
-import { readView } from "../../client/view.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { parseJsonOrText } from "../json.ts";
+import { readView } from "../../views/view.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { parseJsonOrText } from "../frame/json.ts";
 
 /** Sends a signal to a saga. */
 export const signal = defineCommand({

@@ -1,11 +1,11 @@
-import type { StartedDocument } from "../../../protocol/documents.ts";
+import type { StartedDocument } from "../../../protocol/documents/documents.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
 import { startSaga } from "../../client/mesh.ts";
 import { checkStart, readRegistry } from "../../client/registry.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { parseJson } from "../json.ts";
-import { hasLiveHost, noHost, watchStarted } from "../started.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { parseJson } from "../frame/json.ts";
+import { hasLiveHost, noHost, watchStarted } from "../telling/started.ts";
 
 /** Starts a saga by its definition's name. */
 export const start = defineCommand({

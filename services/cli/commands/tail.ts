@@ -1,10 +1,10 @@
 import { parseSagaId } from "../../../protocol/ids.ts";
-import { defineCommand } from "../command.ts";
-import type { LiveDocument } from "../../../protocol/live-document.ts";
-import { withMesh } from "../context.ts";
-import { createFlow } from "../flow.ts";
-import { archiveOption, isFile, sagaPositional, withSaga } from "../saga-source.ts";
-import { awaitLedger, showTurns, watchToEnd } from "../watch.ts";
+import { defineCommand } from "../frame/command.ts";
+import type { LiveDocument } from "../../../protocol/documents/live.ts";
+import { withMesh } from "../frame/context.ts";
+import { createFlow } from "../telling/flow.ts";
+import { archiveOption, isFile, sagaPositional, withSaga } from "../frame/saga-source.ts";
+import { awaitLedger, showTurns, watchToEnd } from "../telling/watch.ts";
 
 /** Follows a saga's turns, and with --tokens what is said between them. */
 export const tail = defineCommand({

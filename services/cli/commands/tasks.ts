@@ -1,13 +1,13 @@
-import type { TaskDocument } from "../../../protocol/task-document.ts";
+import type { TaskDocument } from "../../../protocol/documents/task.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { readTask } from "../../client/task-detail.ts";
 import { openTasks } from "../../client/tasks.ts";
-import { defineCommand } from "../command.ts";
-import { withMesh } from "../context.ts";
-import { dateOf } from "../describe.ts";
-import { table } from "../table.ts";
-import { describeTask, taskDetailDocument } from "../task-detail.ts";
-import { parseTask, taskDocument } from "../task.ts";
+import { defineCommand } from "../frame/command.ts";
+import { withMesh } from "../frame/context.ts";
+import { dateOf } from "../telling/describe.ts";
+import { table } from "../frame/table.ts";
+import { describeTask, taskDetailDocument } from "../telling/task-detail.ts";
+import { parseTask, taskDocument } from "../frame/task.ts";
 
 /** What waits for a human. */
 export const tasks = defineCommand({

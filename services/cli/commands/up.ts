@@ -3,8 +3,8 @@ import { portOf } from "../../runtime/config.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { type GatewayChoice, runUp } from "../../runtime/run-up.ts";
 import type { Service } from "../../runtime/serve.ts";
-import { defineCommand } from "../command.ts";
-import { announce, healthOptions, replicasOption, servedApp, servedConfig } from "../serving.ts";
+import { defineCommand } from "../frame/command.ts";
+import { announce, healthOptions, replicasOption, servedApp, servedConfig } from "../frame/serving.ts";
 
 /** Everything in one process, for development. */
 export const up = defineCommand({

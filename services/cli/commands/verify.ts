@@ -1,15 +1,15 @@
-import type { SignedDocument, VerifyDocument } from "../../../protocol/documents.ts";
+import type { SignedDocument, VerifyDocument } from "../../../protocol/documents/documents.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { type BundleOptions, verifyArchive } from "../../archive/verify.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { checkSignature, readTrusted } from "../../runtime/signing.ts";
-import { defineCommand } from "../command.ts";
-import { type CommandContext, withMesh } from "../context.ts";
-import { describeDefinition } from "../describe.ts";
-import { nowAndThen } from "../now-and-then.ts";
-import { archiveOption, fileIn, isFile, ownApp } from "../saga-source.ts";
-import { archivesIn, verifyEach, verifyInMesh } from "../verifying.ts";
+import { defineCommand } from "../frame/command.ts";
+import { type CommandContext, withMesh } from "../frame/context.ts";
+import { describeDefinition } from "../telling/describe.ts";
+import { nowAndThen } from "../telling/progress-note.ts";
+import { archiveOption, fileIn, isFile, ownApp } from "../frame/saga-source.ts";
+import { archivesIn, verifyEach, verifyInMesh } from "./verifying.ts";
 
 /** Checks ledgers. */
 export const verify = defineCommand({

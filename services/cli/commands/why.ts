@@ -1,13 +1,13 @@
 import { type IntentId, parseIntentId } from "../../../protocol/ids.ts";
-import type { WhyDocument, WhySentence } from "../../../protocol/why-document.ts";
-import { readLedger } from "../../client/view.ts";
-import { whyOf } from "../../client/why.ts";
+import type { WhyDocument, WhySentence } from "../../../protocol/documents/why.ts";
+import { readLedger } from "../../views/view.ts";
+import { whyOf } from "../../views/why/why.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
-import { defineCommand } from "../command.ts";
-import { dateOf } from "../describe.ts";
-import { momentHelp, momentHint, turnsUpTo } from "../moment.ts";
-import { archiveOption, sagaPositional, withSaga } from "../saga-source.ts";
+import { defineCommand } from "../frame/command.ts";
+import { dateOf } from "../telling/describe.ts";
+import { momentHelp, momentHint, turnsUpTo } from "../frame/moment.ts";
+import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 
 /** The story of a saga, or of one intent. */
 export const why = defineCommand({

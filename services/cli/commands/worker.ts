@@ -1,7 +1,14 @@
 import { loadApp } from "../../runtime/load-app.ts";
 import { runWorker } from "../../runtime/run-worker.ts";
-import { defineCommand } from "../command.ts";
-import { announce, healthOptions, replicasOption, logHelp, servedApp, servedConfig } from "../serving.ts";
+import { defineCommand } from "../frame/command.ts";
+import {
+  announce,
+  healthOptions,
+  replicasOption,
+  logHelp,
+  servedApp,
+  servedConfig,
+} from "../frame/serving.ts";
 
 /** One worker process. */
 export const worker = defineCommand({

@@ -5,7 +5,7 @@
  * ours, and of every server whose monitoring endpoint can be reached from here.
  */
 import type { Examination } from "../../nats/examine.ts";
-import { findRunningServer } from "../../nats/embedded-server.ts";
+import { findRunningServer } from "../../nats/server/embedded.ts";
 import { type Monitored, readMonitor, usualMonitor } from "../../nats/monitor.ts";
 
 export interface Durability {

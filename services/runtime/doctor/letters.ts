@@ -1,7 +1,7 @@
 /** Dead letters by the reason they were set aside for, the newest first. */
-import type { DoctorDocument } from "../../../protocol/documents.ts";
-import { readLetterHeaders } from "../../dead-letter.ts";
-import type { StoredMessage } from "../../ports.ts";
+import type { DoctorDocument } from "../../../protocol/documents/documents.ts";
+import { readLetterHeaders } from "../../wire/dead-letter.ts";
+import type { StoredMessage } from "../../wire/ports.ts";
 
 export function lettersByCode(letters: readonly StoredMessage[]): DoctorDocument["deadByCode"] {
   const groups = new Map<string, DoctorDocument["deadByCode"][number]>();

@@ -10,7 +10,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describeError } from "../../../protocol/errors.ts";
-import { listenHttp } from "../../http-listen.ts";
+import { listenHttp } from "../../http/listen.ts";
 import type { OpenMesh } from "../mesh.ts";
 import type { Part } from "../part.ts";
 import { packageVersion } from "../version.ts";

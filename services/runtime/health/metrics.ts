@@ -4,9 +4,9 @@
  *
  * N1 A label is the name of something declared, or of a closed list. Never an id of a saga, nothing the model says.
  */
-import type { DecidedTurn } from "../../../actors/fold.ts";
-import { usageOf } from "../../../actors/settle.ts";
-import type { OpenIntent, SagaState } from "../../../actors/state.ts";
+import type { DecidedTurn } from "../../../actors/kernel/fold.ts";
+import { usageOf } from "../../../actors/kernel/settle.ts";
+import type { OpenIntent, SagaState } from "../../../actors/contract/state.ts";
 import { isMeshError } from "../../../protocol/errors.ts";
 import type { Event } from "../../../protocol/event.ts";
 import type { IntentId } from "../../../protocol/ids.ts";

@@ -5,16 +5,16 @@
  * to their doors as a server would. What was taken is read from the ledger.
  */
 import { describe, expect, test } from "vitest";
-import type { PerformContext } from "../../../actors/tool.ts";
-import { ErrorDocument } from "../../../protocol/documents.ts";
+import type { PerformContext } from "../../../actors/contract/tool.ts";
+import { ErrorDocument } from "../../../protocol/documents/documents.ts";
 import type { IntentId, SagaId } from "../../../protocol/ids.ts";
 import { createClient } from "../../../services/client/mesh.ts";
-import { readLedger } from "../../../services/client/view.ts";
+import { readLedger } from "../../../services/views/view.ts";
 import { createDoor, type Door, type Reply } from "../../../services/gateway/door.ts";
 import { createKeys } from "../../../services/gateway/keys.ts";
 import { createLinks } from "../../../services/gateway/links.ts";
 import { startHost } from "../../../services/host/host.ts";
-import { silentLog } from "../../../services/log.ts";
+import { silentLog } from "../../../services/wire/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import { startWorker } from "../../../services/worker/worker.ts";
 import { answerWithinMs, recruiting, type RecruitingOptions } from "../../support/recruiter.ts";

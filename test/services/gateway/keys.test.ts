@@ -10,7 +10,7 @@ import type { IntentId, SagaId } from "../../../protocol/ids.ts";
 import { encodeLink, type Link } from "../../../protocol/link.ts";
 import { createKeys } from "../../../services/gateway/keys.ts";
 import { createLinks } from "../../../services/gateway/links.ts";
-import { parseSettlementToken } from "../../../services/settlement-token.ts";
+import { parseSettlementToken } from "../../../services/wire/settlement-token.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const old = "an old secret of more than 32 characters";

@@ -9,12 +9,12 @@ import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { ErrorDocument } from "../../../protocol/documents.ts";
+import { ErrorDocument } from "../../../protocol/documents/documents.ts";
 import { isMeshError } from "../../../protocol/errors.ts";
 import { limits } from "../../../protocol/limits.ts";
 import type { Door, DoorRequest, Reply } from "../../../services/gateway/door.ts";
 import { type Gateway, startGateway } from "../../../services/gateway/server.ts";
-import { type Log, silentLog } from "../../../services/log.ts";
+import { type Log, silentLog } from "../../../services/wire/log.ts";
 
 const open: Gateway[] = [];
 const sockets: Socket[] = [];

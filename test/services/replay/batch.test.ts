@@ -4,12 +4,12 @@
  * Method: the run's own saga on the mesh in memory, its one tool answered by the test; figures against known values.
  */
 import { describe, expect, test } from "vitest";
-import { implement } from "../../../actors/tool.ts";
-import type { SagaRow } from "../../../protocol/documents.ts";
+import { implement } from "../../../actors/contract/tool.ts";
+import type { SagaRow } from "../../../protocol/documents/documents.ts";
 import { type SagaId, parseSagaId } from "../../../protocol/ids.ts";
-import type { ReplayedOrFault } from "../../../protocol/replay-document.ts";
-import { defineApp } from "../../../services/app.ts";
-import { parseQuery } from "../../../services/client/query.ts";
+import type { ReplayedOrFault } from "../../../protocol/documents/replay.ts";
+import { defineApp } from "../../../services/app/app.ts";
+import { parseQuery } from "../../../services/views/query.ts";
 import { replayOne, replayRun } from "../../../services/replay/batch.ts";
 import { runDocument, sampleBySeed } from "../../../services/replay/batch-report.ts";
 import { meanOf, rateOf } from "../../../services/replay/interval.ts";

@@ -7,10 +7,10 @@
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { denyTools, needsApproval } from "../../../actors/policies.ts";
-import { defineTool } from "../../../actors/tool.ts";
+import { denyTools, needsApproval } from "../../../actors/contract/policies.ts";
+import { defineTool } from "../../../actors/contract/tool.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";
-import { defineApp } from "../../../services/app.ts";
+import { defineApp } from "../../../services/app/app.ts";
 import { scriptedModel, type ScriptedAnswer } from "../../../services/models/scripted.ts";
 import type { FreeRunOptions } from "../../../services/replay/replay-freely.ts";
 import {

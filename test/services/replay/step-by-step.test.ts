@@ -2,18 +2,18 @@
  * Replay with another model: what it is given is exactly what was sent, however the ledger came about.
  */
 import { describe, expect, test } from "vitest";
-import { digestOfRequest } from "../../../actors/conversation.ts";
+import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import { setup } from "xstate";
 import { z } from "zod";
-import { modelCall, toActors } from "../../../actors/callable.ts";
-import { window } from "../../../actors/context-policy.ts";
-import { denyTools } from "../../../actors/policies.ts";
-import { defineSaga } from "../../../actors/define.ts";
+import { modelCall, toActors } from "../../../actors/machine/callable.ts";
+import { window } from "../../../actors/contract/context-policy.ts";
+import { denyTools } from "../../../actors/contract/policies.ts";
+import { defineSaga } from "../../../actors/contract/define.ts";
 import type { Variation } from "../../../services/replay/variation.ts";
-import type { Saga } from "../../../actors/definition.ts";
-import type { ReplayDocument } from "../../../protocol/replay-document.ts";
+import type { Saga } from "../../../actors/contract/definition.ts";
+import type { ReplayDocument } from "../../../protocol/documents/replay.ts";
 import type { ModelPort, ModelRequest } from "../../../protocol/model.ts";
-import { defineApp } from "../../../services/app.ts";
+import { defineApp } from "../../../services/app/app.ts";
 import { recordedDecisions } from "../../../services/replay/decisions.ts";
 import { scriptedModel, type ScriptedAnswer } from "../../../services/models/scripted.ts";
 import {

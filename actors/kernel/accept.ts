@@ -1,0 +1,266 @@
+/**
+ * Accept: what an input is to this saga now, before it becomes an event.
+ *
+ * X1 Dedup needs no window: a result or timer whose intent is not open is settled already, or belongs to a
+ *    turn this reader has not seen.
+ * X2 Bad input is refused here, with a code, and changes nothing.
+ */
+import { z } from "zod";
+import { digestOf } from "../../protocol/digest.ts";
+import type { Raise } from "../../protocol/budget.ts";
+import { type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Event, EventOf } from "../../protocol/event.ts";
+import type { Lineage } from "../../protocol/fork.ts";
+import { type IntentId, turnOf } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Definition } from "../contract/definition.ts";
+import { readWith } from "../values/schema.ts";
+import { lateCallOf } from "./late.ts";
+import { refusalOfEdit } from "./memory.ts";
+import { memorySignal } from "../contract/memory-spec.ts";
+import { assertDoubtsWhole } from "./past.ts";
+import { refusalOfRaise } from "./raise.ts";
+import {
+  isReserved,
+  readReserved,
+  reservedFor,
+  type ReservedSignal,
+  reservedSignals,
+  unknownSignal,
+} from "../contract/reserved-signals.ts";
+import { corrects, counts, misfitOf } from "./settle.ts";
+import { wasSeen } from "./seen.ts";
+import type { Doubt, OpenIntent, SagaState } from "../contract/state.ts";
+import { recordedVote, refusalOfVote } from "./task.ts";
+import { orderOf } from "./undo-child.ts";
+import { refusalOfInvalidation } from "../workflow/workflow.ts";
+
+/**
+ * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
+ * reader's view is old. `refused`: for the dead letters. `taken`: a start that finds another saga.
+ */
+export type Acceptance =
+  | { readonly type: "new"; readonly event: Event }
+  | { readonly type: "known" }
+  | { readonly type: "stale" }
+  | { readonly type: "refused"; readonly error: MeshError }
+  | { readonly type: "taken" };
+
+/** Judges an input against the state. Pure. `now` is only for a signal's age. Throws PastNeeded. */
+export function accept(definition: Definition, state: SagaState, event: Event, now: number): Acceptance {
+  switch (event.type) {
+    case "start":
+      return acceptStart(state, event);
+    case "signal":
+      return acceptSignal(definition, state, event, now);
+    case "result":
+      return acceptResult(definition, state, event);
+    case "deferred":
+      return acceptDeferred(state, event);
+    case "timer": {
+      const open = openOf(state, event.intent);
+      return open !== undefined && hasTimer(open)
+        ? { type: "new", event }
+        : settledOrStale(state, event.intent);
+    }
+    case "task":
+      return acceptVote(definition, state, event);
+    case "adopted":
+    case "forked":
+    case "migrated":
+      return { type: "new", event };
+  }
+}
+
+const openOf = (state: SagaState, id: IntentId): OpenIntent | undefined =>
+  Object.hasOwn(state.open, id) ? state.open[id] : undefined;
+
+/** X1 */
+const settledOrStale = (state: SagaState, id: IntentId): Acceptance =>
+  turnOf(id) > state.turn ? { type: "stale" } : { type: "known" };
+
+const hasTimer = ({ intent, deferred }: OpenIntent): boolean =>
+  intent.kind === "timer" || intent.kind === "task" || deferred === true;
+
+function acceptStart(state: SagaState, event: EventOf<"start">): Acceptance {
+  const same = state.definition.name === event.definition.name && state.inputDigest === digestOf(event.input);
+  if (state.fork !== undefined || event.fork !== undefined)
+    return same && isSameFork(state.fork?.lineage, event.fork) ? { type: "known" } : { type: "taken" };
+  const sameParent =
+    state.parent?.saga === event.parent?.saga && state.parent?.intent === event.parent?.intent;
+  return same && sameParent ? { type: "known" } : { type: "taken" };
+}
+
+const isSameFork = (own: Lineage | undefined, other: Lineage | undefined): boolean =>
+  own !== undefined && own.saga === other?.saga && own.turn === other.turn && own.order === other.order;
+
+function acceptSignal(
+  definition: Definition,
+  state: SagaState,
+  event: EventOf<"signal">,
+  now: number,
+): Acceptance {
+  if (wasSeen(state, event) || isMoved(state, event)) return { type: "known" };
+  try {
+    assertFresh(event, now);
+    assertAddressee(definition, state, event);
+    if (event.name === "migrate")
+      throw new MeshError(
+        "MIGRATION_REFUSED",
+        `${state.saga} goes on as ${definition.name} ${definition.hash}`,
+      );
+    const isUndone = event.name === "cancel" && orderOf(state, event.data) !== undefined;
+    if (!isUndone) assertTaken(definition, state, event.name);
+    if (event.name === memorySignal && definition.memory !== undefined) assertEdit(definition, state, event);
+    const data = readData(definition, event);
+    if (event.name === "budget") assertRaise(state, data as Raise);
+    if (event.name === "invalidate") assertNodes(definition, state, data);
+    return { type: "new", event: { ...event, data } };
+  } catch (error) {
+    if (!isMeshError(error)) throw error;
+    return { type: "refused", error };
+  }
+}
+
+/** Throws SIGNAL_EXPIRED: of an older signal nobody knows any more whether it was taken. */
+export function assertFresh({ name, sentAt }: EventOf<"signal">, now: number): void {
+  const ageMs = now - sentAt;
+  if (ageMs > limits.signalHorizonMs)
+    throw new MeshError(
+      "SIGNAL_EXPIRED",
+      `signal "${name}" is ${Math.round(ageMs / 1000)} s old, over ${limits.signalHorizonMs / 1000} s`,
+    );
+}
+
+/** A saga is asked to go on under the definition it has. To any other it is moved before anything is judged. */
+const isMoved = ({ definition }: SagaState, { name, data }: EventOf<"signal">): boolean => {
+  const read = name === "migrate" ? reservedSignals.migrate.safeParse(data) : undefined;
+  return read?.data?.definition.hash === definition.hash;
+};
+
+function assertRaise(state: SagaState, raise: Raise): void {
+  const refusal = refusalOfRaise(state, raise);
+  if (refusal !== undefined) throw new MeshError("INPUT_INVALID", refusal);
+}
+
+/** Only of nodes that the graph has as it is now. */
+function assertNodes(definition: Definition, { snapshot, saga }: SagaState, data: Json): void {
+  const refusal = refusalOfInvalidation(definition, snapshot.context, data);
+  if (refusal !== undefined) throw new MeshError("INPUT_INVALID", `${saga}: ${refusal}`);
+}
+
+/** A human's edit of the memory must fit as the memory is now; the fold looks again. */
+function assertEdit(definition: Definition, state: SagaState, { data }: EventOf<"signal">): void {
+  const refusal = refusalOfEdit(definition, state, data);
+  if (refusal === undefined) return;
+  const code = refusal.code === "TOO_LARGE" ? refusal.code : "INPUT_INVALID";
+  throw new MeshError(code, `the memory of ${state.saga}: ${refusal.reason}`);
+}
+
+/** Another saga writes to one of a definition, and knows only an id: what it says means nothing to any other. */
+function assertAddressee({ name }: Definition, { saga }: SagaState, event: EventOf<"signal">): void {
+  if (event.to !== undefined && event.to !== name)
+    throw new MeshError(
+      "SIGNAL_UNKNOWN",
+      `"${event.name}" from ${event.from} is for a saga of ${event.to}, and ${saga} is one of ${name}`,
+      { remedy: "Send it to the id of a saga of that definition." },
+    );
+}
+
+function assertTaken(definition: Definition, { saga, phase }: SagaState, signal: string): void {
+  const isOwn = Object.hasOwn(definition.signals, signal);
+  if (!isOwn && !(reservedFor(definition.kind) as string[]).includes(signal))
+    throw unknownSignal(definition.kind, definition.name, signal, Object.keys(definition.signals));
+  if (phase.kind === "ended")
+    throw new MeshError("SAGA_ENDED", `${saga} has ended; "${signal}" came too late`);
+  if (phase.kind !== "running" && (signal === "pause" || signal === "instruct"))
+    throw new MeshError(
+      "SAGA_ENDED",
+      `${saga} is about to end and decides nothing more; "${signal}" came too late`,
+    );
+}
+
+const readData = (definition: Definition, { name, data }: EventOf<"signal">): Json => {
+  const schema = isReserved(name) ? undefined : definition.signals[name];
+  if (schema !== undefined) return readBody(schema, data, name);
+  const read = readReserved(name as ReservedSignal, data); // Proof: assertTaken has let it through.
+  if (read.success) return read.data;
+  throw new MeshError("INPUT_INVALID", `signal "${name}": ${read.reason}`);
+};
+
+/**
+ * A signal's data as its schema takes it. A plain text also fits a schema of one text member, so that
+ * `nats pub saga.<id>.signal.note 'Tuesday only'` works where the schema is `{ text }`.
+ */
+function readBody(schema: z.ZodType, data: Json, name: string): Json {
+  const read = readWith(schema, data);
+  if (read.success) return data;
+  if (typeof data === "string" && schema instanceof z.ZodObject) {
+    const [key, ...more] = Object.keys(schema.shape);
+    if (key !== undefined && more.length === 0 && readWith(schema, { [key]: data }).success)
+      return { [key]: data };
+  }
+  throw new MeshError("INPUT_INVALID", `signal "${name}": ${read.reason}`);
+}
+
+function acceptResult(definition: Definition, state: SagaState, event: EventOf<"result">): Acceptance {
+  const { intent, attempt } = event;
+  const open = openOf(state, intent);
+  const isLate = lateCallOf(state, intent, attempt) !== undefined;
+  if (open !== undefined) {
+    const refusal = refusalOfResult(open, event);
+    if (refusal !== undefined) return refused("BAD_MESSAGE", `${intent} of ${state.saga} ${refusal}`);
+    if (counts(open, event) || isLate) return { type: "new", event };
+    return attempt > open.attempt ? { type: "stale" } : { type: "known" };
+  }
+  const doubt = Object.hasOwn(state.doubts, intent) ? state.doubts[intent] : undefined;
+  if (doubt !== undefined && corrects(definition, doubt, event)) return { type: "new", event };
+  if (state.unpaid.includes(intent) || isLate) return { type: "new", event };
+  const misfit = doubt === undefined ? undefined : newMisfit(definition, doubt, event);
+  if (misfit !== undefined) return refused("BAD_RESULT", `${intent} of ${state.saga}: ${misfit}`);
+  if (doubt === undefined && turnOf(intent) <= state.turn) assertDoubtsWhole(state);
+  return settledOrStale(state, intent);
+}
+
+/** Why a success that comes for a doubt cannot be read. The very one that made the doubt is known. */
+function newMisfit(definition: Definition, doubt: Doubt, { result }: EventOf<"result">): string | undefined {
+  if (result.outcome !== "succeeded" || digestOf(result.output) === doubt.unread) return undefined;
+  return misfitOf(definition, doubt, result.output);
+}
+
+/** A task is settled by votes and a timer by its firing: a result must not take their place. */
+function refusalOfResult({ intent }: OpenIntent, { result }: EventOf<"result">): string | undefined {
+  if (intent.kind === "task" || intent.kind === "timer") return `is a ${intent.kind} and takes no result`;
+  const isPublished = intent.kind === "signal" || intent.kind === "end";
+  return isPublished && result.outcome !== "succeeded"
+    ? `is a ${intent.kind}, which is sent until it is acked`
+    : undefined;
+}
+
+function acceptDeferred(state: SagaState, event: EventOf<"deferred">): Acceptance {
+  const open = openOf(state, event.intent);
+  if (open === undefined) return settledOrStale(state, event.intent);
+  if (open.intent.kind !== "tool")
+    return refused("BAD_MESSAGE", `${event.intent} of ${state.saga} is no tool's and cannot be deferred`);
+  if (open.attempt === event.attempt)
+    return open.deferred === true ? { type: "known" } : { type: "new", event };
+  return event.attempt > open.attempt ? { type: "stale" } : { type: "known" };
+}
+
+function acceptVote(definition: Definition, state: SagaState, event: EventOf<"task">): Acceptance {
+  const open = openOf(state, event.intent);
+  if (open === undefined) return settledOrStale(state, event.intent);
+  if (wasSeen(state, event)) return { type: "known" };
+  if (open.intent.kind !== "task")
+    return refused("TASK_UNKNOWN", `${event.intent} of ${state.saga} is no task`);
+  const refusal = refusalOfVote({ definition, state }, open, event.vote);
+  return refusal === undefined
+    ? { type: "new", event: { ...event, vote: recordedVote(open, event.vote) } }
+    : refused(refusal.code, `task ${event.intent} of ${state.saga}: ${refusal.reason}`);
+}
+
+const refused = (code: ErrorCode, detail: string): Acceptance => ({
+  type: "refused",
+  error: new MeshError(code, detail),
+});

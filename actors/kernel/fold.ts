@@ -1,0 +1,466 @@
+/**
+ * Fold: ③ the actor. (state, events, now) → (state', intents). Pure; replay and life run the same lines.
+ *
+ * W1 The intents of a turn follow from the state before it, its events and its time, and from nothing else.
+ * W2 Events are folded in the order given; what one brings about at once is folded before the next.
+ * W3 No saga ends while an effect is open.
+ */
+import { digestOf } from "../../protocol/digest.ts";
+import { assert, isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Event, EventOf } from "../../protocol/event.ts";
+import { type SagaId, turnOf } from "../../protocol/ids.ts";
+import type { Intent } from "../../protocol/intent.ts";
+import type { Json } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Message } from "../../protocol/model.ts";
+import type { Step } from "../../protocol/turn.ts";
+import { dismissAttendants, takeReminder } from "./asking.ts";
+import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
+import { reasonOf } from "../machine/callable.ts";
+import type { Definition } from "../contract/definition.ts";
+import { endingOf } from "./ending.ts";
+import {
+  type AskedModel,
+  changeOpen,
+  closeIntent,
+  type Draft,
+  type Folding,
+  isAwaited,
+  machineInputOf,
+  newId,
+  openEntries,
+  type Queued,
+  servedBy,
+} from "./folding.ts";
+import { readWith, withoutKey } from "../values/schema.ts";
+import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
+import { issue, sendToChild } from "./issue.ts";
+import { takeForked } from "./fork.ts";
+import { lateCallOf } from "./late.ts";
+import { type MachineStep, statusOf } from "../machine/machine.ts";
+import type { MachineEvent } from "../machine/actions.ts";
+import { rememberSignal, takeEdit } from "./memory.ts";
+import { memorySignal } from "../contract/memory-spec.ts";
+import { takeMigrated } from "./migrated.ts";
+import { assertDoubtsWhole } from "./past.ts";
+import { correct, corrects, counts, issueRetry, settle, usageOf } from "./settle.ts";
+import { takeRaise } from "./raise.ts";
+import { remember, tidySeen, wasSeen } from "./seen.ts";
+import { settleSlice } from "./slices.ts";
+import { nothingSpent } from "./spending.ts";
+import type { Held, KeptSignal, OpenIntent, SagaState } from "../contract/state.ts";
+import { endPause, steer } from "./steering.ts";
+import { issueHeldCall, takeStandIn, takeTaskTimeout, takeVote } from "./task.ts";
+import {
+  addPlan,
+  beginEndByUndoing,
+  cancelChild,
+  describeEffect,
+  isOverAtOnce,
+  progressPlans,
+  standingOf,
+} from "./undo.ts";
+
+import { endingOfUndone, isRunningChild, orderOf } from "./undo-child.ts";
+
+/** One turn as decided: what is appended, and what only the host uses. */
+export interface DecidedTurn {
+  readonly state: SagaState;
+  readonly steps: Step[];
+  /** Messages the agent's conversation grew by; a projection, not part of the state. */
+  readonly said: readonly Message[];
+  /** Model calls that were asked for: with `said`, all that their requests are built from. */
+  readonly asked: readonly AskedModel[];
+  readonly shown: readonly { readonly kind: "emit" | "log"; readonly value: Json }[];
+}
+
+/**
+ * Decides one turn. `state` is undefined before the first turn, whose first event is the start. The state
+ * given is left as it was. Throws INTERNAL for events that `accept` would not have let through, and PastNeeded.
+ */
+export function decideTurn(
+  definition: Definition,
+  state: SagaState | undefined,
+  turn: { readonly saga: SagaId; readonly at: number; readonly events: readonly Event[] },
+): DecidedTurn {
+  const [first] = turn.events;
+  assert(state !== undefined || first?.type === "start", "a ledger begins with a start");
+  const draft: Draft = state === undefined ? blank(turn.saga, definition) : { ...state };
+  draft.turn += 1;
+  draft.updatedAt = turn.at;
+  const f: Folding = {
+    definition,
+    at: turn.at,
+    state: draft,
+    intents: [],
+    nextK: 0,
+    queue: [],
+    said: [],
+    asked: [],
+    shown: [],
+    moved: false,
+    ahead: [],
+  };
+  const steps = turn.events.map((event) => {
+    f.intents = [];
+    take(f, event);
+    run(f);
+    return { event, intents: f.intents };
+  });
+  if (draft.turn % limits.seenTidyTurns === 0) Object.assign(draft, tidySeen(draft, turn.at));
+  return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
+}
+
+/** The state before a saga's first turn. Its snapshot comes with the start, before anything reads it. */
+function blank(saga: SagaId, definition: Definition): Draft {
+  return {
+    saga,
+    turn: 0,
+    definition: { name: definition.name, version: definition.version, hash: definition.hash },
+    parent: undefined,
+    inputDigest: "",
+    startedAt: 0,
+    updatedAt: 0,
+    phase: { kind: "running" },
+    snapshot: undefined as never,
+    open: {},
+    actors: {},
+    effects: [],
+    doubts: {},
+    unpaid: [],
+    plans: [],
+    undoneBefore: { turn: 0, k: 0 },
+    toldParent: false,
+    seen: {},
+    seenPacks: [],
+    kept: [],
+    spent: nothingSpent,
+    ...(definition.memory === undefined ? {} : { memory: definition.memory.initial }),
+  };
+}
+
+function take(f: Folding, event: Event): void {
+  switch (event.type) {
+    case "start":
+      return takeStart(f, event);
+    case "signal":
+      return takeSignal(f, event);
+    case "result":
+      return takeResult(f, event);
+    case "deferred":
+      return takeDeferred(f, event);
+    case "timer":
+      return takeTimer(f, event);
+    case "task":
+      return isFirst(f, event) ? takeVote(f, event) : undefined;
+    case "adopted":
+      return event.anew === true ? takeAdopted(f) : undefined;
+    case "forked":
+      return takeForked(f, event);
+    case "migrated":
+      return takeMigrated(f, event);
+  }
+}
+
+/**
+ * Whether an input is taken for the first time, from now on remembered. Two of one id may come in one turn. An id
+ * is kept until every host's clock agrees that a repeat would be refused by its age.
+ */
+function isFirst(f: Folding, event: EventOf<"signal" | "task">): boolean {
+  if (wasSeen(f.state, event)) return false;
+  const sentAt = event.type === "signal" ? Math.max(event.sentAt, f.at) : f.at;
+  f.state.seen = remember(f.state.seen, event, sentAt + limits.signalHorizonMs + limits.clockSkewMs);
+  return true;
+}
+
+function takeStart(f: Folding, event: EventOf<"start">): void {
+  assert(f.state.turn === 1 && f.state.snapshot === undefined, "a saga starts once");
+  f.state.parent = event.parent;
+  if (event.fork !== undefined) f.state.fork = { lineage: event.fork };
+  f.state.inputDigest = digestOf(event.input);
+  f.state.startedAt = f.at;
+  const read = readWith(f.definition.input, event.input);
+  if (!read.success)
+    throw new MeshError("INPUT_INVALID", `the input of ${f.definition.name}: ${read.reason}`);
+  const input: unknown = read.data;
+  openBudget(f, event);
+  guarded(f, () => {
+    follow(f, f.definition.machine.initial(machineInputOf(f, event.input, input)));
+  });
+}
+
+function takeSignal(f: Folding, event: EventOf<"signal">): void {
+  if (!isFirst(f, event)) return;
+  if (event.name === "cancel") return takeCancel(f, event);
+  if (event.name === "resume") return takeResume(f, event);
+  if (event.name === "budget") return takeRaise(f, event);
+  if (!steer(f, event) || f.state.phase.kind !== "running") return;
+  if (event.name === memorySignal && f.definition.memory !== undefined) return takeEdit(f, event);
+  rememberSignal(f, event);
+  const { id, name, data, from } = event;
+  const signal = { id, name, data, at: f.at, from };
+  if (isPaused(f)) return holdSignal(f, signal);
+  f.state.kept = [...f.state.kept, signal];
+  f.moved = true;
+}
+
+/** A kept signal as the machine takes it. Read anew each time: what a schema makes of it may not be JSON. */
+function eventOf(f: Folding, { name, data, at, from }: KeptSignal): MachineEvent {
+  if (f.definition.kind !== "saga")
+    return { type: "sagamesh.signal", name, data, at, from, now: f.at, free: isUnasked(f) };
+  const schema = Object.hasOwn(f.definition.signals, name) ? f.definition.signals[name] : undefined;
+  const read = schema === undefined ? undefined : readWith(schema, data);
+  assert(read?.success === true, `the signal "${name}" fits its schema; the door refuses what does not`);
+  return { type: name, data: read.data, at, from };
+}
+
+/** Whether the model was not asked yet: what was decided in this turn never begins if it is decided anew. */
+const isUnasked = ({ state }: Folding): boolean => {
+  const id = state.actors["decision"];
+  return id === undefined || turnOf(id) === state.turn;
+};
+
+/** A built-in machine ends by itself: it stops its calls and compensates. Any other is ended by the runtime. */
+function takeCancel(f: Folding, event: EventOf<"signal">): void {
+  if (f.state.phase.kind !== "running" && takeUndoOrder(f, event.data)) return;
+  // The machine is done already: all that can be called off is the wait for people.
+  if (f.state.phase.kind === "ending") return closeDoubtTasks(f);
+  if (f.state.phase.kind !== "running") return;
+  const data = event.data as { reason?: unknown } | null;
+  const reason =
+    typeof data?.reason === "string"
+      ? data.reason
+      : typeof event.data === "string"
+        ? event.data
+        : "cancelled";
+  const wasPaused = isPaused(f);
+  f.state.paused = undefined;
+  if (f.definition.kind !== "saga")
+    f.queue.push({ event: { type: "sagamesh.cancel", reason, from: event.from, at: f.at } });
+  else beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
+  if (wasPaused) letGo(f);
+}
+
+/** The parent of a saga that has ended, or is about to, wants undone what it did: it ends once more, for that. */
+function takeUndoOrder(f: Folding, data: Json): boolean {
+  const order = orderOf(f.state, data);
+  if (order === undefined) return false;
+  // Whoever asks has heard of the end; told again, it would be taken for the end that is asked for.
+  for (const [id, open] of openEntries(f)) if (open.intent.kind === "end") closeIntent(f, id);
+  f.state.tells = order.tell;
+  f.state.toldParent = false;
+  const ending = endingOfUndone(order);
+  const isOver = f.state.phase.kind !== "undoing"; // Else an end follows from what it is undoing already.
+  if (isOver) f.state.phase = { kind: "undoing" };
+  addPlan(f, {
+    because: order.reason,
+    undone: [],
+    then: isOver ? { type: "end", ending } : { type: "nothing" },
+  });
+  return true;
+}
+
+/** The machine takes what came while it was paused. One that was not has its flags acknowledged all the same. */
+function takeResume(f: Folding, event: EventOf<"signal">): void {
+  endPause(f, event);
+  letGo(f);
+}
+
+/** Lets go what is held, each thing and what follows from it before the next (W2). */
+function letGo(f: Folding): void {
+  run(f);
+  for (let held = nextHeld(f); held !== undefined; held = nextHeld(f)) {
+    release(f, held);
+    run(f);
+  }
+}
+
+function release(f: Folding, held: Held): void {
+  if (f.state.phase.kind !== "running") return;
+  if (held.kind === "event") f.queue.push(queuedOf(f, held));
+  else if (held.kind === "retry") issueRetry(f, held.open);
+  else if (held.kind === "approved") issueHeldCall(f, held.intent, held.call);
+  else {
+    f.state.kept = [...f.state.kept, held.signal];
+    f.moved = true;
+  }
+}
+
+function closeDoubtTasks(f: Folding): void {
+  for (const [id, open] of openEntries(f))
+    if (open.intent.kind === "task" && open.intent.about === "doubt") closeIntent(f, id);
+}
+
+/** Results of one turn were judged by the state before it: each is judged again by what came before it. */
+function takeResult(f: Folding, event: EventOf<"result">): void {
+  const { intent } = event;
+  const open = f.state.open[intent];
+  const late = lateCallOf(f.state, intent, event.attempt);
+  if (open !== undefined && counts(open, event)) {
+    answeredBy(f, open, event.attempt);
+    settleSlice(f, open, event);
+    if (open.intent.kind === "saga" && servedBy(open) !== undefined)
+      return takeStandIn(f, intent, open, event.result);
+    return settle(f, intent, open, event.result);
+  }
+  if (late !== undefined) return payLate(f, late, event.result, usageOf(event.result));
+  if (open !== undefined) return;
+  const doubt = f.state.doubts[intent];
+  if (doubt !== undefined && corrects(f.definition, doubt, event))
+    return correct(f, intent, doubt, event.result);
+  if (!f.state.unpaid.includes(intent)) return doubt === undefined ? assertDoubtsWhole(f.state) : undefined;
+  f.state.unpaid = f.state.unpaid.filter((id) => id !== intent);
+  charge(f, usageOf(event.result), "");
+}
+
+function takeDeferred(f: Folding, { intent, attempt, dueAt }: EventOf<"deferred">): void {
+  if (f.state.open[intent]?.attempt === attempt) changeOpen(f, intent, { deferred: true, dueAt });
+}
+
+function takeTimer(f: Folding, event: EventOf<"timer">): void {
+  const open = f.state.open[event.intent];
+  if (open === undefined) return;
+  if (open.intent.kind === "task") return takeTaskTimeout(f, event.intent, open);
+  if (open.deferred === true) {
+    const reason = "the outside did not answer in time";
+    return settle(f, event.intent, open, {
+      outcome: "failed",
+      code: "DEFERRED_TOO_LATE",
+      reason,
+      retry: false,
+    });
+  }
+  if (open.intent.kind === "timer" && servedBy(open) !== undefined)
+    return takeReminder(f, event.intent, open);
+  if (open.intent.kind !== "timer" || open.event === undefined) return;
+  closeIntent(f, event.intent);
+  if (open.sendTo !== undefined) sendToChild(f, open.sendTo, open.event);
+  else
+    f.queue.push({
+      event: { ...open.event, at: f.at },
+      ...(open.timer === undefined ? {} : { timer: open.timer }),
+    });
+}
+
+/** Everything that follows at once: the machine's events, kept signals, undoing, the end. */
+function run(f: Folding): void {
+  for (let moves = 1; ; moves++) {
+    const queued = f.queue.shift();
+    if (queued !== undefined) deliver(f, queued);
+    else if (!dismissAttendants(f) && !offerKept(f) && !progressPlans(f) && !progressEnd(f)) return;
+    if (moves === limits.movesPerEventMax) endAsRestless(f);
+    assert(moves < 10 * limits.movesPerEventMax, "a turn comes to rest");
+  }
+}
+
+/** A state that asks again at once for what is refused would go on for ever, on every host alike. */
+function endAsRestless(f: Folding): void {
+  const reason = `${f.definition.name} does not come to rest after ${limits.movesPerEventMax} events`;
+  if (f.state.phase.kind === "running")
+    beginEndByUndoing(f, { status: "failed", code: "MACHINE_THREW", reason });
+}
+
+/** What an actor is told reaches the machine only if the actor still waits: a state may have been left since. */
+function deliver(f: Folding, queued: Queued): void {
+  const { event, waits } = queued;
+  if (isPaused(f)) return holdEvent(f, queued);
+  if (waits !== undefined) {
+    if (!isAwaited(f, waits.intent, waits.actor)) return;
+    f.state.actors = withoutKey(f.state.actors, waits.actor);
+  }
+  step(f, event);
+}
+
+function step(f: Folding, event: MachineEvent): boolean {
+  if (f.state.phase.kind !== "running") return true;
+  let taken = true;
+  guarded(f, () => {
+    const next = f.definition.machine.step(f.state.snapshot, event);
+    taken = next.taken;
+    if (taken) follow(f, next);
+  });
+  return taken;
+}
+
+function follow(f: Folding, next: MachineStep): void {
+  f.state.snapshot = next.snapshot;
+  f.moved = true;
+  for (const [k, action] of next.actions.entries()) {
+    f.ahead = next.actions.slice(k + 1);
+    issue(f, action);
+  }
+  if (next.snapshot.status !== "active") endOfMachine(f);
+}
+
+/** What the machine's own code throws ends the saga as a recorded failure, on every host alike. */
+function guarded(f: Folding, body: () => void): void {
+  try {
+    body();
+  } catch (error) {
+    if (!isMeshError(error, "MACHINE_THREW")) throw error;
+    beginEndByUndoing(f, { status: "failed", code: "MACHINE_THREW", reason: error.message });
+  }
+}
+
+function endOfMachine(f: Folding): void {
+  const status = statusOf(f.state.snapshot);
+  if (status.status === "error") {
+    const code = (status.error as { code?: unknown } | undefined)?.code;
+    const reason = reasonOf(status.error);
+    return beginEndByUndoing(f, {
+      status: "failed",
+      code: typeof code === "string" ? code : "MACHINE_THREW",
+      reason,
+    });
+  }
+  const ending = endingOf(f.definition, status);
+  if (ending.code === "BAD_RESULT") return beginEndByUndoing(f, ending);
+  f.state.phase = { kind: "ending", ending };
+}
+
+/** Offers kept signals, oldest first, after the machine moved. One that no state takes stays or is dropped. */
+function offerKept(f: Folding): boolean {
+  if (!f.moved || f.state.phase.kind !== "running" || isPaused(f)) return false;
+  f.moved = false;
+  for (const kept of f.state.kept) {
+    const taken = step(f, eventOf(f, kept));
+    if (taken || f.definition.whenEarly === "ignore") {
+      f.state.kept = f.state.kept.filter((other) => other !== kept);
+      f.moved = true;
+      return true;
+    }
+  }
+  return false;
+}
+
+/**
+ * W3. Once nothing is open, the end is recorded; a parent is told by an intent of its own. A human who was asked
+ * what became of an effect is waited for like the effect itself.
+ */
+function progressEnd(f: Folding): boolean {
+  if (f.state.phase.kind !== "ending" || f.state.plans.length > 0) return false;
+  for (const [id, open] of openEntries(f)) {
+    if (isRunningChild(open)) cancelChild(f, id);
+    else if (isOverAtOnce(f, open) && !asksAboutEffect(open)) closeIntent(f, id);
+  }
+  if (openEntries(f).length > 0) return false;
+  const { ending } = f.state.phase;
+  // What a saga that completed has done is its purpose; whether it was done, it does not know of what is in doubt.
+  const unsaid = standingOf(f).filter((one) => ending.status !== "completed" || one.outcome === "in_doubt");
+  const below = ending.status === "completed" ? [] : (f.state.leftBelow ?? []);
+  const standing = [...unsaid.map(describeEffect), ...below];
+  const intent: Intent = { kind: "end", id: newId(f), standing, ...ending };
+  f.intents.push(intent);
+  if (f.state.parent !== undefined && !f.state.toldParent) {
+    f.state.open = { ...f.state.open, [intent.id]: { intent, input: null, attempt: 1 } };
+    f.state.toldParent = true;
+  }
+  f.state.phase = { kind: "ended", ending };
+  f.state.actors = {};
+  f.state.kept = [];
+  f.state.held = undefined;
+  return true;
+}
+
+const asksAboutEffect = ({ intent }: OpenIntent): boolean =>
+  intent.kind === "task" && (intent.about === "stuck" || intent.about === "doubt");

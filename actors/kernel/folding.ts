@@ -1,0 +1,186 @@
+/**
+ * Folding: one turn while it is being decided. The parts of the fold (fold, issue, settle, undo, ending)
+ * share this and nothing else.
+ *
+ * G1 `state` is this turn's own copy. Its records are replaced, never written into: the state before the
+ *    turn stays as it was.
+ */
+import { digestOf } from "../../protocol/digest.ts";
+import { type ErrorCode } from "../../protocol/errors.ts";
+import { type IntentId, intentId, turnOf } from "../../protocol/ids.ts";
+import type { Intent } from "../../protocol/intent.ts";
+import { type Json, toJson } from "../../protocol/json.ts";
+import type { Message } from "../../protocol/model.ts";
+import { readWith, withoutKey } from "../values/schema.ts";
+import type { Tool } from "../contract/tool.ts";
+import type { Definition } from "../contract/definition.ts";
+import { doneEvent, errorEvent } from "../machine/machine.ts";
+import { mayHaveBegun, withLate } from "./late.ts";
+import type { MachineAction, MachineEvent } from "../machine/actions.ts";
+import type { OpenIntent, ProposedCall, SagaState, Unread } from "../contract/state.ts";
+
+export type Draft = { -readonly [K in keyof SagaState]: SagaState[K] };
+
+export interface Folding {
+  readonly definition: Definition;
+  readonly at: number;
+  readonly state: Draft;
+  /** Intents of the step being folded. */
+  intents: Intent[];
+  /** Number of the next intent within the turn. */
+  nextK: number;
+  /** Events for the machine that follow from what was folded. */
+  readonly queue: Queued[];
+  /** Messages the conversation grew by. */
+  readonly said: Message[];
+  /** Model calls that were asked for, and how many of those messages stood before each. */
+  readonly asked: AskedModel[];
+  /** For the live lane. */
+  readonly shown: { readonly kind: "emit" | "log"; readonly value: Json }[];
+  /** The machine moved since kept signals were last offered. */
+  moved: boolean;
+  /** What the machine's step asks for after the action that is being carried out. */
+  ahead: readonly MachineAction[];
+}
+
+/** A model intent with the input it has while it is open; one that is superseded within its turn is known by this alone. */
+export interface AskedModel {
+  readonly intent: IntentId;
+  readonly input: Json;
+  readonly said: number;
+}
+
+/** An event on its way to the machine; with an actor, only if that still waits for the intent when it arrives. */
+export interface Queued {
+  readonly event: MachineEvent;
+  readonly waits?: { readonly actor: string; readonly intent: IntentId };
+  /** Where the event holds what a schema made of it: what it was. */
+  readonly unread?: Unread;
+  /** A timer's name. */
+  readonly timer?: string;
+}
+
+export const newId = (f: Folding): IntentId => intentId(f.state.turn, f.nextK++);
+
+/** Records an intent and holds it open. */
+export function openIntent(f: Folding, open: OpenIntent): void {
+  f.intents.push(open.intent);
+  if (open.intent.kind === "model")
+    f.asked.push({ intent: open.intent.id, input: open.input, said: f.said.length });
+  f.state.open = { ...f.state.open, [open.intent.id]: open };
+  if (open.actor !== undefined) f.state.actors = { ...f.state.actors, [open.actor]: open.intent.id };
+}
+
+export function changeOpen(f: Folding, id: IntentId, change: Partial<OpenIntent>): void {
+  const open = f.state.open[id];
+  if (open !== undefined) f.state.open = { ...f.state.open, [id]: { ...open, ...change } };
+}
+
+/**
+ * Closes an intent without telling anybody. A model call's cost may still come in, unless the call was decided
+ * in this very turn: then it never begins and costs neither money nor one of the budget's steps.
+ */
+export function closeIntent(f: Folding, id: IntentId): void {
+  const open = f.state.open[id];
+  if (open?.intent.kind === "model") {
+    if (turnOf(id) === f.state.turn) f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
+    else if (open.intent.budget === undefined) f.state.unpaid = [...f.state.unpaid.slice(-99), id];
+    else if (f.state.budget !== undefined && mayHaveBegun(open, f.state.turn))
+      f.state.budget = withLate(f.state.budget, open);
+  }
+  f.state.open = withoutKey(f.state.open, id);
+}
+
+export const openEntries = (f: Folding): [IntentId, OpenIntent][] =>
+  Object.entries(f.state.open) as [IntentId, OpenIntent][];
+
+/** What an actor is told when its intent did not succeed. */
+export interface ActorError {
+  readonly outcome: "failed" | "denied" | "in_doubt" | "cancelled";
+  readonly code: string;
+  readonly reason: string;
+  /** What a child that failed could not undo, `<tool> <key>`. */
+  readonly standing?: readonly string[];
+}
+
+export const actorError = (outcome: ActorError["outcome"], code: ErrorCode, reason: string): ActorError => ({
+  outcome,
+  code,
+  reason,
+});
+
+/** Whether an actor of the machine waits for this intent. */
+export const isAwaited = (f: Folding, id: IntentId, actor: string | undefined): actor is string =>
+  actor !== undefined && Object.hasOwn(f.state.actors, actor) && f.state.actors[actor] === id;
+
+/** The task that an intent serves: it tells people of it, reminds them, or stands in for them. */
+export const servedBy = ({ intent }: OpenIntent): IntentId | undefined =>
+  intent.kind === "tool" || intent.kind === "timer" || intent.kind === "saga" ? intent.for : undefined;
+
+/** Whether somebody still wants the result: an actor that waits, or the open task it serves. */
+export function isWanted(f: Folding, id: IntentId, open: OpenIntent): boolean {
+  const task = servedBy(open);
+  return task === undefined ? isAwaited(f, id, open.actor) : f.state.open[task] !== undefined;
+}
+
+/** Tells the actor, if it still waits for this intent. A result of an earlier entry is not its own. */
+export function tellActor(
+  f: Folding,
+  actor: string | undefined,
+  id: IntentId,
+  said: { output: unknown; unread?: Unread | undefined } | { error: ActorError },
+): void {
+  if (!isAwaited(f, id, actor)) return;
+  const { unread: value } = "output" in said ? said : {};
+  // A workflow keeps what was said as it was said, and reads it anew whenever it is asked for.
+  const isKept = f.definition.kind === "workflow" && value !== undefined;
+  const unread = isKept ? undefined : value;
+  const event =
+    "output" in said ? doneFor(f, actor, isKept ? value.value : said.output) : errorFor(f, actor, said.error);
+  f.queue.push({ event, waits: { actor, intent: id }, ...(unread === undefined ? {} : { unread }) });
+}
+
+/** Refuses what an actor asked for: closed from the start, recorded, and told to it. */
+export function refuseActor(f: Folding, actor: string, name: string, code: ErrorCode, reason: string): void {
+  const id = newId(f);
+  f.intents.push({ kind: "denied", id, name, code, reason });
+  f.state.actors = { ...f.state.actors, [actor]: id };
+  tellActor(f, actor, id, { error: actorError("denied", code, reason) });
+}
+
+/** Calls of an agent's or a workflow's, whose ids hold a dot, are told by one event; other actors as XState names them. */
+const isCall = (f: Folding, actor: string): boolean => f.definition.kind !== "saga" && actor.includes(".");
+
+export const doneFor = (f: Folding, actor: string, output: unknown): MachineEvent =>
+  isCall(f, actor)
+    ? { type: "sagamesh.result", call: actor, output, at: f.at }
+    : { ...doneEvent(actor, output), at: f.at };
+
+export const errorFor = (f: Folding, actor: string, error: ActorError): MachineEvent =>
+  isCall(f, actor)
+    ? { type: "sagamesh.result", call: actor, error, at: f.at }
+    : { ...errorEvent(actor, error), at: f.at };
+
+export const toolOf = (f: Folding, name: string): Tool | undefined => f.definition.tools.get(name);
+
+/** The input once: by reference where a model's reply in the ledger holds it, and neither policy nor human changed it. */
+export const inputOrCall = ({ input, from, rewritten, editedBy, given }: ProposedCall) => ({
+  ...(from === undefined || rewritten !== undefined || editedBy !== undefined || given ? { input } : {}),
+  ...(from === undefined ? {} : { call: from }),
+  ...(rewritten === undefined ? {} : { rewrittenBy: rewritten.by }),
+});
+
+/** What makes two calls of a tool equal: the input as its schema reads it. */
+export function argumentsDigest(callee: Pick<Tool, "input">, input: Json): string {
+  const read = readWith(callee.input, input);
+  return digestOf(read.success ? toJson(read.data) : input);
+}
+
+export const isRead = (f: Folding, open: OpenIntent): boolean =>
+  open.intent.kind === "tool" && toolOf(f, open.intent.name)?.effect === "read";
+
+/** A workflow keeps its input as it was given, and reads it anew whenever it is asked for. */
+export function machineInputOf({ definition: { kind }, at }: Folding, given: Json, read: unknown): unknown {
+  if (kind === "saga") return read;
+  return { input: kind === "workflow" ? given : read, at };
+}

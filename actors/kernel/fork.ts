@@ -1,0 +1,143 @@
+/**
+ * Fork: the turn in which a fork leaves its origin.
+ *
+ * FK2 Nothing that the origin began is begun again here: what it recorded later follows as ordinary results of the same
+ *     turn, and what it never recorded is answered by how effects are treated from now on (lineage.ts).
+ * FK3 Calls of models that were open are asked anew under ids of the fork's own, for what they are asked may differ.
+ *     They take the place of the origin's, and count as the same steps.
+ * FK4 The fork is nobody's child, and its clock goes on where the last shared turn left it: timers, deadlines and
+ *     tasks have the time left that they had.
+ */
+import { assert } from "../../protocol/errors.ts";
+import type { EventOf } from "../../protocol/event.ts";
+import type { Variant } from "../../protocol/fork.ts";
+import type { IntentId } from "../../protocol/ids.ts";
+import { turnOf } from "../../protocol/ids.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
+import { jsonBytes } from "../../protocol/json.ts";
+import type { AgentContext } from "../agent/context.ts";
+import type { Definition } from "../contract/definition.ts";
+import { type Folding, isAwaited, openEntries } from "./folding.ts";
+import { withoutKey } from "../values/schema.ts";
+import { askForDecision, askModel, plainRequest } from "./issue.ts";
+import { decider, leavesIn } from "./lineage.ts";
+import { Asked } from "../request/request.ts";
+import type { OpenIntent } from "../contract/state.ts";
+import { varied, variantAfter } from "../request/variant.ts";
+
+export function takeForked(f: Folding, event: EventOf<"forked">): void {
+  const { fork } = f.state;
+  assert(fork !== undefined && leavesIn(fork.lineage, f.state.turn), "a fork leaves where its lineage says");
+  const before = fork.variant;
+  const variant = variantAfter(before, event);
+  f.state.fork = {
+    lineage: fork.lineage,
+    effects: event.effects,
+    ...(variant === undefined ? {} : { variant }),
+  };
+  f.state.parent = undefined;
+  f.state.tells = undefined;
+  f.state.tree = undefined;
+  putOff(f, event.idleMs);
+  takeBudget(f, event);
+  if (event.effects === "live") keepChildren(f);
+  for (const [id, { intent, actor }] of openEntries(f))
+    // The origin sends it; nobody here waits for that.
+    if (intent.kind === "signal" && actor === undefined) f.state.open = withoutKey(f.state.open, id);
+  askAnew(f, before, event.answered ?? []);
+}
+
+/** FK4. */
+function putOff(f: Folding, ms: number): void {
+  if (ms === 0) return;
+  const { budget, modelNotBefore } = f.state;
+  if (budget?.deadline !== undefined) f.state.budget = { ...budget, deadline: budget.deadline + ms };
+  if (modelNotBefore !== undefined) f.state.modelNotBefore = modelNotBefore + ms;
+  const open = openEntries(f).map(([id, one]) => [id, later(one, ms)] as const);
+  f.state.open = Object.fromEntries(open);
+}
+
+function later(open: OpenIntent, ms: number): OpenIntent {
+  const { intent, dueAt, notBefore } = open;
+  return {
+    ...open,
+    ...(intent.kind === "timer" || intent.kind === "task"
+      ? { intent: { ...intent, dueAt: intent.dueAt + ms } }
+      : {}),
+    ...(dueAt === undefined ? {} : { dueAt: dueAt + ms }),
+    ...(notBefore === undefined ? {} : { notBefore: notBefore + ms }),
+  };
+}
+
+/** What calls of the origin's may still cost is the origin's. Other instructions make every request longer. */
+function takeBudget(f: Folding, { instructions, prices }: EventOf<"forked">): void {
+  f.state.unpaid = [];
+  const { budget } = f.state;
+  if (budget === undefined) return;
+  f.state.budget = {
+    ...budget,
+    late: [],
+    ...(prices === undefined ? {} : { prices: { ...budget.prices, ...prices } }),
+    context: budget.context + (instructions === undefined ? 0 : jsonBytes(instructions)),
+  };
+}
+
+/** Only its own parent can have a child undo what it did: to a live fork that stands for good. */
+function keepChildren(f: Folding): void {
+  f.state.effects = f.state.effects.map((effect) =>
+    effect.child === undefined ? effect : { ...effect, stuck: true },
+  );
+}
+
+/** FK3. */
+function askAnew(f: Folding, before: Variant | undefined, answered: readonly IntentId[]): void {
+  const open = openEntries(f)
+    .map(([, one]) => one)
+    .filter(({ intent }) => !answered.includes(intent.id));
+  // What failed while the saga was paused waits for its next attempt.
+  const held = (f.state.held ?? []).flatMap((one) => (one.kind === "retry" ? [one.open] : []));
+  if (held.length > 0) f.state.held = f.state.held?.filter((one) => one.kind !== "retry");
+  for (const one of [...open, ...held]) {
+    if (one.intent.kind !== "model") continue;
+    f.state.open = withoutKey(f.state.open, one.intent.id);
+    f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
+    if (isAwaited(f, one.intent.id, one.actor)) ask(f, before, { ...one, actor: one.actor }, one.intent);
+  }
+}
+
+function ask(
+  f: Folding,
+  before: Variant | undefined,
+  { actor, input }: OpenIntent & { readonly actor: string },
+  intent: IntentOf<"model">,
+): void {
+  if (f.definition.kind === "agent") {
+    const { outputTokensMax: _bound, ...asked } = Asked.parse(input);
+    const { digest, last } = f.state.snapshot.context as AgentContext; // Proof: it is the agent machine's own.
+    return askForDecision(f, actor, { ...asked, digest, ...(last === undefined ? {} : { last }) });
+  }
+  const call = callOf(f, before, intent, input as { now: number; outputTokensMax?: number });
+  if (call !== undefined) askModel(f, varied(call, f.state.fork?.variant), actor, intent.input ?? null);
+}
+
+/** A machine may bind several calls of one model; the digest recorded tells which one this was. */
+function callOf(
+  { definition, state }: Folding,
+  before: Variant | undefined,
+  { id, input = null, request }: IntentOf<"model">,
+  asked: { readonly now: number; readonly outputTokensMax?: number },
+): Definition["modelCalls"][number] | undefined {
+  const saga = decider(state, turnOf(id));
+  return definition.modelCalls.find(
+    (call) => plainRequest(saga, varied(call, before), input, asked).digest === request,
+  );
+}
+
+/** Whether only its performer can tell how an open intent ends, and what was done outside may be done twice. */
+export const isInFlight = (
+  definition: Pick<Definition, "tools">,
+  { intent }: Pick<OpenIntent, "intent">,
+): boolean =>
+  intent.kind === "saga" ||
+  intent.kind === "signal" ||
+  (intent.kind === "tool" && definition.tools.get(intent.name)?.effect !== "read");

@@ -1,0 +1,273 @@
+/**
+ * Migrate: whether a saga may go on under another definition, judged by its whole ledger.
+ *
+ * Owns: the judgement and its reasons, in words. Does not own: the record of a move (migrated.ts), who asks for one and
+ * who takes it (services).
+ *
+ * MI1 A saga may be moved if the new definition, given all that came in, decides all that was decided: the same calls
+ *     under the same keys, the same timers, tasks, children and ends. Of a model call the request may differ.
+ * MI2 What is open goes on under the new definition only where its contract is the old one's: an open call its effect
+ *     class, placement and schemas, what stands its compensation, a result its schema, a kept signal its own.
+ * MI3 Where nobody can say what the old contract was, the saga stays where it is.
+ */
+import { digestOf } from "../../protocol/digest.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Intent } from "../../protocol/intent.ts";
+import { canonicalJson } from "../../protocol/json.ts";
+import type { Message } from "../../protocol/model.ts";
+import type { Step, Turn } from "../../protocol/turn.ts";
+import { contractOf, jsonSchema } from "../contract/define.ts";
+import type { Definition } from "../contract/definition.ts";
+import { decideTurn } from "./fold.ts";
+import { readWith } from "../values/schema.ts";
+import { lastMigration } from "./migrated.ts";
+import { differenceOf } from "./replay.ts";
+import { isReserved } from "../contract/reserved-signals.ts";
+import type { SagaState } from "../contract/state.ts";
+
+/** What was agreed with a tool or a child: data, so that it may come from the registry. */
+export type Contract = Readonly<Record<string, unknown>>;
+
+/** The contracts of the definition that a saga has; undefined where nobody knows them any more. */
+export interface OldContracts {
+  tool(name: string): Contract | undefined;
+  child(name: string): Contract | undefined;
+}
+
+/** What keeps a saga where it is. */
+export interface Obstacle {
+  /** The first turn that would be another; 0 where it is the state that it rests in. */
+  readonly turn: number;
+  /** In words. */
+  readonly why: string;
+  readonly expected?: Intent;
+  readonly got?: Intent;
+}
+
+/** A ledger under the new definition, as far as its decisions go. */
+export type FoldedUnder =
+  | {
+      readonly can: true;
+      readonly state: SagaState;
+      readonly messages: Message[];
+      /** How many requests to models the new definition would have sent otherwise. */
+      readonly requestsDiffer: number;
+    }
+  | { readonly can: false; readonly obstacle: Obstacle };
+export type Migration = FoldedUnder;
+
+/** A child's contract: what it takes and gives. */
+export const childContractOf = ({ input, output }: Pick<Definition, "input" | "output">): Contract => ({
+  input: jsonSchema(input),
+  output: jsonSchema(output),
+});
+
+/** The contracts of a definition that is at hand. */
+export const contractsOf = ({ tools, sagas }: Definition): OldContracts => ({
+  tool: (name) => {
+    const tool = tools.get(name);
+    return tool && contractOf(tool);
+  },
+  child: (name) => {
+    const child = sagas.get(name);
+    return child && childContractOf(child);
+  },
+});
+
+/** Judges one ledger. Pure; it may be long, and nothing is performed. */
+export const judgeMigration = (to: Definition, turns: readonly Turn[], old: OldContracts): Migration =>
+  judgeRest(to, turns, foldUnder(to, turns), old);
+
+/** MI1. */
+export function foldUnder(to: Definition, turns: readonly Turn[]): FoldedUnder {
+  let state: SagaState | undefined;
+  let requestsDiffer = 0;
+  const last = lastMigration(turns);
+  const isMoved = last?.event.to.hash === to.hash; // What was decided before has been compared then.
+  const messages: Message[] = [];
+  for (const turn of turns) {
+    const obstacle = (why: string, more: Partial<Obstacle> = {}): Migration => ({
+      can: false,
+      obstacle: { turn: turn.turn, why, ...more },
+    });
+    try {
+      const events = turn.steps.map(({ event }) => event);
+      const decided = decideTurn(to, state, { saga: turn.saga, at: turn.at, events });
+      const difference = differenceOf(turn, decided.steps, "but for requests");
+      if (difference !== undefined) {
+        const { expected, got } = difference;
+        return obstacle(inWords(to, expected, got), {
+          ...(expected === undefined ? {} : { expected }),
+          ...(got === undefined ? {} : { got }),
+        });
+      }
+      if (!isMoved || turn.turn >= last.turn) requestsDiffer += otherRequests(turn.steps, decided.steps);
+      messages.push(...decided.said);
+      ({ state } = decided);
+    } catch (error) {
+      if (!isMeshError(error)) throw error;
+      return obstacle(`the new definition cannot take what came in: ${error.message}`);
+    }
+  }
+  if (state === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
+  return { can: true, state, messages, requestsDiffer };
+}
+
+/** MI2 of a ledger that is folded already: what it needs the old contracts for. */
+export function judgeRest(
+  to: Definition,
+  turns: readonly Turn[],
+  folded: FoldedUnder,
+  old: OldContracts,
+): Migration {
+  if (!folded.can) return folded;
+  const obstacle =
+    priceObstacle(to, turns) ?? resultObstacle(to, turns, old) ?? restObstacle(to, folded.state, old);
+  return obstacle === undefined ? folded : { can: false, obstacle };
+}
+
+function otherRequests(recorded: readonly Step[], decided: readonly Step[]): number {
+  const others = decided.flatMap(({ intents }) => intents);
+  return recorded
+    .flatMap(({ intents }) => intents)
+    .filter((intent, k) => {
+      const other = others[k];
+      return intent.kind === "model" && other?.kind === "model" && intent.request !== other.request;
+    }).length;
+}
+
+function inWords(to: Definition, expected: Intent | undefined, got: Intent | undefined): string {
+  if (expected === undefined) return `nothing more was decided there; ${to.name} would decide ${brief(got)}`;
+  if (expected.kind === "tool" && !to.tools.has(expected.name))
+    return `"${expected.name}" was called, which the new definition does not have`;
+  if (expected.kind === "saga" && !to.sagas.has(expected.name))
+    return `"${expected.name}" was started, which the new definition does not have`;
+  if (got?.kind === "denied" && expected.kind !== "denied")
+    return `${brief(expected)} was decided; the new definition refuses it: ${got.reason}`;
+  if (got?.kind !== expected.kind)
+    return `${brief(expected)} was decided; the new definition decides ${brief(got)}`;
+  const members = [...new Set([...Object.keys(expected), ...Object.keys(got)])].filter(
+    (key) => canonicalJson((expected as Members)[key]) !== canonicalJson((got as Members)[key]),
+  );
+  return `${brief(expected)} was decided; the new definition decides it with another ${members.join(", ")}`;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function brief(intent: Intent | undefined): string {
+  if (intent === undefined) return "nothing";
+  const name = "name" in intent ? ` ${intent.name}` : intent.kind === "task" ? ` (${intent.about})` : "";
+  const words: Partial<Record<Intent["kind"], string>> = {
+    tool: "a call of",
+    model: "a call of the model",
+    saga: "the start of",
+    denied: "the refusal of",
+    signal: "the signal",
+  };
+  return `${words[intent.kind] ?? `a ${intent.kind}`}${name}`;
+}
+
+/** Dollars are counted by the prices of the first turn, which knows the old models only. */
+function priceObstacle(to: Definition, turns: readonly Turn[]): Obstacle | undefined {
+  const start = turns[0]?.steps[0]?.event;
+  const prices = start?.type === "start" ? start.prices : undefined;
+  const unknown = prices && to.models.find((model) => prices[model] === undefined);
+  return unknown === undefined
+    ? undefined
+    : {
+        turn: 0,
+        why: `its dollars are counted by the prices it was started with, which have none for the model ${unknown}`,
+      };
+}
+
+/** MI2. A success that the new schema does not read would count as a failure, in silence. */
+function resultObstacle(to: Definition, turns: readonly Turn[], old: OldContracts): Obstacle | undefined {
+  const called = new Map<string, Intent>();
+  for (const { turn, steps } of turns)
+    for (const { event, intents } of steps) {
+      for (const intent of intents) if (intent.kind !== "retry") called.set(intent.id, intent);
+      const intent = event.type === "result" ? called.get(event.intent) : undefined;
+      if (event.type !== "result" || event.result.outcome !== "succeeded") continue;
+      if (intent?.kind !== "tool" && (intent?.kind !== "saga" || intent.undoes !== undefined)) continue;
+      const now = intent.kind === "tool" ? to.tools.get(intent.name) : to.sagas.get(intent.name);
+      if (now === undefined || readWith(now.output, event.result.output).success) continue;
+      const before = intent.kind === "tool" ? old.tool(intent.name) : old.child(intent.name);
+      if (before !== undefined && isSame(before["output"], jsonSchema(now.output))) continue; // It never could be read.
+      return { turn, why: `what ${intent.name} gave does not fit the output of the new definition's` };
+    }
+  return undefined;
+}
+
+const isSame = (a: unknown, b: unknown): boolean => digestOf(a ?? null) === digestOf(b ?? null);
+
+/** MI2 of the state that the saga rests in. */
+function restObstacle(to: Definition, state: SagaState, old: OldContracts): Obstacle | undefined {
+  const why =
+    pauseObstacle(state) ??
+    openObstacle(to, state, old) ??
+    standingObstacle(to, state, old) ??
+    signalObstacle(to, state);
+  return why === undefined ? undefined : { turn: 0, why };
+}
+
+/** Asking anew is a decision, and a paused saga makes none. */
+function pauseObstacle({ paused, open, held = [] }: SagaState): string | undefined {
+  if (paused === undefined) return undefined;
+  const isAsking = Object.values(open).some(({ intent }) => intent.kind === "model");
+  return isAsking || held.some(({ kind }) => kind === "retry")
+    ? "it is paused while a model is asked: resume it first"
+    : undefined;
+}
+
+const members = ["effect", "placement", "input", "output"] as const;
+
+function openObstacle(to: Definition, { open, doubts }: SagaState, old: OldContracts): string | undefined {
+  const called = [
+    ...Object.entries(open).flatMap(([id, { intent }]) =>
+      intent.kind === "tool" || (intent.kind === "saga" && intent.undoes === undefined)
+        ? [{ id, name: intent.name, kind: intent.kind }]
+        : [],
+    ),
+    ...Object.entries(doubts).flatMap(([id, { outcome, tool }]) =>
+      outcome === "in_doubt" ? [{ id, name: tool, kind: "tool" as const }] : [],
+    ),
+  ];
+  for (const { id, name, kind } of called) {
+    const tool = kind === "tool" ? to.tools.get(name) : undefined;
+    const child = kind === "saga" ? to.sagas.get(name) : undefined;
+    const now = tool === undefined ? child && childContractOf(child) : contractOf(tool);
+    const before = kind === "tool" ? old.tool(name) : old.child(name);
+    if (now === undefined) return `${name} (${id}) is open, and the new definition does not have it`;
+    if (before === undefined)
+      return `${name} (${id}) is open, and nobody knows any more what its contract was: serve the old definition`;
+    const changed = members.filter((member) => !isSame(before[member], now[member]));
+    if (changed.length > 0) return `${name} (${id}) is open, and its ${changed.join(" and ")} changed`;
+  }
+  return undefined;
+}
+
+/** What undoes a standing effect was promised when it was done. */
+function standingObstacle(to: Definition, { effects }: SagaState, old: OldContracts): string | undefined {
+  for (const { intent, tool, child } of effects) {
+    const now = child === undefined ? to.tools.get(tool) : undefined;
+    const before = child === undefined ? old.tool(tool) : undefined;
+    if (now === undefined) continue;
+    if (before === undefined)
+      return `${tool} (${intent}) stands, and nobody knows any more what undid it: serve the old definition`;
+    if (!isSame(before["compensation"], contractOf(now)["compensation"]))
+      return `${tool} (${intent}) stands, and what undoes it changed`;
+  }
+  return undefined;
+}
+
+function signalObstacle(to: Definition, { kept, held = [] }: SagaState): string | undefined {
+  const waiting = [...kept, ...held.flatMap((one) => (one.kind === "signal" ? [one.signal] : []))];
+  for (const { name, data } of waiting) {
+    if (isReserved(name)) continue;
+    const schema = Object.hasOwn(to.signals, name) ? to.signals[name] : undefined;
+    if (schema === undefined) return `the signal "${name}" is kept, which the new definition does not take`;
+    const read = readWith(schema, data);
+    if (!read.success) return `the signal "${name}" is kept and does not fit the new schema: ${read.reason}`;
+  }
+  return undefined;
+}

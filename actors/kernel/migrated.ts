@@ -1,0 +1,76 @@
+/**
+ * Migrated: what the record of a move to another definition does to the state, and how turns from before it are read.
+ *
+ * Owns: the event `migrated` in the fold; what of an intent is compared across definitions. Does not own: whether a
+ * saga may be moved (migrate.ts), who serves what (services/host).
+ *
+ * MG1 The state after a move is the fold of the whole ledger under the new definition: nothing is carried over from
+ *     the old one's state.
+ * MG2 A request that was asked for under the old definition is not what the new one would send. So every open call of
+ *     a model is closed, and asked anew under the new frame, with a digest of its own.
+ */
+import { toJson } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
+import { assert } from "../../protocol/errors.ts";
+import type { EventOf } from "../../protocol/event.ts";
+import type { IntentId } from "../../protocol/ids.ts";
+import type { Intent } from "../../protocol/intent.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { AgentContext } from "../agent/context.ts";
+import { closeIntent, type Folding, openEntries } from "./folding.ts";
+import { withoutKey } from "../values/schema.ts";
+import { issue } from "./issue.ts";
+import { srcOf } from "../machine/machine.ts";
+import { Asked } from "../request/request.ts";
+import { remember } from "./seen.ts";
+import type { OpenIntent } from "../contract/state.ts";
+
+/**
+ * How a fold is held against the record. `but for requests`: of a model call only that one is asked for there, and
+ * about what. Neither of which model and with which digest, which are the definition's, nor what was reserved for it,
+ * which follows from the prompt's length.
+ */
+export type Comparison = "strict" | "but for requests";
+
+/** What of an intent is compared. */
+export function compared(intent: Intent, comparison: Comparison): Partial<Intent> {
+  if (comparison === "strict" || intent.kind !== "model") return intent;
+  const { name: _name, request: _request, budget: _budget, outputTokensMax: _max, ...rest } = intent;
+  return rest;
+}
+
+/** The last move of a ledger to another definition, and its turn. */
+export function lastMigration(
+  turns: readonly Turn[],
+): { readonly turn: number; readonly event: EventOf<"migrated"> } | undefined {
+  for (const { turn, steps } of turns.toReversed())
+    for (const { event } of steps) if (event.type === "migrated") return { turn, event };
+  return undefined;
+}
+
+/** From now on the saga is the new definition's, whose fold `f` is already (MG1). */
+export function takeMigrated(f: Folding, { to, id: signal, sentAt }: EventOf<"migrated">): void {
+  const until = Math.max(sentAt, f.at) + limits.signalHorizonMs + limits.clockSkewMs;
+  f.state.seen = remember(f.state.seen, { type: "signal", id: signal }, until);
+  f.state.definition = to;
+  for (const [id, open] of openEntries(f)) if (open.intent.kind === "model") askAnew(f, id, open);
+}
+
+/** MG2. What the old call costs is charged when it comes in, like that of any superseded one. */
+function askAnew(f: Folding, id: IntentId, open: OpenIntent): void {
+  const { actor } = open;
+  closeIntent(f, id);
+  const src = actor === undefined ? undefined : srcOf(f.state.snapshot, actor);
+  if (actor === undefined || src === undefined || f.state.actors[actor] !== id) return; // Nobody waits for it.
+  f.state.actors = withoutKey(f.state.actors, actor);
+  issue(f, { type: "invoke", id: actor, src, input: inputOf(f, open) });
+}
+
+/** What the machine asked with: a decision's digest and whether it is the last stand in its context only. */
+function inputOf(f: Folding, { intent, input }: OpenIntent) {
+  assert(intent.kind === "model", "only calls of models are asked anew");
+  if (f.definition.kind !== "agent") return intent.input ?? null;
+  const { step, cut, summarize } = Asked.parse(input);
+  const { digest, last } = f.state.snapshot.context as AgentContext; // Proof: it is the machine of agent.ts.
+  return toJson({ step, digest, cut, summarize, ...(summarize === undefined ? { last } : {}) });
+}

@@ -1,0 +1,135 @@
+/**
+ * Replay: a ledger folded into a state, proving on the way that today's code decides what was recorded.
+ *
+ * L1 The intents a fold yields equal the recorded ones, or the fold stops with turn, expected and got.
+ * L2 Replay performs nothing.
+ * L3 Turns before the saga was moved to the definition were decided by another one. Of their model calls the digest is
+ *    not compared: it was, when it was moved (migrate.ts).
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import type { DefinitionRef, Event } from "../../protocol/event.ts";
+import type { Intent } from "../../protocol/intent.ts";
+import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
+import type { Message } from "../../protocol/model.ts";
+import type { Step, Turn } from "../../protocol/turn.ts";
+import type { Definition } from "../contract/definition.ts";
+import { type DecidedTurn, decideTurn } from "./fold.ts";
+import { type Comparison, compared, lastMigration } from "./migrated.ts";
+import type { SagaState } from "../contract/state.ts";
+
+/** The definition that a ledger's next turn is decided by. Throws LEDGER_BROKEN as `definitionOf`. */
+export function presentDefinition(turns: readonly Turn[]): DefinitionRef {
+  const [first] = turns;
+  if (first === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
+  return lastMigration(turns)?.event.to ?? definitionOf(first);
+}
+
+/** The definition a ledger was started with. Throws LEDGER_BROKEN unless its first event is a start. */
+export function definitionOf(first: Turn): DefinitionRef {
+  const event = first.steps[0]?.event;
+  if (event?.type !== "start")
+    throw new MeshError("LEDGER_BROKEN", `the ledger of ${first.saga} does not begin with a start`);
+  return event.definition;
+}
+
+/**
+ * Folds one recorded turn onto a state. Throws LEDGER_BROKEN if the turn does not follow the state, and
+ * FOLD_DIVERGED if today's code decides otherwise.
+ */
+export function foldTurn(
+  definition: Definition,
+  state: SagaState | undefined,
+  turn: Turn,
+  comparison: Comparison = "strict",
+): Pick<DecidedTurn, "state" | "said" | "asked"> {
+  const expected = (state?.turn ?? 0) + 1;
+  if (turn.turn !== expected)
+    throw new MeshError(
+      "LEDGER_BROKEN",
+      `the ledger of ${turn.saga} has turn ${turn.turn} where ${expected} belongs`,
+    );
+  const events = turn.steps.map((step) => step.event);
+  const decided = decideTurn(definition, state, { saga: turn.saga, at: turn.at, events });
+  const difference = differenceOf(turn, decided.steps, comparison);
+  if (difference !== undefined)
+    throw new MeshError(
+      "FOLD_DIVERGED",
+      `turn ${turn.turn} of ${turn.saga}, ${inOneLine(difference)}, decided by ${definition.name} version ${definition.version}`,
+      { remedy: "Serve the version the saga was started with, or see `sagamesh migrate --dry-run`." },
+    );
+  return decided;
+}
+
+/** Where a turn is not as it was recorded. */
+export interface Difference {
+  readonly step: number;
+  readonly event: Event["type"];
+  /** The number of the intent, from 1. */
+  readonly k: number;
+  readonly expected: Intent | undefined;
+  readonly got: Intent | undefined;
+}
+
+/** The first intent that is not as recorded. */
+export function differenceOf(
+  turn: Turn,
+  decided: readonly Step[],
+  comparison: Comparison,
+): Difference | undefined {
+  for (const [index, { event, intents }] of turn.steps.entries()) {
+    const got = decided[index]?.intents ?? [];
+    for (let k = 0; k < Math.max(intents.length, got.length); k++)
+      if (textOf(intents[k], comparison) !== textOf(got[k], comparison))
+        return { step: index + 1, event: event.type, k: k + 1, expected: intents[k], got: got[k] };
+  }
+  return undefined;
+}
+
+const textOf = (intent: Intent | undefined, comparison: Comparison): string =>
+  intent === undefined ? "nothing" : canonicalJson(compared(intent, comparison));
+
+/** With as much of both as a person reads. */
+const inOneLine = ({ step, event, k, expected, got }: Difference): string =>
+  `step ${step} (${event}), intent ${k}: expected ${excerpt(textOf(expected, "strict"))}, got ${excerpt(textOf(got, "strict"))}`;
+
+const excerpt = (text: string): string =>
+  text.length <= 500 ? text : `${text.slice(0, 500)}… (${text.length} characters)`;
+
+/** Folds turns onto a state, or a whole ledger from nothing. `messages` is the conversation they add up to. */
+export function foldLedger(
+  definition: Definition,
+  turns: readonly Turn[],
+  from?: SagaState,
+): { state: SagaState; messages: Message[] } {
+  let state = from;
+  const messages: Message[] = [];
+  const moved = lastMigration(turns)?.turn ?? 0;
+  for (const turn of turns) {
+    const folded = foldTurn(definition, state, turn, turn.turn < moved ? "but for requests" : "strict");
+    state = folded.state;
+    messages.push(...folded.said);
+  }
+  if (state === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
+  return { state, messages };
+}
+
+/**
+ * The state as a snapshot stores it: JSON, with the machine's own snapshot at rest. Throws APP_INVALID if the
+ * machine's context holds what JSON cannot say.
+ */
+export const stateToJson = (definition: Definition, state: SagaState): Json =>
+  toJson({
+    ...state,
+    // A machine that threw at its start never had one.
+    snapshot: state.snapshot === undefined ? null : definition.machine.persist(state.snapshot),
+  });
+
+/** The state back from its stored form. The caller has checked the turn's and the definition's hash. */
+export function stateFromJson(definition: Definition, stored: unknown): SagaState {
+  const { snapshot, ...state } = stored as Stored; // Proof: written by stateToJson, as the caller's hashes say.
+  // As in a live state: without a machine nothing reads it, the saga has ended or is about to.
+  const revived = snapshot === null ? (undefined as never) : definition.machine.revive(snapshot);
+  return { ...state, parent: state.parent, snapshot: revived };
+}
+
+type Stored = Omit<SagaState, "snapshot"> & { readonly snapshot: Json };

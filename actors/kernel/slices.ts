@@ -1,0 +1,188 @@
+/**
+ * Slices: what a child may use of its parent's pool. It is reserved in the parent's ledger when the child is opened
+ * and settled when it ends, so no message goes to and fro while they run.
+ *
+ * L1 The slices of the children that run and what was used never add up to more than the pool.
+ * L2 Children of one batch share evenly what is left, their parent counted as one of them, and none gets more than it
+ *    declares. Where all that they declare fits, each gets that.
+ * L3 What a parent needs for its own last step is not shared.
+ */
+import {
+  type AmountName,
+  amountNames,
+  type Amounts,
+  type Spending,
+  type TreePlace,
+} from "../../protocol/budget.ts";
+import type { EventOf } from "../../protocol/event.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
+import { limits } from "../../protocol/limits.ts";
+import { isSagaKind } from "../machine/callable.ts";
+import { availableOf, declaredOf } from "./budget.ts";
+import type { Budget, Definition } from "../contract/definition.ts";
+import type { Folding } from "./folding.ts";
+import { decider } from "./lineage.ts";
+import type { MachineAction } from "../machine/actions.ts";
+import { addAmounts, inputPriceMax, nothingSpent, sumOf } from "./spending.ts";
+import type { OpenIntent, SagaState } from "../contract/state.ts";
+
+export type Opening =
+  | { readonly budget: Amounts | undefined }
+  | {
+      readonly code: "DEPTH_EXCEEDED" | "BREADTH_EXCEEDED" | "BUDGET_EXCEEDED";
+      readonly reason: string;
+    };
+
+/** Whether a child may be opened now, and with what slice. */
+export function openingOf(f: Folding, child: string): Opening {
+  const place = placeOf(f.state, f.definition);
+  if (place.depth + 1 > place.depthMax)
+    return {
+      code: "DEPTH_EXCEEDED",
+      reason: `${decider(f.state)} lies ${place.depth} levels deep, and ${place.depthMax} are the most`,
+    };
+  const running = Object.values(f.state.open).filter(
+    ({ intent }) => intent.kind === "saga" && intent.undoes === undefined,
+  ).length;
+  const most = Math.min(
+    limits.childrenOpenMax,
+    f.definition.budget.childrenOpenMax ?? limits.childrenOpenMax,
+  );
+  if (running >= most)
+    return { code: "BREADTH_EXCEEDED", reason: `${running} children are open, and ${most} are the most` };
+  return sliceFor(f, child);
+}
+
+function sliceFor(f: Folding, child: string): Opening {
+  const left = availableOf(f.state);
+  if (left === undefined) return { budget: undefined };
+  if (left.children !== undefined && left.children < 1)
+    return { code: "BUDGET_EXCEEDED", reason: "the budget of children is used or reserved" };
+  const batch = [child, ...childrenAhead(f)].map((name) => declaredBy(f.definition, name));
+  const free = withoutOwn(f, {
+    ...left,
+    ...(left.children === undefined ? {} : { children: left.children - 1 }),
+  });
+  const slice: { -readonly [K in AmountName]?: number } = {};
+  for (const name of amountNames) {
+    const amount = free[name];
+    if (amount === undefined) continue;
+    slice[name] = shareOf(
+      amount,
+      batch.map((declared) => declared[name]),
+    );
+    if (name === "usd") slice.usd = Math.floor((slice.usd ?? 0) * 1e9) / 1e9;
+    else slice[name] = Math.floor(slice[name] ?? 0);
+    // The first of a batch rather than none.
+    if (name === "steps" && amount >= 1) slice.steps = Math.max(1, slice.steps ?? 0);
+    if (name !== "toolCalls" && name !== "children" && (slice[name] ?? 0) <= 0)
+      return { code: "BUDGET_EXCEEDED", reason: `too little of the budget is left to share: ${name}` };
+  }
+  return { budget: slice };
+}
+
+/** The share of the first of a batch (L2). `declared` holds what each of them declares, the first one's first. */
+export function shareOf(free: number, declared: readonly (number | undefined)[]): number {
+  const [own] = declared;
+  const open = declared.filter((one) => one === undefined).length;
+  const named = declared.reduce<number>((sum, one) => sum + (one ?? 0), 0);
+  const left = Math.max(0, free);
+  if (named <= left) return own ?? (left - named) / (open + 1);
+  return Math.min(own ?? Number.POSITIVE_INFINITY, left / (declared.length + 1));
+}
+
+/** L3. */
+function withoutOwn(f: Folding, left: Amounts): Amounts {
+  if (f.definition.kind !== "agent") return left;
+  const model = f.definition.models[0];
+  const price = model === undefined ? undefined : f.state.budget?.prices?.[model];
+  const input = (f.state.budget?.context ?? 0) + limits.messageTokens + limits.partTokens;
+  const usd =
+    price === undefined
+      ? 0
+      : input * inputPriceMax(price) + (limits.lastStepTokens * price.outputPerMillion) / 1e6;
+  return {
+    ...left,
+    ...(left.steps === undefined ? {} : { steps: left.steps - 1 }),
+    ...(left.tokens === undefined ? {} : { tokens: left.tokens - input - limits.lastStepTokens }),
+    ...(left.usd === undefined ? {} : { usd: left.usd - usd }),
+  };
+}
+
+const declaredBy = (definition: Definition, child: string): Amounts =>
+  declaredOf(definition.sagas.get(child)?.budget ?? {});
+
+/** Children that the same step of the machine opens after this one. */
+const childrenAhead = ({ definition, ahead }: Folding): string[] =>
+  ahead.flatMap((action) => {
+    const callable = definition.machine.bound(startedBy(action) ?? "");
+    return callable !== undefined && isSagaKind(callable.kind) ? [callable.name] : [];
+  });
+
+function startedBy(action: MachineAction): string | undefined {
+  if (action.type === "invoke") return action.src;
+  if (action.type !== "builtin" || action.name !== "sagamesh.start") return undefined;
+  return (action.params as { src: string }).src; // Proof: agent.ts gives it.
+}
+
+/** Where a saga lies. One that nobody opened is the root of its own tree. */
+export function placeOf(
+  { saga, tree }: Pick<SagaState, "saga" | "tree">,
+  { budget }: { readonly budget: Budget },
+): Pick<TreePlace, "root" | "depth" | "depthMax"> {
+  const { root, depth, depthMax } = tree ?? { root: saga, depth: 0, depthMax: limits.depthMax };
+  return { root, depth, depthMax: Math.min(depthMax, depth + (budget.depthMax ?? limits.depthMax)) };
+}
+
+/** What a child's start carries of its parent's tree. */
+export function treeOfChild(
+  state: SagaState,
+  definition: Definition,
+  { budget }: IntentOf<"saga">,
+): TreePlace {
+  const { root, depth, depthMax } = placeOf(state, definition);
+  const deadline = state.budget?.deadline;
+  return {
+    root,
+    depth: depth + 1,
+    depthMax,
+    ...(budget === undefined ? {} : { budget }),
+    ...(deadline === undefined ? {} : { deadline }),
+  };
+}
+
+export const countChild = (f: Folding): void => {
+  f.state.spent = { ...f.state.spent, children: f.state.spent.children + 1 };
+};
+
+/** A child has ended: what it used is used, and the rest of its slice is free again once its intent is closed. */
+export function settleSlice(f: Folding, { intent }: OpenIntent, { spent }: EventOf<"result">): void {
+  if (intent.kind !== "saga") return;
+  const used = spent ?? (intent.budget === undefined ? undefined : allOf(intent.budget));
+  if (used === undefined) return;
+  f.state.below = sumOf(f.state.below, used);
+  if (used.raised !== undefined) raiseLimits(f, used.raised);
+}
+
+/** Nobody says what it used, so it may have used all of it. */
+const allOf = ({ steps = 0, tokens = 0, usd = 0, toolCalls = 0, children = 0 }: Amounts): Spending => ({
+  ...nothingSpent,
+  ...{ steps, usd, toolCalls, children },
+  unreportedTokens: tokens,
+});
+
+/** Adds to what is limited; what is not has nothing to be raised. */
+export function raiseLimits(f: Folding, more: Amounts): void {
+  const { budget } = f.state;
+  if (budget === undefined) return;
+  const limited: { -readonly [K in AmountName]?: number } = {};
+  for (const name of amountNames)
+    if (more[name] !== undefined && budget.limits[name] !== undefined) limited[name] = more[name];
+  if (Object.keys(limited).length === 0) return;
+  const raised = addAmounts(budget.raised, limited);
+  f.state.budget = {
+    ...budget,
+    limits: addAmounts(budget.limits, limited) ?? budget.limits,
+    ...(raised === undefined ? {} : { raised }),
+  };
+}

@@ -1,0 +1,403 @@
+/**
+ * Undo: plans that compensate what stands, and how a saga is brought to its end by them.
+ *
+ * V1 A plan waits for every open effect before it undoes the first: a late success joins the set.
+ * V2 Reverse order of dependency: an effect is undone once nothing that rests on it still stands in the plan. What
+ *    rests on what is said by who made the call (workflow-undo.ts); else all that was decided after an effect settled
+ *    rests on it. Effects decided together are undone in parallel.
+ * V3 An effect is undone by one intent at a time, and once: the intent that undoes it is part of the state.
+ */
+import { digestOf } from "../../protocol/digest.ts";
+import { effectKey, type IntentId, turnOf } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Result } from "../../protocol/result.ts";
+import {
+  actorError,
+  argumentsDigest,
+  changeOpen,
+  closeIntent,
+  doneFor,
+  type Folding,
+  isAwaited,
+  isRead,
+  newId,
+  openEntries,
+  openIntent,
+  refuseActor,
+  servedBy,
+  tellActor,
+  toolOf,
+} from "./folding.ts";
+import { decider, forbidden, isInherited } from "./lineage.ts";
+import { assertWhole } from "./past.ts";
+import type { Doubt, Ending, OpenIntent, Position, StandingEffect, UndoPlan } from "../contract/state.ts";
+import { type Effected, type Tool, undoOf } from "../contract/tool.ts";
+import { isRunningChild, issueChildUndo } from "./undo-child.ts";
+import { issueUndoingSaga, leftOf, nodeUndo, waiting } from "../workflow/undo.ts";
+
+/** All that stands. */
+export function standingOf(f: Folding): readonly StandingEffect[] {
+  assertWhole(f.state);
+  return f.state.effects;
+}
+
+export const effectOf = (f: Folding, id: IntentId): StandingEffect | undefined =>
+  f.state.effects.find(({ intent }) => intent === id) ?? standingOf(f).find(({ intent }) => intent === id);
+
+export function removeEffect(f: Folding, id: IntentId): void {
+  f.state.effects = f.state.effects.filter(({ intent }) => intent !== id);
+}
+
+export const describeEffect = (effect: StandingEffect): string => `${effect.tool} ${effect.key}`;
+
+/** The machine asks for compensation: of the calls named, the open ones too, or of everything that stands. */
+export function beginCompensation(
+  f: Folding,
+  actor: string,
+  input: { because: string; calls?: readonly string[] },
+): void {
+  const { because, calls } = input;
+  if (calls === undefined) return addPlan(f, { because, undone: [], then: { type: "answer", actor } });
+  const only = [...new Set(calls)].flatMap((call) => intentsOfCall(f, call) ?? []);
+  // A workflow names what it called, whatever that has left; a model is told where it errs.
+  if (f.definition.kind !== "workflow" && only.length < new Set(calls).size)
+    return refuseActor(
+      f,
+      actor,
+      "undo",
+      "CALL_INVALID",
+      "a call named here is not open and did nothing that stands; nothing was undone",
+    );
+  for (const id of only) giveUp(f, id, because);
+  addPlan(f, { because, only, undone: [], then: { type: "answer", actor } });
+}
+
+/** What a call of the model's came to, if it is open or stands; a call has one intent at a time. */
+function intentsOfCall(f: Folding, call: string): IntentId[] | undefined {
+  const effect = standingOf(f).find((one) => one.call === call);
+  if (effect !== undefined) return [effect.intent];
+  const open = openEntries(f).find(([, one]) => one.actor === call);
+  return open === undefined ? undefined : [open[0]];
+}
+
+/**
+ * A call that the model no longer wants while it is open. What is over at once is cancelled, a deferred effect
+ * counts as in doubt and is undone by its key, and any other is waited for.
+ */
+function giveUp(f: Folding, id: IntentId, because: string): void {
+  const open = f.state.open[id];
+  if (open === undefined) return;
+  const error = actorError("cancelled", "CANCELLED", because === "" ? "undone" : because);
+  if (isOverAtOnce(f, open)) closeIntent(f, id);
+  else if (open.intent.kind === "saga") return cancelChild(f, id);
+  else if (open.deferred === true) releaseDeferred(f, id, open);
+  else return;
+  tellActor(f, open.actor, id, { error });
+}
+
+export function addPlan(f: Folding, plan: UndoPlan): void {
+  f.state.plans = [...f.state.plans, plan];
+  if (plan.only === undefined) f.state.undoneBefore = here(f);
+}
+
+const here = (f: Folding): Position => ({ turn: f.state.turn, k: f.nextK });
+
+/**
+ * The runtime undoes everything and ends the saga: after `cancel` and after a failure nobody handled. A task
+ * about a compensation that is stuck stays: the effect it is about still stands.
+ */
+export function beginEndByUndoing(f: Folding, ending: Ending): void {
+  f.state.actors = {};
+  f.state.kept = [];
+  f.state.held = undefined;
+  f.state.phase = { kind: "undoing" };
+  f.state.plans = [];
+  f.queue.length = 0;
+  for (const [id, open] of openEntries(f))
+    if (open.intent.kind !== "task" || open.intent.about !== "stuck") abandon(f, id);
+  addPlan(f, { because: ending.reason ?? "", undone: [], then: { type: "end", ending } });
+}
+
+/** Nobody waits for the intent any more: it is over at once, or ends by its own result. */
+export function abandon(f: Folding, id: IntentId): void {
+  const open = f.state.open[id];
+  if (open === undefined) return;
+  if (isOverAtOnce(f, open)) return closeIntent(f, id);
+  const { actor: _actor, ...rest } = open;
+  f.state.open = { ...f.state.open, [id]: rest };
+  if (open.intent.kind === "saga") cancelChild(f, id);
+}
+
+/** What changes nothing outside needs no waiting for: model calls, timers, tasks, reads. */
+export const isOverAtOnce = (f: Folding, open: OpenIntent): boolean => {
+  const { kind } = open.intent;
+  return kind === "model" || kind === "timer" || kind === "task" || isRead(f, open) || isNotice(open);
+};
+
+/** A tool that tells people of a task: whether it did or not, nothing rests on it and nothing undoes it. */
+const isNotice = (open: OpenIntent): boolean => open.intent.kind === "tool" && servedBy(open) !== undefined;
+
+/** A child is told to cancel, once; its own end comes back as the intent's result. */
+export function cancelChild(f: Folding, id: IntentId): void {
+  const open = f.state.open[id];
+  if (open?.intent.kind !== "saga" || open.intent.undoes !== undefined || open.told === true) return;
+  changeOpen(f, id, { told: true });
+  openIntent(f, {
+    intent: {
+      kind: "signal",
+      id: newId(f),
+      saga: open.intent.saga,
+      name: "cancel",
+      data: { reason: `cancelled by ${decider(f.state)}` },
+    },
+    input: null,
+    attempt: 1,
+  });
+}
+
+/**
+ * A success or a doubt stands from here on, with its undoing registered. What stood in doubt already keeps its
+ * place: what was decided after the doubt may rest on it.
+ */
+export function recordEffect(
+  f: Folding,
+  id: IntentId,
+  open: OpenIntent,
+  outcome: "succeeded" | "in_doubt",
+  output: unknown,
+): void {
+  if (open.intent.kind !== "tool" || open.intent.undoes !== undefined) return;
+  const tool = toolOf(f, open.intent.name);
+  if (tool === undefined || tool.effect === "read") return;
+  const { call, dependsOn, key } = open.intent;
+  const effected = { input: open.input, output, outcome, key };
+  const undo = undoOrNone(f, tool, call, effected);
+  const effect: StandingEffect = {
+    intent: id,
+    tool: tool.name,
+    key,
+    outcome,
+    settledAt: f.state.turn,
+    ...(undo === undefined ? {} : { undo }),
+    ...(call === undefined ? {} : { call }),
+    ...(dependsOn === undefined ? {} : { dependsOn }),
+  };
+  // Only what is in doubt can stand already. The list may be long, and nearly every success is a new one.
+  const standing = Object.hasOwn(f.state.doubts, id) ? effectOf(f, id) : undefined;
+  f.state.effects =
+    standing === undefined
+      ? [...f.state.effects, effect]
+      : f.state.effects.map((other) =>
+          other === standing ? { ...effect, settledAt: standing.settledAt } : other,
+        );
+}
+
+/** A compensation whose input cannot be made leaves the effect standing, which the end then lists. */
+function undoOrNone(
+  f: Folding,
+  tool: Tool,
+  call: string | undefined,
+  effect: Effected<unknown, unknown>,
+): StandingEffect["undo"] {
+  const ofNode = nodeUndo(f, call, effect);
+  if (ofNode !== undefined) return ofNode === "none" ? undefined : ofNode;
+  try {
+    const undo = undoOf(tool, effect);
+    return undo === undefined ? undefined : { tool: undo.tool.name, input: undo.input };
+  } catch {
+    return undefined; // The user's function threw: it would throw again at each fold, so this is deterministic.
+  }
+}
+
+/** Moves plans forward. True if anything changed. */
+export function progressPlans(f: Folding): boolean {
+  for (const plan of f.state.plans) {
+    if (plan.only === undefined) releaseUnawaited(f);
+    if (openEntries(f).some(([id, open]) => blocksPlan(f, plan, id, open))) continue;
+    const members = membersOf(f, plan);
+    // What another plan undoes as well goes before what it rests on, too.
+    const all = f.state.plans.length === 1 ? members : f.state.plans.flatMap((one) => membersOf(f, one));
+    const mustWait = waiting(all);
+    const ready = members.filter((effect) => effect.undoing === undefined && !mustWait(effect));
+    for (const effect of ready) issueUndo(f, effect);
+    if (ready.length > 0) return true;
+    if (members.length > 0) continue;
+    completePlan(f, plan);
+    return true;
+  }
+  return false;
+}
+
+/** A plan waits for effects in flight, not for what undoes them and not for what only reads (V1). */
+const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenIntent): boolean => {
+  const { intent } = open;
+  // Nothing of a workflow is done again while what it did before stands and a human is asked about it.
+  if (
+    only !== undefined &&
+    f.definition.kind === "workflow" &&
+    intent.kind === "task" &&
+    intent.about === "stuck"
+  )
+    return intent.of !== undefined && only.includes(intent.of);
+  if (only !== undefined) return only.includes(id);
+  if (intent.kind === "tool") return intent.undoes === undefined && !isRead(f, open) && !isNotice(open);
+  return isRunningChild(open) || (intent.kind === "task" && intent.about === "stuck");
+};
+
+/** A deferred call that nobody waits for would hold its plan up until the outside answers, days perhaps. */
+function releaseUnawaited(f: Folding): void {
+  for (const [id, open] of openEntries(f))
+    if (
+      open.deferred === true &&
+      open.intent.kind === "tool" &&
+      open.intent.undoes === undefined &&
+      !isAwaited(f, id, open.actor)
+    )
+      releaseDeferred(f, id, open);
+}
+
+/** It was asked for, so it counts as an effect in doubt and is undone by its key; a late answer corrects that. */
+function releaseDeferred(f: Folding, id: IntentId, open: OpenIntent): void {
+  closeIntent(f, id);
+  recordEffect(f, id, open, "in_doubt", undefined);
+  recordDoubt(f, id, open, "cancelled");
+}
+
+/** A late result of this intent may still say how it ended. `received` is what made the doubt. */
+export function recordDoubt(
+  f: Folding,
+  id: IntentId,
+  open: OpenIntent,
+  outcome: Doubt["outcome"],
+  received?: Result,
+): void {
+  if (open.intent.kind !== "tool") return;
+  const { name, key, call, undoes, dependsOn } = open.intent;
+  const tool = toolOf(f, name);
+  const doubt: Doubt = {
+    outcome,
+    tool: name,
+    key,
+    input: open.input,
+    argumentsDigest: tool === undefined ? digestOf(open.input) : argumentsDigest(tool, open.input),
+    attempt: open.attempt,
+    ...(call === undefined ? {} : { call }),
+    ...(dependsOn === undefined ? {} : { dependsOn }),
+    ...(undoes === undefined ? {} : { undoes }),
+    ...(received?.outcome === "succeeded" ? { unread: digestOf(received.output) } : {}),
+  };
+  f.state.doubts = { ...f.state.doubts, [id]: doubt };
+}
+
+const membersOf = (f: Folding, plan: UndoPlan): StandingEffect[] => {
+  if (forbidden(f.state) !== undefined) return [];
+  return standingOf(f).filter(
+    ({ intent, undo, stuck }) =>
+      undo !== undefined && stuck !== true && (plan.only === undefined || plan.only.includes(intent)),
+  );
+};
+
+function issueUndo(f: Folding, effect: StandingEffect): void {
+  const { intent: undoes } = effect;
+  if (effect.undo === undefined) return;
+  if (effect.child !== undefined)
+    return changeEffect(f, undoes, { undoing: issueChildUndo(f, effect, effect.child) });
+  if (effect.undo.starts === true)
+    return changeEffect(f, undoes, { undoing: issueUndoingSaga(f, effect, effect.undo) });
+  const { tool, input } = effect.undo;
+  const id = newId(f);
+  openIntent(f, {
+    intent: {
+      kind: "tool",
+      id,
+      name: tool,
+      key: undoKey(f, effect, id, input),
+      input,
+      undoes,
+    },
+    input,
+    attempt: 1,
+  });
+  changeEffect(f, undoes, { undoing: id });
+}
+
+/** What a fork inherited is undone under one key by whichever fork undoes it. */
+function undoKey(f: Folding, { intent }: StandingEffect, id: IntentId, input: Json): string {
+  if (!isInherited(f.state, intent)) return effectKey(decider(f.state), id, digestOf(input));
+  return effectKey(decider(f.state, turnOf(intent)), intent, digestOf({ undo: input }));
+}
+
+export function changeEffect(f: Folding, id: IntentId, change: Partial<StandingEffect>): void {
+  f.state.effects = f.state.effects.map((effect) =>
+    effect.intent === id ? { ...effect, ...change } : effect,
+  );
+}
+
+/**
+ * The effect is undone: it stands no more, and the plans say so. `by` is the intent that undid it; an effect
+ * whose success came in after that one was decided needs another.
+ */
+export function settleUndone(f: Folding, undoes: IntentId, by?: IntentId, output: Json = null): void {
+  const effect = effectOf(f, undoes);
+  if (effect === undefined || (by !== undefined && effect.undoing !== by && effect.stuck !== true)) return;
+  removeEffect(f, undoes);
+  if (f.definition.kind === "workflow" && effect.call !== undefined)
+    f.queue.push({ event: { type: "sagamesh.undone", call: effect.call, output, at: f.at } });
+  const doubt = f.state.doubts[undoes];
+  if (doubt !== undefined) f.state.doubts = { ...f.state.doubts, [undoes]: { ...doubt, undone: true } };
+  f.state.plans = f.state.plans.map((plan) =>
+    plan.only === undefined || plan.only.includes(undoes)
+      ? { ...plan, undone: [...plan.undone, describeEffect(effect)] }
+      : plan,
+  );
+}
+
+/** The compensation cannot be carried out: a human is asked, and until then the effect is held. */
+export function askAboutStuck(f: Folding, undoes: IntentId, by: IntentId, reason: string): void {
+  const effect = effectOf(f, undoes);
+  if (effect?.undoing !== by) return;
+  const { undoing: _undoing, ...rest } = effect;
+  f.state.effects = f.state.effects.map((other) => (other === effect ? { ...rest, stuck: true } : other));
+  const dueAt = f.at + limits.taskWithinMs;
+  openIntent(f, {
+    intent: {
+      kind: "task",
+      id: newId(f),
+      about: "stuck",
+      of: undoes,
+      question: `${describeEffect(effect)} could not be undone: ${reason}. Undo it by hand and approve, or deny to leave it standing.`,
+      to: [],
+      dueAt,
+      otherwise: "deny",
+    },
+    input: null,
+    attempt: 1,
+    dueAt,
+  });
+}
+
+function completePlan(f: Folding, plan: UndoPlan): void {
+  f.state.plans = f.state.plans.filter((other) => other !== plan);
+  if (plan.only === undefined) f.state.undoneBefore = here(f); // What began meanwhile was undone with the rest.
+  const { then } = plan;
+  switch (then.type) {
+    case "answer": {
+      const standing = standingOf(f).filter(
+        ({ intent }) => plan.only === undefined || plan.only.includes(intent),
+      );
+      const said = { undone: plan.undone, standing: standing.map(describeEffect) };
+      f.queue.push({ event: doneFor(f, then.actor, { ...said, ...leftOf(f.definition, standing) }) });
+      return;
+    }
+    case "tell":
+      return tellActor(f, then.actor, then.intent, {
+        error: actorError("in_doubt", "IN_DOUBT", then.reason),
+      });
+    case "end":
+      f.state.phase = { kind: "ending", ending: then.ending };
+      return;
+    case "nothing":
+      return;
+  }
+}

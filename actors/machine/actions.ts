@@ -1,0 +1,176 @@
+/**
+ * Machine actions: what XState's own actions become. Pure translation; machine.ts collects them, issue.ts acts.
+ *
+ * D3 Every child is announced by an `invoke` action; a machine that spawns in another way is stopped.
+ * D4 What starts and stops within one step never started, as in a live actor.
+ * D5 XState's session ids, which a process counts, do not stand in actions.
+ */
+import type { AnyActorRef } from "xstate";
+import { type Json, toJson } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Callable } from "./callable.ts";
+
+/** What a machine takes in: signals, `doneEvent`, `errorEvent`, and the events its timers carry. */
+export interface MachineEvent {
+  type: string;
+  [key: string]: unknown;
+}
+
+/**
+ * What a step asks for, in order. An `untimer` takes back every pending `timer` and delayed `send` of its
+ * id. A `send` is for the actor that is current under `to` at its place in the list, a delayed one too. A
+ * machine that ends, well or in error, leaves its timers pending: whoever keeps them drops them.
+ */
+export type MachineAction =
+  | { type: "invoke"; id: string; src: string; input: Json }
+  | { type: "stop"; id: string }
+  | { type: "timer"; id: string; event: MachineEvent; delayMs: number }
+  | { type: "untimer"; id: string }
+  | { type: "send"; to: string; event: MachineEvent; delayMs?: number; id?: string }
+  | { type: "live"; kind: "emit" | "log"; value: Json }
+  | { type: "builtin"; name: string; params: Json };
+
+/** An executable action as XState hands it over; `params` is what the action's own resolution returned. */
+export interface RawAction {
+  readonly type: string;
+  readonly params?: unknown;
+}
+
+export interface Translation {
+  readonly self: AnyActorRef;
+  readonly bound: (src: string) => Callable | undefined;
+  readonly builtin: boolean;
+}
+
+/** What a step collected, in the order in which it takes effect. Throws in words what no ledger could record. */
+export const actionsOf = (collected: readonly RawAction[], translation: Translation): MachineAction[] =>
+  withoutStillborn(inOrder(collected).flatMap((raw) => actionOf(raw, translation)));
+
+// Each cast of params below: the shape is what the resolve function of that action returns in the pinned
+// version; the test against the public `transition` breaks if it changes.
+function actionOf(raw: RawAction, translation: Translation): MachineAction[] {
+  switch (raw.type) {
+    case "xstate.raise": {
+      const { event, id, delay } = raw.params as { event: MachineEvent; id?: string; delay?: number };
+      if (delay === undefined) return []; // Taken within this step already.
+      return [
+        {
+          type: "timer",
+          id: id ?? `raise.${event.type}`,
+          event: jsonEvent(event),
+          delayMs: delayMsOf(delay),
+        },
+      ];
+    }
+    case "xstate.cancel":
+      return [{ type: "untimer", id: (raw.params as { sendId: string }).sendId }];
+    case "xstate.spawnChild":
+      return [invokeOf(raw.params as SpawnParams, translation)];
+    case "xstate.stopChild": {
+      const actor = raw.params as AnyActorRef | undefined;
+      return actor === undefined ? [] : [{ type: "stop", id: actor.id }];
+    }
+    case "xstate.sendTo":
+      return [sendOf(raw.params as SendParams, translation)];
+    case "xstate.emit":
+      return [{ type: "live", kind: "emit", value: toJson((raw.params as { event: unknown }).event) }];
+    case "xstate.log":
+      return [{ type: "live", kind: "log", value: toJson(raw.params) }];
+    default:
+      if (translation.builtin && raw.type.startsWith("sagamesh."))
+        return [{ type: "builtin", name: raw.type, params: toJson(raw.params) }];
+      throw new Error(
+        `the action "${raw.type}" would be a side effect that nobody recorded: invoke a tool instead`,
+      );
+  }
+}
+
+interface SpawnParams {
+  readonly src: unknown;
+  readonly systemId?: string;
+  readonly actorRef?: AnyActorRef;
+  readonly input: unknown;
+}
+
+function invokeOf({ src, systemId, actorRef, input }: SpawnParams, { bound }: Translation): MachineAction {
+  if (typeof src !== "string" || actorRef === undefined || bound(src) === undefined)
+    throw new Error(`the actor "${typeof src === "string" ? src : "(inline)"}" is not bound by toActors`);
+  if (systemId !== undefined) throw new Error(`the actor "${src}" has a systemId: name it by its id`);
+  // Without an id XState takes the session's, which a process counts (D5).
+  if (actorRef.id === actorRef.sessionId) throw new Error(`spawnChild("${src}") needs an id`);
+  return { type: "invoke", id: actorRef.id, src, input: toJson(input) };
+}
+
+interface SendParams {
+  readonly to: AnyActorRef;
+  readonly event: MachineEvent;
+  readonly id?: string;
+  readonly delay?: number;
+}
+
+function sendOf({ to, event, id, delay }: SendParams, { self }: Translation): MachineAction {
+  if (to === self) throw new Error(`"${event.type}" is sent to the machine itself: raise it`);
+  return {
+    type: "send",
+    to: to.id,
+    event: jsonEvent(event),
+    ...(delay === undefined ? {} : { delayMs: delayMsOf(delay) }),
+    ...(id === undefined ? {} : { id }),
+  };
+}
+
+/** The event as the ledger will give it back. The `after` events, by far the most, need no trip through JSON. */
+const jsonEvent = (event: MachineEvent): MachineEvent =>
+  // Proof: an object with a text under `type` is one after the trip, too.
+  Object.keys(event).length === 1 ? event : (toJson(event) as unknown as MachineEvent);
+
+function delayMsOf(delay: number): number {
+  if (!Number.isFinite(delay)) throw new Error(`a delay is ${delay}, not a number of milliseconds`);
+  if (delay > limits.timerMaxMs) throw new Error(`a delay is ${delay} ms, more than ${limits.timerMaxMs}`);
+  return Math.max(0, delay);
+}
+
+/**
+ * XState lists an entry action before the state's own invocations. A signal that it sends to one of them is
+ * moved behind the start of its receiver; by the actor and not its id, which a re-entered state uses again.
+ */
+function inOrder(collected: readonly RawAction[]): readonly RawAction[] {
+  if (!collected.some(({ type }) => type === "xstate.sendTo")) return collected;
+  const early = (raw: RawAction, index: number) =>
+    raw.type === "xstate.sendTo" &&
+    collected.slice(index).some((later) => startedBy(later) === (raw.params as SendParams).to);
+  return collected.flatMap((raw, index) => {
+    if (early(raw, index)) return [];
+    const actor = startedBy(raw);
+    if (actor === undefined) return [raw];
+    return [
+      raw,
+      ...collected
+        .slice(0, index)
+        .filter((sent, at) => early(sent, at) && (sent.params as SendParams).to === actor),
+    ];
+  });
+}
+
+const startedBy = (raw: RawAction): AnyActorRef | undefined =>
+  raw.type === "xstate.spawnChild" ? (raw.params as SpawnParams).actorRef : undefined;
+
+/** D4: an `always` that leaves the state it just entered neither calls its tools nor arms its timers. */
+function withoutStillborn(actions: MachineAction[]): MachineAction[] {
+  if (!actions.some(({ type }) => type === "stop" || type === "untimer")) return actions;
+  let kept: MachineAction[] = [];
+  for (const action of actions) {
+    const born =
+      action.type === "stop" ? kept.findLastIndex((k) => k.type === "invoke" && k.id === action.id) : -1;
+    if (action.type === "stop" && born >= 0) {
+      kept = kept.filter((k, i) => i < born || !(i === born || (k.type === "send" && k.to === action.id)));
+      continue;
+    }
+    if (action.type === "untimer")
+      kept = kept.filter(
+        (k) => !(k.type === "timer" || (k.type === "send" && k.delayMs !== undefined)) || k.id !== action.id,
+      );
+    kept.push(action);
+  }
+  return kept;
+}

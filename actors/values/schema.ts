@@ -1,0 +1,24 @@
+/** Schema: what a zod schema says of a value, and a record without one of its keys. */
+import { z } from "zod";
+import { describeError } from "../../protocol/errors.ts";
+
+/** The record without the key; the record given stays as it is. */
+export function withoutKey<K extends string, V>(record: Readonly<Record<K, V>>, key: K): Record<K, V> {
+  const { [key]: _gone, ...rest } = record;
+  return rest as Record<K, V>; // The rest of a record is a record; TypeScript cannot say so for generic keys.
+}
+
+/** What a schema says of a value. A refinement that throws refuses like any other. */
+export function readWith<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+): { success: true; data: z.infer<S> } | { success: false; reason: string } {
+  try {
+    const parsed = schema.safeParse(value);
+    return parsed.success
+      ? { success: true, data: parsed.data }
+      : { success: false, reason: z.prettifyError(parsed.error) };
+  } catch (error) {
+    return { success: false, reason: `its schema threw: ${describeError(error)}` };
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Dimensions: a saga's state as what it is about (application), what was done (operation) and what rests on what
+ * (dependency). Pure functions of a folded state; restoring one is folding to its turn.
+ *
+ * DM1 Nothing is kept for these: what they say was in the ledger, or follows from it.
+ */
+import { type Json, toJson } from "../../protocol/json.ts";
+import type { ApplicationState, DependencyState, OperationState } from "../../protocol/documents/state.ts";
+import { judged } from "../values/condition.ts";
+import type { Definition } from "../contract/definition.ts";
+import type { SagaState, StandingEffect } from "../contract/state.ts";
+import { contextOfState, truthOf } from "./context.ts";
+import { graphNow } from "./plan.ts";
+
+type Folded = { readonly definition: Definition; readonly state: SagaState };
+
+/** What the state says of the application; the checkpoints are the ledger's. */
+export function applicationOf({
+  definition,
+  state,
+}: Folded): Pick<ApplicationState, "entities" | "memory" | "signals" | "changes"> {
+  const memory = state.memory === undefined ? {} : { memory: state.memory };
+  if (definition.workflow === undefined) return { entities: {}, ...memory, signals: {}, changes: {} };
+  const { nodes, heard, changes } = contextOfState(state);
+  const entities = Object.entries(nodes).flatMap(([name, { status, log, output }]) =>
+    status === "committed" ? [[name, log ?? output ?? null] as const] : [],
+  );
+  return { entities: Object.fromEntries(entities), ...memory, signals: heard, changes: jsonRecord(changes) };
+}
+
+const jsonRecord = (of: object): Record<string, Json> => toJson(of) as Record<string, Json>;
+
+/** Whether and how what an intent did can be taken back. `wasUndone` says the ledger. */
+export function recoveryOf(
+  effect: StandingEffect | undefined,
+  wasUndone: boolean,
+): Pick<OperationState["transactions"][number], "compensation" | "recovery"> {
+  if (effect === undefined) return { recovery: wasUndone ? "undone" : "none" };
+  const { undo, undoing, stuck } = effect;
+  if (undo === undefined) return { recovery: "none" };
+  const compensation = { name: undo.tool, input: undo.input };
+  const recovery = stuck === true ? "stuck" : undoing === undefined ? "registered" : "undoing";
+  return { compensation, recovery };
+}
+
+/** The runs of a workflow's nodes that have committed, and stand. */
+export const committedRuns = ({ state }: Pick<Folded, "state">): string[] =>
+  Object.values(contextOfState(state).nodes).flatMap(({ status, call }) =>
+    status === "committed" && call !== undefined ? [call] : [],
+  );
+
+/** What rests on what, with the evidence. */
+export function dependencyOf({
+  definition,
+  state,
+}: Folded): Pick<DependencyState, "nodes" | "edges" | "effects"> {
+  const effects = state.effects.map(({ intent, call, dependsOn }) => ({
+    intent,
+    ...(call === undefined ? {} : { call }),
+    ...(dependsOn === undefined ? {} : { dependsOn: [...dependsOn] }),
+  }));
+  const { workflow } = definition;
+  if (workflow === undefined) return { nodes: [], edges: [], effects };
+  const context = contextOfState(state);
+  const graph = graphNow(workflow, context);
+  const nodes = graph.order.flatMap((name) => {
+    const node = graph.nodes.get(name);
+    const known = context.nodes[name];
+    if (node === undefined || known === undefined) return [];
+    return [
+      {
+        ...{ node: name, status: known.status, condition: node.when },
+        satisfied: judged(node.when, (atom) => truthOf(workflow, context, atom)),
+        evidence: (known.evidence ?? []).map((other) => {
+          const call = context.nodes[other]?.call;
+          return { node: other, ...(call === undefined ? {} : { call }) };
+        }),
+        ...(known.reason === undefined ? {} : { reason: known.reason }),
+        ...(known.verdicts === undefined
+          ? {}
+          : { verdicts: known.verdicts.map(({ judged: _digest, ...verdict }) => verdict) }),
+      },
+    ];
+  });
+  const edges = [...graph.restsOn].flatMap(([to, others]) =>
+    others.map((from) => ({ from, to, satisfied: truthOf(workflow, context, { node: from }) })),
+  );
+  return { nodes, edges, effects };
+}

@@ -1,0 +1,37 @@
+/**
+ * Workflow going: one step of a workflow while it is made.
+ */
+import type { Json } from "../../protocol/json.ts";
+import { graphNow } from "./plan.ts";
+import type { Graph, NodeState, WorkflowContext, WorkflowSpec } from "./spec.ts";
+
+/** A call to be started. `dependsOn` names all calls it rests on, directly or not. */
+export interface StartedRun {
+  readonly call: string;
+  readonly src: string;
+  readonly input: Json;
+  readonly dependsOn?: readonly string[];
+}
+
+export interface Advanced {
+  readonly context: WorkflowContext;
+  readonly starts: readonly StartedRun[];
+}
+
+/** One step while it is made. Its context is replaced, never written into. */
+export interface Going {
+  readonly spec: WorkflowSpec;
+  readonly at: number;
+  context: WorkflowContext;
+  readonly starts: StartedRun[];
+}
+
+export const untried: NodeState = { status: "waiting", tries: 0 };
+
+export const graphOf = (g: Going): Graph => graphNow(g.spec, g.context);
+export const stateOf = (g: Going, name: string): NodeState => g.context.nodes[name] ?? untried;
+export const set = (g: Going, name: string, state: NodeState): void => {
+  g.context = { ...g.context, nodes: { ...g.context.nodes, [name]: state } };
+};
+export const change = (g: Going, name: string, more: Partial<NodeState>): void =>
+  set(g, name, { ...stateOf(g, name), ...more });

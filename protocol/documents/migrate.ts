@@ -1,0 +1,38 @@
+/** Migrate document: what `migrate` says of each saga, and how a move is told of one that was moved. */
+import { z } from "zod";
+import { DefinitionRef } from "../event.ts";
+import { SagaId } from "../ids.ts";
+import { Intent } from "../intent.ts";
+
+/** One move of a saga from one definition to another. */
+export const MigrationRecord = z.object({
+  turn: z.int(),
+  at: z.number(),
+  from: DefinitionRef,
+  to: DefinitionRef,
+  /** Who asked for it. */
+  by: z.string(),
+});
+
+/** `migrate`: one line per saga. */
+export const MigrateDocument = z.object({
+  saga: SagaId,
+  from: DefinitionRef,
+  /** Absent where the application defines nothing that the saga could go on under. */
+  to: DefinitionRef.optional(),
+  /**
+   * `can`, `cannot`: as `--dry-run` judges. `moved`: its ledger says so. `asked`: it can, the signal is stored, and no
+   * host has taken it yet. `same`: it has this definition, or it has ended: there is nothing to move.
+   */
+  verdict: z.enum(["can", "cannot", "moved", "asked", "same"]),
+  turns: z.int(),
+  /** Requests to models that the new definition would have sent otherwise: the prompt, the tools or their order differ. */
+  requestsDiffer: z.int().optional(),
+  /** Where it would be another saga: the first turn, or 0 for the state that it rests in. */
+  turn: z.int().optional(),
+  expected: Intent.optional(),
+  got: Intent.optional(),
+  /** In words. */
+  why: z.string().optional(),
+});
+export type MigrateDocument = z.infer<typeof MigrateDocument>;

@@ -1,0 +1,112 @@
+/**
+ * State document: one of the three dimensions of a saga's state at a turn, as `inspect --state --json` prints it.
+ */
+import { z } from "zod";
+import { IntentOutcome } from "./documents.ts";
+import { IntentId, SagaId } from "../ids.ts";
+import { Payload } from "../json.ts";
+import { JudgedBy } from "../verdict.ts";
+import { Condition } from "../workflow.ts";
+
+export const dimensions = ["application", "operation", "dependency"] as const;
+export type Dimension = (typeof dimensions)[number];
+
+const common = { saga: SagaId, turn: z.int(), at: z.number(), of: z.int() };
+
+/** What the application is about: entities, memory, and the turns to which it can be taken back. */
+export const ApplicationState = z.object({
+  ...common,
+  dimension: z.literal("application"),
+  input: Payload,
+  /** What stands of what was done, by node or by intent: as its log has it, else its output. */
+  entities: z.record(z.string(), Payload),
+  memory: Payload.optional(),
+  /** The latest data of each signal, and what the outside said of nodes. */
+  signals: z.record(z.string(), Payload),
+  changes: z.record(z.string(), Payload),
+  /** After each of these turns something had committed: `inspect --at` shows that state, `fork --from` goes on from it. */
+  checkpoints: z.array(z.object({ turn: z.int(), at: z.number(), committed: z.array(z.string()) })),
+});
+export type ApplicationState = z.infer<typeof ApplicationState>;
+
+/**
+ * `none`: nothing undoes it, or it did nothing. `registered`: it stands, and what undoes it is known. `stuck`: that could
+ * not be done, and a human is asked or has left it.
+ */
+export const Recovery = z.enum(["none", "registered", "undoing", "undone", "stuck"]);
+
+const Transaction = z.object({
+  transaction: IntentId,
+  /** Of a workflow's node; the call a model made. */
+  node: z.string().optional(),
+  call: z.string().optional(),
+  agent: z.string(),
+  kind: z.enum(["tool", "saga"]),
+  name: z.string(),
+  input: Payload.optional(),
+  output: Payload.optional(),
+  attempts: z.int(),
+  outcome: z.union([IntentOutcome, z.literal("open")]),
+  reason: z.string().optional(),
+  startedAt: z.number(),
+  settledAt: z.number().optional(),
+  /** What the model said beside the call. */
+  reasoning: z.string().optional(),
+  undoes: IntentId.optional(),
+  /** Registered in the turn that recorded the success. */
+  compensation: z.object({ name: z.string(), input: Payload }).optional(),
+  recovery: Recovery,
+});
+
+/** What ran: with what, why, how it went, and what undoes it. */
+export const OperationState = z.object({
+  ...common,
+  dimension: z.literal("operation"),
+  transactions: z.array(Transaction),
+});
+export type OperationState = z.infer<typeof OperationState>;
+
+/** The whole verdict stands in the ledger, in the result of the validator's call. */
+const NodeVerdict = z.object({
+  validator: z.string(),
+  stage: z.string(),
+  verdict: z.enum(["accept", "reject", "augment", "feedback", "undecided"]),
+  by: JudgedBy,
+  /** What the validator was shown, tokens. */
+  tokens: z.int(),
+  reason: z.string().optional(),
+});
+
+const Satisfied = z.enum(["yes", "no", "open"]);
+
+/** What rests on what, whether it may start, and on which evidence that was decided. */
+export const DependencyState = z.object({
+  ...common,
+  dimension: z.literal("dependency"),
+  nodes: z.array(
+    z.object({
+      node: z.string(),
+      status: z.string(),
+      condition: Condition,
+      satisfied: Satisfied,
+      /** The commits that satisfied it when it began. */
+      evidence: z.array(z.object({ node: z.string(), call: z.string().optional() })),
+      reason: z.string().optional(),
+      /** What validators said of the run that it is about, in order. */
+      verdicts: z.array(NodeVerdict).optional(),
+    }),
+  ),
+  edges: z.array(z.object({ from: z.string(), to: z.string(), satisfied: Satisfied })),
+  /** Effects that stand, and the calls each rests on; without them, on all that was settled before it. */
+  effects: z.array(
+    z.object({ intent: IntentId, call: z.string().optional(), dependsOn: z.array(z.string()).optional() }),
+  ),
+});
+export type DependencyState = z.infer<typeof DependencyState>;
+
+export const StateDocument = z.discriminatedUnion("dimension", [
+  ApplicationState,
+  OperationState,
+  DependencyState,
+]);
+export type StateDocument = z.infer<typeof StateDocument>;

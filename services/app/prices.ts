@@ -1,0 +1,93 @@
+/**
+ * Prices: what a token of a model costs, as the application says or as was published.
+ *
+ * Z1 A saga keeps the prices it was started with: they stand in its start. A table that changes later changes none.
+ */
+import type { Definition } from "../../actors/contract/definition.ts";
+import { cacheReadPrice, cacheWritePrice } from "../../actors/kernel/spending.ts";
+import { type Price, Prices } from "../../protocol/budget.ts";
+import type { ModelPort } from "../../protocol/model.ts";
+import { z } from "zod";
+
+/**
+ * Published prices of models by the provider's names, in US dollars per million tokens, as of November 2026. For
+ * models with one price whatever the length of the prompt; of others, and of discounts, only the application knows.
+ */
+export const publishedPrices: Prices = {
+  "claude-fable-5-1": { inputPerMillion: 10, outputPerMillion: 50 },
+  "claude-opus-5-5": { inputPerMillion: 4, outputPerMillion: 20 },
+  "claude-opus-5": { inputPerMillion: 5, outputPerMillion: 25 },
+  "claude-sonnet-5-5": { inputPerMillion: 2, outputPerMillion: 10 },
+  "claude-opus-4-7": { inputPerMillion: 5, outputPerMillion: 25 },
+  "claude-opus-4-6": { inputPerMillion: 5, outputPerMillion: 25 },
+  "claude-sonnet-4-6": { inputPerMillion: 3, outputPerMillion: 15 },
+  "claude-opus-4-5": { inputPerMillion: 5, outputPerMillion: 25 },
+  "claude-haiku-4-5": { inputPerMillion: 1, outputPerMillion: 5 },
+};
+
+/** The price of a model by the name that agents use, else by its port's own. The application's table comes first. */
+export type PriceOf = (model: string) => Price | undefined;
+
+export function pricesBy(
+  own: Prices,
+  models: ReadonlyMap<string, ModelPort>,
+  fallbacks: ReadonlyMap<string, readonly string[]>,
+): PriceOf {
+  const priceOf = (model: string): Price | undefined => {
+    const order = fallbacks.get(model);
+    if (order !== undefined && !Object.hasOwn(own, model)) return dearest(order.map(priceOf));
+    const names = [model, models.get(model)?.name ?? model];
+    for (const table of [own, publishedPrices])
+      for (const name of names) if (Object.hasOwn(table, name)) return table[name];
+    return undefined;
+  };
+  return priceOf;
+}
+
+/** What is reserved for whoever of several is asked; undefined if one has no price. */
+function dearest(prices: readonly (Price | undefined)[]): Price | undefined {
+  const known = prices.filter((price) => price !== undefined);
+  if (known.length < prices.length || known.length === 0) return undefined;
+  const most = (of: (price: Price) => number) => Math.max(...known.map(of));
+  return {
+    inputPerMillion: most((price) => price.inputPerMillion),
+    outputPerMillion: most((price) => price.outputPerMillion),
+    cacheReadPerMillion: most(cacheReadPrice),
+    cacheWritePerMillion: most(cacheWritePrice),
+  };
+}
+
+/** The prices that a saga's start records, where dollars are counted: of those that stand in for its models, too. */
+export function recordedPrices(
+  { models }: Pick<Definition, "models">,
+  { priceOf, fallbacks }: { priceOf: PriceOf; fallbacks: ReadonlyMap<string, readonly string[]> },
+): Prices {
+  return Object.fromEntries(
+    models
+      .flatMap((model) => [model, ...(fallbacks.get(model) ?? [])])
+      .flatMap((model) => {
+        const price = priceOf(model);
+        return price === undefined ? [] : [[model, price]];
+      }),
+  );
+}
+
+/** What is wrong with a table of prices. */
+export function priceFaults(prices: unknown): string[] {
+  const read = Prices.safeParse(prices);
+  return read.success ? [] : [`prices: ${z.prettifyError(read.error)}`];
+}
+
+/** A budget in dollars holds only where each model that may be asked below it has a price. */
+export function unpricedFaults(definition: Definition, priceOf: PriceOf): string[] {
+  if (definition.budget.usd === undefined) return [];
+  const all = new Set([definition]);
+  for (const one of all) for (const child of one.sagas.values()) all.add(child);
+  const models = new Set([...all].flatMap((one) => one.models));
+  return [...models]
+    .filter((model) => priceOf(model) === undefined)
+    .map(
+      (model) =>
+        `${definition.kind} ${definition.name}: its budget is in dollars, and model "${model}" has no price; add it under prices`,
+    );
+}

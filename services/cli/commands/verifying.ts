@@ -1,0 +1,67 @@
+/**
+ * Verifying: the sagas that `verify` looks at, wherever they are, a few at a time.
+ */
+import { existsSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { VerifyDocument } from "../../../protocol/documents/documents.ts";
+import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
+import { archiveName, archiveSuffix } from "../../archive/file.ts";
+import { type BundleOptions, verifyArchive } from "../../archive/verify.ts";
+import { verifyLedger } from "../../views/verify.ts";
+import { findTombstone, type LedgerSource } from "../../ledger/reader.ts";
+import type { Ports } from "../../wire/ports.ts";
+
+/** Ledgers held in memory at a time. */
+const concurrencyMax = 4;
+
+/** Every file of a folder, or the one named. Throws ARCHIVE_BROKEN where there is none. */
+export async function archivesIn(path: string): Promise<string[]> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw new MeshError("ARCHIVE_BROKEN", `${path}: ${describeError(error)}`, { cause: error });
+  });
+  if (!found.isDirectory()) return [path];
+  const names = (await readdir(path)).filter((name) => name.endsWith(archiveSuffix) && !name.startsWith("."));
+  return names.sort().map((name) => join(path, name));
+}
+
+/** Checks each of the places and tells of each saga in it as soon as it is known, until the signal. */
+export async function verifyEach<Place>(
+  places: readonly Place[],
+  verify: (place: Place) => Promise<readonly VerifyDocument[]>,
+  tell: (document: VerifyDocument) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const waiting = places.values();
+  const verifySome = async () => {
+    for (const place of waiting) {
+      signal.throwIfAborted();
+      for (const document of await verify(place)) tell(document);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrencyMax }, verifySome));
+}
+
+/**
+ * A saga of a mesh; of one that was archived its file in the folder of archives. Where that is not there, nothing is
+ * known to be wrong: `unread` is told.
+ */
+export async function verifyInMesh(
+  ports: LedgerSource & Pick<Ports, "ledger">,
+  saga: SagaId,
+  options: BundleOptions & { readonly archiveDir: string; readonly unread: (why: string) => void },
+): Promise<VerifyDocument[]> {
+  try {
+    return [await verifyLedger(ports, saga, options.app, options)];
+  } catch (error) {
+    if (!isMeshError(error, "SAGA_ARCHIVED")) throw error;
+  }
+  const path = join(options.archiveDir, archiveName(saga));
+  const tombstone = await findTombstone(ports, saga);
+  if (existsSync(path)) return verifyArchive(path, options, tombstone?.prev);
+  options.unread(
+    `${saga} was archived to ${tombstone?.file ?? "a file"}, which is not in ${options.archiveDir}`,
+  );
+  return [];
+}

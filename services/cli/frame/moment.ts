@@ -1,0 +1,58 @@
+/**
+ * Moment: a turn, or a point in time, as people type it; and a ledger as it stood then.
+ *
+ * M1 Times are UTC unless they say otherwise, as everything that is printed is. A date alone means its whole day.
+ * M2 A ledger's times are its hosts' clocks, which may differ: the last turn that is not later than the time is meant,
+ *    with all before it.
+ */
+import { MeshError } from "../../../protocol/errors.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import { msOf } from "../../wire/duration.ts";
+
+export const momentHint = "TURN|TIME";
+export const momentHelp =
+  "as of this turn, or of the last one at or before this time (UTC): 2026-11-22, 2026-11-22T09:30, or 5m for five minutes ago";
+
+const dayMs = 86_400_000;
+
+/** The first turns of a ledger, up to the moment; all of them without one. Throws USAGE. */
+export function turnsUpTo(turns: readonly Turn[], moment: string | undefined, now: number): readonly Turn[] {
+  if (moment === undefined) return turns;
+  if (/^\d+$/.test(moment)) return upToTurn(turns, moment);
+  const time = timeOf(moment, now);
+  const last = turns.findLastIndex(({ at }) => at <= time);
+  if (last >= 0) return turns.slice(0, last + 1);
+  const [first] = turns;
+  throw new MeshError(
+    "USAGE",
+    `--at: the saga's first turn is of ${first === undefined ? "no time" : new Date(first.at).toISOString()}, which is after ${new Date(time).toISOString()}`,
+  );
+}
+
+function upToTurn(turns: readonly Turn[], moment: string): readonly Turn[] {
+  if (Number(moment) >= 1 && Number(moment) <= turns.length) return turns.slice(0, Number(moment));
+  throw new MeshError("USAGE", `--at: expected a turn from 1 to ${turns.length}, got "${moment}"`);
+}
+
+const isoForm =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?))?\s?(Z|[+-]\d{2}:?\d{2})?$/i;
+
+function timeOf(moment: string, now: number): number {
+  const [, date, time, zone = "Z"] = isoForm.exec(moment) ?? [];
+  if (date !== undefined) {
+    const start = Date.parse(`${date}T${time ?? "00:00"}${zone.toUpperCase()}`);
+    // Date.parse takes the 31st of February for a day in March.
+    const day = Date.parse(`${date}T00:00Z`);
+    const isDay = !Number.isNaN(day) && new Date(day).toISOString().startsWith(date);
+    if (!Number.isNaN(start) && isDay) return time === undefined ? start + dayMs - 1 : start;
+  } else if (/^-?\d/.test(moment)) {
+    try {
+      return now - msOf(moment.replace(/^-/, ""));
+    } catch {
+      // Told below, with all forms.
+    }
+  }
+  throw new MeshError("USAGE", `--at: "${moment}" is neither a turn nor a time`, {
+    remedy: "Write a turn (7), a time (2026-11-22, 2026-11-22T09:30:00Z), or how long ago (5m, 2h, 3d).",
+  });
+}

@@ -1,0 +1,123 @@
+/**
+ * Run: from the words of a command line to an exit code.
+ *
+ * R1 Exit codes: 0 done, 1 the saga or check failed or it could not be done, 2 bad usage.
+ * R2 A reader that goes away (`| head`) is no error.
+ */
+import { MeshError } from "../../../protocol/errors.ts";
+import { readConfig } from "../../runtime/config.ts";
+import { listenForShutdown, type Shutdown } from "../../runtime/shutdown.ts";
+import { packageVersion } from "../../runtime/version.ts";
+import { columns, type Command, commandHelp, globalOptions, readArgs } from "./command.ts";
+import { createOutput, isUsageError, type Streams } from "./output.ts";
+
+/** By the title of a group and the name of a command: how it is loaded. */
+export type CommandGroups = Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>>;
+
+/** Runs one command line and ends the process with its exit code. */
+export async function runCommandLine(groups: CommandGroups, words: readonly string[]): Promise<void> {
+  const shutdown = listenForShutdown();
+  const pipe = watchPipe(shutdown);
+  const streams: Streams = {
+    out: (text) => {
+      if (!pipe.broken()) process.stdout.write(text);
+    },
+    err: (text) => void process.stderr.write(text),
+  };
+  const code = await run(groups, words, streams, shutdown);
+  // What was written must have left before the process goes; an open handle must not keep it.
+  await new Promise((resolve) => (pipe.broken() ? resolve(undefined) : process.stdout.write("", resolve)));
+  // What was asked to end and ended well is a success: a host that drained, for example.
+  process.exit(pipe.broken() || code === 0 ? 0 : (shutdown.exitCode() ?? code));
+}
+
+async function run(
+  groups: CommandGroups,
+  words: readonly string[],
+  streams: Streams,
+  shutdown: Shutdown,
+): Promise<number> {
+  const output = createOutput(streams, words.includes("--json"));
+  try {
+    const { name, rest } = splitWords(words);
+    if (name === undefined) {
+      if (words.includes("--version")) output.print({ version: packageVersion() }, packageVersion);
+      else streams.out(`${await overallHelp(groups)}\n`);
+      return words.length === 0 ? 2 : 0;
+    }
+    const load = Object.values(groups).find((group) => Object.hasOwn(group, name))?.[name];
+    if (load === undefined)
+      throw new MeshError("USAGE", `there is no command "${name}"`, {
+        remedy: "`sagamesh --help` lists the commands.",
+      });
+    const command = await load();
+    const { args, globals } = readArgs(command, rest);
+    if (globals.help) {
+      streams.out(`${commandHelp(command)}\n`);
+      return 0;
+    }
+    return await command.run(args as never, { config: readConfig(globals), output, signal: shutdown.signal });
+  } catch (error) {
+    if (shutdown.signal.aborted && error === shutdown.signal.reason) return 1; // Asked to end; nothing to explain.
+    output.fail(error);
+    return isUsageError(error) ? 2 : 1;
+  }
+}
+
+/** The command's name and the words around it: options that all commands share may stand before it. */
+function splitWords(words: readonly string[]): { name: string | undefined; rest: readonly string[] } {
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? "";
+    if (!word.startsWith("-")) return { name: word, rest: words.toSpliced(index, 1) };
+    if (word === "--") break;
+    const shared = Object.entries(globalOptions).find(([name]) => word === `--${name}`);
+    if (shared !== undefined && shared[1].type === "string") index += 1;
+    else if (shared === undefined && word !== "-h" && word !== "--version" && !word.includes("="))
+      throw new MeshError("USAGE", `unknown option ${word}`, {
+        remedy: "`sagamesh --help` lists the commands.",
+      });
+  }
+  return { name: undefined, rest: [] };
+}
+
+async function overallHelp(groups: CommandGroups): Promise<string> {
+  const width = Math.max(
+    ...Object.values(groups)
+      .flatMap(Object.keys)
+      .map((name) => name.length),
+  );
+  const listed: string[] = [];
+  for (const [title, group] of Object.entries(groups)) {
+    const all = await Promise.all(Object.values(group).map((load) => load()));
+    listed.push("", `${title}:`, ...all.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`));
+  }
+  const shared = Object.entries(globalOptions).map(
+    ([name, option]) => [`--${name}${"hint" in option ? ` ${option.hint}` : ""}`, option.help] as const,
+  );
+  return [
+    "sagamesh: a durable runtime for AI agents on NATS JetStream",
+    "",
+    "Usage: sagamesh COMMAND [ARGUMENTS] [--help]",
+    ...listed,
+    "",
+    "Options of every command:",
+    ...columns(shared),
+    "",
+    "Environment: NATS_URL, SAGAMESH_DATA, SAGAMESH_CACHE, SAGAMESH_GATEWAY_URL, SAGAMESH_GATEWAY_SECRET, SAGAMESH_CALLBACK_URL, SAGAMESH_REPLICAS, SAGAMESH_HOST_NKEY, SAGAMESH_NKEY, SAGAMESH_HEALTH_PORT, SAGAMESH_HEALTH_HOST, LOG_LEVEL, ANTHROPIC_API_KEY",
+    "Exit codes: 0 done, 1 the saga or check failed, 2 bad usage",
+    "",
+    "Example: sagamesh up --app app.ts",
+  ].join("\n");
+}
+
+/** R2. */
+function watchPipe(shutdown: Shutdown): { broken: () => boolean } {
+  let broken = false;
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    broken = true;
+    shutdown.request("nobody reads the output");
+  });
+  process.stderr.on("error", () => undefined); // Nobody to tell.
+  return { broken: () => broken };
+}

@@ -1,0 +1,109 @@
+/**
+ * Saga source: where the commands that read one saga find it. A mesh; the file of an archive or a bundle; or, for a
+ * saga that was archived, its file in the folder of archives, without a word from the person.
+ */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { ArchiveManifest } from "../../../protocol/documents/documents.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
+import type { Tombstone } from "../../../protocol/tombstone.ts";
+import type { App } from "../../app/app.ts";
+import { type Archive, archiveName, readArchive } from "../../archive/file.ts";
+import { readRegistry, type Registered, viewingBy } from "../../client/registry.ts";
+import type { ViewOptions } from "../../views/view.ts";
+import { findTombstone, type LedgerSource } from "../../ledger/reader.ts";
+import { appOf } from "../../recordings/agent.ts";
+import { type CommandContext, withMesh } from "./context.ts";
+
+export interface SagaSource {
+  readonly saga: SagaId;
+  readonly source: LedgerSource;
+  readonly registered: Registered;
+  /** What is known of the tools. */
+  readonly viewing: Pick<ViewOptions, "isRead" | "contractOf">;
+  /** The application that the file itself holds, of a recording that was imported. */
+  readonly app?: App | undefined;
+  /** Another saga from there: of the same mesh, folder or file. Throws as `withSaga` does. */
+  readonly find: (saga: SagaId) => Promise<SagaSource>;
+}
+
+/** For the commands whose saga may be an archive. */
+export const sagaPositional = { help: "the saga's id, or the file of an archive or a bundle" } as const;
+export const archiveOption = {
+  type: "string",
+  hint: "DIR",
+  help: "folder of archives, or a bundle: read the saga there, without a server",
+} as const;
+
+/**
+ * Runs a command that reads one saga, wherever it is. Throws BAD_ID, ARCHIVE_BROKEN, SAGA_ARCHIVED if its archive is not
+ * in the usual folder, and what opening a mesh throws.
+ */
+export async function withSaga<T>(
+  context: CommandContext,
+  { saga: word, archive: folder }: { saga: string; archive: string | undefined },
+  run: (source: SagaSource) => Promise<T>,
+): Promise<T> {
+  if (isFile(word)) return run(ofFile(await readArchive(word), word));
+  const saga = parseSagaId(word);
+  if (folder !== undefined) return run(await inArchive(saga, folder));
+  return withMesh(context, async ({ ports }) => {
+    const find = async (of: SagaId): Promise<SagaSource> => {
+      const tombstone = await findTombstone(ports, of);
+      if (tombstone !== undefined) return archived(context, tombstone);
+      const registered = await readRegistry(ports.registry);
+      return { saga: of, source: ports, registered, viewing: viewingBy(registered), find };
+    };
+    return run(await find(saga));
+  });
+}
+
+/** No id is such a word, and a mistyped one seldom. */
+export const isFile = (word: string): boolean => word.includes("/") || word.endsWith(".gz");
+
+/** The file that holds a saga: a bundle as it was named, or its own of the folder. */
+export const fileIn = (folder: string, saga: SagaId): string =>
+  statSync(folder, { throwIfNoEntry: false })?.isFile() === true ? folder : join(folder, archiveName(saga));
+
+async function inArchive(saga: SagaId, folder: string): Promise<SagaSource> {
+  const path = fileIn(folder, saga);
+  return { ...ofFile(await readArchive(path), path, saga), find: (of) => inArchive(of, folder) };
+}
+
+/** A saga of a file, the one that it is of unless named. Throws ARCHIVE_BROKEN if it holds only others. */
+function ofFile(archive: Archive, path: string, saga: SagaId = archive.manifest.saga): SagaSource {
+  const manifest = archive.manifests.find((one) => one.saga === saga);
+  if (manifest === undefined) throw new MeshError("ARCHIVE_BROKEN", `${path} holds ${archive.manifest.saga}`);
+  const registered = { definitions: manifest.definitions ?? [], tools: manifest.tools };
+  return {
+    saga,
+    source: archive.source,
+    registered,
+    viewing: viewingBy(registered),
+    app: ownApp(manifest),
+    find: async (of) => ofFile(archive, path, of),
+  };
+}
+
+/** What a saga is folded with by its own file. */
+export const ownApp = ({ agent }: ArchiveManifest): App | undefined =>
+  agent === undefined ? undefined : appOf([agent]);
+
+async function archived(
+  { config, output }: CommandContext,
+  { saga, turns, file, prev }: Tombstone,
+): Promise<SagaSource> {
+  const path = join(config.archiveDir, archiveName(saga));
+  if (!existsSync(path))
+    throw new MeshError(
+      "SAGA_ARCHIVED",
+      `the ${turns} turns of ${saga} were archived to ${file}, which is not in ${config.archiveDir}`,
+    );
+  const archive = await readArchive(path);
+  const found = ofFile(archive, path, saga);
+  if (archive.manifest.head.hash !== prev)
+    throw new MeshError("ARCHIVE_BROKEN", `${path} does not end with the turn that was archived of ${saga}`);
+  output.note(`${saga} was archived; this is read from ${path}`);
+  return found;
+}

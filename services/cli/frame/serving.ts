@@ -1,0 +1,122 @@
+/**
+ * Serving: what a process that serves says of itself once it does.
+ */
+import type { ServingDocument } from "../../../protocol/documents/documents.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import type { App } from "../../app/app.ts";
+import { type Config, redactUrl, withHealth, withReplicas } from "../../runtime/config.ts";
+import type { HostBounds } from "../../runtime/run-host.ts";
+import type { Service } from "../../runtime/serve.ts";
+import type { Output } from "./output.ts";
+
+/** The option by which a process that serves is told what. */
+export const servedApp = {
+  type: "string",
+  hint: "FILE",
+  required: true,
+  help: "application file, its default export made by defineApp",
+} as const;
+
+/** What people see of a host's or worker's log. It is for machines, so it looks the same to both. */
+export const logHelp =
+  "Its log is on stderr, one JSON line each, with --json or without; LOG_LEVEL=warn shows only what goes wrong.";
+
+/** Where a process that serves shows its health. */
+export const healthOptions = {
+  "health-port": {
+    type: "string",
+    hint: "PORT",
+    help: "show /healthz, /readyz and /metrics here, 0 for any free port; else SAGAMESH_HEALTH_PORT, else nowhere",
+  },
+  "health-host": {
+    type: "string",
+    hint: "ADDRESS",
+    help: "listen on this address for it; else SAGAMESH_HEALTH_HOST, else 127.0.0.1",
+  },
+} as const;
+
+/** How many copies the streams have that a process which serves makes or finds. */
+export const replicasOption = {
+  type: "string",
+  hint: "N",
+  help: "copies of each stream: 3 in a cluster; else SAGAMESH_REPLICAS, else as many as there are, 1 for a new mesh",
+} as const;
+
+/** How much one host takes upon itself. */
+export const boundOptions = {
+  "sagas-max": {
+    type: "string",
+    hint: "N",
+    help: "sagas it runs at once; more starts wait in the stream (2000)",
+  },
+  "effects-max": { type: "string", hint: "N", help: "model calls and tools of its own at once (256)" },
+} as const;
+
+/** Those options as numbers. Throws USAGE. */
+export const servedBounds = (args: {
+  readonly [K in keyof typeof boundOptions]: string | undefined;
+}): HostBounds => ({
+  sagasMax: boundOf("sagas-max", args["sagas-max"]),
+  effectsMax: boundOf("effects-max", args["effects-max"]),
+});
+
+function boundOf(name: keyof typeof boundOptions, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new MeshError("USAGE", `--${name}: expected a number from 1 to 999999, got "${text}"`, {
+    remedy: `For example --${name} 500.`,
+  });
+}
+
+/** The configuration with those options. Throws USAGE. */
+export const servedConfig = (
+  config: Config,
+  args: { readonly [K in keyof typeof healthOptions | "replicas"]: string | undefined },
+): Config =>
+  withReplicas(withHealth(config, { host: args["health-host"], port: args["health-port"] }), args.replicas);
+
+/** Prints where things are, what is served and, where sagas are, how to start one. */
+export function announce(
+  output: Output,
+  role: ServingDocument["role"],
+  { mesh, health }: Service,
+  app: App,
+  { only, gateway }: { only?: readonly string[] | undefined; gateway?: string | undefined } = {},
+): void {
+  const performed = [...app.tools.values()].filter(
+    (tool) => app.bodies.has(tool.name) && tool.placement === "worker",
+  );
+  const document: ServingDocument = {
+    role,
+    url: redactUrl(mesh.url),
+    serverVersion: mesh.version,
+    ...(mesh.dataDir === undefined ? {} : { dataDir: mesh.dataDir }),
+    definitions: role === "worker" ? [] : app.startable.map(({ name, version }) => ({ name, version })),
+    tools:
+      role === "host"
+        ? []
+        : performed.map((tool) => tool.name).filter((name) => only === undefined || only.includes(name)),
+    pid: process.pid,
+    ...(health === undefined ? {} : { health: health.url }),
+    ...(gateway === undefined ? {} : { gateway }),
+  };
+  output.print(document, () => describe(document));
+}
+
+function describe(document: ServingDocument): string {
+  const { role, url, serverVersion, dataDir, definitions, tools, health, gateway } = document;
+  const lines = [
+    `${role}: NATS ${serverVersion} at ${url}${dataDir === undefined ? "" : `, data in ${dataDir}`}`,
+  ];
+  if (role !== "worker")
+    lines.push(
+      `serves ${definitions.map(({ name, version }) => `${name}@${version}`).join(", ") || "no sagas"}`,
+    );
+  if (role !== "host") lines.push(`performs ${tools.join(", ") || "no tools"}`);
+  if (gateway !== undefined) lines.push(`takes answers from outside at ${gateway}`);
+  if (health !== undefined) lines.push(`health at ${health}/readyz, ${health}/metrics`);
+  const [first] = definitions;
+  if (role === "up" && first !== undefined)
+    lines.push(`start one: sagamesh start ${first.name} --input '{…}' --wait    (Ctrl-C here stops)`);
+  return lines.join("\n");
+}

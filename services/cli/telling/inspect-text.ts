@@ -1,0 +1,127 @@
+/** What `inspect` prints for people. */
+import type { ContextSentDocument, InspectDocument } from "../../../protocol/documents/documents.ts";
+import {
+  brief,
+  dateOf,
+  describeDefinition,
+  describeEnd,
+  describeEvent,
+  describeFork,
+  timeOf,
+} from "./describe.ts";
+import { spendingLines } from "./spending.ts";
+import { table } from "../frame/table.ts";
+
+export function describeInspected(document: InspectDocument): string {
+  const {
+    saga,
+    definition,
+    status,
+    phase,
+    parent,
+    input,
+    end,
+    turns,
+    startedAt,
+    updatedAt,
+    hosts,
+    machine,
+    memory,
+    contextSent,
+    asOf,
+  } = document;
+  const rows = document.intents.map(
+    ({ intent, turn, attempt, deferred, outcome, unverified, input: given, output, reason }) => [
+      intent.id,
+      intent.kind === "task" ? intent.about : intent.kind,
+      "name" in intent ? intent.name : "",
+      String(turn),
+      `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}${unverified ? ", unverified" : ""}`,
+      brief(given, 48),
+      outcome === "succeeded" ? brief(output, 48) : (reason ?? ""),
+    ],
+  );
+  return [
+    `${saga}  ${definition.name}@${definition.version}  ${status}${status === "running" && phase !== "running" ? ` (${phase})` : ""}${document.paused === undefined ? "" : ", paused"}`,
+    ...(asOf === undefined ? [] : [`as of    turn ${asOf.turn} of ${asOf.of}, ${dateOf(asOf.at)}`]),
+    ...(document.migrations ?? []).map(
+      ({ turn, at, from, to, by }) =>
+        `moved    in turn ${turn}, ${dateOf(at)}, from ${describeDefinition(from)} to ${describeDefinition(to)} by ${by}`,
+    ),
+    ...steeringLines(document),
+    `input    ${brief(input, 200)}`,
+    ...(parent === undefined ? [] : [`parent   ${parent.saga}, intent ${parent.intent}`]),
+    ...(document.fork === undefined ? [] : [`fork     ${describeFork(document.fork)}`]),
+    `turns    ${turns}, from ${dateOf(startedAt)} to ${dateOf(updatedAt)}, by ${hosts.length} host${hosts.length === 1 ? "" : "s"}`,
+    ...spendingLines(document),
+    ...(end === undefined ? [] : [`end      ${describeEnd(end)}`]),
+    ...(machine === undefined
+      ? []
+      : [`state    ${JSON.stringify(machine.value)}`, `context  ${brief(machine.context, 400)}`]),
+    ...(memory === undefined ? [] : [`memory   ${brief(memory, 400)}`]),
+    ...(contextSent === undefined ? [] : [`sent     ${describeSent(contextSent)}`]),
+    "",
+    table(["INTENT", "KIND", "NAME", "TURN", "OUTCOME", "INPUT", "OUTPUT OR REASON"], rows),
+    "",
+    ...childLines(document),
+    ...effectLines(document),
+    `last events:`,
+    ...document.events.map(({ turn, at, event }) => `  #${turn} ${timeOf(at)} ${describeEvent(event)}`),
+  ].join("\n");
+}
+
+function describeSent({
+  intent,
+  turn,
+  about,
+  model,
+  messages,
+  conversation,
+  tokens,
+  cut,
+  proved,
+}: ContextSentDocument): string {
+  const of = conversation === messages ? "" : ` for the ${conversation} there were`;
+  const parts = [
+    `${messages} message${messages === 1 ? "" : "s"}${of}`,
+    `about ${tokens.estimated} tokens${tokens.reported === undefined ? "" : ` (reported ${tokens.reported})`}`,
+    ...(cut === undefined || cut.dropped === 0 ? [] : [`${cut.dropped} dropped`]),
+    ...(cut?.summarized === undefined ? [] : [`the first ${cut.summarized} as a summary`]),
+    ...(cut?.unsummarized === undefined ? [] : [`no summary: [${cut.unsummarized}]`]),
+    ...(cut === undefined || cut.shortened === 0 ? [] : [`longer results of ${cut.shortened} as references`]),
+    proved ? "proved" : "NOT PROVED",
+  ];
+  return `for ${about} ${intent} in turn ${turn}, to ${model}: ${parts.join(", ")}`;
+}
+
+function steeringLines({ saga, paused, flags = [] }: InspectDocument): string[] {
+  const by =
+    paused === undefined ? "" : ` by ${paused.by}${paused.reason === undefined ? "" : `: ${paused.reason}`}`;
+  return [
+    ...(paused === undefined
+      ? []
+      : [`paused   since ${dateOf(paused.at)}${by}; \`sagamesh resume saga ${saga}\` lets it go on`]),
+    ...flags.map(
+      (flag) =>
+        `flagged  ${dateOf(flag.at)} by ${flag.by}${flag.severity === undefined ? "" : ` (${flag.severity})`}: ${flag.reason}`,
+    ),
+  ];
+}
+
+function childLines({ children }: InspectDocument): string[] {
+  if (children.length === 0) return [];
+  const lines = children.map(
+    ({ saga, name, intent, outcome, reason }) =>
+      `  ${intent} ${name} ${saga}  ${outcome ?? "runs"}${reason === undefined ? "" : `: ${reason}`}`,
+  );
+  return ["children:", ...lines, ""];
+}
+
+function effectLines({ effects }: InspectDocument): string[] {
+  if (effects.length === 0) return ["no effect stands", ""];
+  const lines = effects.map(
+    ({ intent, tool, key, outcome }) =>
+      `  ${intent} ${tool} ${outcome === "in_doubt" ? "IN DOUBT" : "stands"}, key ${key}`,
+  );
+  return ["effects:", ...lines, ""];
+}

@@ -1,0 +1,116 @@
+/**
+ * Watch: a saga's turns as they come, and what is said between them, to its end.
+ */
+import { MeshError } from "../../../protocol/errors.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
+import type { ArchivedEnd } from "../../../protocol/tombstone.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import { endIn } from "../../client/follow-turns.ts";
+import { endDocument } from "../../views/inspected.ts";
+import { followLive, type LiveEvent } from "../../client/live.ts";
+import { refusalOfStart } from "../../client/refusal.ts";
+import { readRegistry, viewingBy } from "../../client/registry.ts";
+import { readLedger } from "../../views/view.ts";
+import { findTombstone } from "../../ledger/reader.ts";
+import type { Ports } from "../../wire/ports.ts";
+import { systemClock } from "../../runtime/system.ts";
+import type { CommandContext } from "../frame/context.ts";
+import { createTeller, describeEnd } from "./describe.ts";
+import type { SagaSource } from "../frame/saga-source.ts";
+
+/** A start that was stored a moment ago becomes a ledger as soon as a host takes it. */
+const ledgerWaitMs = 3_000;
+const pollMs = 100;
+/** While nothing happens, a line says so this often, and the dead letters are looked through. */
+const quietMs = 5_000;
+
+/** Waits a little for a saga's first turn. Throws SAGA_UNKNOWN. */
+export async function awaitLedger(ports: Ports, saga: SagaId, signal: AbortSignal): Promise<void> {
+  for (const until = systemClock.now() + ledgerWaitMs; ; await systemClock.sleep(pollMs, signal)) {
+    if ((await ports.ledger.last(saga)) !== undefined) return;
+    if (systemClock.now() > until) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  }
+}
+
+/**
+ * Shows each turn and, at last, the end on stdout. Resolves to the exit code: 0 only if the saga completed.
+ * Throws the reason if the start itself was refused.
+ */
+export async function watchToEnd(
+  { output, signal }: CommandContext,
+  ports: Ports,
+  saga: SagaId,
+  show: {
+    turn: (lines: string[], turn: Turn) => void;
+    /** What is said between turns; not told unless given. */
+    between?: (event: Exclude<LiveEvent, { type: "turn" }>) => void;
+  },
+): Promise<number> {
+  const own = new AbortController();
+  const watching = AbortSignal.any([signal, own.signal]);
+  let turns = 0;
+  let refused: MeshError | undefined;
+  const quiet = whileQuiet(watching, async (seconds) => {
+    if (turns > 0) return;
+    refused = await refusalOfStart(ports, saga);
+    if (refused !== undefined) own.abort();
+    else
+      output.note(
+        `  no host has taken the start of ${saga} yet: ${seconds} s. Is one running? \`sagamesh doctor\` tells.`,
+      );
+  });
+  let end: ArchivedEnd | undefined;
+  try {
+    const tell = createTeller(viewingBy(await readRegistry(ports.registry)).contractOf);
+    const tombstone = await findTombstone(ports, saga);
+    if (tombstone !== undefined) {
+      output.note(`${saga} was archived to ${tombstone.file}; its turns are there`);
+      end = tombstone.end;
+    }
+    for await (const event of end === undefined ? followLive(ports, saga, { signal: watching }) : []) {
+      if (event.type !== "turn") {
+        show.between?.(event);
+        continue;
+      }
+      turns += 1;
+      show.turn(tell(event.turn), event.turn);
+      end = endIn(event.turn) ?? end;
+    }
+  } finally {
+    own.abort();
+    await quiet;
+  }
+  if (refused !== undefined) throw refused;
+  if (end === undefined) return 1; // Asked to end before the saga did.
+  const document = endDocument(saga, end);
+  output.print(document, () => `${saga} ${describeEnd(document)}`);
+  return end.status === "completed" ? 0 : 1;
+}
+
+/** Shows the turns of a saga that is in a file, and how it stands at the last of them. The exit code is that of `tail`. */
+export async function showTurns(
+  { output }: CommandContext,
+  { saga, source, viewing }: SagaSource,
+): Promise<number> {
+  const tell = createTeller(viewing.contractOf ?? (() => undefined));
+  let end: ArchivedEnd | undefined;
+  let last = 0;
+  for (const { turn } of await readLedger(source, saga)) {
+    output.print(turn, () => tell(turn).join("\n"));
+    end = endIn(turn) ?? end;
+    last = turn.turn;
+  }
+  if (end === undefined) output.note(`${saga} was running still at turn ${last}, the last one here`);
+  if (end === undefined) return 0;
+  const document = endDocument(saga, end);
+  output.print(document, () => `${saga} ${describeEnd(document)}`);
+  return end.status === "completed" ? 0 : 1;
+}
+
+async function whileQuiet(signal: AbortSignal, look: (seconds: number) => Promise<void>): Promise<void> {
+  const from = systemClock.now();
+  while (!signal.aborted) {
+    await systemClock.sleep(quietMs, signal).catch(() => undefined); // Aborted: the loop ends.
+    if (!signal.aborted) await look(Math.round((systemClock.now() - from) / 1000)).catch(() => undefined); // Told again in a moment.
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Context sent: what a model's last request contained, in numbers. `inspect --prompt` shows the request itself.
+ */
+import { promptTokens } from "../../actors/kernel/spending.ts";
+import type { ContextSentDocument } from "../../protocol/documents/documents.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { App } from "../app/app.ts";
+import { aboutOf, isProved, lastRequest, replyTo } from "./prompt.ts";
+
+/** Bytes that make a token, of English text and JSON; fewer of other languages. */
+const bytesPerToken = 4;
+
+/** Of the last call of a model in these turns; undefined if there is none. Throws VERSION_UNSERVED, FOLD_DIVERGED. */
+export function contextSentOf(app: App, turns: readonly Turn[]): ContextSentDocument | undefined {
+  const found = lastRequest(app, turns, turns.at(-1)?.turn ?? 0);
+  if (found === undefined) return undefined;
+  const { intent, turn, request, conversation, cut } = found;
+  const { instructions, messages, tools } = request;
+  const usage = replyTo(intent.id, turns)?.usage;
+  const reported = usage === undefined ? 0 : promptTokens(usage);
+  const bytes = Buffer.byteLength(JSON.stringify([instructions, messages, tools]));
+  return {
+    intent: intent.id,
+    turn,
+    about: aboutOf(found),
+    model: intent.name,
+    messages: messages.length,
+    conversation,
+    tokens: { estimated: Math.ceil(bytes / bytesPerToken), ...(reported === 0 ? {} : { reported }) },
+    ...(cut === undefined || cut.whole === 0
+      ? {}
+      : {
+          cut: {
+            dropped: Math.max(0, cut.from - 1), // The first message is always sent.
+            shortened: cut.whole - Math.max(1, cut.from),
+            ...(cut.summary === undefined ? {} : { summarized: cut.summary.through }),
+            ...(cut.unsummarized === undefined ? {} : { unsummarized: cut.unsummarized }),
+          },
+        }),
+    proved: isProved(found, turns),
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * Inspected: everything that a ledger, or its first turns, says of a saga, as one document.
+ */
+import type { EndDocument, InspectDocument } from "../../protocol/documents/documents.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { toJson } from "../../protocol/json.ts";
+import type { ArchivedEnd } from "../../protocol/tombstone.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { App } from "../app/app.ts";
+import { childrenOf } from "./children.ts";
+import { contextSentOf } from "./context-sent.ts";
+import { viewingByFold } from "./folded.ts";
+import { steeringOf } from "./steering-view.ts";
+import { type ViewOptions, viewOf } from "./view.ts";
+
+const lastEvents = 10;
+
+/**
+ * With the application what is open, what stands and what was sent are exact. Throws LEDGER_BROKEN; with it
+ * VERSION_UNSERVED and FOLD_DIVERGED, too.
+ */
+export function inspectedOf(
+  turns: readonly Turn[],
+  viewing: ViewOptions,
+  app: App | undefined,
+): InspectDocument {
+  const folded = app === undefined ? undefined : viewingByFold(app, turns);
+  const view = viewOf(turns, { ...viewing, ...folded });
+  const { parent, end, ...rest } = view;
+  const state = folded?.state;
+  const contextSent = app === undefined ? undefined : contextSentOf(app, turns);
+  return {
+    ...rest,
+    ...(parent === undefined ? {} : { parent }),
+    ...(end === undefined ? {} : { end: endDocument(view.saga, end) }),
+    ...steeringOf(turns),
+    children: childrenOf(view.intents),
+    hosts: [...view.hosts],
+    intents: view.intents.map((intent) => defined(intent)),
+    open: view.open.map(({ intent }) => intent.id),
+    effects: [...view.effects],
+    events: turns
+      .flatMap(({ turn, at, steps }) => steps.map(({ event }) => ({ turn, at, event })))
+      .slice(-lastEvents),
+    ...(state === undefined
+      ? {}
+      : {
+          ...(state.memory === undefined ? {} : { memory: state.memory }),
+          machine: { value: toJson(state.snapshot.value), context: toJson(state.snapshot.context) },
+        }),
+    ...(contextSent === undefined ? {} : { contextSent }),
+  };
+}
+
+/** Without the members that are undefined, as JSON has none. */
+const defined = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
+
+export const endDocument = (
+  saga: SagaId,
+  { status, output, code, reason, standing }: ArchivedEnd,
+): EndDocument => ({
+  saga,
+  status,
+  ...(output === undefined ? {} : { output }),
+  ...(code === undefined ? {} : { code }),
+  ...(reason === undefined ? {} : { reason }),
+  standing,
+});

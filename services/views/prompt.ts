@@ -1,0 +1,110 @@
+/**
+ * Prompt: what a model was sent at one call, rebuilt from the ledger, and whether the recorded digests say so.
+ *
+ * P1 Nothing is taken on trust: where today's code builds another request than was recorded, it is shown with
+ *    `proved: false`.
+ */
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
+import type { PromptDocument } from "../../protocol/documents/documents.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import { type IntentId, turnOf } from "../../protocol/ids.ts";
+import { toJson } from "../../protocol/json.ts";
+import { ModelReply } from "../../protocol/model.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { App } from "../app/app.ts";
+import { type RecordedRequest, requestsOf } from "./requests.ts";
+import { segmentsOf, servedBy } from "./segments.ts";
+
+/**
+ * The call of a model at a turn, or the last one before it. Throws INTENT_UNKNOWN if there is none, VERSION_UNSERVED
+ * if the application lacks the definition, FOLD_DIVERGED if today's code asks no model there.
+ */
+export function promptOf(app: App, turns: readonly Turn[], at: number): PromptDocument {
+  const found = lastRequest(app, turns, at);
+  if (found !== undefined) return documentOf(found, turns);
+  throw new MeshError("INTENT_UNKNOWN", `no model was asked up to turn ${at}`, {
+    remedy: "`sagamesh inspect SAGA` lists the turns in which one was.",
+  });
+}
+
+/** The request of that call; undefined if no model was asked up to there. Throws VERSION_UNSERVED, FOLD_DIVERGED. */
+export function lastRequest(app: App, turns: readonly Turn[], at: number): RecordedRequest | undefined {
+  const through = turns.filter(({ turn }) => turn <= at);
+  const last = through
+    .flatMap(({ steps }) => steps.flatMap(({ intents }) => intents))
+    .findLast(({ kind }) => kind === "model");
+  if (last === undefined) return undefined;
+  const asked = turnOf(last.id);
+  const segment = segmentsOf(turns).findLast(({ from }) => from <= asked) ?? segmentsOf(turns)[0];
+  const definition = servedBy(app, { saga: through[0]?.saga ?? "" }, segment);
+  let state: SagaState | undefined;
+  const [found] = requestsOf(
+    definition,
+    through,
+    ({ saga, at: now, steps }) => {
+      // Not compared with the record, as a fold for life would be (P1).
+      const decided = decideTurn(definition, state, {
+        saga,
+        at: now,
+        events: steps.map(({ event }) => event),
+      });
+      state = decided.state;
+      return decided;
+    },
+    last.id,
+  );
+  if (found === undefined) throw new MeshError("INTERNAL", "a walk over a ledger finds what is in it");
+  return found;
+}
+
+function documentOf(found: RecordedRequest, turns: readonly Turn[]): PromptDocument {
+  const { intent, turn, request, digest, sent: recomputed } = found;
+  const recorded = replyTo(intent.id, turns)?.sent;
+  return {
+    // Of a request before a fork, `request` names the origin.
+    saga: turns[0]?.saga ?? (request.saga as PromptDocument["saga"]),
+    turn,
+    intent: intent.id,
+    about: aboutOf(found),
+    model: intent.name,
+    request: toJson(request),
+    digest: { recorded: intent.request, recomputed: digest },
+    ...(recorded === undefined && recomputed === undefined
+      ? {}
+      : {
+          sent: {
+            ...(recorded === undefined ? {} : { recorded }),
+            ...(recomputed === undefined ? {} : { recomputed }),
+          },
+        }),
+    proved: isProved(found, turns),
+  };
+}
+
+export const aboutOf = ({ isSummary, intent }: RecordedRequest): PromptDocument["about"] =>
+  isSummary ? "summary" : intent.input === undefined ? "decision" : "call";
+
+/** Whether the recorded digests say that this is what was sent. */
+export function isProved({ intent, digest, sent }: RecordedRequest, turns: readonly Turn[]): boolean {
+  const reply = replyTo(intent.id, turns);
+  return digest === intent.request && (reply === undefined || reply.sent === sent);
+}
+
+export function replyTo(intent: IntentId, turns: readonly Turn[]): ModelReply | undefined {
+  for (const { steps } of turns)
+    for (const { event } of steps)
+      if (event.type === "result" && event.intent === intent && event.result.outcome === "succeeded")
+        return ModelReply.safeParse(event.result.output).data;
+  return undefined;
+}
+
+/** Throws FOLD_DIVERGED unless the digests prove what is shown. */
+export function assertProved({ proved, intent, turn, digest, sent }: PromptDocument): void {
+  if (proved) return;
+  const pair = digest.recorded === digest.recomputed ? sent : digest;
+  throw new MeshError(
+    "FOLD_DIVERGED",
+    `this is not what was sent for ${intent} in turn ${turn}: recorded is ${pair?.recorded ?? "nothing"}, today's code gives ${pair?.recomputed ?? "nothing"}`,
+  );
+}

@@ -1,0 +1,108 @@
+/**
+ * Requests: every request to a model that a ledger recorded, rebuilt from it.
+ */
+import type { Definition } from "../../actors/contract/definition.ts";
+import type { DecidedTurn } from "../../actors/kernel/fold.ts";
+import { plainRequest } from "../../actors/kernel/issue.ts";
+import { deciderOf } from "../../actors/kernel/lineage.ts";
+import { Asked, type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
+import type { Cut } from "../../actors/request/retention.ts";
+import { framed, varied, variantAfter } from "../../actors/request/variant.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { Variant } from "../../protocol/fork.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
+import type { Json } from "../../protocol/json.ts";
+import type { Message } from "../../protocol/model.ts";
+import type { Turn } from "../../protocol/turn.ts";
+
+export interface RecordedRequest extends BuiltRequest {
+  /** As it was recorded: `request` is the digest from before the call. */
+  readonly intent: IntentOf<"model">;
+  readonly turn: number;
+  /** A summary that a context policy asked for, and no decision. */
+  readonly isSummary: boolean;
+  /** How many messages the conversation held, sent or not. */
+  readonly conversation: number;
+  /** All of them. */
+  readonly said: readonly Message[];
+  /** What a context policy left out of them. */
+  readonly cut: Cut | undefined;
+  /** Of a machine's call: which of those that it binds. */
+  readonly place: number;
+}
+
+/**
+ * Walks a ledger from its first turn; `fold` is given each turn in order. With `only`, one request is built. `digest` is what today's code records for
+ * the request it builds: whoever needs proof compares it. Throws what `fold` throws, and FOLD_DIVERGED where today's
+ * code asks for no such request.
+ */
+export function requestsOf(
+  definition: Definition,
+  turns: readonly Turn[],
+  fold: (turn: Turn) => Pick<DecidedTurn, "said" | "asked">,
+  only?: IntentId,
+): RecordedRequest[] {
+  const messages: Message[] = [];
+  const start = turns[0]?.steps[0]?.event;
+  const lineage = start?.type === "start" ? start.fork : undefined;
+  let variant: Variant | undefined;
+  return turns.flatMap((turn) => {
+    const before = messages.length;
+    const { said, asked } = fold(turn);
+    messages.push(...said);
+    for (const { event } of turn.steps) variant = variantAfter(variant, event);
+    const asking = { definition, variant, saga: deciderOf(turn.saga, lineage, turn.turn), at: turn.at };
+    return turn.steps.flatMap(({ intents }) =>
+      intents.flatMap((intent) => {
+        if (intent.kind !== "model" || (only !== undefined && intent.id !== only)) return [];
+        const own = asked.find((one) => one.intent === intent.id);
+        const conversation = messages.slice(0, before + (own?.said ?? 0));
+        const built = own && rebuilt(asking, intent, { input: own.input, messages: conversation });
+        if (built === undefined)
+          throw new MeshError(
+            "FOLD_DIVERGED",
+            `turn ${turn.turn} of ${turn.saga} asked ${intent.name} as ${intent.id}; today's code asks for nothing there`,
+          );
+        const of = Asked.safeParse(own?.input).data;
+        const about = {
+          isSummary: of?.summarize !== undefined,
+          conversation: conversation.length,
+          said: conversation,
+        };
+        return [{ ...built, intent, turn: turn.turn, ...about, cut: of?.cut }];
+      }),
+    );
+  });
+}
+
+function rebuilt(
+  { definition, variant, saga, at }: Asking,
+  intent: IntentOf<"model">,
+  { input, messages }: { input: Json; messages: readonly Message[] },
+): (BuiltRequest & Pick<RecordedRequest, "place">) | undefined {
+  const { frame, frameDigest } = framed(definition, variant);
+  const agent = { ...definition, frame, frameDigest };
+  if (frame !== undefined)
+    return {
+      ...buildRequest({ ...agent, frame }, saga, { ...Asked.parse(input), now: at }, messages),
+      place: 0,
+    };
+  // A machine may bind several calls of one model; the digest recorded tells which one this is.
+  const { outputTokensMax } = intent;
+  const requests = definition.modelCalls.flatMap((call, place) => {
+    const asked = varied(call, variant);
+    return asked.model === intent.name
+      ? [{ ...plainRequest(saga, asked, intent.input ?? null, { now: at, outputTokensMax }), place }]
+      : [];
+  });
+  return requests.find(({ digest }) => digest === intent.request) ?? requests[0];
+}
+
+/** Who asked, when, and with what in place of the definition's own. */
+interface Asking {
+  readonly definition: Definition;
+  readonly variant: Variant | undefined;
+  readonly saga: SagaId;
+  readonly at: number;
+}

@@ -1,0 +1,138 @@
+/**
+ * State view: one of the three dimensions of a saga's state, from the first turns of its ledger.
+ */
+import type { Definition } from "../../actors/contract/definition.ts";
+import { applicationOf, committedRuns, dependencyOf, recoveryOf } from "../../actors/workflow/dimensions.ts";
+import { decideTurn } from "../../actors/kernel/fold.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { IntentId } from "../../protocol/ids.ts";
+import { ModelReply } from "../../protocol/model.ts";
+import type {
+  ApplicationState,
+  Dimension,
+  OperationState,
+  StateDocument,
+} from "../../protocol/documents/state.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { App } from "../app/app.ts";
+import { servedDefinition, viewingByFold } from "./folded.ts";
+import { isUndone } from "./graph/graph.ts";
+import { type IntentView, viewOf } from "./view.ts";
+
+/** `of` is how many turns the whole ledger has. Throws as `viewingByFold` does. */
+export function stateOf(
+  app: App,
+  turns: readonly Turn[],
+  dimension: Dimension,
+  of = turns.length,
+): StateDocument {
+  const last = turns.at(-1);
+  if (last === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
+  const definition = servedDefinition(app, turns);
+  const viewing = viewingByFold(app, turns);
+  const { state } = viewing;
+  const common = { saga: last.saga, turn: last.turn, at: last.at, of };
+  if (dimension === "dependency") return { ...common, dimension, ...dependencyOf({ definition, state }) };
+  const view = viewOf(turns, viewing);
+  const effects = new Map(state.effects.map((effect) => [effect.intent, effect]));
+  const timeOf = new Map(turns.map(({ turn, at }) => [turn, at]));
+  if (dimension === "application") {
+    const said = applicationOf({ definition, state });
+    const others =
+      definition.workflow === undefined ? standingOutputs(view.intents, new Set(effects.keys())) : {};
+    return {
+      ...{ ...common, dimension, ...said, input: view.input },
+      entities: { ...others, ...said.entities },
+      checkpoints:
+        definition.workflow === undefined
+          ? checkpointsOf(view.intents, timeOf)
+          : commitsOf(definition, turns),
+    };
+  }
+  const words = reasoningOf(turns);
+  const transactions = view.intents.flatMap((one): OperationState["transactions"] => {
+    const { intent } = one;
+    if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.for !== undefined) return [];
+    const { call, undoes } = intent;
+    const isNode = definition.kind === "workflow" && call !== undefined;
+    const reasoning = call === undefined || isNode ? undefined : words.get(call.slice(0, call.indexOf(".")));
+    const settledAt = one.settledTurn === undefined ? undefined : timeOf.get(one.settledTurn);
+    return [
+      {
+        ...{ transaction: intent.id, agent: view.definition.name, kind: intent.kind, name: intent.name },
+        ...(call === undefined ? {} : { call }),
+        ...(isNode ? { node: call.slice(0, call.lastIndexOf(".")) } : {}),
+        ...(one.input === undefined ? {} : { input: one.input }),
+        ...(one.output === undefined ? {} : { output: one.output }),
+        ...{ attempts: one.attempt, outcome: one.outcome ?? "open", startedAt: timeOf.get(one.turn) ?? 0 },
+        ...(one.reason === undefined ? {} : { reason: one.reason }),
+        ...(settledAt === undefined ? {} : { settledAt }),
+        ...(reasoning === undefined ? {} : { reasoning }),
+        ...(undoes === undefined ? {} : { undoes }),
+        ...recoveryOf(effects.get(intent.id), isUndone(intent.id, view.intents)),
+      },
+    ];
+  });
+  return { ...common, dimension, transactions };
+}
+
+/** What stands of a saga that is no workflow, by intent. */
+const standingOutputs = (
+  intents: readonly IntentView[],
+  standing: ReadonlySet<IntentId>,
+): ApplicationState["entities"] =>
+  Object.fromEntries(
+    intents.flatMap(({ intent, output }) =>
+      standing.has(intent.id) && output !== undefined && "name" in intent
+        ? [[`${intent.id} ${intent.name}`, output]]
+        : [],
+    ),
+  );
+
+/** The turns in which runs of a workflow's nodes committed: after all who judge them, not when they succeeded. */
+function commitsOf(definition: Definition, turns: readonly Turn[]): ApplicationState["checkpoints"] {
+  const known = new Set<string>();
+  let state: SagaState | undefined;
+  return turns.flatMap(({ saga, turn, at, steps }) => {
+    // Not compared with the record: the whole ledger was, before.
+    ({ state } = decideTurn(definition, state, { saga, at, events: steps.map(({ event }) => event) }));
+    const committed = committedRuns({ state }).filter((call) => !known.has(call));
+    for (const call of committed) known.add(call);
+    return committed.length === 0 ? [] : [{ turn, at, committed }];
+  });
+}
+
+/** The turns after which something had succeeded, of a saga that is no workflow. */
+function checkpointsOf(
+  intents: readonly IntentView[],
+  timeOf: ReadonlyMap<number, number>,
+): ApplicationState["checkpoints"] {
+  const committed = new Map<number, string[]>();
+  for (const { intent, outcome, settledTurn } of intents) {
+    const isDone = (intent.kind === "tool" || intent.kind === "saga") && intent.undoes === undefined;
+    if (!isDone || intent.for !== undefined || outcome !== "succeeded" || settledTurn === undefined) continue;
+    const known = committed.get(settledTurn) ?? [];
+    committed.set(settledTurn, [...known, intent.call ?? intent.id]);
+  }
+  return [...committed]
+    .sort(([one], [other]) => one - other)
+    .map(([turn, calls]) => ({ turn, at: timeOf.get(turn) ?? 0, committed: calls }));
+}
+
+/** What an agent's model said in each of its decisions, which are counted from 1. */
+function reasoningOf(turns: readonly Turn[]): Map<string, string> {
+  const decisions = new Map<IntentId, string>();
+  const words = new Map<string, string>();
+  for (const { event, intents } of turns.flatMap(({ steps }) => steps)) {
+    const step = event.type === "result" ? decisions.get(event.intent) : undefined;
+    if (step !== undefined && event.type === "result" && event.result.outcome === "succeeded") {
+      const text = ModelReply.safeParse(event.result.output).data?.text;
+      if (text !== undefined) words.set(step, text);
+    }
+    for (const intent of intents)
+      if (intent.kind === "model" && intent.input === undefined)
+        decisions.set(intent.id, `${decisions.size + 1}`);
+  }
+  return words;
+}

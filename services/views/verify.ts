@@ -1,0 +1,248 @@
+/**
+ * Verify: what must hold of any ledger, as predicates over its stored messages.
+ *
+ * F1 Numbers without a gap, each turn chained to the bytes before it, headers that are those of the bytes. The
+ *    last turn has none behind it: its bytes must be those that its own `traceparent` was made of.
+ * F2 Every input that names an intent names one decided before it. An attempt fails once at most, and the same
+ *    success is recorded once: a success after a failure, or another success after one that could not be read,
+ *    is a correction.
+ * F3 Every blob is there and hashes to its name: reading a turn puts them back.
+ * F4 With the definition: the fold decides what was recorded, the digests of model requests included.
+ * F5 The order of the stream is that of the turns, and what each append expected was the turn before it.
+ * F6 Of a saga that was moved to another definition, what the old one decided is proved by the old one; where that is
+ *    not at hand, the document says which turns were not.
+ * F7 A signature, of a turn or of a vote, is of what it stands beside (verify-signatures.ts).
+ */
+import { foldTurn } from "../../actors/kernel/replay.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
+import { chainHash } from "../../protocol/digest.ts";
+import type { VerifyDocument } from "../../protocol/documents/documents.ts";
+import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import { canonicalJson } from "../../protocol/json.ts";
+import { headers } from "../../protocol/subjects.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { App } from "../app/app.ts";
+import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger/reader.ts";
+import type { StoredMessage } from "../wire/ports.ts";
+import { traceIdOf, turnHeaders } from "../wire/turn-headers.ts";
+import { type Segment, segmentsOf, servedBy } from "./segments.ts";
+import { checkSignatures, type Signable, type SignatureOptions } from "./verify-signatures.ts";
+
+type Finding = VerifyDocument["findings"][number];
+
+/** What is checked beside the ledger itself. */
+export interface VerifyOptions {
+  /** Folds with its definitions. */
+  readonly app?: App | undefined;
+  /** A saga that the application does not serve is not folded, instead of VERSION_UNSERVED. */
+  readonly foldsWhereServed?: boolean;
+  /** Without it signatures are not looked at. */
+  readonly signatures?: SignatureOptions | undefined;
+}
+
+/**
+ * Checks a whole ledger and lists everything found. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, UNAVAILABLE,
+ * VERSION_UNSERVED.
+ */
+export async function verifyLedger(
+  ports: LedgerSource,
+  saga: SagaId,
+  app?: App,
+  options: Omit<VerifyOptions, "app"> = {},
+): Promise<VerifyDocument> {
+  const last = await ports.ledger.last(saga);
+  if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  await assertNotArchived(ports.blobs, last);
+  const messages = await ports.ledger.read(saga, 0, last.seq);
+  return verifyMessages(ports, saga, messages, { ...options, app });
+}
+
+/** A place in a ledger, and what is known of the one before it. */
+interface Place {
+  readonly saga: SagaId;
+  readonly place: number;
+  /** Undefined where the message before is missing. */
+  readonly before: { readonly seq: number; readonly hash: string } | undefined;
+  readonly agent: string;
+}
+
+/** The same of messages at hand. `undefined` is one that could not be had: what follows it is not held against it. */
+export async function verifyMessages(
+  ports: Pick<LedgerSource, "blobs">,
+  saga: SagaId,
+  messages: readonly (StoredMessage | undefined)[],
+  { app, foldsWhereServed = false, signatures }: VerifyOptions,
+): Promise<VerifyDocument> {
+  const findings: Finding[] = [];
+  const turns: (Turn | undefined)[] = [];
+  const signable: Signable[] = [];
+  let before: Place["before"] = { seq: 0, hash: "" };
+  let agent = "";
+  for (const [index, message] of messages.entries()) {
+    const place = index + 1;
+    const turn = message && (await readWhole(ports, message, place, findings));
+    turns.push(turn);
+    if (message !== undefined) signable.push({ place, message, turn });
+    if (message !== undefined && turn !== undefined) {
+      agent = definitionNameIn(turn) ?? agent;
+      findings.push(...checkPlace(turn, message, { saga, place, before, agent }));
+    }
+    if (message !== undefined && before !== undefined)
+      findings.push(...checkOrder(message, place, before.seq));
+    before = message && { seq: message.seq, hash: chainHash(message.data) };
+  }
+  findings.push(...checkInputs(turns.filter((turn) => turn !== undefined)));
+  const signing = signatures && checkSignatures(saga, signable, signatures);
+  findings.push(...(signing?.findings ?? []));
+  const folding = foldedWith({ app, foldsWhereServed }, turns, findings);
+  findings.push(...folding.findings);
+  findings.sort((a, b) => a.turn - b.turn);
+  return {
+    saga,
+    ok: findings.length === 0,
+    turns: messages.length,
+    folded: folding.folded,
+    ...(folding.unfolded === undefined ? {} : { unfolded: folding.unfolded }),
+    ...(folding.unproven.length === 0 ? {} : { unproven: folding.unproven }),
+    ...(signing?.signed === undefined ? {} : { signed: signing.signed }),
+    findings,
+  };
+}
+
+/** F3. */
+async function readWhole(
+  ports: Pick<LedgerSource, "blobs">,
+  message: StoredMessage,
+  place: number,
+  findings: Finding[],
+): Promise<Turn | undefined> {
+  try {
+    return await decodeTurn(ports.blobs, message);
+  } catch (error) {
+    if (!isMeshError(error) || error.retriable) throw error;
+    findings.push({ turn: place, code: error.code, what: wordsOf(error) });
+    return undefined;
+  }
+}
+
+const wordsOf = (error: unknown): string => describeError(error).replace(/^\[\w+\] /, "");
+
+/** The name of the definition that a turn says its saga has from now on. */
+function definitionNameIn({ steps }: Turn): string | undefined {
+  const [event] = steps.flatMap((step) => (step.event.type === "start" ? [step.event] : []));
+  return event?.definition.name;
+}
+
+/** F1. */
+function checkPlace(turn: Turn, message: StoredMessage, at: Place): Finding[] {
+  const { saga, place, before, agent } = at;
+  const findings: Finding[] = [];
+  const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
+  if (turn.saga !== saga) broken(`it belongs to ${turn.saga}`);
+  if (turn.turn !== place) broken(`it has number ${turn.turn}`);
+  if (before !== undefined && turn.prev !== before.hash)
+    broken(
+      `it does not follow the turn before it: expected ${before.hash || "nothing"}, got ${turn.prev || "nothing"}`,
+    );
+  if ((place === 1) !== (turn.steps[0]?.event.type === "start"))
+    broken(place === 1 ? "it does not begin with a start" : "it begins with a second start");
+  const expected = turnHeaders(turn, chainHash(message.data), { agent, traceId: traceIdOf(saga) });
+  for (const [name, value] of Object.entries(expected))
+    if (message.headers[name] !== value)
+      broken(
+        `its header ${name} is not of its bytes: expected ${value}, got ${message.headers[name] ?? "nothing"}`,
+      );
+  for (const name of Object.keys(message.headers))
+    if (!Object.hasOwn(expected, name) && !isTransports(name))
+      broken(`it has a header ${name}, which no turn has`);
+  return findings;
+}
+
+/** Fields that the server, or who speaks to it, writes beside those of a turn; and its signature (F7). */
+const isTransports = (name: string): boolean =>
+  name.startsWith("Nats-") || name === headers.contentType || name === headers.signature;
+
+/** F5. */
+function checkOrder({ seq, headers: fields }: StoredMessage, place: number, seqBefore: number): Finding[] {
+  const findings: Finding[] = [];
+  const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
+  if (seq <= seqBefore) broken(`it is stored at ${seq}, and the turn before it at ${seqBefore}`);
+  const expected = fields[expectedSeqHeader];
+  if (expected !== undefined && expected !== String(seqBefore))
+    broken(`it was to be stored after ${expected}, and the turn before it is at ${seqBefore}`);
+  return findings;
+}
+
+/** JetStream keeps what an append expected of its subject. */
+const expectedSeqHeader = "Nats-Expected-Last-Subject-Sequence";
+
+/** F2. */
+function checkInputs(turns: readonly Turn[]): Finding[] {
+  const findings: Finding[] = [];
+  const decided = new Set<IntentId>();
+  const definite = new Set<string>();
+  for (const { turn, steps } of turns)
+    for (const { event, intents } of steps) {
+      const broken = (what: string) => findings.push({ turn, code: "LEDGER_BROKEN", what });
+      if ("intent" in event && !decided.has(event.intent))
+        broken(`${event.type} names ${event.intent}, which was not decided before it`);
+      if (
+        event.type === "result" &&
+        (event.result.outcome === "succeeded" || event.result.outcome === "failed")
+      ) {
+        const { intent, attempt, result } = event;
+        const settlement = `${intent}#${attempt} ${result.outcome === "failed" ? "failed" : canonicalJson(result.output)}`;
+        if (definite.has(settlement))
+          broken(`attempt ${attempt} of ${intent} is recorded as ${result.outcome} twice`);
+        definite.add(settlement);
+      }
+      for (const intent of intents)
+        if (intent.kind === "retry") {
+          if (!decided.has(intent.id)) broken(`a retry of ${intent.id}, which was not decided before it`);
+        } else if (decided.has(intent.id)) broken(`${intent.id} is decided twice`);
+        else decided.add(intent.id);
+    }
+  return findings;
+}
+
+/** Who signed, or did not, changes nothing about what was decided. */
+const isOfContent = ({ code }: Finding): boolean => code !== "SIGNER_UNTRUSTED";
+
+/** F4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (F6). */
+function foldedWith(
+  { app, foldsWhereServed }: VerifyOptions,
+  turns: readonly (Turn | undefined)[],
+  found: readonly Finding[],
+): { findings: Finding[]; folded: boolean; unproven: Segment[]; unfolded?: string } {
+  const folding = { findings: [] as Finding[], folded: false, unproven: [] as Segment[] };
+  if (app === undefined) return folding;
+  const sound = Math.min(turns.length, ...found.filter(isOfContent).map(({ turn }) => Math.max(0, turn - 1)));
+  const whole = turns.slice(0, sound).filter((turn) => turn !== undefined);
+  if (whole.length === 0) return folding;
+  try {
+    for (const segment of segmentsOf(whole))
+      if (segment.to === whole.length || app.definition(segment.definition) !== undefined)
+        folding.findings.push(...checkFold(app, whole, segment));
+      else folding.unproven.push(segment);
+  } catch (error) {
+    if (!foldsWhereServed || !isMeshError(error, "VERSION_UNSERVED")) throw error;
+    return { ...folding, unfolded: wordsOf(error) };
+  }
+  return { ...folding, folded: whole.length === turns.length || folding.findings.length > 0 };
+}
+
+function checkFold(app: App, turns: readonly Turn[], segment: Segment): Finding[] {
+  const definition = servedBy(app, { saga: turns[0]?.saga as SagaId }, segment); // Proof: a segment has turns.
+  let state: SagaState | undefined;
+  for (const turn of turns.slice(0, segment.to)) {
+    const how = turn.turn < segment.from ? "but for requests" : "strict";
+    try {
+      state = foldTurn(definition, state, turn, how).state;
+    } catch (error) {
+      const code = isMeshError(error) ? error.code : "INTERNAL";
+      return [{ turn: turn.turn, code, what: wordsOf(error) }];
+    }
+  }
+  return [];
+}

@@ -1,0 +1,84 @@
+/**
+ * Why, telling: what every part of the story is given, and the form of its sentences.
+ */
+import type { Prices } from "../../../protocol/budget.ts";
+import type { IntentId } from "../../../protocol/ids.ts";
+import type { Part } from "../../../protocol/model.ts";
+import type { WhySentence, WhyTopic } from "../../../protocol/documents/why.ts";
+import { oneLine } from "../graph/text.ts";
+import type { LedgerIndex, StepPlace } from "../ledger-index.ts";
+import type { IntentView, SagaView } from "../view.ts";
+
+/** A sentence, and what of the ledger it tells. */
+export interface Told extends WhySentence {
+  readonly tells: readonly string[];
+}
+
+export interface Telling {
+  readonly view: SagaView;
+  readonly views: ReadonlyMap<IntentId, IntentView>;
+  readonly index: LedgerIndex;
+  readonly prices: Prices;
+  /** What the last message before a decision held; only with the definition. */
+  readonly shown: ReadonlyMap<IntentId, readonly Part[]>;
+  /** Votes that counted so far, by task. */
+  readonly approvals: Map<IntentId, Set<string>>;
+  /** Intents whose first definite word is in. */
+  readonly settled: Set<IntentId>;
+  /** What an undoing began with, by the intent that undoes. */
+  readonly undoing: Map<IntentId, string>;
+  /** Who called the saga off, and why, as a clause; undefined while nobody has. */
+  calledOff: string | undefined;
+  /** Whether a tool is known to read, or not to; undefined where its contract is not at hand. */
+  readonly isKnown: (tool: string) => boolean;
+}
+
+/** What a sentence may tell: an event, an intent, or a later attempt of one. */
+export const eventRef = ({ turn, step }: Pick<StepPlace, "turn" | "step">): string => `event ${turn}.${step}`;
+export const intentRef = (id: IntentId): string => `intent ${id}`;
+export const retryRef = (id: IntentId, attempt: number): string => `attempt ${id}#${attempt}`;
+
+export const tell = (
+  { turn, at }: Pick<StepPlace, "turn" | "at">,
+  about: WhyTopic,
+  text: string,
+  tells: readonly string[],
+  intent?: IntentId,
+): Told => ({ turn, at, about, text: oneLine(text), tells, ...(intent === undefined ? {} : { intent }) });
+
+/** An intent in a few words, with its id. */
+export function nameOf({ views, index }: Telling, id: IntentId): string {
+  const view = views.get(id);
+  if (view === undefined) return id;
+  const { intent } = view;
+  switch (intent.kind) {
+    case "tool":
+    case "saga":
+    case "denied":
+      return `${intent.name} (${id})`;
+    case "model": {
+      const number = index.numbers.get(id);
+      return number !== undefined
+        ? `decision ${number} (${id})`
+        : `the call of the model ${intent.name} (${id})`;
+    }
+    case "task":
+      return `the ${intent.about === "stuck" ? "task about what could not be undone" : intent.about} (${id})`;
+    case "timer":
+      return `the timer (${id})`;
+    case "signal":
+      return `the signal ${intent.name} to ${intent.saga} (${id})`;
+    case "pause":
+      return `the pause (${id})`;
+    case "end":
+      return `the end (${id})`;
+  }
+}
+
+/** How long an intent had been there when something happened. */
+export const ageOf = ({ index }: Telling, id: IntentId, at: number): number =>
+  at - (index.places.get(id)?.at ?? at);
+
+/** A sentence's first word, unless it is somebody's or a tool's name. */
+export const capital = (text: string): string =>
+  /^(?:the|a|decision|anybody|nobody) /.test(text) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text;

@@ -1,0 +1,152 @@
+/**
+ * Why: the story of a saga in plain sentences, from its ledger alone.
+ *
+ * Y1 No sentence says more than the ledger proves. What it does not say, why a host fell silent above all, is told as
+ *    what is not known.
+ * Y2 Every event and every intent is told by a sentence, or is named with the reason in why-silent.ts.
+ * Y3 With the definition (`app`) outcomes are the fold's, and what a decision was told is its very message; without it,
+ *    what had come in.
+ */
+import { decideTurn } from "../../../actors/kernel/fold.ts";
+import type { SagaState } from "../../../actors/contract/state.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import type { Event } from "../../../protocol/event.ts";
+import type { IntentId } from "../../../protocol/ids.ts";
+import type { Part } from "../../../protocol/model.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import type { WhyDocument, WhySentence } from "../../../protocol/documents/why.ts";
+import type { App } from "../../app/app.ts";
+import { viewingByFold } from "../folded.ts";
+import { indexOf, type StepPlace } from "../ledger-index.ts";
+import { requestsOf } from "../requests.ts";
+import { segmentsOf } from "../segments.ts";
+import { type ViewOptions, viewOf } from "../view.ts";
+import { focused } from "./focus.ts";
+import { tellForked, tellMigrated, tellStart } from "./origin.ts";
+import { tellAdopted, tellChange } from "./hosts.ts";
+import { tellIntent } from "./intents.ts";
+import { tellSignal, tellVote } from "./people.ts";
+import { tellDeferred, tellResult, tellTimer } from "./results.ts";
+import { isSilent } from "./silent.ts";
+import { sumOf, sumOfIntent } from "./sum.ts";
+import { eventRef, intentRef, retryRef, type Telling, type Told } from "./telling.ts";
+
+export interface WhyOptions {
+  /** Tell the story of this intent. */
+  readonly intent?: IntentId | undefined;
+  readonly viewing?: ViewOptions;
+  readonly app?: App | undefined;
+}
+
+/**
+ * The story of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start, INTENT_UNKNOWN, and
+ * with `app` VERSION_UNSERVED and FOLD_DIVERGED.
+ */
+export function whyOf(turns: readonly Turn[], { intent, viewing = {}, app }: WhyOptions = {}): WhyDocument {
+  const t = tellingOf(turns, viewing, app);
+  if (intent !== undefined && !t.views.has(intent))
+    throw new MeshError("INTENT_UNKNOWN", `${t.view.saga} has no intent ${intent}`);
+  const story = storyOf(t, turns);
+  const { saga, definition, status, startedAt, updatedAt } = t.view;
+  const sentences = intent === undefined ? story : focused(t, intent, story, turns);
+  const sum = intent === undefined ? sumOf(t, turns) : sumOfIntent(t, intent, turns);
+  return {
+    saga,
+    ...(intent === undefined ? {} : { intent }),
+    definition,
+    status,
+    turns: turns.length,
+    startedAt,
+    updatedAt,
+    sentences: sentences.map(sentenceOf),
+    sum: sum.map(sentenceOf),
+    folded: app !== undefined,
+  };
+}
+
+const sentenceOf = ({ tells: _tells, ...sentence }: Told): WhySentence => sentence;
+
+function tellingOf(turns: readonly Turn[], viewing: ViewOptions, app: App | undefined): Telling {
+  const view = viewOf(turns, { ...viewing, ...(app === undefined ? {} : viewingByFold(app, turns)) });
+  const start = turns[0]?.steps[0]?.event;
+  return {
+    view,
+    views: new Map(view.intents.map((one) => [one.intent.id, one])),
+    index: indexOf(turns, view.intents),
+    prices: start?.type === "start" ? (start.prices ?? {}) : {},
+    shown: app === undefined ? new Map() : shownBy(app, turns),
+    approvals: new Map(),
+    settled: new Set(),
+    undoing: new Map(),
+    calledOff: undefined,
+    isKnown: (tool) => viewing.contractOf?.(tool) !== undefined || app !== undefined,
+  };
+}
+
+/** Y3. What the last message of each request held, where the definition that asked it is at hand. */
+function shownBy(app: App, turns: readonly Turn[]): Map<IntentId, readonly Part[]> {
+  const requests = segmentsOf(turns).flatMap(({ definition: ref, from, to }) => {
+    const definition = app.definition(ref);
+    if (definition === undefined) return [];
+    let state: SagaState | undefined;
+    const until = turns.filter(({ turn }) => turn <= to);
+    const all = requestsOf(definition, until, ({ saga, at, steps }) => {
+      const decided = decideTurn(definition, state, { saga, at, events: steps.map(({ event }) => event) });
+      state = decided.state;
+      return decided;
+    });
+    return all.filter(({ turn }) => turn >= from);
+  });
+  return new Map(
+    requests.map(({ intent, request }) => {
+      const last = request.messages.at(-1);
+      return [intent.id, last?.role === "user" ? last.parts : []];
+    }),
+  );
+}
+
+function storyOf(t: Telling, turns: readonly Turn[]): Told[] {
+  const changes = new Map(turns.map((turn, k) => [turn.turn, tellChange(t, turn, turns[k - 1])]));
+  return t.index.steps.flatMap((at) => [
+    ...(at.step === 0 ? (changes.get(at.turn) ?? []) : []),
+    ...(isSilent(t, at.event) ? [] : [tellEvent(t, at, at.event)]),
+    ...at.intents.map((intent) => tellIntent(t, at, intent)),
+  ]);
+}
+
+function tellEvent(t: Telling, at: StepPlace, event: Event): Told {
+  switch (event.type) {
+    case "start":
+      return tellStart(t, at, event);
+    case "signal":
+      return tellSignal(t, at, event);
+    case "result":
+      return tellResult(t, at, event);
+    case "deferred":
+      return tellDeferred(t, at, event);
+    case "timer":
+      return tellTimer(t, at, event);
+    case "task":
+      return tellVote(t, at, event);
+    case "adopted":
+      return tellAdopted(at, event);
+    case "forked":
+      return tellForked(t, at, event);
+    case "migrated":
+      return tellMigrated(at, event);
+  }
+}
+
+/** Y2. What of a ledger no sentence tells and nothing declares silent: nothing, or the story is wrong. */
+export function untoldOf(turns: readonly Turn[], viewing: ViewOptions = {}): string[] {
+  const t = tellingOf(turns, viewing, undefined);
+  const told = new Set(storyOf(t, turns).flatMap(({ tells }) => tells));
+  return t.index.steps.flatMap((at) =>
+    [
+      ...(isSilent(t, at.event) ? [] : [eventRef(at)]),
+      ...at.intents.map((intent) =>
+        intent.kind === "retry" ? retryRef(intent.id, intent.attempt) : intentRef(intent.id),
+      ),
+    ].filter((ref) => !told.has(ref)),
+  );
+}

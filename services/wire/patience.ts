@@ -1,0 +1,45 @@
+/**
+ * Patience: sending the same request again while the server does not answer.
+ *
+ * H1 Only what may be repeated identically goes through here: a publish with its Msg-Id, a read, a claim
+ *    with its nonce.
+ */
+import { isMeshError } from "../../protocol/errors.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Clock } from "./ports.ts";
+
+const firstDelayMs = 25;
+/** While it may be an election, after which each saga should go on at once; then it is an outage. */
+const electionMs = 15_000;
+const delayMaxMs = (waitedMs: number): number => (waitedMs < electionMs ? 250 : 1_000);
+
+/** Whether sending the identical request again can help. */
+export const isTransient = (error: unknown): boolean =>
+  isMeshError(error, "UNAVAILABLE") ||
+  isMeshError(error, "STORAGE_FULL") ||
+  isMeshError(error, "WRITE_IN_FLIGHT") ||
+  isMeshError(error, "DUPLICATE_IN_FLIGHT");
+
+/**
+ * Repeats `request` while its failure is transient, with growing pauses, for `patienceMs` (30 s; Infinity for
+ * what must not be given up while the process lives). Then, or when aborted, the last failure is thrown.
+ */
+export async function patiently<T>(
+  clock: Clock,
+  request: () => Promise<T>,
+  {
+    patienceMs = limits.serverPatienceMs,
+    signal,
+  }: { patienceMs?: number; signal?: AbortSignal | undefined } = {},
+): Promise<T> {
+  const begun = clock.now();
+  const until = begun + patienceMs;
+  for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, delayMaxMs(clock.now() - begun))) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!isTransient(error) || clock.now() + delayMs > until || signal?.aborted === true) throw error;
+      await clock.sleep(delayMs, signal);
+    }
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Ports: what host, worker and client need from the outside, in house words. Types only.
+ *
+ * Each has two implementations, services/nats (JetStream) and services/memory (the reference model), held
+ * to one contract suite.
+ *
+ * Q1 A port's method either returns, or throws a MeshError. UNAVAILABLE means "not answered": it may or may
+ *    not have happened, and the same call may be sent again. Implementations do not retry by themselves
+ *    where a retry could change the meaning; services/mesh/append.ts and patience.ts do.
+ * Q2 Nothing here decides. A port never reads a body.
+ */
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { Headers } from "../../protocol/subjects.ts";
+
+/** Time. Production: the machine's clock. Simulation: virtual. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when aborted. Never a durable timer. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back after `ms`, unless taken back by the function returned. What most often never fires needs no promise. */
+  after(ms: number, fire: () => void): () => void;
+}
+
+/** Chance: a number in [0, 1) and unique short texts. Seeded in the simulator. */
+export interface Chance {
+  random(): number;
+  nonce(): string;
+}
+
+export interface StoredMessage {
+  readonly subject: string;
+  readonly seq: number;
+  readonly headers: Headers;
+  readonly data: Uint8Array;
+  /** The server's time of the message, milliseconds since the epoch. A Msg-Id stands under `headers.msgId`. */
+  readonly storedAt: number;
+}
+
+export interface Ack {
+  readonly seq: number;
+  /** The server knew the Msg-Id: nothing was stored now. */
+  readonly duplicate: boolean;
+}
+
+export interface LedgerPort {
+  /**
+   * One compare-and-set on the saga's literal subject: stored only if the subject's last sequence is
+   * `expectedSeq` (0: none). Throws WRONG_SEQUENCE (10071), WRITE_IN_FLIGHT (10164), STORAGE_FULL, TOO_LARGE,
+   * UNAVAILABLE.
+   */
+  append(saga: SagaId, message: { data: Uint8Array; headers: Headers; expectedSeq: number }): Promise<Ack>;
+  /** The saga's last turn as the leader has it, or undefined. */
+  last(saga: SagaId): Promise<StoredMessage | undefined>;
+  /** The saga's turns with sequence > `afterSeq`, in order, up to and with `throughSeq`. */
+  read(saga: SagaId, afterSeq: number, throughSeq: number): Promise<StoredMessage[]>;
+  /** Follows turns as they are stored, from after `afterSeq`; of every saga where none is named. Ends with the signal. */
+  follow(options: { saga?: SagaId; afterSeq?: number; signal: AbortSignal }): AsyncIterable<StoredMessage>;
+  /** Ids of all sagas that have a ledger, with how many turns are stored. */
+  list(): Promise<{ saga: SagaId; turns: number }[]>;
+  /**
+   * Removes the saga's messages before the one of sequence `seq`, which must be stored: it and all after it stay,
+   * and so does the sequence that the next append must name. Again is free. Throws UNAVAILABLE.
+   */
+  purgeBefore(saga: SagaId, seq: number): Promise<void>;
+}
+
+export interface Delivery extends StoredMessage {
+  /** How often it was delivered, this time included. */
+  readonly deliveries: number;
+  ack(): Promise<void>;
+  /** Gives it back, to be delivered again after the delay. */
+  nak(delayMs?: number): Promise<void>;
+  /** Prolongs the lease. Best effort. */
+  working(): void;
+}
+
+/** A running consumption. `stop` takes no more and resolves when the source is quiet; held deliveries stay the caller's. */
+export interface Consumption {
+  stop(): Promise<void>;
+}
+
+export interface InboxPort {
+  readonly partitions: number;
+  /** Stores an input on its subject. Throws UNAVAILABLE, STORAGE_FULL, TOO_LARGE. */
+  publish(message: { subject: string; data: Uint8Array; headers: Headers; msgId?: string }): Promise<Ack>;
+  /**
+   * Delivers the partition's inputs to `take`, which must not throw. At most `inFlightMax` are un-acked at once,
+   * and as many starts as `startsMax` says at the time: what begins a saga waits apart from what reaches one.
+   */
+  consume(
+    partition: number,
+    options: { inFlightMax: number; startsMax: () => number },
+    take: (delivery: Delivery) => void,
+  ): Promise<Consumption>;
+  /**
+   * Arms, or replaces, the durable timer of an intent. When due, the server stores an empty message with the
+   * headers on `saga.<id>.timer.<intent>`.
+   */
+  schedule(timer: { saga: SagaId; intent: IntentId; dueAt: number; headers: Headers }): Promise<void>;
+  /** Disarms one intent's timer, or all of the saga's. A timer that is not armed is no error. */
+  unschedule(saga: SagaId, intent?: IntentId): Promise<void>;
+}
+
+export interface WorkPort {
+  publish(tool: string, message: { data: Uint8Array; headers: Headers; msgId: string }): Promise<Ack>;
+  /** Creates the tool's consumer if need be; `concurrencyMax` bounds it over the whole mesh where given. */
+  consume(
+    tool: string,
+    options: { inFlightMax: number; concurrencyMax?: number },
+    take: (delivery: Delivery) => void,
+  ): Promise<Consumption>;
+  /** Nothing of the tool is delivered to anybody until it is resumed; what runs goes on. Creates its consumer if need be. */
+  pause(tool: string): Promise<void>;
+  resume(tool: string): Promise<void>;
+}
+
+export interface ClaimPort {
+  /**
+   * Creates the claim, for ever. True if this call (or its own lost answer: same nonce) created it; else
+   * the holder's nonce and the server's time of the claim. Throws UNAVAILABLE, WRITE_IN_FLIGHT or
+   * DUPLICATE_IN_FLIGHT, after which the same call may be made again.
+   */
+  create(
+    key: string,
+    attempt: number,
+    nonce: string,
+  ): Promise<{ won: true } | { won: false; holder: string; claimedAt: number }>;
+  /** The server's present time as well as it can be known, for comparing with `claimedAt`. */
+  now(): Promise<number>;
+}
+
+/** A saga's snapshot, and what belongs to it under names of its own. The last write of each counts. */
+export interface SnapshotPort {
+  get(saga: SagaId, name?: string): Promise<Uint8Array | undefined>;
+  /** Throws TOO_LARGE, STORAGE_FULL, UNAVAILABLE. */
+  put(saga: SagaId, data: Uint8Array, name?: string): Promise<void>;
+  /** Removes the saga's snapshot and all that stands beside it. Again is free. Throws UNAVAILABLE. */
+  drop(saga: SagaId): Promise<void>;
+}
+
+export interface BlobPort {
+  /** Stores bytes under their digest; storing the same again is free. */
+  put(digest: string, bytes: Uint8Array): Promise<void>;
+  /** Throws LEDGER_BROKEN if nothing is stored under the digest. */
+  get(digest: string): Promise<Uint8Array>;
+}
+
+export interface DeadPort {
+  publish(message: { subject: string; data: Uint8Array; headers: Headers; msgId: string }): Promise<void>;
+  /** All letters, the oldest first. */
+  list(): Promise<StoredMessage[]>;
+  get(seq: number): Promise<StoredMessage | undefined>;
+  /** Takes a letter away for good; one that is not there is no error. */
+  remove(seq: number): Promise<void>;
+}
+
+/** Best effort, never stored: tokens and progress. */
+export interface LivePort {
+  publish(saga: SagaId, lane: string, data: Uint8Array): void;
+  follow(saga: SagaId, signal: AbortSignal): AsyncIterable<{ lane: string; data: Uint8Array }>;
+}
+
+export interface RegistryPort {
+  /** Stores a document under its kind, name and content hash; the same again is free. */
+  put(key: string, data: Uint8Array): Promise<void>;
+  list(): Promise<{ key: string; data: Uint8Array }[]>;
+}
+
+export interface ThrottlePort {
+  /** The entry as the leader has it, or undefined. */
+  read(key: string): Promise<{ data: Uint8Array; revision: number } | undefined>;
+  /**
+   * Writes the entry if its revision still is this (0: none). Throws WRONG_SEQUENCE, WRITE_IN_FLIGHT,
+   * STORAGE_FULL, UNAVAILABLE.
+   */
+  write(key: string, data: Uint8Array, revision: number): Promise<void>;
+  list(): Promise<{ key: string; data: Uint8Array }[]>;
+}
+
+/** Notes on messages that were delivered before and are taken again. The last write of each counts. */
+export interface SuspectPort {
+  /** The note as the leader has it, or undefined. */
+  get(key: string): Promise<{ data: Uint8Array; revision: number } | undefined>;
+  /** Writes it, and returns its revision. It vanishes by itself after `ttlMs`. Throws STORAGE_FULL, UNAVAILABLE. */
+  put(key: string, data: Uint8Array, ttlMs: number): Promise<number>;
+  /** Takes it away, unless a newer one stands there. Again is free. Throws UNAVAILABLE. */
+  remove(key: string, revision: number): Promise<void>;
+}
+
+export interface MembershipPort {
+  /** Writes this host's entry; it vanishes by itself `ttlMs` after the last write. */
+  beat(host: string, data: Uint8Array, ttlMs: number): Promise<void>;
+  leave(host: string): Promise<void>;
+  /** The live hosts now. */
+  hosts(): Promise<{ host: string; data: Uint8Array }[]>;
+  /**
+   * Beats and departures (without data) of all hosts as they happen, from the call on. Best effort: one may be
+   * missed, and a host that dies says nothing; `hosts` tells. Ends with the signal.
+   */
+  follow(signal: AbortSignal): AsyncIterable<{ host: string; data: Uint8Array | undefined }>;
+}
+
+/** The whole of the outside that sagamesh itself stands on. Tools and models are the application's. */
+export interface Ports {
+  readonly ledger: LedgerPort;
+  readonly inbox: InboxPort;
+  readonly work: WorkPort;
+  readonly claims: ClaimPort;
+  readonly snapshots: SnapshotPort;
+  readonly blobs: BlobPort;
+  readonly dead: DeadPort;
+  readonly live: LivePort;
+  readonly registry: RegistryPort;
+  readonly membership: MembershipPort;
+  readonly throttles: ThrottlePort;
+  readonly suspects: SuspectPort;
+}

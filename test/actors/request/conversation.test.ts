@@ -1,0 +1,69 @@
+/** Goal: a request is known by its digest, and shows a model what it may do. Method: requests, alike and not. */
+import { expect, test } from "vitest";
+import { z } from "zod";
+import {
+  chainDigest,
+  digestOfRequest,
+  requestDigest,
+  shownSchema,
+} from "../../../actors/request/conversation.ts";
+import type { Message, ModelRequest } from "../../../protocol/model.ts";
+import { digestOf } from "../../../protocol/digest.ts";
+import { agentOf, look } from "../../support/workbench.ts";
+
+const { frame, frameDigest } = agentOf().definition;
+if (frame === undefined) throw new Error("an agent has a frame");
+const messages: Message[] = [
+  { role: "user", at: 1, parts: [{ type: "text", text: "hello" }] },
+  { role: "assistant", model: "m", calls: [{ id: "1.0", tool: "look", input: { of: "a" } }] },
+];
+const request: ModelRequest = { saga: "s", step: 2, now: 5, ...frame, messages };
+
+test("P7: a request's digest is the one recorded before the call", () => {
+  const chain = messages.reduce(chainDigest, "");
+  expect(digestOfRequest(request)).toBe(requestDigest(frameDigest, 2, 5, chain));
+});
+
+test("a request's digest changes with everything that is sent, and not with the saga's name", () => {
+  const others: ModelRequest[] = [
+    { ...request, step: 3 },
+    { ...request, now: 6 },
+    { ...request, model: "other" },
+    { ...request, instructions: "other" },
+    { ...request, tools: [] },
+    { ...request, signals: [] },
+    { ...request, messages: messages.slice(0, 1) },
+    { ...request, messages: [...messages].reverse() },
+  ];
+  const digests = [request, ...others].map(digestOfRequest);
+  expect(new Set(digests).size).toBe(digests.length);
+  expect(digestOfRequest({ ...request, saga: "other" })).toBe(digests[0]);
+});
+
+test("a message's digest does not depend on the order of its keys", () => {
+  expect(digestOf({ a: 1, b: 2 })).toBe(digestOf({ b: 2, a: 1 }));
+});
+
+test("a model is shown its tools, its agents and four reserved calls, each with the schema of its input", () => {
+  expect(frame.tools.map(({ name }) => name)).toEqual([
+    "look",
+    "hold",
+    "send",
+    "charge_model",
+    "charge_ask",
+    "wait",
+    "ask",
+    "undo",
+    "finish",
+  ]);
+  expect(frame.tools.at(0)?.schema).toMatchObject({ type: "object", properties: { of: { type: "string" } } });
+  expect(frame.tools.at(-1)?.schema).toMatchObject({
+    properties: { output: { properties: { answer: { type: "string" } } } },
+  });
+  expect(frame.signals).toEqual(["note", "hint"]);
+});
+
+test("a schema that JSON Schema cannot say is not shown", () => {
+  expect(() => shownSchema(z.date())).toThrow();
+  expect(shownSchema(look.input)).not.toHaveProperty("$schema");
+});

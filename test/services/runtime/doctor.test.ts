@@ -1,0 +1,468 @@
+/**
+ * Doctor: every finding, brought about for real on a real server.
+ *
+ * Method: each test has an account of its own, which is an empty JetStream, or a server or cluster of its own where
+ * the server itself must be wrong. What takes time to be wrong (a lease that runs out, an input that waits) is
+ * begun before the first test. Hosts that hang, and those of other versions, are entries in HOSTS as they would
+ * write them.
+ */
+import { jetstreamManager } from "@nats-io/jetstream";
+import { type ChildProcess, spawn } from "node:child_process";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Delivery } from "../../../services/wire/ports.ts";
+import type { DoctorDocument } from "../../../protocol/documents/documents.ts";
+import { DoctorDocument as Schema } from "../../../protocol/documents/documents.ts";
+import { encodeHostEntry } from "../../../protocol/host-entry.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
+import { headers } from "../../../protocol/subjects.ts";
+import { connectNats } from "../../../services/nats/connection.ts";
+import { ensureServerBinary } from "../../../services/nats/server/binary.ts";
+import { readConfig } from "../../../services/runtime/config.ts";
+import { examine } from "../../../services/runtime/doctor.ts";
+import { systemChance, systemClock } from "../../../services/runtime/system.ts";
+import { pause } from "../../../services/throttle/pause.ts";
+import desk from "../../apps/desk.ts";
+import { startTestCluster } from "../../support/cluster.ts";
+import { startTestServer } from "../../support/nats-server.ts";
+import {
+  type AccountServer,
+  openRealMesh,
+  type RealMesh,
+  startAccountServer,
+  until,
+} from "../../support/real-mesh.ts";
+
+/** The lease of an input, and the time after which a queue's head counts as late, with some to spare. */
+const lateMs = 10_500;
+
+let server: AccountServer;
+/** Inputs that nobody takes, one of them leased to somebody who is gone; a call that nobody takes. */
+let neglected: RealMesh;
+let neglectedSince: number;
+const open: RealMesh[] = [];
+
+const mesh = async (): Promise<RealMesh> => {
+  const opened = await openRealMesh(server.nextUrl());
+  open.push(opened);
+  return opened;
+};
+
+beforeAll(async () => {
+  server = await startAccountServer();
+  neglected = await openRealMesh(server.nextUrl());
+  await neglect(neglected);
+  neglectedSince = Date.now();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const one of open.splice(0)) await one.close();
+});
+afterAll(async () => {
+  await neglected.close();
+  await server.stop();
+});
+
+async function neglect({ nc, ports }: RealMesh): Promise<void> {
+  const hello = (saga: string) =>
+    ports.inbox.publish({ subject: `saga.${saga}.signal.hello`, data: Buffer.from("1"), headers: {} });
+  await hello("leased");
+  const jsm = await jetstreamManager(nc);
+  const { state } = await jsm.streams.info("INBOX", { subjects_filter: ">" });
+  const partition = Number(Object.keys(state.subjects ?? {})[0]?.split(".")[1]);
+  // Somebody gives it back once, takes it again and is never heard of any more.
+  let taken = 0;
+  const takeTwice = (delivery: Delivery) => {
+    taken += 1;
+    if (delivery.deliveries === 1) void delivery.nak();
+  };
+  const gone = await ports.inbox.consume(partition, { inFlightMax: 1, startsMax: () => 1 }, takeTwice);
+  await until("it is leased", () => taken === 2);
+  await gone.stop();
+  await hello("waiting");
+  await ports.work.publish("unserved", { data: new Uint8Array(), headers: {}, msgId: "u1" });
+  await ports.work.publish("deserted", { data: new Uint8Array(), headers: {}, msgId: "d1" });
+  const deserter = await ports.work.consume("deserted", { inFlightMax: 1 }, takeTwice);
+  await until("it is taken", () => taken === 4);
+  await deserter.stop();
+}
+
+const doctor = async (
+  url: string,
+  options: { monitors?: readonly string[] } = {},
+): Promise<DoctorDocument> => {
+  const { signal } = new AbortController();
+  const document = await examine(readConfig({ server: url }, {}), {
+    monitors: options.monitors,
+    report: () => undefined,
+    signal,
+  });
+  return Schema.parse(JSON.parse(JSON.stringify(document))); // As a program gets it.
+};
+
+const codes = (document: DoctorDocument, severity: "wrong" | "warning" | "fine" = "wrong"): string[] =>
+  [...new Set(document.findings.filter((one) => one.severity === severity).map((one) => one.code))].sort();
+const saying = (document: DoctorDocument, code: string): string =>
+  document.findings
+    .filter((one) => one.code === code)
+    .map((one) => one.what)
+    .join("\n");
+
+const entry = (partitions: readonly number[], draining = false): Uint8Array =>
+  encodeHostEntry({ partitions: [...partitions], draining, since: Date.now() });
+const all = [0, 1, 2, 3, 4, 5, 6, 7];
+
+describe("doctor on a mesh that runs", () => {
+  test("finds nothing wrong, and says what it looked at", async () => {
+    const { host, worker, url } = await mesh();
+    await host(desk);
+    await worker(desk);
+    const document = await doctor(url);
+    expect(codes(document)).toEqual([]);
+    expect(codes(document, "warning")).toEqual([]);
+    expect(codes(document, "fine")).toEqual(
+      ["CLOCK", "DEAD_LETTERS", "DURABILITY", "HOSTS", "INBOX", "SERVER", "STREAMS", "WORK"].sort(),
+    );
+    expect(document.ok).toBe(true);
+    expect(document.partitions.every((one) => one.consumed && one.host !== undefined)).toBe(true);
+  });
+
+  test("every finding that is not fine comes with something to do", async () => {
+    const { findings, ok } = await doctor(neglected.url);
+    expect(ok).toBe(false);
+    for (const one of findings.filter(({ severity }) => severity !== "fine"))
+      expect(one.remedy.length).toBeGreaterThan(15);
+  });
+});
+
+describe("hosts and partitions", () => {
+  test("without a host, or with only one that drains, nothing is decided", async () => {
+    const { url, ports } = await mesh();
+    expect(codes(await doctor(url))).toContain("NO_HOST");
+    await ports.membership.beat("h-leaving", entry([], true), 60_000);
+    expect(saying(await doctor(url), "NO_HOST")).toContain("drains");
+  });
+
+  test("partitions that no host has are named", async () => {
+    const { url, ports } = await mesh();
+    await ports.membership.beat("h-one", entry([0, 1, 2, 4, 5, 6]), 60_000);
+    expect(saying(await doctor(url), "NO_OWNER")).toContain("partition 3, 7");
+  });
+
+  test("a host that says it has partitions and asks for nothing is named", async () => {
+    const { url, ports } = await mesh();
+    await ports.membership.beat("h-hangs", entry(all), 60_000);
+    const document = await doctor(url);
+    expect(codes(document)).toEqual(["NOT_CONSUMED"]);
+    expect(saying(document, "NOT_CONSUMED")).toContain("h-hangs");
+  });
+
+  test("a partition that two hosts have is a warning, and so is a host whose words cannot be read", async () => {
+    const { url, ports } = await mesh();
+    await ports.membership.beat("h-a", entry(all), 60_000);
+    await ports.membership.beat("h-z", entry([5]), 60_000);
+    await ports.membership.beat("h-other", Buffer.from("no JSON"), 60_000);
+    const document = await doctor(url);
+    expect(codes(document, "warning")).toEqual(expect.arrayContaining(["HOST_UNREADABLE", "TWO_OWNERS"]));
+    expect(saying(document, "HOST_UNREADABLE")).toContain("h-other");
+  });
+});
+
+describe("streams and consumers", () => {
+  test("a limit on a queue, another stream's changed field and a changed consumer are three findings", async () => {
+    const { url, nc } = await mesh();
+    const jsm = await jetstreamManager(nc);
+    await jsm.streams.update("INBOX", { max_msgs: 1_000_000 });
+    await jsm.streams.update("LEDGER", { allow_direct: false });
+    await jsm.consumers.update("INBOX", "inbox-2", { ack_wait: 60_000_000_000 });
+    const document = await doctor(url);
+    expect(codes(document)).toEqual(
+      expect.arrayContaining(["STREAM_LIMITED", "STREAM_DRIFT", "CONSUMER_DRIFT"]),
+    );
+    expect(saying(document, "STREAM_LIMITED")).toContain("stream INBOX: max_msgs: expected -1, got 1000000");
+    expect(saying(document, "STREAM_DRIFT")).toContain("stream LEDGER: allow_direct");
+    expect(saying(document, "CONSUMER_DRIFT")).toContain("partition 2: ack_wait");
+    expect(document.streams.find((one) => one.name === "INBOX")?.fault).toContain("max_msgs");
+  });
+
+  test("a missing stream and a missing consumer are found, and neither is made", async () => {
+    const { url, nc } = await mesh();
+    const jsm = await jetstreamManager(nc);
+    await jsm.streams.delete("DEAD");
+    await jsm.consumers.delete("INBOX", "inbox-6");
+    for (let look = 0; look < 2; look++) {
+      const document = await doctor(url);
+      expect(saying(document, "STREAM_MISSING")).toBe("stream DEAD: it is missing");
+      expect(saying(document, "CONSUMER_MISSING")).toContain("partition 6");
+    }
+  });
+});
+
+describe("tools and models", () => {
+  test("paused ones are shown with who paused them and why, and are no fault of missing workers", async () => {
+    const { url, ports } = await mesh();
+    const deps = { ports, clock: systemClock, chance: systemChance, from: "ana" };
+    await pause(deps, { kind: "tool", name: "pay" }, "the bank is down");
+    await pause(deps, { kind: "model", name: "clerk" }, undefined);
+    await ports.work.publish("pay", { data: new Uint8Array(), headers: {}, msgId: "p1" });
+    const document = await doctor(url);
+    expect(saying(document, "TOOL_PAUSED")).toContain("the bank is down");
+    expect(saying(document, "MODEL_PAUSED")).toContain("model clerk is paused by ana");
+    expect(codes(document)).not.toContain("NO_WORKER");
+    expect(document.tools.find((one) => one.name === "pay")?.paused).toBe(true);
+  });
+
+  test("a tool that was paused with the nats CLI is shown as paused, too", async () => {
+    const { url, nc, worker } = await mesh();
+    await worker(desk, ["pay"]);
+    await (await jetstreamManager(nc)).consumers.pause("WORK", "work-pay", new Date(Date.now() + 3_600_000));
+    expect(saying(await doctor(url), "TOOL_PAUSED")).toContain("pay");
+  });
+});
+
+describe("dead letters", () => {
+  test("are counted by code and by where they came from, each with its newest", async () => {
+    const { url, ports } = await mesh();
+    const letter = (source: "inbox" | "work", id: string, reason: string, n: number) =>
+      ports.dead.publish({
+        subject: `dead.${source}.${id}`,
+        data: new Uint8Array(),
+        headers: { [headers.reason]: reason, [headers.origin]: `saga.${id}.signal.x#${n}` },
+        msgId: `d${n}`,
+      });
+    await letter("inbox", "a", "[BAD_MESSAGE] no JSON", 1);
+    await letter("inbox", "b", "[BAD_MESSAGE] no JSON", 2);
+    await letter("work", "c", "[ATTEMPTS_EXHAUSTED] ten times", 3);
+    const document = await doctor(url);
+    expect(codes(document)).toContain("DEAD_LETTERS");
+    expect(document.deadLetters).toBe(3);
+    expect(document.deadByCode).toMatchObject([
+      { code: "ATTEMPTS_EXHAUSTED", source: "work", count: 1 },
+      { code: "BAD_MESSAGE", source: "inbox", count: 2, newestSubject: "saga.b.signal.x" },
+    ]);
+  });
+});
+
+describe("clock", () => {
+  test("a machine whose clock is off is told by how much, and after a minute that it is wrong", async () => {
+    const { url } = await mesh();
+    const now = Date.now.bind(Date);
+    vi.spyOn(Date, "now").mockImplementation(() => now() + 5_000);
+    const warned = await doctor(url);
+    expect(codes(warned, "warning")).toContain("CLOCK_SKEW");
+    expect(warned.clockOffsetMs).toBeGreaterThan(4_500);
+    expect(warned.clockOffsetMs).toBeLessThan(5_500);
+    vi.spyOn(Date, "now").mockImplementation(() => now() - 120_000);
+    const wrong = await doctor(url);
+    expect(codes(wrong)).toContain("CLOCK_SKEW");
+    expect(saying(wrong, "CLOCK_SKEW")).toContain("behind");
+  });
+});
+
+describe("servers", () => {
+  const ends: (() => Promise<unknown> | void)[] = [];
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end();
+  });
+
+  test("one that is too old is named, and its streams are looked at all the same", async () => {
+    const { url } = await mesh();
+    const relay = await relayWithVersion(url, "2.10.5");
+    ends.push(() => new Promise((resolve) => relay.close(resolve)));
+    const { port } = relay.address() as { port: number };
+    const old = new URL(url);
+    const document = await doctor(`nats://${old.username}:${old.password}@127.0.0.1:${port}`);
+    expect(document.server?.version).toBe("2.10.5");
+    expect(codes(document)).toEqual(["NO_HOST", "SERVER_TOO_OLD"]);
+    expect(document.streams.map((one) => one.name)).toContain("LEDGER");
+  });
+
+  test("one without JetStream is told apart from one that is away", async () => {
+    const { path } = await ensureServerBinary({ report: () => undefined });
+    const port = await freePort();
+    const bare = spawn(path, ["-a", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+    ends.push(() => killed(bare));
+    const url = `nats://127.0.0.1:${port}`;
+    let document = await doctor(url);
+    for (let look = 0; look < 50 && codes(document).includes("UNAVAILABLE"); look++)
+      document = await doctor(url);
+    expect(codes(document)).toContain("SERVER_MISCONFIGURED");
+    expect(saying(document, "SERVER_MISCONFIGURED")).toContain("without JetStream");
+    expect(document.server?.version).toMatch(/^2\./);
+    await killed(bare);
+    expect(codes(await doctor(url))).toEqual(["UNAVAILABLE"]);
+  });
+
+  test("an account without JetStream still shows the server", async () => {
+    const own = await startTestServer({
+      extraConfig: "accounts { N: { users: [{ user: n, password: n }] } }",
+    });
+    ends.push(() => own.stop());
+    const document = await doctor(own.url.replace("//", "//n:n@"));
+    expect(document.ok).toBe(false);
+    expect(document.server?.version).toMatch(/^2\./);
+    expect(codes(document).length).toBeGreaterThan(0);
+  });
+
+  test("storage that is nearly full, and a payload that is too small, are found", async () => {
+    const own = await startTestServer({
+      extraConfig:
+        "max_payload: 512KB\naccounts { S: { jetstream: { max_file: 4MB }, users: [{ user: s, password: s }] } }",
+    });
+    ends.push(() => own.stop());
+    const url = own.url.replace("//", "//s:s@");
+    const own1 = await openRealMesh(url);
+    open.push(own1);
+    const fill = async (saga: string, pieces: number, bytes: number) => {
+      for (let i = 0; i < pieces; i++)
+        await own1.ports.ledger.append(parseSagaId(`${saga}${i}`), {
+          data: new Uint8Array(bytes),
+          headers: {},
+          expectedSeq: 0,
+        });
+    };
+    expect(codes(await doctor(url))).toContain("PAYLOAD_TOO_SMALL");
+    await fill("a", 10, 350_000);
+    expect(codes(await doctor(url), "warning")).toContain("STORAGE_LOW");
+    await fill("b", 1, 350_000);
+    await fill("c", 1, 200_000);
+    expect(codes(await doctor(url))).toContain("STORAGE_LOW");
+  });
+
+  test("how a server syncs is known where its monitoring can be asked, and said to be unknown where not", async () => {
+    const [syncing, lazy] = [await freePort(), await freePort()];
+    const always = await startTestServer({ syncAlways: true, extraConfig: `http: "127.0.0.1:${syncing}"` });
+    const default_ = await startTestServer({ extraConfig: `http: "127.0.0.1:${lazy}"` });
+    ends.push(
+      () => always.stop(),
+      () => default_.stop(),
+    );
+    open.push(await openRealMesh(always.url), await openRealMesh(default_.url));
+    const durability = async (url: string, ...ports: number[]) =>
+      (await doctor(url, { monitors: ports.map((port) => `http://127.0.0.1:${port}`) })).durability.join(
+        "\n",
+      );
+    expect(await durability(always.url, syncing)).toContain("a turn survives a power cut");
+    expect(await durability(default_.url, lazy)).toContain("a power cut may take");
+    expect(await durability(default_.url)).toContain("which no client is told");
+    const deaf = await doctor(always.url, { monitors: [`http://127.0.0.1:${await freePort()}`] });
+    expect(codes(deaf, "warning")).toContain("MONITOR_SILENT");
+  });
+
+  test("of three servers, one that is away and a stream with fewer copies are found; without two, what is silent", async () => {
+    const cluster = await startTestCluster();
+    ends.push(() => cluster.stop());
+    const nc = await connectNats({ servers: cluster.url.split(","), name: "test" });
+    ends.push(() => nc.close());
+    const { openNatsPorts } = await import("../../../services/nats/open.ts");
+    const ports = await openNatsPorts(nc, { replicas: 3 });
+    ends.push(() => ports.close());
+    const whole = await doctor(cluster.url);
+    expect(codes(whole)).toEqual(["NO_HOST"]);
+    expect(whole.durability.join("\n")).toContain("3 copies: a turn survives the loss of one server");
+    expect(whole.streams.every((one) => one.peers.length === 2)).toBe(true);
+
+    await (await jetstreamManager(nc)).streams.update("KV_SNAPSHOT", { num_replicas: 1 });
+    expect(codes(await doctor(cluster.url), "warning")).toContain("REPLICAS_DIFFER");
+
+    const [first, second] = cluster.servers;
+    first?.signal("SIGKILL");
+    const degraded = await lookUntil(cluster.url, (one) => codes(one).includes("STREAM_DEGRADED"));
+    expect(saying(degraded, "STREAM_DEGRADED")).toContain(first?.name);
+    second?.signal("SIGKILL");
+    const silent = await lookUntil(cluster.url, (one) => !codes(one).includes("STREAM_DEGRADED"));
+    expect(silent.ok).toBe(false);
+    expect(silent.server?.version).toMatch(/^2\./);
+  }, 120_000);
+});
+
+describe("what was neglected for a while", () => {
+  test("an input leased to nobody, a queue that is late, and calls without a worker are told with their age", async () => {
+    await sleep(Math.max(0, neglectedSince + lateMs - Date.now()));
+    await neglected.ports.membership.beat("h-none", entry([]), 60_000);
+    const document = await doctor(neglected.url);
+    expect(codes(document)).toEqual(expect.arrayContaining(["NO_OWNER", "NO_WORKER", "STUCK_LEASE"]));
+    expect(saying(document, "STUCK_LEASE")).toMatch(/1 input .* saga leased for \d+ (s|min)/);
+    expect(saying(document, "INBOX_LAG")).toContain("1 inputs of partition");
+    const late = document.partitions.find((one) => one.waiting === 1);
+    expect(late?.oldestSaga).toBe(parseSagaId("waiting"));
+    expect(late?.lagMs).toBeGreaterThanOrEqual(lateMs - 500);
+    expect(saying(document, "NO_WORKER")).toContain("1 calls of unserved wait");
+    expect(saying(document, "NO_WORKER")).toContain("1 calls of deserted wait");
+  });
+
+  test("calls that wait although somebody asks for work are late", async () => {
+    let beating: NodeJS.Timeout | undefined;
+    const { url, ports } = await mesh();
+    const busy = await ports.work.consume("crowded", { inFlightMax: 2, concurrencyMax: 1 }, (delivery) => {
+      beating = setInterval(() => delivery.working(), 1_000);
+    });
+    for (const msgId of ["c1", "c2"])
+      await ports.work.publish("crowded", { data: new Uint8Array(), headers: {}, msgId });
+    const publishedAt = Date.now();
+    expect(saying(await doctor(url), "WORK_LAG")).toBe("");
+    await sleep(Math.max(0, publishedAt + lateMs - Date.now()));
+    expect(saying(await doctor(url), "WORK_LAG")).toContain("1 calls of crowded wait");
+    clearInterval(beating);
+    await busy.stop();
+  });
+
+  test("inputs and calls that come back again and again for a minute are stuck, with the oldest named", async () => {
+    await sleep(Math.max(0, neglectedSince + 61_000 - Date.now()));
+    const document = await doctor(neglected.url);
+    expect(saying(document, "STUCK_INPUT")).toContain("saga leased");
+    expect(saying(document, "STUCK_WORK")).toContain("calls of deserted come back");
+    expect(codes(document)).toContain("INBOX_LAG");
+  }, 90_000);
+});
+
+async function lookUntil(url: string, holds: (document: DoctorDocument) => boolean): Promise<DoctorDocument> {
+  for (const giveUpAt = Date.now() + 60_000; ;) {
+    const document = await doctor(url);
+    if (holds(document)) return document;
+    if (Date.now() > giveUpAt) throw new Error(`it never held: ${JSON.stringify(document.findings)}`);
+    await sleep(200);
+  }
+}
+
+/** A way to the server on which it says that it is of another version. */
+function relayWithVersion(url: string, version: string): Promise<Server> {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  const relay = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => socket.destroy());
+      socket.on("close", () => [client, upstream].forEach((one) => one.destroy()));
+    }
+    // It says so more than once. The same length, so that whatever else a piece holds stays in its place.
+    upstream.on("data", (piece: Buffer) => {
+      client.write(
+        piece.toString("latin1").replaceAll(/"version":"[^"]{6}"/g, `"version":"${version}"`),
+        "latin1",
+      );
+    });
+    client.pipe(upstream);
+  });
+  relay.on("close", () => sockets.forEach((socket) => socket.destroy()));
+  return new Promise((resolve) => relay.listen(0, "127.0.0.1", () => resolve(relay)));
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+const killed = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve();
+    child.once("exit", () => resolve());
+    child.kill("SIGKILL");
+  });

@@ -1,0 +1,119 @@
+/**
+ * Goal: a saga's state in three dimensions is a fold of its ledger: the same from any copy, and at any turn what it was
+ * then.
+ * Method: the example and an agent on a test mesh; their ledgers, whole and cut.
+ */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineAgent, defineApp, defineTool } from "sagamesh";
+import { scriptedModel, testMesh } from "sagamesh/testing";
+import { dimensions, StateDocument } from "../../../protocol/documents/state.ts";
+import { graphOf } from "../../../services/views/graph/graph.ts";
+import { stateOf } from "../../../services/views/state-view.ts";
+import { createOffsite } from "../../examples/three-bookings.ts";
+
+const offsiteWith = (hall: number) =>
+  createOffsite({ held: new Map(), known: new Map() }, hall, { onFailure: "replan", openForMs: 3_600_000 });
+
+describe("the state of a workflow", () => {
+  test("has at each turn what was so then, whatever came later", async () => {
+    const { offsite, app } = offsiteWith(20);
+    await using t = testMesh(app);
+    const saga = await t.start(offsite, { people: 12, city: "BER" }, { id: "offsite-1" });
+    await t.settled();
+    const before = await t.ledger("offsite-1");
+    const seen = dimensions.map((dimension) => stateOf(app, before, dimension));
+    await t.signal(saga, "invalidate", { node: "rooms", reason: "a flood", data: { until: 3 } });
+    await t.settled();
+    const after = await t.ledger("offsite-1");
+    for (const [k, dimension] of dimensions.entries()) {
+      const again = stateOf(app, after.slice(0, before.length), dimension);
+      expect(StateDocument.parse(again)).toEqual(seen[k]);
+      expect(stateOf(app, after, dimension)).not.toEqual(seen[k]);
+    }
+    const now = stateOf(app, after, "application");
+    expect(now).toMatchObject({
+      input: { people: 12, city: "BER" },
+      entities: { flight: { id: "flight-1" }, rooms: { id: "rooms-4" }, hall: { id: "hall-5", places: 12 } },
+      changes: { rooms: { reason: "a flood", data: { until: 3 } } },
+      checkpoints: [
+        { committed: ["flight.1"] },
+        { committed: ["rooms.1"] },
+        { committed: ["hall.1"] },
+        {},
+        {},
+      ],
+    });
+    const rests = stateOf(app, after, "dependency");
+    expect(rests).toMatchObject({
+      nodes: [
+        { node: "flight", status: "committed", satisfied: "yes", evidence: [] },
+        { node: "rooms", status: "committed" },
+        {
+          node: "hall",
+          evidence: [
+            { node: "flight", call: "flight.1" },
+            { node: "rooms", call: "rooms.2" },
+          ],
+        },
+      ],
+      effects: [{ dependsOn: [] }, { dependsOn: [] }, { call: "hall.2", dependsOn: ["flight.1", "rooms.2"] }],
+    });
+  });
+});
+
+describe("the graph of a workflow", () => {
+  test("draws what each node rests on itself, and what undid it", async () => {
+    const { offsite, app } = offsiteWith(10);
+    await using t = testMesh(app);
+    await (await t.start(offsite, { people: 12, city: "BER" }, { id: "offsite-1" })).result();
+    const { nodes, edges } = graphOf(await t.ledger("offsite-1"));
+    const labels = new Map(nodes.map(({ id, label }) => [id, label]));
+    const drawn = edges.map(({ from, to, reason }) => `${labels.get(to)} ${reason} ${labels.get(from)}`);
+    expect(drawn).toEqual(
+      expect.arrayContaining([
+        "hall rests on flight",
+        "hall rests on rooms",
+        "release undoes flight",
+        "release undoes rooms",
+      ]),
+    );
+    expect(drawn).not.toContain("hall decided on rooms");
+  });
+});
+
+describe("the state of an agent", () => {
+  const note = defineTool({
+    ...{ name: "note", description: "Notes.", effect: "idempotent", input: z.object({ of: z.string() }) },
+    ...{ output: z.object({ id: z.string() }), perform: async () => ({ id: "n-1" }) },
+    compensation: "point_of_no_return",
+  });
+  const agent = defineAgent({
+    ...{ name: "clerk", version: 1, description: "Notes.", model: "m", instructions: "Note.", signals: {} },
+    ...{ input: z.string(), output: z.string(), tools: [note] },
+  });
+  const script = scriptedModel("m", ({ step }) =>
+    step === 1
+      ? { text: "It should be noted.", calls: [{ tool: "note", input: { of: "x" } }] }
+      : { calls: [{ tool: "finish", input: { output: "done" } }] },
+  );
+
+  test("tells with each operation what the model said of it, and what stands of it", async () => {
+    const app = defineApp({ agents: [agent], models: { m: script } });
+    await using t = testMesh(app);
+    await (await t.start(agent, "x", { id: "clerk-1" })).result();
+    const ledger = await t.ledger("clerk-1");
+    expect(stateOf(app, ledger, "operation")).toMatchObject({
+      transactions: [
+        {
+          name: "note",
+          call: "1.0",
+          reasoning: "It should be noted.",
+          output: { id: "n-1" },
+          recovery: "none",
+        },
+      ],
+    });
+    expect(stateOf(app, ledger, "application")).toMatchObject({ entities: { "2-0 note": { id: "n-1" } } });
+  });
+});
