@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { IntentId, SagaId } from "../ids.ts";
-import { IntentOutcome } from "./documents.ts";
+import { IntentOutcome } from "./intent.ts";
 
 /**
  * What a node stands for. `fork`: where it leaves its origin; `move`:

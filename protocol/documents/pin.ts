@@ -1,5 +1,5 @@
 /**
- * What `mcp pin` and `mcp check` print with --json; as documents.ts, for programs of other people.
+ * What `mcp pin` and `mcp check` print with --json.
  */
 import { z } from "zod";
 import { Effect } from "../tool.ts";

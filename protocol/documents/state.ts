@@ -2,7 +2,7 @@
  * State document: one of the three dimensions of a saga's state at a turn, as `inspect --state --json` prints it.
  */
 import { z } from "zod";
-import { IntentOutcome } from "./documents.ts";
+import { IntentOutcome } from "./intent.ts";
 import { IntentId, SagaId } from "../ids.ts";
 import { Payload } from "../json.ts";
 import { JudgedBy } from "../verdict.ts";

@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { SpentDocument } from "./budget.ts";
-import { IntentOutcome } from "./documents.ts";
+import { IntentOutcome } from "./intent.ts";
 import { Vote } from "../event.ts";
 import { IntentId, SagaId } from "../ids.ts";
 import { InLine } from "../intent.ts";

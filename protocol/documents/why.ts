@@ -2,7 +2,7 @@
  * Why document: the story of a saga, or of one intent, as `why --json` prints it.
  */
 import { z } from "zod";
-import { SagaStatus } from "./documents.ts";
+import { SagaStatus } from "./saga.ts";
 import { DefinitionRef } from "../event.ts";
 import { IntentId, SagaId } from "../ids.ts";
 

@@ -4,7 +4,7 @@
  * OC1 The registry forgets nothing: what some host has ever served can be looked up by its content hash.
  */
 import { contractsOf, type OldContracts } from "../../actors/kernel/migrate.ts";
-import { DefinitionDocument, ToolDocument } from "../../protocol/documents/documents.ts";
+import { DefinitionDocument, ToolDocument } from "../../protocol/documents/registry.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { App } from "./app.ts";
 import { patiently } from "../wire/patience.ts";

@@ -1,5 +1,5 @@
 /** All: archives many sagas, a few at a time. What fails for one says so in its document and hinders no other. */
-import type { ArchiveDocument } from "../../protocol/documents/documents.ts";
+import type { ArchiveDocument } from "../../protocol/documents/archive.ts";
 import { describeError, isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type ArchiveDeps, type ArchiveOptions, archiveSaga } from "./archive.ts";

@@ -17,7 +17,7 @@ import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
-import type { ArchiveDocument } from "../../protocol/documents/documents.ts";
+import type { ArchiveDocument } from "../../protocol/documents/archive.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";

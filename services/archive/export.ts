@@ -6,7 +6,7 @@
  */
 import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { ExportDocument } from "../../protocol/documents/documents.ts";
+import type { ExportDocument } from "../../protocol/documents/archive.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { childrenOf } from "../views/children.ts";

@@ -18,7 +18,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { contentTypes, decode, isBlobRef, mayHoldBlob } from "../../protocol/codec.ts";
-import type { ArchivedMessage, ArchiveManifest } from "../../protocol/documents/documents.ts";
+import type { ArchivedMessage, ArchiveManifest } from "../../protocol/documents/archive.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";

@@ -10,7 +10,7 @@ import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
 import { z } from "zod";
 import { chainHash, shortHash } from "../../protocol/digest.ts";
-import { ArchivedBlob, ArchivedMessage, ArchiveManifest } from "../../protocol/documents/documents.ts";
+import { ArchivedBlob, ArchivedMessage, ArchiveManifest } from "../../protocol/documents/archive.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 

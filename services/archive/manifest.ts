@@ -2,7 +2,7 @@
  * Manifest: what the first line of a file says of the saga in it, from its ledger.
  */
 import { chainHash } from "../../protocol/digest.ts";
-import type { ArchiveManifest } from "../../protocol/documents/documents.ts";
+import type { ArchiveManifest } from "../../protocol/documents/archive.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type Registered, viewingBy } from "../client/registry.ts";

@@ -2,7 +2,8 @@
  * Verify a file: its lines as they were written, and each ledger in it by all that must hold of any.
  */
 import { basename } from "node:path";
-import type { ArchiveManifest, VerifyDocument } from "../../protocol/documents/documents.ts";
+import type { ArchiveManifest } from "../../protocol/documents/archive.ts";
+import type { VerifyDocument } from "../../protocol/documents/verify.ts";
 import { SagaId } from "../../protocol/ids.ts";
 import type { App } from "../app/app.ts";
 import { verifyMessages, type VerifyOptions } from "../views/verify.ts";

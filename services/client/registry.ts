@@ -12,7 +12,7 @@ import {
   reservedFor,
   unknownSignal,
 } from "../../actors/contract/reserved-signals.ts";
-import { DefinitionDocument, ToolDocument } from "../../protocol/documents/documents.ts";
+import { DefinitionDocument, ToolDocument } from "../../protocol/documents/registry.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";

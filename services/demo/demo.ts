@@ -12,7 +12,8 @@
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { DemoReport, type ProgressDocument } from "../../protocol/documents/documents.ts";
+import { DemoReport } from "../../protocol/documents/demo.ts";
+import type { ProgressDocument } from "../../protocol/documents/stderr.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { mintSagaId } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";

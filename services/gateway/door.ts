@@ -11,7 +11,7 @@
  *    stored nothing, but for 503, after which nobody knows: the same answer may be sent again.
  * D3 An error says its code, what happened and what to do, and never repeats a token or a body.
  */
-import type { ErrorDocument } from "../../protocol/documents/documents.ts";
+import type { ErrorDocument } from "../../protocol/documents/stderr.ts";
 import { describeError, type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { ClientDeps } from "../client/mesh.ts";

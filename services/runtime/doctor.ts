@@ -6,7 +6,7 @@
  *    things are broken.
  * D3 What a change of hosts makes look wrong for a moment is looked at again before it is said.
  */
-import type { DoctorDocument, Finding } from "../../protocol/documents/documents.ts";
+import type { DoctorDocument, Finding } from "../../protocol/documents/doctor.ts";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";

@@ -1,7 +1,7 @@
 /**
  * Children: the sagas that a saga has started, as its own ledger tells of them.
  */
-import type { ChildDocument } from "../../protocol/documents/documents.ts";
+import type { ChildDocument } from "../../protocol/documents/intent.ts";
 import type { IntentView } from "./view.ts";
 
 /** In the order in which they were started. */

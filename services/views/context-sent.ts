@@ -2,7 +2,7 @@
  * Context sent: what a model's last request contained, in numbers. `inspect --prompt` shows the request itself.
  */
 import { promptTokens } from "../../actors/kernel/spending.ts";
-import type { ContextSentDocument } from "../../protocol/documents/documents.ts";
+import type { ContextSentDocument } from "../../protocol/documents/prompt.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { aboutOf, isProved, lastRequest, replyTo } from "./prompt.ts";

@@ -1,7 +1,8 @@
 /**
  * Inspected: everything that a ledger, or its first turns, says of a saga, as one document.
  */
-import type { EndDocument, InspectDocument } from "../../protocol/documents/documents.ts";
+import type { EndDocument } from "../../protocol/documents/saga.ts";
+import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";

@@ -6,7 +6,7 @@
  */
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
-import type { PromptDocument } from "../../protocol/documents/documents.ts";
+import type { PromptDocument } from "../../protocol/documents/prompt.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";

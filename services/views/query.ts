@@ -5,7 +5,7 @@
  *
  * Q1 Every condition holds, or the saga is not meant. There is no `or`: two queries say that.
  */
-import type { SagaRow } from "../../protocol/documents/documents.ts";
+import type { SagaRow } from "../../protocol/documents/saga.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { msOf } from "../wire/duration.ts";
 

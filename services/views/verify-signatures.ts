@@ -6,7 +6,7 @@
  * G2 What a signature proves is that who held the key signed these bytes, and with them all turns before, which their
  *    chain names. Not whose key it is: that is the reader's knowledge, who names the keys they trust.
  */
-import type { SignedDocument, VerifyDocument } from "../../protocol/documents/documents.ts";
+import type { SignedDocument, VerifyDocument } from "../../protocol/documents/verify.ts";
 import type { Vote } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { turnToSign, voteToSign } from "../../protocol/signing.ts";

@@ -16,7 +16,7 @@
 import { foldTurn } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
-import type { VerifyDocument } from "../../protocol/documents/documents.ts";
+import type { VerifyDocument } from "../../protocol/documents/verify.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { canonicalJson } from "../../protocol/json.ts";

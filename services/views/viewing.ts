@@ -4,7 +4,7 @@
 import type { Budget } from "../../actors/contract/definition.ts";
 import type { SagaState, Spent } from "../../actors/contract/state.ts";
 import type { Prices, Spending } from "../../protocol/budget.ts";
-import type { InspectDocument } from "../../protocol/documents/documents.ts";
+import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
 import type { Effects, Lineage } from "../../protocol/fork.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";

@@ -5,7 +5,7 @@
  *    replaced all the same, as a supervisor does; one whose start fails while nobody answers is only replaced.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { ServingDocument } from "../../protocol/documents/documents.ts";
+import type { ServingDocument } from "../../protocol/documents/process.ts";
 import { type Child, startChild } from "./child.ts";
 import { nameVariable, worldVariable } from "./door.ts";
 import { type Proxy, startProxy } from "./proxy.ts";

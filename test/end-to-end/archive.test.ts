@@ -8,13 +8,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../actors/contract/tool.ts";
-import {
-  ArchiveDocument,
-  InspectDocument,
-  PromptDocument,
-  SagaRow,
-  VerifyDocument,
-} from "../../protocol/documents/documents.ts";
+import { ArchiveDocument } from "../../protocol/documents/archive.ts";
+import { InspectDocument } from "../../protocol/documents/inspect.ts";
+import { PromptDocument } from "../../protocol/documents/prompt.ts";
+import { SagaRow } from "../../protocol/documents/saga.ts";
+import { VerifyDocument } from "../../protocol/documents/verify.ts";
 import { ReplayDocument } from "../../protocol/documents/replay.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { defineApp } from "../../services/app/app.ts";

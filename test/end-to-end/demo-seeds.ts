@@ -5,7 +5,7 @@
  *
  * Runs for about 20 s a seed, so the tests run a few seeds and this is run by hand.
  */
-import { DemoReport } from "../../protocol/documents/documents.ts";
+import { DemoReport } from "../../protocol/documents/demo.ts";
 import { runDemo } from "../../services/demo/demo.ts";
 import { planKills } from "../../services/demo/kill-plan.ts";
 

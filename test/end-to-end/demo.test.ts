@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { DemoReport, ProgressDocument } from "../../protocol/documents/documents.ts";
+import { DemoReport } from "../../protocol/documents/demo.ts";
+import { ProgressDocument } from "../../protocol/documents/stderr.ts";
 import { startEmbeddedServer } from "../../services/nats/server/embedded.ts";
 import { type PlannedKill, planKills, type Window } from "../../services/demo/kill-plan.ts";
 

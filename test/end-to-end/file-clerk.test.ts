@@ -10,7 +10,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { EndDocument } from "../../protocol/documents/documents.ts";
+import { EndDocument } from "../../protocol/documents/saga.ts";
 import { type RunningCli, runCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 import { until } from "../support/real-mesh.ts";

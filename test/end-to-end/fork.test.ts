@@ -7,13 +7,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { encodeJson } from "../../protocol/codec.ts";
 import { chainHash, spanOf } from "../../protocol/digest.ts";
-import {
-  EndDocument,
-  ForkedDocument,
-  InspectDocument,
-  SagaRow,
-  VerifyDocument,
-} from "../../protocol/documents/documents.ts";
+import { EndDocument, SagaRow } from "../../protocol/documents/saga.ts";
+import { ForkedDocument } from "../../protocol/documents/stored.ts";
+import { InspectDocument } from "../../protocol/documents/inspect.ts";
+import { VerifyDocument } from "../../protocol/documents/verify.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { toStored } from "../../protocol/turn.ts";
 import { given, replied, signalled, started } from "../../services/testing/given.ts";

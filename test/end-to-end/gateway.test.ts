@@ -11,12 +11,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import {
-  ErrorDocument,
-  InspectDocument,
-  LinkDocument,
-  ServingDocument,
-} from "../../protocol/documents/documents.ts";
+import { ErrorDocument } from "../../protocol/documents/stderr.ts";
+import { InspectDocument } from "../../protocol/documents/inspect.ts";
+import { LinkDocument } from "../../protocol/documents/stored.ts";
+import { ServingDocument } from "../../protocol/documents/process.ts";
 import { runCli, type RunningCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 import { parsePrometheus } from "../support/prometheus.ts";

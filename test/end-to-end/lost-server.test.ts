@@ -7,12 +7,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  EndDocument,
-  LogDocument,
-  ProgressDocument,
-  ServingDocument,
-} from "../../protocol/documents/documents.ts";
+import { EndDocument } from "../../protocol/documents/saga.ts";
+import { LogDocument, ProgressDocument } from "../../protocol/documents/stderr.ts";
+import { ServingDocument } from "../../protocol/documents/process.ts";
 import { findRunningServer, stopEmbeddedServer } from "../../services/nats/server/embedded.ts";
 import { type Ended, runCli, type RunningCli, startCli } from "../support/cli.ts";
 

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { ArchiveDocument } from "../../../protocol/documents/documents.ts";
+import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";

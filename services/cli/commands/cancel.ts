@@ -1,4 +1,4 @@
-import type { SentDocument } from "../../../protocol/documents/documents.ts";
+import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { sendSignal } from "../../client/mesh.ts";

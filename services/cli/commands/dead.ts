@@ -1,4 +1,4 @@
-import type { LetterDocument, LetterDoneDocument } from "../../../protocol/documents/documents.ts";
+import type { LetterDocument, LetterDoneDocument } from "../../../protocol/documents/letter.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { headers } from "../../../protocol/subjects.ts";
 import { dropLetter, type Letter, readLetter, readLetters, retryLetter } from "../../client/dead.ts";

@@ -1,4 +1,4 @@
-import type { DoctorDocument } from "../../../protocol/documents/documents.ts";
+import type { DoctorDocument } from "../../../protocol/documents/doctor.ts";
 import { examine } from "../../runtime/doctor.ts";
 import { defineCommand } from "../frame/command.ts";
 import { table } from "../frame/table.ts";

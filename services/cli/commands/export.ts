@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { ExportDocument } from "../../../protocol/documents/documents.ts";
+import type { ExportDocument } from "../../../protocol/documents/archive.ts";
 import { exportSaga } from "../../archive/export.ts";
 import { archiveName } from "../../archive/file.ts";
 import { systemChance, systemClock } from "../../runtime/system.ts";

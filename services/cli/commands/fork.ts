@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { ForkedDocument } from "../../../protocol/documents/documents.ts";
+import type { ForkedDocument } from "../../../protocol/documents/stored.ts";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
 import { Effects } from "../../../protocol/fork.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";

@@ -1,4 +1,4 @@
-import type { ServingDocument } from "../../../protocol/documents/documents.ts";
+import type { ServingDocument } from "../../../protocol/documents/process.ts";
 import { portOf, redactUrl, withGatewayUrl } from "../../runtime/config.ts";
 import { runGateway } from "../../runtime/run-gateway.ts";
 import { defineCommand } from "../frame/command.ts";

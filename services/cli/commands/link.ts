@@ -1,4 +1,4 @@
-import type { LinkDocument } from "../../../protocol/documents/documents.ts";
+import type { LinkDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { msOf } from "../../wire/duration.ts";

@@ -1,4 +1,4 @@
-import type { SagaRow } from "../../../protocol/documents/documents.ts";
+import type { SagaRow } from "../../../protocol/documents/saga.ts";
 import { describeError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";

@@ -1,4 +1,4 @@
-import type { MigrateDocument } from "../../../protocol/documents/documents.ts";
+import type { MigrateDocument } from "../../../protocol/documents/migrate.ts";
 import { migrateDeps } from "../../client/mesh.ts";
 import { migrateSagas } from "../../client/migrate.ts";
 import { msOf } from "../../wire/duration.ts";

@@ -2,7 +2,7 @@
  * Pausable: what `pause` and `resume` are about. A tool or model is paused for the whole mesh (throttled.ts), a saga by
  * a signal of its own.
  */
-import type { SentDocument } from "../../../protocol/documents/documents.ts";
+import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { sendSignal } from "../../client/mesh.ts";

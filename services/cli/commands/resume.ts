@@ -1,4 +1,4 @@
-import type { ThrottledDocument } from "../../../protocol/documents/documents.ts";
+import type { ThrottledDocument } from "../../../protocol/documents/throttle.ts";
 import { resume as resumeThrottled } from "../../throttle/pause.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";

@@ -1,4 +1,4 @@
-import type { SentDocument } from "../../../protocol/documents/documents.ts";
+import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";

@@ -1,4 +1,4 @@
-import type { StartedDocument } from "../../../protocol/documents/documents.ts";
+import type { StartedDocument } from "../../../protocol/documents/stored.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
 import { startSaga } from "../../client/mesh.ts";
 import { checkStart, readRegistry } from "../../client/registry.ts";

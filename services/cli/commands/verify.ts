@@ -1,4 +1,4 @@
-import type { SignedDocument, VerifyDocument } from "../../../protocol/documents/documents.ts";
+import type { SignedDocument, VerifyDocument } from "../../../protocol/documents/verify.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { type BundleOptions, verifyArchive } from "../../archive/verify.ts";

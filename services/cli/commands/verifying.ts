@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { VerifyDocument } from "../../../protocol/documents/documents.ts";
+import type { VerifyDocument } from "../../../protocol/documents/verify.ts";
 import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { archiveName, archiveSuffix } from "../../archive/file.ts";

@@ -1,12 +1,12 @@
 /**
  * Output: what a command says. Results on stdout, everything on the way on stderr.
  *
- * O1 With --json each line of stdout is one document of protocol/documents/documents.ts, and each line of stderr one
+ * O1 With --json each line of stdout is one document of protocol/documents/, and each line of stderr one
  *    too: progress, the error, or, of a process that serves, a line of its log.
  * O2 An error is one coded line and its remedy, never a stack trace.
  */
 import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";
-import type { ErrorDocument, ProgressDocument } from "../../../protocol/documents/documents.ts";
+import type { ErrorDocument, ProgressDocument } from "../../../protocol/documents/stderr.ts";
 
 export interface Output {
   readonly json: boolean;

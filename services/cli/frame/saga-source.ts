@@ -4,7 +4,7 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { ArchiveManifest } from "../../../protocol/documents/documents.ts";
+import type { ArchiveManifest } from "../../../protocol/documents/archive.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";

@@ -1,7 +1,7 @@
 /**
  * Serving: what a process that serves says of itself once it does.
  */
-import type { ServingDocument } from "../../../protocol/documents/documents.ts";
+import type { ServingDocument } from "../../../protocol/documents/process.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import type { App } from "../../app/app.ts";
 import { type Config, redactUrl, withHealth, withReplicas } from "../../runtime/config.ts";

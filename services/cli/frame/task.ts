@@ -1,7 +1,7 @@
 /**
  * Task: what the commands of the human's side share.
  */
-import type { SentDocument } from "../../../protocol/documents/documents.ts";
+import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import type { TaskDocument } from "../../../protocol/documents/task.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "../../../protocol/ids.ts";

@@ -1,5 +1,6 @@
 /** What `inspect` prints for people. */
-import type { ContextSentDocument, InspectDocument } from "../../../protocol/documents/documents.ts";
+import type { ContextSentDocument } from "../../../protocol/documents/prompt.ts";
+import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import {
   brief,
   dateOf,

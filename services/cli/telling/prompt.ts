@@ -1,5 +1,5 @@
 /** What `inspect --prompt` prints. */
-import type { PromptDocument } from "../../../protocol/documents/documents.ts";
+import type { PromptDocument } from "../../../protocol/documents/prompt.ts";
 import type { Message, ModelRequest } from "../../../protocol/model.ts";
 import { assertProved } from "../../views/prompt.ts";
 import { dateOf } from "./describe.ts";

@@ -3,7 +3,7 @@
  */
 import { type AmountName, amountNames, type Amounts } from "../../../protocol/budget.ts";
 import type { BudgetDocument } from "../../../protocol/documents/budget.ts";
-import type { InspectDocument } from "../../../protocol/documents/documents.ts";
+import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import { asAmounts, sumOf } from "../../../actors/kernel/spending.ts";
 import type { SagaView } from "../../views/view.ts";
 import { dateOf } from "./describe.ts";

@@ -1,7 +1,7 @@
 /**
  * Finding: the words every judge has, and what a judge is given.
  */
-import type { DoctorDocument, Finding } from "../../../protocol/documents/documents.ts";
+import type { DoctorDocument, Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
 import type { Examination } from "../../nats/examine.ts";
 import type { Durability } from "./durability.ts";

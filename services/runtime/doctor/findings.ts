@@ -4,7 +4,7 @@
  * `wrong` is what stops sagas or breaks a promise until somebody acts. `warning` works, and may not for long or as
  * well as it should. `fine` is said of each thing that was looked at, so that silence never means "not looked".
  */
-import type { Finding } from "../../../protocol/documents/documents.ts";
+import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
 import { judgeHosts } from "./host-findings.ts";

@@ -1,5 +1,5 @@
 /** What is wrong with hosts and what they hold. Pure. */
-import type { DoctorDocument, Finding } from "../../../protocol/documents/documents.ts";
+import type { DoctorDocument, Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { type Judge, of, orFine, warning, wrong } from "./finding.ts";
 

@@ -1,5 +1,5 @@
 /** Dead letters by the reason they were set aside for, the newest first. */
-import type { DoctorDocument } from "../../../protocol/documents/documents.ts";
+import type { DoctorDocument } from "../../../protocol/documents/doctor.ts";
 import { readLetterHeaders } from "../../wire/dead-letter.ts";
 import type { StoredMessage } from "../../wire/ports.ts";
 

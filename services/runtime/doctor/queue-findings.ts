@@ -1,5 +1,5 @@
 /** What waits too long: inputs of sagas, calls of tools. Pure. */
-import type { Finding } from "../../../protocol/documents/documents.ts";
+import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { type Judge, lagWarnMs, of, orFine, span, stuckMs, warning, wrong } from "./finding.ts";
 

@@ -1,5 +1,5 @@
 /** What is wrong with streams, their copies and their consumers. Pure. */
-import type { Finding } from "../../../protocol/documents/documents.ts";
+import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { buckets, streams } from "../../../protocol/subjects.ts";
 import type { ConsumerHealth, StreamHealth } from "../../nats/health.ts";
 import { bucketStream } from "../../nats/streams.ts";

@@ -12,7 +12,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool, NotPerformed } from "../../../actors/contract/tool.ts";
-import type { ArchiveDocument } from "../../../protocol/documents/documents.ts";
+import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { headers } from "../../../protocol/subjects.ts";
 import { archiveAll } from "../../../services/archive/all.ts";

@@ -13,24 +13,17 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { encodeMsgpack } from "../../../protocol/codec.ts";
-import {
-  DoctorDocument,
-  EndDocument,
-  ErrorDocument,
-  InspectDocument,
-  LetterDocument,
-  LetterDoneDocument,
-  MigrateDocument,
-  ProgressDocument,
-  PromptDocument,
-  SagaRow,
-  SentDocument,
-  ServingDocument,
-  StartedDocument,
-  ThrottledDocument,
-  VerifyDocument,
-  VersionDocument,
-} from "../../../protocol/documents/documents.ts";
+import { DoctorDocument } from "../../../protocol/documents/doctor.ts";
+import { EndDocument, SagaRow } from "../../../protocol/documents/saga.ts";
+import { ErrorDocument, ProgressDocument } from "../../../protocol/documents/stderr.ts";
+import { InspectDocument } from "../../../protocol/documents/inspect.ts";
+import { LetterDocument, LetterDoneDocument } from "../../../protocol/documents/letter.ts";
+import { MigrateDocument } from "../../../protocol/documents/migrate.ts";
+import { PromptDocument } from "../../../protocol/documents/prompt.ts";
+import { SentDocument, StartedDocument } from "../../../protocol/documents/stored.ts";
+import { ServingDocument, VersionDocument } from "../../../protocol/documents/process.ts";
+import { ThrottledDocument } from "../../../protocol/documents/throttle.ts";
+import { VerifyDocument } from "../../../protocol/documents/verify.ts";
 import { ReplayDocument } from "../../../protocol/documents/replay.ts";
 import { type IntentId, parseSagaId } from "../../../protocol/ids.ts";
 import { GraphDocument } from "../../../protocol/documents/graph.ts";

@@ -6,7 +6,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { PerformContext } from "../../../actors/contract/tool.ts";
-import { ErrorDocument } from "../../../protocol/documents/documents.ts";
+import { ErrorDocument } from "../../../protocol/documents/stderr.ts";
 import type { IntentId, SagaId } from "../../../protocol/ids.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { readLedger } from "../../../services/views/view.ts";

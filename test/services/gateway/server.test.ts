@@ -9,7 +9,7 @@ import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { ErrorDocument } from "../../../protocol/documents/documents.ts";
+import { ErrorDocument } from "../../../protocol/documents/stderr.ts";
 import { isMeshError } from "../../../protocol/errors.ts";
 import { limits } from "../../../protocol/limits.ts";
 import type { Door, DoorRequest, Reply } from "../../../services/gateway/door.ts";

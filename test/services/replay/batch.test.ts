@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { implement } from "../../../actors/contract/tool.ts";
-import type { SagaRow } from "../../../protocol/documents/documents.ts";
+import type { SagaRow } from "../../../protocol/documents/saga.ts";
 import { type SagaId, parseSagaId } from "../../../protocol/ids.ts";
 import type { ReplayedOrFault } from "../../../protocol/documents/replay.ts";
 import { defineApp } from "../../../services/app/app.ts";

@@ -6,7 +6,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { foldLedger } from "../../../actors/kernel/replay.ts";
 import { selective, window } from "../../../actors/contract/context-policy.ts";
-import { InspectDocument } from "../../../protocol/documents/documents.ts";
+import { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { servedDefinition } from "../../../services/views/folded.ts";

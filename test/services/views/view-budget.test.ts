@@ -4,7 +4,8 @@
  */
 import { expect, test } from "vitest";
 import type { AgentBudget, Saga } from "../../../actors/contract/definition.ts";
-import { type InspectDocument, SagaRow } from "../../../protocol/documents/documents.ts";
+import { type InspectDocument } from "../../../protocol/documents/inspect.ts";
+import { SagaRow } from "../../../protocol/documents/saga.ts";
 import type { Event } from "../../../protocol/event.ts";
 import { briefUse, spendingLines, usedBy } from "../../../services/cli/telling/spending.ts";
 import { type SagaView, viewOf } from "../../../services/views/view.ts";

@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { contractOf } from "../../../actors/contract/define.ts";
-import { ToolDocument } from "../../../protocol/documents/documents.ts";
+import { ToolDocument } from "../../../protocol/documents/registry.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import { describeIntent } from "../../../services/cli/telling/describe.ts";
 import { viewingBy } from "../../../services/client/registry.ts";

@@ -8,7 +8,8 @@
 import { createServer, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { InspectDocument, ServingDocument } from "../../../../protocol/documents/documents.ts";
+import { InspectDocument } from "../../../../protocol/documents/inspect.ts";
+import { ServingDocument } from "../../../../protocol/documents/process.ts";
 import { connectNats } from "../../../../services/nats/connection.ts";
 import { runCli, type RunningCli, startCli } from "../../../support/cli.ts";
 import { startTestServer, type TestServer } from "../../../support/nats-server.ts";

@@ -1,0 +1,87 @@
+/**
+ * Archive documents: the lines of an archive, and what `archive` and `export` print.
+ */
+import { z } from "zod";
+import { DefinitionRef, ParentRef } from "../event.ts";
+import { SagaId } from "../ids.ts";
+import { RecordedAgent, RecordedFrom } from "./recording.ts";
+import { DefinitionDocument, ToolDocument } from "./registry.ts";
+import { SagaStatus } from "./saga.ts";
+
+/** `archive`: one line per saga. */
+export const ArchiveDocument = z.object({
+  saga: SagaId,
+  /**
+   * `archived`: its turns are in the file and purged. `due`: would be archived (--dry-run). `kept`: not due, for
+   * the reason. `already`: there was nothing left to do. `failed`: nothing was purged, for the reason.
+   */
+  outcome: z.enum(["archived", "due", "kept", "already", "failed"]),
+  file: z.string().optional(),
+  turns: z.int().optional(),
+  /** Of the file. */
+  bytes: z.int().optional(),
+  reason: z.string().optional(),
+});
+export type ArchiveDocument = z.infer<typeof ArchiveDocument>;
+
+/** `export`. */
+export const ExportDocument = z.object({
+  saga: SagaId,
+  file: z.string(),
+  status: SagaStatus,
+  /** In the file, the saga itself among them. */
+  sagas: z.int(),
+  turns: z.int(),
+  /** Of the file. */
+  bytes: z.int(),
+  /** Children that could not be had. */
+  missing: z.array(z.object({ saga: SagaId, reason: z.string() })),
+});
+export type ExportDocument = z.infer<typeof ExportDocument>;
+
+/** Of the rest of the line it ends: an archive's lines say so of what no turn's hash covers, too. */
+const sum = z.string().optional();
+
+/** The first line of an archive. Its other lines: the turns in order, then the blobs they name. */
+export const ArchiveManifest = z.object({
+  format: z.literal("sagamesh.archive"),
+  v: z.literal(1),
+  saga: SagaId,
+  definition: DefinitionRef,
+  parent: ParentRef.optional(),
+  status: SagaStatus,
+  turns: z.int().positive(),
+  /** Of the last turn: its sequence, and the hash of its bytes. */
+  head: z.object({ seq: z.int(), hash: z.string() }),
+  startedAt: z.number(),
+  /** Of its last turn; of one that runs that is no end. */
+  endedAt: z.number(),
+  /** When the file was written. */
+  archivedAt: z.number(),
+  /** Contracts of the tools it called, as hosts had registered them. */
+  tools: z.array(ToolDocument),
+  /** Its definition, as hosts had registered it. */
+  definitions: z.array(DefinitionDocument).optional(),
+  /** Of a conversation that was recorded elsewhere: where, and the agent, so that no application is needed. */
+  recording: RecordedFrom.optional(),
+  agent: RecordedAgent.optional(),
+  sum,
+});
+export type ArchiveManifest = z.infer<typeof ArchiveManifest>;
+
+/** A turn's message in an archive, exactly as it was stored: `body` where its bytes are text, else `base64`. */
+export const ArchivedMessage = z.object({
+  turn: z.int().positive(),
+  subject: z.string(),
+  seq: z.int().positive(),
+  storedAt: z.number(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string().optional(),
+  base64: z.base64().optional(),
+  sum,
+});
+export type ArchivedMessage = z.infer<typeof ArchivedMessage>;
+
+/** A blob in an archive, under the SHA-256 of its bytes. */
+export const ArchivedBlob = z.object({ blob: z.string(), base64: z.base64(), sum });
+export type ArchivedBlob = z.infer<typeof ArchivedBlob>;

@@ -1,0 +1,54 @@
+/**
+ * Inspect document: all of a saga, as `inspect --json` prints it.
+ */
+import { z } from "zod";
+import { Spending } from "../budget.ts";
+import { DefinitionRef, Event, ParentRef } from "../event.ts";
+import { IntentId, SagaId } from "../ids.ts";
+import { Payload } from "../json.ts";
+import { BudgetDocument, SpentDocument } from "./budget.ts";
+import { ChildDocument, EffectDocument, IntentDocument } from "./intent.ts";
+import { MigrationRecord } from "./migrate.ts";
+import { ContextSentDocument } from "./prompt.ts";
+import { EndDocument, FlagDocument, ForkDocument, PausedDocument, SagaStatus } from "./saga.ts";
+
+/** `inspect`. */
+export const InspectDocument = z.object({
+  saga: SagaId,
+  definition: DefinitionRef,
+  parent: ParentRef.optional(),
+  fork: ForkDocument.optional(),
+  input: Payload,
+  status: SagaStatus,
+  phase: z.enum(["running", "undoing", "ending", "ended"]),
+  end: EndDocument.optional(),
+  turns: z.int(),
+  startedAt: z.number(),
+  updatedAt: z.number(),
+  hosts: z.array(z.string()),
+  intents: z.array(IntentDocument),
+  open: z.array(IntentId),
+  effects: z.array(EffectDocument),
+  /** By the saga itself. */
+  spent: SpentDocument,
+  /** By sagas below it that have ended. */
+  below: Spending.optional(),
+  budget: BudgetDocument.optional(),
+  /** Where it lies below the saga that nobody opened; absent for that one. */
+  tree: z.object({ root: SagaId, depth: z.int() }).optional(),
+  /** Its moves to other definitions, oldest first; absent where there was none. */
+  migrations: z.array(MigrationRecord).optional(),
+  paused: PausedDocument.optional(),
+  flags: z.array(FlagDocument).optional(),
+  /** In the order in which they were started. */
+  children: z.array(ChildDocument).default([]),
+  /** The last ones. */
+  events: z.array(z.object({ turn: z.int(), at: z.number(), event: Event })),
+  /** An agent's working memory. This and the next only where the ledger was folded with its definition. */
+  memory: Payload.optional(),
+  machine: z.object({ value: Payload, context: Payload }).optional(),
+  contextSent: ContextSentDocument.optional(),
+  /** Of `--at`: the last turn that is told of, and how many there are. */
+  asOf: z.object({ turn: z.int(), at: z.number(), of: z.int() }).optional(),
+});
+export type InspectDocument = z.infer<typeof InspectDocument>;

@@ -1,0 +1,45 @@
+/**
+ * Intent documents: what `inspect` says of each intent, effect and child of a saga.
+ */
+import { z } from "zod";
+import { IntentId, SagaId } from "../ids.ts";
+import { Intent } from "../intent.ts";
+import { Payload } from "../json.ts";
+
+export const IntentOutcome = z.enum(["succeeded", "failed", "denied", "in_doubt", "cancelled", "superseded"]);
+export type IntentOutcome = z.infer<typeof IntentOutcome>;
+
+export const IntentDocument = z.object({
+  intent: Intent,
+  input: Payload.optional(),
+  turn: z.int(),
+  attempt: z.int(),
+  deferred: z.boolean(),
+  /** Absent while it is open. */
+  outcome: IntentOutcome.optional(),
+  /** A tool's success as it was reported: its output could not be held against the tool's contract here. */
+  unverified: z.boolean().default(false),
+  output: Payload.optional(),
+  reason: z.string().optional(),
+  settledTurn: z.int().optional(),
+  by: z.string().optional(),
+});
+export type IntentDocument = z.infer<typeof IntentDocument>;
+
+export const EffectDocument = z.object({
+  intent: IntentId,
+  tool: z.string(),
+  key: z.string(),
+  outcome: z.enum(["succeeded", "in_doubt"]),
+});
+export type EffectDocument = z.infer<typeof EffectDocument>;
+
+/** A saga that another one started; `outcome` is the parent's word, absent while it runs. */
+export const ChildDocument = z.object({
+  saga: SagaId,
+  name: z.string(),
+  intent: IntentId,
+  outcome: IntentOutcome.optional(),
+  reason: z.string().optional(),
+});
+export type ChildDocument = z.infer<typeof ChildDocument>;

@@ -1,0 +1,41 @@
+/**
+ * Registry documents: definitions and contracts as hosts register them in REGISTRY.
+ */
+import { z } from "zod";
+import { Amounts } from "../budget.ts";
+import { Payload } from "../json.ts";
+import { Effect } from "../tool.ts";
+
+/** A definition as hosts register it; the schemas are JSON Schema of what goes in. */
+export const DefinitionDocument = z.object({
+  kind: z.enum(["saga", "agent", "workflow"]),
+  name: z.string(),
+  version: z.int(),
+  hash: z.string(),
+  description: z.string(),
+  input: Payload,
+  output: Payload,
+  signals: z.record(z.string(), Payload),
+  tools: z.array(z.string()),
+  /** Names of the models it asks. */
+  models: z.array(z.string()).default([]),
+  /** Of each tool its contract's digest, as in the contract's key; of each child the hash of its definition. */
+  contracts: z.record(z.string(), z.string()).default({}),
+  children: z.record(z.string(), z.string()).default({}),
+  /** What it declares; absent: nothing is bounded. */
+  budget: Amounts.extend({
+    wallClockMs: z.number().optional(),
+    depthMax: z.int().optional(),
+    childrenOpenMax: z.int().optional(),
+    atLimit: z.enum(["end", "ask"]).optional(),
+  }).optional(),
+});
+export type DefinitionDocument = z.infer<typeof DefinitionDocument>;
+
+/** A tool's contract as hosts register it. */
+export const ToolDocument = z.looseObject({
+  name: z.string(),
+  effect: Effect,
+  placement: z.enum(["host", "worker"]),
+});
+export type ToolDocument = z.infer<typeof ToolDocument>;

@@ -1,0 +1,72 @@
+/**
+ * Saga documents: a saga in one line of `ls`, and how one ended.
+ */
+import { z } from "zod";
+import { Amounts } from "../budget.ts";
+import { DefinitionRef, ParentRef } from "../event.ts";
+import { Effects } from "../fork.ts";
+import { SagaId } from "../ids.ts";
+import { Payload } from "../json.ts";
+
+export const SagaStatus = z.enum(["running", "completed", "failed", "cancelled"]);
+
+/** `start --wait`, `tail`: how the saga ended. */
+export const EndDocument = z.object({
+  saga: SagaId,
+  status: SagaStatus.exclude(["running"]),
+  output: Payload.optional(),
+  code: z.string().optional(),
+  reason: z.string().optional(),
+  standing: z.array(z.string()),
+});
+export type EndDocument = z.infer<typeof EndDocument>;
+
+/** Where a fork comes from, and how it goes on; without `effects` it has not left its origin yet. */
+export const ForkDocument = z.object({
+  saga: SagaId,
+  turn: z.int(),
+  effects: Effects.optional(),
+  /** In place of the definition's. */
+  model: z.string().optional(),
+  instructions: z.string().optional(),
+});
+
+/** Since when a saga takes nothing, who wanted it and why. */
+export const PausedDocument = z.object({ at: z.number(), by: z.string(), reason: z.string().optional() });
+
+/** What somebody outside says is wrong with a saga, until a `resume` acknowledges it. */
+export const FlagDocument = z.object({
+  reason: z.string(),
+  severity: z.enum(["low", "medium", "high"]).optional(),
+  by: z.string(),
+  at: z.number(),
+});
+
+/** `ls`: one line per saga. */
+export const SagaRow = z.object({
+  saga: SagaId,
+  name: z.string(),
+  version: z.int(),
+  /** What it was started with, where it was moved to another definition since. */
+  startedAs: DefinitionRef.optional(),
+  status: SagaStatus,
+  turns: z.int(),
+  startedAt: z.number(),
+  updatedAt: z.number(),
+  /** What a running saga waits for, for example `tool pay`, `task question`, `timer`. */
+  waitsFor: z.array(z.string()),
+  parent: ParentRef.optional(),
+  fork: ForkDocument.optional(),
+  /** By the saga and all below it that has ended. */
+  used: Amounts.optional(),
+  /** Of its budget; absent where nothing is bounded. */
+  limits: Amounts.optional(),
+  paused: PausedDocument.optional(),
+  /** That nobody has acknowledged. */
+  flags: z.array(FlagDocument).optional(),
+  /** The file's name, once its turns were archived; the rest is what its tombstone says. */
+  archived: z.string().optional(),
+  /** Set instead of the rest being right: the ledger cannot be read. */
+  fault: z.string().optional(),
+});
+export type SagaRow = z.infer<typeof SagaRow>;

@@ -1,0 +1,35 @@
+/**
+ * Verify document: what `verify` has checked and found.
+ */
+import { z } from "zod";
+import { DefinitionRef } from "../event.ts";
+import { SagaId } from "../ids.ts";
+
+/** How many turns and votes are signed, by public key. */
+export const SignedDocument = z.object({
+  turns: z.record(z.string(), z.int()),
+  turnsUnsigned: z.int(),
+  votes: z.record(z.string(), z.int()),
+  votesUnsigned: z.int(),
+});
+export type SignedDocument = z.infer<typeof SignedDocument>;
+
+/** `verify`. */
+export const VerifyDocument = z.object({
+  saga: SagaId,
+  ok: z.boolean(),
+  turns: z.int(),
+  /** The file that was read, where it was one. */
+  file: z.string().optional(),
+  /** Whether the ledger was folded with its definition, too. */
+  folded: z.boolean(),
+  /** Why it was not, where a definition was looked for. */
+  unfolded: z.string().optional(),
+  /** Turns from before a move to another definition, which only that one can prove and which is not at hand. */
+  unproven: z.array(z.object({ from: z.int(), to: z.int(), definition: DefinitionRef })).optional(),
+  /** Absent where nothing is signed, and nothing need be. */
+  signed: SignedDocument.optional(),
+  /** `turn` 0: what is wrong is of no single turn, such as the file's first line. */
+  findings: z.array(z.object({ turn: z.int(), code: z.string(), what: z.string() })),
+});
+export type VerifyDocument = z.infer<typeof VerifyDocument>;
