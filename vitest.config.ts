@@ -4,6 +4,9 @@ import { createClosingLine } from "./test/support/closing-line.ts";
 /** Inside the repository `sagamesh` means its sources: `import "sagamesh"` is services/index.ts, unbuilt. */
 const source = "sagamesh-source";
 
+/** What runs whole processes, kills servers, or walks many seeds: `npm run test:e2e`. All else is `npm test`. */
+const endToEnd = ["test/end-to-end/**/*.test.ts", "test/**/*.e2e.test.ts"];
+
 export default defineConfig({
   resolve: { conditions: [source, "module", "node"] },
   ssr: {
@@ -11,12 +14,15 @@ export default defineConfig({
   },
   test: {
     globalSetup: "test/support/server-binary-first.ts",
-    include: ["test/**/*.test.ts"],
     testTimeout: 90_000, // for what hangs: a test that starts ten processes takes half a minute on a busy machine
     hookTimeout: 120_000, // the first run may have to fetch a nats-server
     pool: "forks",
     maxWorkers: 3, // each file may run servers and processes of its own, and spends most of its time waiting for them
     execArgv: [`--conditions=${source}`], // for what node itself resolves, here and in forked processes
     reporters: ["default", createClosingLine()],
+    projects: [
+      { extends: true, test: { name: "quick", include: ["test/**/*.test.ts"], exclude: endToEnd } },
+      { extends: true, test: { name: "e2e", include: endToEnd } },
+    ],
   },
 });

@@ -2,104 +2,24 @@
  * A long saga under fire: 200 steps, one request or effect in a hundred fails, and hosts and workers are killed
  * at random. It ends completed, and the model was asked exactly as often as the ledger can explain.
  *
- * Method: a hundred seeds on the memory mesh in virtual time, where a kill strikes between any two moments of a
- * process; and one run of real processes and SIGKILL on a real server. The seed of a failing run is in its name;
- * LONG_AGENT_SEED=<n> runs that seed alone.
+ * Method: a hundred seeds on the memory mesh in virtual time (test/support/long-run.ts), and one run of real processes
+ * and SIGKILL on a real server. The seed of a failing run is in its name; LONG_AGENT_SEED=<n> runs that seed alone.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseSagaId } from "../../protocol/ids.ts";
-import { createClient } from "../../services/client/mesh.ts";
-import { readLedger } from "../../services/views/view.ts";
-import { startHost } from "../../services/host/host.ts";
-import { silentLog } from "../../services/wire/log.ts";
-import { createMemoryMesh, type MemoryProcess } from "../../services/memory/mesh.ts";
 import { seededChance } from "../../services/memory/faults.ts";
 import { systemClock } from "../../services/runtime/system.ts";
-import { startWorker } from "../../services/worker/worker.ts";
-import { type Account, checkAccount, type Line, longAgent } from "../support/long-agent.ts";
+import { checkAccount, type Line, longAgent } from "../support/long-agent.ts";
+import { expectExplained, type LongRun, runInMemory, saga, steps } from "../support/long-run.ts";
 import { type AccountServer, openRealMesh, startAccountServer } from "../support/real-mesh.ts";
 import { type SpawnedProcess, spawnProcess } from "../support/spawn-process.ts";
-
-const steps = 200;
-const saga = parseSagaId("marathon");
-
-interface Run extends Account {
-  readonly status: string;
-  readonly kills: number;
-}
-
-function expectExplained({ status, requests, decisions, retries, hit }: Run): void {
-  expect(status).toBe("completed");
-  expect(decisions).toBe(steps);
-  expect(requests).toBe(decisions + retries + hit);
-}
-
-/** One run in virtual time. Two hosts and a worker; somebody is killed every few seconds, and comes back. */
-async function runInMemory(seed: number): Promise<Run> {
-  const mesh = createMemoryMesh({ seed });
-  const lines: Line[] = [];
-  const killed = new Set<string>();
-  const begin = (role: "host" | "worker", name: string) => {
-    const life = mesh.spawn(name);
-    const by = life.gate.name;
-    const { agent, app } = longAgent({
-      by,
-      steps,
-      note: (line) => lines.push(line),
-      fails: () => mesh.chance.happens(0.01),
-      think: () => life.clock.sleep(mesh.chance.between(5, 150)),
-    });
-    const options = { ...life, log: silentLog, incarnation: by, callbackBase: "sagamesh:" };
-    // Not waited for: a process that is killed while it starts never has.
-    void (role === "host" ? startHost(options, app) : startWorker(options, app));
-    return { role, name, life, agent };
-  };
-  const processes = [begin("host", "a"), begin("host", "b"), begin("worker", "w")];
-
-  const strike = async ({ clock }: MemoryProcess, isOver: () => boolean) => {
-    while (!isOver()) {
-      await clock.sleep(mesh.chance.between(200, 6_000));
-      const at = mesh.chance.between(0, processes.length - 1);
-      const victim = processes[at];
-      if (victim === undefined || isOver()) continue;
-      victim.life.gate.crash();
-      killed.add(victim.life.gate.name);
-      await clock.sleep(mesh.chance.between(0, 3_000));
-      processes[at] = begin(victim.role, victim.name);
-    }
-  };
-
-  const outside = mesh.spawn("outside");
-  const run = async (): Promise<string> => {
-    const client = createClient({ ...outside, from: "tester" }, async () => undefined);
-    let isOver = false;
-    const striking = strike(outside, () => isOver);
-    const { agent } = processes[0] ?? begin("host", "a");
-    const { status } = await (await client.start(agent, {}, { id: saga })).result();
-    isOver = true;
-    await striking;
-    return status;
-  };
-  const status = await mesh.clock.until(run());
-  const turns = await mesh.clock.until(readLedger(outside.ports, saga));
-  return {
-    ...checkAccount(
-      turns.map(({ turn }) => turn),
-      lines,
-      killed,
-    ),
-    status,
-    kills: killed.size,
-  };
-}
 
 describe("a saga of 200 steps with 1 % injected failures and kills", () => {
   const only = process.env["LONG_AGENT_SEED"];
   const seeds = only === undefined ? Array.from({ length: 100 }, (_, i) => i + 1) : [Number(only)];
-  const runs: Run[] = [];
+  const runs: LongRun[] = [];
 
   test.each(seeds)(
     "ends completed, and the number of model requests is exactly decisions + recorded retries + calls that a kill hit while open (seed %i)",
@@ -113,7 +33,7 @@ describe("a saga of 200 steps with 1 % injected failures and kills", () => {
   test.skipIf(only !== undefined)(
     "was retried, killed and hit in the middle of calls: the runs are not all calm",
     () => {
-      const sum = (of: (run: Run) => number) => runs.reduce((total, run) => total + of(run), 0);
+      const sum = (of: (run: LongRun) => number) => runs.reduce((total, run) => total + of(run), 0);
       expect(sum((run) => run.retries)).toBeGreaterThan(100);
       expect(sum((run) => run.kills)).toBeGreaterThan(300);
       expect(sum((run) => run.hit)).toBeGreaterThan(50);

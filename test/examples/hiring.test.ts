@@ -9,7 +9,7 @@ import type { ModelRequest } from "../../protocol/model.ts";
 import { defineApp } from "../../services/app/app.ts";
 import { type ScriptedAnswer, scriptedModel } from "../../services/models/scripted.ts";
 import { crashMatrix, testMesh } from "../../services/testing/index.ts";
-import { hireForRole } from "../examples/hiring.ts";
+import { hireForRole } from "./hiring.ts";
 
 const candidates = ["ana", "bo", "cy"];
 const calls = (...all: [string, unknown][]): ScriptedAnswer => ({

@@ -7,21 +7,21 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
-import { defineTool } from "../../actors/contract/tool.ts";
-import { ModelFailure, type ModelPort } from "../../protocol/model.ts";
-import type { ThrottleLimits } from "../../protocol/throttle.ts";
-import { type App, defineApp } from "../../services/app/app.ts";
-import { systemChance, systemClock } from "../../services/runtime/system.ts";
-import { pause, resume } from "../../services/throttle/pause.ts";
+import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineTool } from "../../../actors/contract/tool.ts";
+import { ModelFailure, type ModelPort } from "../../../protocol/model.ts";
+import type { ThrottleLimits } from "../../../protocol/throttle.ts";
+import { type App, defineApp } from "../../../services/app/app.ts";
+import { systemChance, systemClock } from "../../../services/runtime/system.ts";
+import { pause, resume } from "../../../services/throttle/pause.ts";
 import {
   type AccountServer,
   openRealMesh,
   type RealMesh,
   startAccountServer,
   until,
-} from "../support/real-mesh.ts";
-import { scriptedAgent } from "../support/scripted-agent.ts";
+} from "../../support/real-mesh.ts";
+import { scriptedAgent } from "../../support/scripted-agent.ts";
 
 let server: AccountServer;
 beforeAll(async () => {

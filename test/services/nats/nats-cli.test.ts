@@ -10,19 +10,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
-import { defineApp } from "../../services/app/app.ts";
-import { scriptedModel } from "../../services/models/scripted.ts";
-import { runCommand } from "../../services/nats/server/command.ts";
-import { ensureNatsCli, type NatsCli } from "../support/nats-cli.ts";
+import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineApp } from "../../../services/app/app.ts";
+import { scriptedModel } from "../../../services/models/scripted.ts";
+import { runCommand } from "../../../services/nats/server/command.ts";
+import { ensureNatsCli, type NatsCli } from "../../support/nats-cli.ts";
 import {
   type AccountServer,
   openRealMesh,
   type RealMesh,
   startAccountServer,
   until,
-} from "../support/real-mesh.ts";
-import { Turn } from "../../protocol/turn.ts";
+} from "../../support/real-mesh.ts";
+import { Turn } from "../../../protocol/turn.ts";
 
 const agent = defineAgent({
   name: "listener",

@@ -7,7 +7,7 @@
 import { describe, expect, test } from "vitest";
 import type { ModelPort } from "sagamesh";
 import { testMesh, type TestMesh } from "sagamesh/testing";
-import app, { models, pool, read, researchLead } from "../examples/research-team.ts";
+import app, { models, pool, read, researchLead } from "./research-team.ts";
 
 interface Asked {
   readonly saga: string;

@@ -9,9 +9,9 @@
  * A new way is a row: its name, `says`, `told`, `did`, and `stopped` by "policy" or by the "kernel".
  */
 import { describe, expect, test } from "vitest";
-import { isMeshError } from "../../protocol/errors.ts";
-import { failed, given, replied, resulted, started, voted } from "../../services/testing/given.ts";
-import { testMesh, type TestMesh } from "../../services/testing/test-mesh.ts";
+import { isMeshError } from "../../../protocol/errors.ts";
+import { failed, given, replied, resulted, started, voted } from "../../../services/testing/given.ts";
+import { testMesh, type TestMesh } from "../../../services/testing/test-mesh.ts";
 import {
   call,
   type Call,
@@ -24,7 +24,7 @@ import {
   pay,
   type Says,
   type World,
-} from "../support/hostile-desk.ts";
+} from "../../support/hostile-desk.ts";
 
 interface Way {
   /** A model cannot … by this. */

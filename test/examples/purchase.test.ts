@@ -6,7 +6,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type OpenTask, type TestMesh, testMesh } from "sagamesh/testing";
-import app, { pay, purchase, tell } from "../examples/purchase.ts";
+import app, { pay, purchase, tell } from "./purchase.ts";
 
 const hour = 3_600_000;
 const order = { item: "a press", supplier: "Ada & Sons", cents: 90_000 };

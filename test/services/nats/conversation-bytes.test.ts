@@ -3,7 +3,7 @@
  * machine weighs the same, but for the length of its host's name.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Taken, weighConversation } from "../bench/conversation.ts";
+import { type Taken, weighConversation } from "../../bench/conversation.ts";
 
 const decisions = 100;
 

@@ -4,7 +4,7 @@
  * length of its host's name.
  */
 import { expect, test } from "vitest";
-import { measureStepBytes } from "../bench/bytes.ts";
+import { measureStepBytes } from "../../bench/bytes.ts";
 
 test("a step that does nothing takes less than 700 bytes in the ledger, in the host and through WORK", async () => {
   const { rows } = await measureStepBytes(40);

@@ -9,29 +9,29 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/contract/define.ts";
 import {
   defineTool,
   NotPerformed,
   type PerformContext,
   type ToolConfig,
-} from "../../actors/contract/tool.ts";
-import { parseSagaId } from "../../protocol/ids.ts";
-import { limits } from "../../protocol/limits.ts";
-import type { Effect } from "../../protocol/tool.ts";
-import { defineApp } from "../../services/app/app.ts";
-import { scriptedModel } from "../../services/models/scripted.ts";
-import type { Delivery } from "../../services/wire/ports.ts";
-import { systemClock } from "../../services/runtime/system.ts";
-import { bytes } from "../contract/mesh-under-test.ts";
+} from "../../../actors/contract/tool.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
+import { limits } from "../../../protocol/limits.ts";
+import type { Effect } from "../../../protocol/tool.ts";
+import { defineApp } from "../../../services/app/app.ts";
+import { scriptedModel } from "../../../services/models/scripted.ts";
+import type { Delivery } from "../../../services/wire/ports.ts";
+import { systemClock } from "../../../services/runtime/system.ts";
+import { bytes } from "../../contract/mesh-under-test.ts";
 import {
   type AccountServer,
   openRealMesh,
   type RealMesh,
   startAccountServer,
   until,
-} from "../support/real-mesh.ts";
-import { scriptedAgent } from "../support/scripted-agent.ts";
+} from "../../support/real-mesh.ts";
+import { scriptedAgent } from "../../support/scripted-agent.ts";
 
 let server: AccountServer;
 beforeAll(async () => {

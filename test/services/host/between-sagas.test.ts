@@ -6,20 +6,20 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
-import { defineTool } from "../../actors/contract/tool.ts";
-import { limits } from "../../protocol/limits.ts";
-import type { ModelRequest, Part } from "../../protocol/model.ts";
-import type { Turn } from "../../protocol/turn.ts";
-import { defineApp } from "../../services/app/app.ts";
-import { type ScriptedAnswer, scriptedModel } from "../../services/models/scripted.ts";
+import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineTool } from "../../../actors/contract/tool.ts";
+import { limits } from "../../../protocol/limits.ts";
+import type { ModelRequest, Part } from "../../../protocol/model.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import { defineApp } from "../../../services/app/app.ts";
+import { type ScriptedAnswer, scriptedModel } from "../../../services/models/scripted.ts";
 import {
   type AccountServer,
   openRealMesh,
   type RealMesh,
   startAccountServer,
   until,
-} from "../support/real-mesh.ts";
+} from "../../support/real-mesh.ts";
 
 let server: AccountServer;
 beforeAll(async () => {

@@ -7,20 +7,20 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
-import { defineTool } from "../../actors/contract/tool.ts";
-import { limits } from "../../protocol/limits.ts";
-import type { ModelRequest } from "../../protocol/model.ts";
-import type { Turn } from "../../protocol/turn.ts";
-import { defineApp } from "../../services/app/app.ts";
+import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineTool } from "../../../actors/contract/tool.ts";
+import { limits } from "../../../protocol/limits.ts";
+import type { ModelRequest } from "../../../protocol/model.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import { defineApp } from "../../../services/app/app.ts";
 import {
   type AccountServer,
   openRealMesh,
   type RealMesh,
   startAccountServer,
   until,
-} from "../support/real-mesh.ts";
-import { type SlowReply, slowModel } from "../support/slow-model.ts";
+} from "../../support/real-mesh.ts";
+import { type SlowReply, slowModel } from "../../support/slow-model.ts";
 
 let server: AccountServer;
 beforeAll(async () => {
