@@ -7,11 +7,11 @@ import type { App } from "../app/app.ts";
 import type { Log } from "../wire/log.ts";
 import { type AttemptObserver, silentAttempts } from "../perform/observe.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
+import type { Room } from "../wire/room.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Throttle } from "../throttle/throttle.ts";
-import type { Room } from "./room.ts";
 
 /** What a host tells of itself as it happens: for metrics, tests and the demo. */
 export interface Observer extends AttemptObserver {

@@ -8,6 +8,7 @@ import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app/app.ts";
 import type { Log } from "../wire/log.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
+import { createRoom } from "../wire/room.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
@@ -16,7 +17,6 @@ import { createThrottle } from "../throttle/throttle.ts";
 import { type HostDeps, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
 import { register } from "./register.ts";
-import { createRoom } from "./room.ts";
 
 /** How much one host takes upon itself. */
 export interface HostBounds {

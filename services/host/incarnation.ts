@@ -17,8 +17,8 @@ import { limits } from "../../protocol/limits.ts";
 import { type Address, parseInboxSubject } from "../../protocol/subjects.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
-import type { Log } from "../wire/log.ts";
-import type { Clock, Consumption, Delivery } from "../wire/ports.ts";
+import { every } from "../wire/every.ts";
+import type { Consumption, Delivery } from "../wire/ports.ts";
 import { type Activation, createActivation } from "./activation.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { joinRoster } from "./roster.ts";
@@ -139,9 +139,10 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
   };
 
   const roster = joinRoster(deps, { held: () => [...consumptions.keys()], take: takeExactly });
+  const whileServing = { clock, log, signal: over.signal };
   const loops = [
-    every(clock, limits.inboxHeartbeatMs, over.signal, log, pulse),
-    every(clock, limits.lingerMs / 4, over.signal, log, () => sweep(all(), clock.now())),
+    every(whileServing, limits.inboxHeartbeatMs, "pulse", pulse),
+    every(whileServing, limits.lingerMs / 4, "letting go of idle sagas", () => sweep(all(), clock.now())),
   ];
 
   return {
@@ -161,24 +162,6 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
 }
 
 const drainLookMs = 20;
-
-/** Runs at once and then again and again, whatever it throws, until the signal. */
-async function every(
-  clock: Clock,
-  ms: number,
-  signal: AbortSignal,
-  log: Log,
-  run: () => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      run();
-    } catch (error) {
-      log.debug({ err: error }, "periodic work failed");
-    }
-    await clock.sleep(ms, signal).catch(() => undefined); // Aborted: the loop ends.
-  }
-}
 
 function prolong(activations: Iterable<Activation>): void {
   for (const { held } of activations) for (const delivery of held) delivery.working();

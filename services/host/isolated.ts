@@ -9,6 +9,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
 import { type App, assertServable } from "../app/app.ts";
+import { every } from "../wire/every.ts";
 import type { Delivery } from "../wire/ports.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { type Activation, createActivation } from "./activation.ts";
@@ -45,14 +46,12 @@ export function serveIsolated(options: HostOptions, app: App, quiet: (key: strin
         .release({ ifIdle })
         .catch((error: unknown) => log.warn({ err: error }, "not everything given back"));
   };
-  const look = () => {
+  void every({ clock, log, signal: deps.signal }, lookMs, "letting go of quiet suspects", () =>
     letGo(
       [...residents.values()].filter((one) => one.idleSince() !== undefined),
       true,
-    ); // I2
-    clock.after(lookMs, look);
-  };
-  look();
+    ),
+  ); // I2
   return {
     offer: (key, delivery: Delivery) =>
       activationOf(sagaOf(key)).offer(delivery, parseInboxSubject(delivery.subject)),

@@ -12,6 +12,7 @@
  */
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
+import { every } from "../wire/every.ts";
 import type { Log } from "../wire/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { type Member, nextHoldings } from "./placement.ts";
@@ -109,16 +110,18 @@ export function joinRoster(
   }
 
   async function stayKnown(): Promise<void> {
-    while (!left.signal.aborted) {
-      await serially(beat);
-      await serially(look);
-      await serially(settle);
-      await clock.sleep(limits.hostBeatMs, left.signal).catch(() => undefined); // Aborted: the loop ends.
-    }
+    await serially(beat);
+    await serially(look);
+    await serially(settle);
   }
 
   listen().catch((error: unknown) => log.warn({ err: error }, "other hosts are not heard, only looked up"));
-  void stayKnown();
+  void every(
+    { clock, log, signal: left.signal },
+    limits.hostBeatMs,
+    "staying known to other hosts",
+    stayKnown,
+  );
 
   return {
     drain: async () => {

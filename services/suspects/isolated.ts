@@ -2,6 +2,7 @@
  * Isolated: a child's end of the channel. Deliveries are made of what the parent says, and settled by telling it.
  */
 import { describeError } from "../../protocol/errors.ts";
+import { every } from "../wire/every.ts";
 import type { Log } from "../wire/log.ts";
 import type { Clock, Delivery } from "../wire/ports.ts";
 import type { FromChild, Handed, ToChild } from "./child.ts";
@@ -22,11 +23,10 @@ export function obey(
   { clock, log, say }: { clock: Clock; log: Log; say: (message: FromChild) => void },
   isolated: Isolated,
 ): (message: ToChild) => void {
-  const live = () => {
-    say({ type: "alive" });
-    clock.after(aliveMs, live);
-  };
-  live();
+  const untilItsProcessEnds = new AbortController().signal;
+  void every({ clock, log, signal: untilItsProcessEnds }, aliveMs, "saying that it lives", () =>
+    say({ type: "alive" }),
+  );
   const delivered = (key: string, handed: Handed): Delivery => ({
     ...handed,
     ack: async () => say({ type: "ack", key, seq: handed.seq }),

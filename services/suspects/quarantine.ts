@@ -18,6 +18,7 @@ import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
 import type { Log } from "../wire/log.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Delivery, Ports } from "../wire/ports.ts";
+import { createRoom } from "../wire/room.ts";
 import type { Handed, Isolate } from "./child.ts";
 import { type Mark, readMark, writeMark } from "./mark.ts";
 import { type Guest, openWard, type Stay, type Ward } from "./ward.ts";
@@ -81,10 +82,10 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
   const marked = new Map<string, { readonly revision: number; readonly group: number }>();
   const wards = new Set<Ward>();
   let shared: Ward | undefined;
-  let ended = false;
-  /** Starts of children for one suspect, at most so many at once. */
-  let busy = 0;
-  const queue: (() => void)[] = [];
+  const ending = new AbortController();
+  const hasEnded = () => ending.signal.aborted;
+  /** Children that are starting for one suspect each. */
+  const starting = createRoom(limits.childrenStartingMax);
 
   const open = (isShared: boolean): Ward => {
     if (isShared && shared !== undefined && !shared.isOver()) return shared;
@@ -95,18 +96,19 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
     return ward;
   };
 
-  async function enterSlot(): Promise<() => void> {
-    if (busy >= limits.childrenStartingMax) await new Promise<void>((resolve) => queue.push(resolve));
-    else busy += 1;
+  /** Waits until another child may be started. Undefined if the quarantine ended meanwhile. */
+  async function mayStart(): Promise<(() => void) | undefined> {
+    try {
+      await starting.enter(ending);
+    } catch {
+      return undefined;
+    }
     let isLeft = false;
     const leave = () => {
-      if (isLeft) return;
+      if (!isLeft) starting.leave();
       isLeft = true;
-      const next = queue.shift();
-      if (next === undefined) busy -= 1;
-      else next();
     };
-    clock.after(limits.probationMs, leave); // What kills mostly kills at once; who lives on holds nobody up.
+    clock.after(limits.probationMs, leave); // What kills mostly kills at once; a child that lives on holds up none.
     return leave;
   }
 
@@ -137,11 +139,11 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
   async function investigate(one: Case): Promise<void> {
     const { key, held } = one;
     const found = await look(key);
-    if (ended) return;
+    if (hasEnded()) return;
     if (found === undefined || (found.by === incarnation && !found.isSuspect)) {
       const mark = { by: incarnation, at: clock.now(), isSuspect: false, isAlone: false, victims: 0 };
       const revision = await write(key, mark);
-      if (ended) return;
+      if (hasEnded()) return;
       if (revision !== undefined) marked.set(key, { revision, group: one.group });
       cases.delete(key);
       for (const { onward } of inOrder(held)) onward();
@@ -157,8 +159,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
   async function isolate(one: Case, first: Mark): Promise<void> {
     const { key, held } = one;
     let mark = first;
-    // eslint-disable-next-line no-unmodified-loop-condition -- end() sets it
-    while (!ended && held.size > 0) {
+    while (!hasEnded() && held.size > 0) {
       const revision = await write(key, mark);
       if (mark.victims >= limits.victimsMax) {
         const goesOn = await setAside(one, mark.victims);
@@ -174,7 +175,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
         break;
       }
       if (stay.type === "gone") {
-        if (!ended) log.warn({ suspect: key, reason: stay.reason }, "child process gone");
+        if (!hasEnded()) log.warn({ suspect: key, reason: stay.reason }, "child process gone");
         return close(one, limits.earlyInputDelayMs);
       }
       const isVictim = stay.wasAlone; // U3
@@ -190,8 +191,8 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
   async function stayIn(one: Case, mark: Mark): Promise<Stay> {
     const { key, held } = one;
     const isShared = !mark.isAlone && mark.victims === 0; // U2
-    const leaveSlot = isShared ? undefined : await enterSlot();
-    if (ended) return { type: "gone", reason: "the parent ends" };
+    const started = isShared ? undefined : await mayStart();
+    if (hasEnded()) return { type: "gone", reason: "the parent ends" };
     const ward = open(isShared);
     const over = Promise.withResolvers<Stay>();
     let isQuiet = false;
@@ -232,7 +233,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
     const stay = await over.promise;
     one.feed = undefined;
     one.ward = undefined;
-    leaveSlot?.();
+    started?.();
     if (stay.type === "survived") ward.discharge(guest);
     if (stay.type === "survived" && !isShared) ward.end();
     if (stay.type === "died") one.suspected = narrowed(one);
@@ -258,7 +259,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
       "suspect set aside",
     );
     const settled = options.settlesInChild ? await settleInChild(one, deliveries().map(handedOf)) : "died";
-    if (settled !== "died" || ended) return settled === "given back";
+    if (settled !== "died" || hasEnded()) return settled === "given back";
     const rest = deliveries();
     await options.giveUp(key, rest);
     for (const { seq } of rest) held.delete(seq);
@@ -364,7 +365,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
     },
     size: () => cases.size,
     end: async () => {
-      ended = true;
+      ending.abort();
       for (const ward of wards) ward.end();
       for (const one of cases.values()) close(one);
     },

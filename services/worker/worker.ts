@@ -19,6 +19,7 @@ import { WorkMessage } from "../../protocol/tool.ts";
 import { type App, assertServable, workerTools } from "../app/app.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
+import { every } from "../wire/every.ts";
 import type { Log } from "../wire/log.ts";
 import { readBody } from "../wire/messages.ts";
 import { CutOff } from "../perform/cut-off.ts";
@@ -107,7 +108,8 @@ export async function startWorker(
     };
     consumptions.push(await deps.ports.work.consume(tool.name, options, serve(tool)));
   }
-  const beating = heartbeat(deps.clock, stopping.signal, () => {
+  const whileServing = { clock: deps.clock, log: deps.log, signal: stopping.signal };
+  const beating = every(whileServing, limits.workHeartbeatMs, "renewing leases of work", () => {
     for (const delivery of held.keys()) delivery.working();
     quarantine.beat();
     const keys = new Set([...held.keys()].map(keyOf));
@@ -131,13 +133,6 @@ export async function startWorker(
       await Promise.all([beating, closeBodies()]);
     },
   };
-}
-
-async function heartbeat(clock: Clock, signal: AbortSignal, beat: () => void): Promise<void> {
-  while (!signal.aborted) {
-    beat();
-    await clock.sleep(limits.workHeartbeatMs, signal).catch(() => undefined); // Aborted: the loop ends.
-  }
 }
 
 /** A worker that consumes nothing: its parent hands it calls that died with a worker, and keeps their leases. */
