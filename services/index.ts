@@ -26,7 +26,7 @@ export type { Predicate, Predicates } from "../actors/values/condition.ts";
 export { Plan, PlanFinding } from "../protocol/documents/plan.ts";
 export { Condition, GraphPatch, Invalidation } from "../protocol/workflow.ts";
 export type { MemoryConfig, MemoryEdit } from "../actors/contract/memory-spec.ts";
-export type { AgentBudget, Budget, Saga, Signals } from "../actors/contract/definition.ts";
+export type { AgentBudget, Budget, SagaDefinition, Signals } from "../actors/contract/definition.ts";
 export {
   allowOnly,
   argumentsMatch,
@@ -105,7 +105,8 @@ export {
   Verdict as ValidatorVerdict,
 } from "../protocol/verdict.ts";
 export { StandInVote, TaskNotice } from "../protocol/notice.ts";
-export { type App, type AppConfig, defineApp } from "./app/app.ts";
+export { type App, defineApp } from "./app/app.ts";
+export type { AppConfig } from "./app/app-config.ts";
 export type { Handle, Mesh, SagaEnd, VotedTask, VoteInput } from "./client/mesh.ts";
 export type { ForkOptions } from "./client/fork.ts";
 export type { TaskDetail } from "./client/task-detail.ts";

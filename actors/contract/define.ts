@@ -31,7 +31,8 @@ import {
   summarizeOf,
 } from "./context-policy.ts";
 import { requestFrame, reservedNames, shownSchema } from "../request/conversation.ts";
-import type { Addressee, AgentBudget, AgentSpec, Budget, Definition, Saga, Signals } from "./definition.ts";
+import type { Addressee, AgentBudget, AgentSpec, Budget, Definition } from "./definition.ts";
+import type { SagaDefinition, Signals } from "./definition.ts";
 import { readWith } from "../values/schema.ts";
 import { machineFaults } from "../machine/faults.ts";
 import { openMachine, type Machine } from "../machine/machine.ts";
@@ -77,7 +78,7 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
  */
 export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
   config: SagaConfig<I, O, S>,
-): Saga<I, O, S> {
+): SagaDefinition<I, O, S> {
   const inMachine = machineFaults(config.machine).map((fault) => `${config.name}: ${fault}`);
   const faults = [...commonFaults(config), ...inMachine];
   const machine = openMachine(config.machine);
@@ -118,11 +119,11 @@ export interface AgentConfig<
   output: O;
   signals: S;
   tools: readonly Tool[];
-  agents?: readonly Saga[];
+  agents?: readonly SagaDefinition[];
   /** Whose running sagas it may write to, by the signals these declare: the reserved call `send`. */
   sends?: readonly Addressee[];
   /** Who may take its work over, to the end: the reserved call `hand_off`. */
-  handsOffTo?: readonly Saga[];
+  handsOffTo?: readonly SagaDefinition[];
   /**
    * What a flag does beside being recorded and shown to the model: `show` (default) nothing, `pause` stops the agent
    * until a human resumes it.
@@ -167,7 +168,7 @@ export function defineAgent<
   O extends z.ZodType,
   S extends Signals,
   M extends z.ZodType = z.ZodNever,
->(config: AgentConfig<I, O, S, M>): Saga<I, O, M extends z.ZodNever ? S : WithMemory<S>> {
+>(config: AgentConfig<I, O, S, M>): SagaDefinition<I, O, M extends z.ZodNever ? S : WithMemory<S>> {
   const memory = config.memory === undefined ? undefined : memorySpec(config.memory);
   const context = cuttingPolicy(config.context);
   const spec: AgentSpec = {
@@ -260,7 +261,7 @@ export function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals
   kind: SagaKind,
   config: { name: string; version: number; description?: string; input: I; output: O; signals: S },
   parts: Parts,
-): Saga<I, O, S> {
+): SagaDefinition<I, O, S> {
   const { name, version, description = "", input, output, signals } = config;
   const callables = withUsed(parts.callables);
   const tools = new Map(withCompensations(callables.filter(isTool)).map((tool) => [tool.name, tool]));
@@ -321,7 +322,7 @@ export function saga<I extends z.ZodType, O extends z.ZodType, S extends Signals
 
 const kindOf = (callable: unknown): unknown => (callable as { kind?: unknown }).kind;
 const isTool = (callable: unknown): callable is Tool => kindOf(callable) === "tool";
-const isSaga = (callable: unknown): callable is Saga => isSagaKind(kindOf(callable));
+const isSaga = (callable: unknown): callable is SagaDefinition => isSagaKind(kindOf(callable));
 
 const isModelCall = (callable: unknown): callable is ModelCall => kindOf(callable) === "model";
 
@@ -465,8 +466,7 @@ function toolFaults(tool: Tool): string[] {
       faults.push(
         `${where}: its compensation "${name}" is "${effect}"; only "idempotent" or "probe" can be retried until it is done`,
       );
-  }
-  if (tool.onDoubt === "compensate" && typeof tool.compensation !== "object")
+  } else if (tool.onDoubt === "compensate")
     faults.push(`${where}: onDoubt "compensate" needs a compensation`);
   return faults;
 }

@@ -142,7 +142,7 @@ export interface AgentSpec {
 }
 
 /** A saga or an agent as users hold it: the types are for them, `definition` for the host. */
-export interface Saga<
+export interface SagaDefinition<
   I extends z.ZodType = z.ZodType,
   O extends z.ZodType = z.ZodType,
   S extends Signals = Signals,

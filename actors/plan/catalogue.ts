@@ -14,7 +14,7 @@ import type {
   PlanFinding,
 } from "../../protocol/documents/plan.ts";
 import { jsonSchema } from "../contract/define.ts";
-import type { Saga } from "../contract/definition.ts";
+import type { SagaDefinition } from "../contract/definition.ts";
 import type { Tool } from "../contract/tool.ts";
 
 type Schema = Readonly<Record<string, Json>>;
@@ -36,10 +36,10 @@ export function outputOf(catalogue: PlanCatalogue, { run, agent }: DraftNode | D
 /** All that a plan may name, as data: what a planner is shown. */
 export const catalogueOf = (parts: {
   readonly tools: Iterable<Tool>;
-  readonly sagas: Iterable<Saga>;
+  readonly sagas: Iterable<SagaDefinition>;
   readonly models: Iterable<string>;
   readonly predicates: Iterable<string>;
-  readonly validators: Iterable<Saga>;
+  readonly validators: Iterable<SagaDefinition>;
 }): PlanCatalogue => ({
   tools: [...parts.tools].map(({ name, description, effect, input, output, compensation }) => ({
     ...{ name, description, effect },

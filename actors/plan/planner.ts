@@ -24,7 +24,7 @@ import {
 } from "../../protocol/documents/plan.ts";
 import { modelCall, toActors } from "../machine/callable.ts";
 import { defineSaga } from "../contract/define.ts";
-import type { Budget, Saga } from "../contract/definition.ts";
+import type { Budget, SagaDefinition } from "../contract/definition.ts";
 import { emptyDraft, planForms } from "./proposal.ts";
 import type { Tool } from "../contract/tool.ts";
 
@@ -119,7 +119,7 @@ export interface PlannerConfig {
 export function plannerWith(
   judge: Tool<typeof JudgePlan.input, typeof JudgePlan.output>,
   { model, budget = { tokens: limits.planTokens } }: PlannerConfig,
-): Saga<typeof PlanRequest, typeof PlanMade, Record<string, never>> {
+): SagaDefinition<typeof PlanRequest, typeof PlanMade, Record<string, never>> {
   const machine = setup({
     types: {
       context: {} as Planning,

@@ -22,7 +22,7 @@ import type { Callable } from "../machine/callable.ts";
 import { holdsOf, type Predicates } from "../values/condition.ts";
 import { defineAgent } from "../contract/define.ts";
 import { defineWorkflow, type NodeConfig, type Runnable } from "../workflow/define.ts";
-import type { Saga, Signals } from "../contract/definition.ts";
+import type { SagaDefinition, Signals } from "../contract/definition.ts";
 import { catalogueOf } from "./catalogue.ts";
 import { agentName, edgeNodeName } from "./graph.ts";
 import { planFindings } from "./proposal.ts";
@@ -35,7 +35,7 @@ import { nodeOfPlan } from "../workflow/plan.ts";
 /** What an application offers to plans. */
 export interface PlanParts {
   readonly tools: readonly Tool[];
-  readonly sagas: readonly Saga[];
+  readonly sagas: readonly SagaDefinition[];
   readonly models: readonly string[];
   readonly predicates: Predicates;
   readonly validators: readonly Validator[];
@@ -64,7 +64,7 @@ interface Stop {
 export function workflowOfPlan(
   value: unknown,
   parts: PlanParts,
-): { readonly workflow: Saga } | { readonly findings: readonly PlanFinding[] } {
+): { readonly workflow: SagaDefinition } | { readonly findings: readonly PlanFinding[] } {
   const read = planFindings(value, catalogueOfParts(parts));
   if ("findings" in read) return read;
   const { plan } = read;
@@ -193,7 +193,7 @@ function agentOfPlan(
   does: string,
   { model, instructions, tools, output, steps }: PlanAgent,
   known: readonly Tool[],
-): Saga {
+): SagaDefinition {
   return defineAgent({
     name: agentName(plan.name, node),
     version: plan.version,

@@ -18,7 +18,7 @@ import { limits } from "../../protocol/limits.ts";
 import { Answer, type ValidationType, Verdict, type VerdictKind } from "../../protocol/verdict.ts";
 import { modelCall } from "../machine/callable.ts";
 import { defineSaga } from "../contract/define.ts";
-import type { Budget, Saga } from "../contract/definition.ts";
+import type { Budget, SagaDefinition } from "../contract/definition.ts";
 import { readWith } from "../values/schema.ts";
 import { defineTool, type Implementation, type Tool } from "../contract/tool.ts";
 import {
@@ -57,7 +57,7 @@ export interface Traits {
 }
 
 /** Who judges. It is a saga: a machine invokes it, an agent calls it, a workflow names it. */
-export interface Validator extends Saga<typeof ValidatorInput, typeof Verdict> {
+export interface Validator extends SagaDefinition<typeof ValidatorInput, typeof Verdict> {
   /** The input that shows it what it declares of what there is, and no more. Pure. */
   given(material: Material): ValidatorInput;
   readonly traits: Traits;

@@ -10,7 +10,7 @@ import { Condition, Edge, type Invalidation } from "../../protocol/workflow.ts";
 import type { Callable, SagaKind } from "../machine/callable.ts";
 import type { Predicates } from "../values/condition.ts";
 import { commonFaults, jsonSchema, saga } from "../contract/define.ts";
-import type { Budget, Saga, Signals } from "../contract/definition.ts";
+import type { Budget, SagaDefinition, Signals } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import { askedIn, judgedFaults, type Judged, judgingIdentity, judgingOf, type NodeJudges } from "./judged.ts";
 import { openMachine } from "../machine/machine.ts";
@@ -125,7 +125,7 @@ export function defineWorkflow<
   const N extends Readonly<Record<string, Runnable>>,
   O extends z.ZodType = z.ZodType,
   S extends Signals = Record<string, never>,
->(config: WorkflowConfig<I, O, S, N>): Saga<I, O, S> {
+>(config: WorkflowConfig<I, O, S, N>): SagaDefinition<I, O, S> {
   const { name, input, predicates = {}, policies, budget } = config;
   const signals = config.signals ?? ({} as S); // Proof: S is this where no signals are given.
   const output = config.output ?? (z.json() as z.ZodType as O); // As S.

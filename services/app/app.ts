@@ -6,56 +6,23 @@
  */
 import { z } from "zod";
 import { twiceNamed } from "../../actors/contract/define.ts";
-import type { Definition, Saga } from "../../actors/contract/definition.ts";
-import type { Predicates } from "../../actors/values/condition.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
 import { policyFaults, underPolicies } from "../../actors/contract/inherit.ts";
 import type { PlanParts } from "../../actors/plan/workflow.ts";
-import type { Validator } from "../../actors/validators/validator.ts";
-import type { Policy } from "../../actors/contract/policy.ts";
 import { recallTool } from "../../actors/request/recall.ts";
-import type { AnyBody, Implementation, Tool } from "../../actors/contract/tool.ts";
-import type { Prices } from "../../protocol/budget.ts";
+import type { AnyBody, Tool } from "../../actors/contract/tool.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import { ThrottleLimits } from "../../protocol/throttle.ts";
+import { type AppConfig, readConfig } from "./app-config.ts";
 import { offeredBy, workflowsOf } from "./plans.ts";
 import { type Fallback, fallbackFaults, isFallback } from "./fallback.ts";
 import { priceFaults, type PriceOf, pricesBy, unpricedFaults } from "./prices.ts";
 
-export interface AppConfig {
-  sagas?: readonly Saga[];
-  agents?: readonly Saga[];
-  /** Plans to run, as JSON: what `sagamesh plan` wrote. Each is a workflow of its name and version. */
-  plans?: readonly unknown[];
-  /** What plans may name, besides the tools of sagas, agents and implementations. */
-  tools?: readonly Tool[];
-  /** Who may judge what plans do: what a constraint names under `validators`. */
-  validators?: readonly Validator[];
-  /** What conditions and checks of plans may name after `is`, besides those that every workflow has. Pure. */
-  predicates?: Predicates;
-  /** Bodies of tools whose contract does not hold them. */
-  implementations?: readonly Implementation[];
-  /** By the name that agents use: a model port, or the names of several that stand in for one another. */
-  models?: Readonly<Record<string, ModelPort | Fallback>>;
-  /** How fast each of these models may be asked over the whole mesh: so many at once, so many per second. */
-  modelLimits?: Readonly<Record<string, ThrottleLimits>>;
-  /** Asked about every call of every saga served here, before the saga's own. They are part of each one's hash. */
-  policies?: readonly Policy[];
-  /**
-   * What `policies` was before, `[[]]` for nothing: sagas that were started under one of these go on under it. Those
-   * of a list that is not here are parked until some host has it.
-   */
-  formerPolicies?: readonly (readonly Policy[])[];
-  /**
-   * US dollars for a million tokens, by the name that agents use for a model or its port's own; before the published
-   * prices that come with sagamesh. Running sagas keep the prices they were started with.
-   */
-  prices?: Prices;
-}
-
 export interface App {
   readonly type: "sagamesh.app";
+  /** As given, so that an application made of this one has the same faults. */
   readonly config: AppConfig;
   readonly faults: readonly string[];
   /** The definition a ledger names, if this application serves it. */
@@ -77,9 +44,10 @@ export interface App {
 }
 
 /** Declares what an application file exports by default. Faults are told when it is loaded, not here. */
-export function defineApp(config: AppConfig): App {
+export function defineApp(given: AppConfig): App {
+  const { config, faults: shapeFaults } = readConfig(given);
   const policies = config.policies ?? [];
-  const own = [...(config.sagas ?? []), ...(config.agents ?? [])];
+  const own = config.sagas ?? [];
   const offered = offeredBy(config, own);
   const planned = workflowsOf(config.plans ?? [], offered);
   const plain = collectDefinitions([...own, ...planned.workflows].map((saga) => saga.definition));
@@ -89,7 +57,7 @@ export function defineApp(config: AppConfig): App {
   const [startable = []] = served;
   const definitions = withHeirs(served.flat());
   const tools = new Map<string, Tool>();
-  const faults = [...new Set(definitions.flatMap((definition) => definition.faults))];
+  const faults = [...shapeFaults, ...definitions.flatMap((definition) => definition.faults)];
   faults.push(...policyFaults("the application", policies), ...planned.faults);
   for (const tool of [
     ...definitions.flatMap((one) => [...one.tools.values()]),
@@ -119,7 +87,7 @@ export function defineApp(config: AppConfig): App {
   }
   return {
     type: "sagamesh.app",
-    config,
+    config: given,
     faults: [...new Set(faults)],
     startable,
     definitions,
@@ -199,9 +167,11 @@ export function assertServable(app: App, role: "host" | "worker"): void {
       if (tool.placement === "host" && tool !== recallTool && !app.bodies.has(tool.name))
         faults.push(`tool ${tool.name}: placement "host" needs its body in the application file`);
   }
-  for (const { tool, body } of app.config.implementations ?? [])
-    if (tool.effect === "probe" && body.probe === undefined)
-      faults.push(`tool ${tool.name}: effect "probe" needs a probe`);
+  for (const { name, effect, body: own } of app.tools.values()) {
+    const body = app.bodies.get(name);
+    if (effect === "probe" && body !== own && body?.probe === undefined)
+      faults.push(`tool ${name}: effect "probe" needs a probe`);
+  }
   const told = [...new Set(faults)];
   if (told.length > 0)
     throw new MeshError(

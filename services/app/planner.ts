@@ -1,7 +1,7 @@
 /**
  * Planner: the planning saga with its judge, and what an application offers to plans.
  */
-import type { Saga } from "../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import { catalogueOf } from "../../actors/plan/catalogue.ts";
 import { judgeProposal } from "../../actors/plan/proposal.ts";
 import {
@@ -36,7 +36,8 @@ const judgePlan = defineTool({
  */
 export const definePlanner = (
   config: PlannerConfig,
-): Saga<typeof PlanRequest, typeof PlanMade, Record<string, never>> => plannerWith(judgePlan, config);
+): SagaDefinition<typeof PlanRequest, typeof PlanMade, Record<string, never>> =>
+  plannerWith(judgePlan, config);
 
 /** What plans may name of an application, as data. */
 export const catalogueOfApp = ({ offered }: App): PlanCatalogue =>

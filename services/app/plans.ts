@@ -1,7 +1,7 @@
 /**
  * Plans: what an application offers to plans, and the workflows of those it lists.
  */
-import type { Saga } from "../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import { type PlanParts, workflowOfPlan } from "../../actors/plan/workflow.ts";
 import { recallTool } from "../../actors/request/recall.ts";
 import type { Implementation, Tool } from "../../actors/contract/tool.ts";
@@ -17,7 +17,7 @@ interface Offering {
 }
 
 /** All tools and sagas of an application; of two of one name the first, and loading tells of the second. */
-export function offeredBy(config: Offering, sagas: readonly Saga[]): PlanParts {
+export function offeredBy(config: Offering, sagas: readonly SagaDefinition[]): PlanParts {
   const tools = [
     ...(config.tools ?? []),
     ...(config.implementations ?? []).map(({ tool }) => tool),
@@ -38,8 +38,8 @@ export function offeredBy(config: Offering, sagas: readonly Saga[]): PlanParts {
 export function workflowsOf(
   plans: readonly unknown[],
   offered: PlanParts,
-): { readonly workflows: Saga[]; readonly faults: string[] } {
-  const workflows: Saga[] = [];
+): { readonly workflows: SagaDefinition[]; readonly faults: string[] } {
+  const workflows: SagaDefinition[] = [];
   const faults: string[] = [];
   for (const [k, plan] of plans.entries()) {
     const made = workflowOfPlan(plan, offered);

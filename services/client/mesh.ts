@@ -6,7 +6,7 @@
  *    with a reason.
  */
 import { z } from "zod";
-import type { Saga, Signals } from "../../actors/contract/definition.ts";
+import type { SagaDefinition, Signals } from "../../actors/contract/definition.ts";
 import {
   type ReservedData,
   reservedFor,
@@ -97,12 +97,12 @@ export interface Mesh extends AsyncDisposable {
    * INPUT_INVALID. Resolves when the start is stored, whether or not a host is running.
    */
   start<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-    saga: Saga<I, O, S>,
+    saga: SagaDefinition<I, O, S>,
     input: z.input<I>,
     options?: { id?: string },
   ): Promise<Handle<z.infer<O>, S>>;
   saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-    saga: Saga<I, O, S>,
+    saga: SagaDefinition<I, O, S>,
     id: string,
   ): Handle<z.infer<O>, S>;
   /**
@@ -114,7 +114,7 @@ export interface Mesh extends AsyncDisposable {
    * refused to the dead letters: MODEL_UNKNOWN, FORK_NOT_LIVE.
    */
   fork<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-    saga: Saga<I, O, S>,
+    saga: SagaDefinition<I, O, S>,
     origin: string,
     options: ForkOptions,
   ): Promise<Handle<z.infer<O>, S>>;
@@ -153,7 +153,7 @@ export const migrateDeps = (deps: ClientDeps): MigrateDeps => ({
 /** A client on given ports. `connect` is the one for users. */
 export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh {
   const handle = <O extends z.ZodType, S extends Signals>(
-    definition: Saga<z.ZodType, O, S>,
+    definition: SagaDefinition<z.ZodType, O, S>,
     id: SagaId,
   ): Handle<z.infer<O>, S> => ({
     id,
@@ -203,7 +203,7 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
 }
 
 /** Throws SIGNAL_UNKNOWN, INPUT_INVALID. */
-function assertSignal({ kind, name: of, signals }: Saga, name: string, data: unknown): void {
+function assertSignal({ kind, name: of, signals }: SagaDefinition, name: string, data: unknown): void {
   const isTaken = (reservedFor(kind) as string[]).includes(name);
   const schema = isTaken ? reservedSignals[name as ReservedSignal] : signals[name];
   if (schema === undefined) throw unknownSignal(kind, of, name, Object.keys(signals));

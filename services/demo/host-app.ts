@@ -16,7 +16,7 @@ const model = (): ModelPort => {
 };
 
 export default defineApp({
-  agents: [hireForRole],
+  sagas: [hireForRole],
   models: { [modelName]: model() },
   implementations: [
     implement(searchCandidates, { perform: (input, context) => request(searchCandidates, input, context) }),

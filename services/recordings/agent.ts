@@ -9,7 +9,7 @@
  */
 import { z } from "zod";
 import { defineAgent } from "../../actors/contract/define.ts";
-import type { Saga } from "../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { defineTool, type Tool } from "../../actors/contract/tool.ts";
 import { reservedCalls } from "../../actors/request/conversation.ts";
@@ -23,7 +23,7 @@ import type { Conversation, RecordedTool } from "./conversation.ts";
 export const userMessage = "user_message";
 
 /** The definition of a recorded agent (A1). */
-export const agentOf = ({ name, model, instructions, tools }: RecordedAgent): Saga =>
+export const agentOf = ({ name, model, instructions, tools }: RecordedAgent): SagaDefinition =>
   defineAgent({
     name,
     version: 1,
@@ -38,7 +38,7 @@ export const agentOf = ({ name, model, instructions, tools }: RecordedAgent): Sa
   });
 
 /** An application that serves nothing, and folds what was imported. */
-export const appOf = (agents: readonly RecordedAgent[]): App => defineApp({ agents: agents.map(agentOf) });
+export const appOf = (agents: readonly RecordedAgent[]): App => defineApp({ sagas: agents.map(agentOf) });
 
 /** A2. */
 const toolOf = ({ name, description, schema, unchecked }: RecordedTool): Tool =>

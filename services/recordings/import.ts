@@ -7,7 +7,7 @@
  */
 import { access, mkdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { Saga } from "../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash, digestOf } from "../../protocol/digest.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
@@ -169,7 +169,7 @@ const sagaOf = (name: string, { model, instructions, entries, from }: Conversati
 
 async function sectionOf(
   saga: SagaId,
-  definition: Saga,
+  definition: SagaDefinition,
   turns: readonly ToldTurn[],
   more: { readonly agent: RecordedAgent; readonly recording: RecordedFrom },
 ): Promise<ArchiveSection> {

@@ -26,7 +26,7 @@ export async function loadApp(file: string): Promise<App> {
   const app = module.default;
   if (typeof app !== "object" || app === null || (app as { type?: unknown }).type !== "sagamesh.app")
     throw new MeshError("APP_INVALID", `${file} has no default export made by defineApp`, {
-      remedy: "End the file with `export default defineApp({ agents: [...], implementations: [...] })`.",
+      remedy: "End the file with `export default defineApp({ sagas: [...], implementations: [...] })`.",
     });
   return app as App; // Proof: only defineApp writes this `type`.
 }

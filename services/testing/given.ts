@@ -14,7 +14,7 @@
  */
 import { AssertionError } from "node:assert";
 import { accept, type Acceptance } from "../../actors/kernel/accept.ts";
-import type { Definition, Saga } from "../../actors/contract/definition.ts";
+import type { Definition, SagaDefinition } from "../../actors/contract/definition.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
 import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
@@ -73,7 +73,7 @@ export interface Story {
 export const storyBegan = Date.UTC(2026, 0, 1);
 
 /** A ledger made of these turns. The first is usually `started(input)`. */
-export function given(saga: Saga | Definition, ...past: readonly Given[]): Story {
+export function given(saga: SagaDefinition | Definition, ...past: readonly Given[]): Story {
   const definition = "definition" in saga ? saga.definition : saga;
   const nothing: Ledger = {
     definition,

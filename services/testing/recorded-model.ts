@@ -7,7 +7,7 @@
  * RM2 With the definition, a decision is answered only to the request that it was an answer to; times and effect keys,
  *     which differ between two runs, left out.
  */
-import type { Saga } from "../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import { ModelFailure, type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
@@ -15,7 +15,7 @@ import { recordedDecisions } from "../replay/decisions.ts";
 
 export interface RecordedModelOptions {
   /** The saga that the ledger is of: then each request must be the recorded one (RM2). */
-  readonly of?: Saga;
+  readonly of?: SagaDefinition;
 }
 
 interface Recorded {
@@ -59,7 +59,7 @@ export function recordedModel(
 const isOne = (ledger: readonly Turn[] | readonly (readonly Turn[])[]): ledger is readonly Turn[] =>
   !Array.isArray(ledger[0]);
 
-function decisionsOf(turns: readonly Turn[], of: Saga | undefined): readonly Recorded[] {
+function decisionsOf(turns: readonly Turn[], of: SagaDefinition | undefined): readonly Recorded[] {
   if (of !== undefined) return recordedDecisions(of.definition, turns);
   const steps = turns.flatMap((turn) => turn.steps);
   const replies = new Map<string, ModelReply>();

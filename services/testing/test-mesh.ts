@@ -8,7 +8,7 @@
  * M3 One seed decides everything that is left to chance.
  */
 import type { z } from "zod";
-import type { Saga, Signals } from "../../actors/contract/definition.ts";
+import type { SagaDefinition, Signals } from "../../actors/contract/definition.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
@@ -52,17 +52,17 @@ export interface TestSaga<O = unknown, S extends Signals = Signals> {
 export interface TestMesh extends AsyncDisposable {
   /** The same id with the same input is the same saga. Throws INPUT_INVALID, SAGA_ID_TAKEN. */
   start<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-    saga: Saga<I, O, S>,
+    saga: SagaDefinition<I, O, S>,
     input: z.input<I>,
     options?: { id?: string },
   ): Promise<TestSaga<z.infer<O>, S>>;
   saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-    saga: Saga<I, O, S>,
+    saga: SagaDefinition<I, O, S>,
     id: string,
   ): TestSaga<z.infer<O>, S>;
   /** Starts a fork of a saga; see `Mesh.fork`. */
   fork<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-    saga: Saga<I, O, S>,
+    saga: SagaDefinition<I, O, S>,
     origin: { readonly id: string } | string,
     options: ForkOptions,
   ): Promise<TestSaga<z.infer<O>, S>>;
@@ -242,7 +242,7 @@ export function openTestMesh(
   /** By its id alone: what is checked of a signal is checked at the saga's own door. */
   const anySaga = (saga: { readonly id: string } | string): Handle<unknown, Signals> =>
     client.saga(anyDefinition, idOf(saga));
-  const anyDefinition = { signals: {} } as unknown as Saga; // Proof: a handle reads the signals' schemas only.
+  const anyDefinition = { signals: {} } as unknown as SagaDefinition; // Proof: a handle reads the signals' schemas only.
 
   return {
     seed,

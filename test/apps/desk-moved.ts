@@ -5,4 +5,4 @@ import { desk, deskWith } from "./desk-contract.ts";
 
 const next = deskWith({ version: 2, instructions: "Run the errand kindly, then finish." });
 
-export default defineApp({ agents: [desk, next], models: { clerk: clerk(() => "kindly") } });
+export default defineApp({ sagas: [desk, next], models: { clerk: clerk(() => "kindly") } });

@@ -9,4 +9,4 @@ const desk = defineAgent({
   ...{ signals: { note: z.object({ text: z.string() }) }, tools: [] },
 });
 
-export default defineApp({ agents: [desk], models: { clerk: clerk(() => "nothing") } });
+export default defineApp({ sagas: [desk], models: { clerk: clerk(() => "nothing") } });

@@ -5,4 +5,4 @@ import { deskWith } from "./desk-contract.ts";
 
 const desk = deskWith({ prompt: (input) => `Please: ${JSON.stringify(input)}` });
 
-export default defineApp({ agents: [desk], models: { clerk: clerk(() => "reworded") } });
+export default defineApp({ sagas: [desk], models: { clerk: clerk(() => "reworded") } });

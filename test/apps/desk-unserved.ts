@@ -2,4 +2,4 @@
 import { defineApp } from "sagamesh";
 import { desk } from "./desk-contract.ts";
 
-export default defineApp({ agents: [desk] });
+export default defineApp({ sagas: [desk] });

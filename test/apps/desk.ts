@@ -3,4 +3,4 @@ import { defineApp } from "sagamesh";
 import { clerk } from "./desk-clerk.ts";
 import { desk } from "./desk-contract.ts";
 
-export default defineApp({ agents: [desk], models: { clerk: clerk(({ step }) => `after ${step}`) } });
+export default defineApp({ sagas: [desk], models: { clerk: clerk(({ step }) => `after ${step}`) } });

@@ -21,7 +21,7 @@ const office = defineAgent({
 });
 
 export default defineApp({
-  agents: [office],
+  sagas: [office],
   models: {
     office: scriptedModel("office", ({ step }) =>
       step === 1 ? { calls: [{ tool: "porter", input: {} }] } : finish("the porter is back"),

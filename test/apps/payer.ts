@@ -79,4 +79,4 @@ const script = scriptedModel("script", ({ step, messages }) => {
   return { calls: [{ tool: "finish", input: { output: { outcome } } }] };
 });
 
-export default defineApp({ agents: [payer], models: { script } });
+export default defineApp({ sagas: [payer], models: { script } });

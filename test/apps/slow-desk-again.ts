@@ -16,4 +16,4 @@ const sleepy: ModelPort = {
   },
 };
 
-export default defineApp({ agents: [slowDesk], models: { slow_clerk: sleepy, sleepy } });
+export default defineApp({ sagas: [slowDesk], models: { slow_clerk: sleepy, sleepy } });

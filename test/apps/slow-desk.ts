@@ -22,6 +22,6 @@ const clerk = scriptedModel("slow_clerk", () => ({
 const silent = { name: "slow_clerk", decide: () => new Promise<never>(() => undefined) };
 
 export default defineApp({
-  agents: [slowDesk],
+  sagas: [slowDesk],
   models: { slow_clerk: process.env["SLOW_CLERK"] === undefined ? clerk : silent },
 });

@@ -54,7 +54,7 @@ export const talkative = ({ everyMs = 0, fails = 0, silent = false } = {}): Mode
 };
 
 export default defineApp({
-  agents: [talker],
+  sagas: [talker],
   models: {
     talkative: talkative({ everyMs: Number(process.env["TALKER_MS"] ?? 0) }),
   },

@@ -19,4 +19,4 @@ const tooled = defineAgent({
   tools: [...files, runCode()],
 });
 
-export default defineApp({ agents: [tooled], models: { silent } });
+export default defineApp({ sagas: [tooled], models: { silent } });

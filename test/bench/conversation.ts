@@ -135,7 +135,7 @@ function conversationApp(decisions: number, answers: Answers) {
       usage,
     };
   });
-  return defineApp({ agents: [research], models: { script: model } });
+  return defineApp({ sagas: [research], models: { script: model } });
 }
 
 /** Text of a length that is different for every seed. */

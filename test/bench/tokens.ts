@@ -49,7 +49,7 @@ async function measure(sagas: number): Promise<number[]> {
   const bench = await openServer("default");
   const nc = await connectNats({ servers: bench.server.url, name: "listener" });
   const ports = await openNatsPorts(nc);
-  const host = await hostOn(bench.ports, defineApp({ agents: [agent], models: { talker } }));
+  const host = await hostOn(bench.ports, defineApp({ sagas: [agent], models: { talker } }));
   const late: number[] = [];
   const listen = async (saga: SagaId) => {
     for await (const event of followLive(ports, saga))

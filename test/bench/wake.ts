@@ -220,5 +220,5 @@ function waitingAgent(
       ? { calls: [{ tool: "search", input: { query: `number ${request.step}` } }] }
       : { calls: [{ tool: "wait", input: { signals: ["go"] } }] };
   });
-  return defineApp({ agents: [waiter], models: { script: model } });
+  return defineApp({ sagas: [waiter], models: { script: model } });
 }

@@ -78,8 +78,7 @@ function distantModel(): ModelPort {
 }
 
 export default defineApp({
-  sagas: [journey, errand],
-  agents: [planner],
+  sagas: [journey, errand, planner],
   implementations: [...Object.values(tools), ...undoTools].map((tool) =>
     implement(tool as Tool, bodyOf(tool)),
   ),

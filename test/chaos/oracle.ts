@@ -35,7 +35,7 @@ export interface Violation {
 }
 
 /** For folding: nothing is performed. */
-const app = defineApp({ sagas: [journey, errand], agents: [planner] });
+const app = defineApp({ sagas: [journey, errand, planner] });
 
 /** All that does not hold. */
 export async function judgeEvidence(evidence: Evidence): Promise<Violation[]> {

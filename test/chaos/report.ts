@@ -38,7 +38,7 @@ export type Measured = Pick<
   "seconds" | "settledAfterMs" | "failedStarts" | "violations" | "unfound" | "folder"
 >;
 
-const app = defineApp({ sagas: [journey, errand], agents: [planner] });
+const app = defineApp({ sagas: [journey, errand, planner] });
 
 export function reportOf(evidence: Evidence, measured: Measured): Report {
   const { seed, ledgers, acts, asked, strikes, dead, inputs } = evidence;

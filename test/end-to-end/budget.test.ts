@@ -147,7 +147,7 @@ test("a call that is superseded before it began costs nothing", async () => {
     if (messages.length === 1) throw new ModelFailure("wait", "busy", { retryAfterMs: 3_600_000 });
     return { calls: [{ tool: "finish", input: { output: "done" } }], usage };
   });
-  const app = defineApp({ agents: [slow], models: { busy } });
+  const app = defineApp({ sagas: [slow], models: { busy } });
   await using t = testMesh(app);
   const saga = await t.start(slow, {});
   await saga.signal("hurry", null);
@@ -185,7 +185,7 @@ describe("an agent that asks for more", () => {
       ? { calls: [{ tool: "finish", input: { output: "rung" } }] }
       : { calls: [{ tool: "ring", input: { n: step } }] },
   );
-  const bells = defineApp({ agents: [bell], models: { script } });
+  const bells = defineApp({ sagas: [bell], models: { script } });
 
   test("waits for a human through restarts, and goes on with what it is given", async () => {
     await using t = testMesh(bells);

@@ -30,7 +30,7 @@ afterAll(() => server.stop());
 
 const text = speech.join("");
 const appWith = (options: Parameters<typeof talkative>[0]): App =>
-  defineApp({ agents: [talker], models: { talkative: talkative(options) } });
+  defineApp({ sagas: [talker], models: { talkative: talkative(options) } });
 
 async function withMesh(
   options: Parameters<typeof talkative>[0],

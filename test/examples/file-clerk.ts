@@ -72,4 +72,4 @@ const finish = (read: number, answered: boolean, note: string) => ({
   calls: [{ tool: "finish", input: { output: { read, answered, note } } }],
 });
 
-export default defineApp({ agents: [clerk], models: { clerk: scriptedModel("clerk", decide) } });
+export default defineApp({ sagas: [clerk], models: { clerk: scriptedModel("clerk", decide) } });

@@ -37,7 +37,7 @@ const declines = calls(
 );
 
 const appWith = (parting: ScriptedAnswer, seen?: ModelRequest[]) =>
-  defineApp({ agents: [hireForRole], models: { recruiting_model: recruiter(parting, seen) } });
+  defineApp({ sagas: [hireForRole], models: { recruiting_model: recruiter(parting, seen) } });
 
 describe("a hiring saga called off on day two", () => {
   test("declines politely, withdraws every request once, and ends with what cannot be taken back", async () => {
@@ -102,7 +102,7 @@ describe("a hiring saga called off on day two", () => {
 
   test("is not asked by a model that no longer answers, nor a second time", async () => {
     const app = defineApp({
-      agents: [hireForRole],
+      sagas: [hireForRole],
       models: {
         recruiting_model: {
           name: "recruiting_model",

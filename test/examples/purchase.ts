@@ -96,4 +96,4 @@ const finish = (paidCents: number, note: string) => ({
   calls: [{ tool: "finish", input: { output: { paidCents, note } } }],
 });
 
-export default defineApp({ agents: [purchase], models: { buyer: scriptedModel("buyer", decide) } });
+export default defineApp({ sagas: [purchase], models: { buyer: scriptedModel("buyer", decide) } });

@@ -147,4 +147,4 @@ export const models = {
   researcher: scriptedModel("researcher", billed(research)),
 };
 
-export default defineApp({ agents: [researchLead], models });
+export default defineApp({ sagas: [researchLead], models });

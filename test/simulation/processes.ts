@@ -183,8 +183,7 @@ function appOf(
     implement(tool as Tool, bodyOf({ now: mesh.clock.now, process, chance, world, outside, mishap }, tool)),
   );
   return defineApp({
-    sagas: [journey, errand],
-    agents: [planner],
+    sagas: [journey, errand, planner],
     implementations: bodies,
     models: { script: modelOf(process, chance) },
   });

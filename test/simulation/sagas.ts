@@ -10,7 +10,7 @@ import { assign, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
 import { compensation, modelCall, question, reasonOf, toActors } from "../../actors/machine/callable.ts";
 import { defineAgent, defineSaga } from "../../actors/contract/define.ts";
-import type { Saga } from "../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
 import type { ScriptedAnswer } from "../../services/models/scripted.ts";
 import { tools, type ToolName } from "./contracts.ts";
@@ -55,7 +55,7 @@ interface Context {
   readonly standing: readonly string[];
 }
 
-function journeyMachine(name: string, offered: readonly Stage[], errand?: Saga): AnyStateMachine {
+function journeyMachine(name: string, offered: readonly Stage[], errand?: SagaDefinition): AnyStateMachine {
   const inputOf =
     (src: string) =>
     ({ context }: { context: Context }) => {
@@ -147,7 +147,7 @@ function journeyMachine(name: string, offered: readonly Stage[], errand?: Saga):
       confirm: question({ to: ["desk"], answer: z.boolean(), withinMs: 600_000 }),
       thought: modelCall({ model: "script", instructions: "think" }),
       // Proof: a machine that is offered no stage with a child names none.
-      ...((errand === undefined ? {} : { errand }) as { errand: Saga }),
+      ...((errand === undefined ? {} : { errand }) as { errand: SagaDefinition }),
     }),
     delays: { pause: ({ context }) => context.input.pauseMs, patience: 2_500 },
   });

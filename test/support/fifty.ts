@@ -60,7 +60,7 @@ export function fiftyApp({ bill, think }: FiftyOptions): App {
       return { model: "costly", usage, ...reply(request) };
     },
   };
-  return defineApp({ agents: [chief], models: { costly }, prices: { costly: price } });
+  return defineApp({ sagas: [chief], models: { costly }, prices: { costly: price } });
 }
 
 const reply = (request: ModelRequest) => {

@@ -227,7 +227,7 @@ export function hostileDesk(says: Says, { isGuarded, now }: { isGuarded: boolean
     return { calls: calls.length > 0 ? [...calls] : [call("finish", { output: {} })] };
   });
   const app = defineApp({
-    agents: [desk, janitor],
+    sagas: [desk, janitor],
     models: { hostile: model },
     policies: isGuarded ? [denyTools([own.wipe])] : [],
   });

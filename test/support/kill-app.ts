@@ -93,6 +93,6 @@ export function killApp(world: string, kill: KillSwitch) {
     if (step === 3) return { calls: [{ tool: "wait", input: { forMs: 300 } }] };
     return { calls: [{ tool: "finish", input: { output: { done: true } } }] };
   });
-  const app: App = defineApp({ agents: [errand], models: { script: model } });
+  const app: App = defineApp({ sagas: [errand], models: { script: model } });
   return { errand, app };
 }

@@ -78,7 +78,7 @@ export function longAgent({ by, steps, note, fails, think }: Surroundings) {
       return { model: "patient", calls: [{ tool, input: { step } }] };
     },
   };
-  const app: App = defineApp({ agents: [agent], models: { patient } });
+  const app: App = defineApp({ sagas: [agent], models: { patient } });
   return { agent, app };
 }
 

@@ -2,7 +2,7 @@
  * Recorded runs: ledgers of every example saga, as many as one likes, each another: other inputs, people who say
  * otherwise, signals, an outside that fails, processes that die. One number makes one run, and the same again.
  */
-import { defineApp, implement, NotPerformed, type Saga } from "sagamesh";
+import { defineApp, implement, NotPerformed, type SagaDefinition } from "sagamesh";
 import { scriptedModel, type TestMesh, testMesh } from "sagamesh/testing";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../../services/app/app.ts";
@@ -62,7 +62,7 @@ export async function record(example: Example, seed: number): Promise<RecordedRu
 const mayCrash = async (t: TestMesh, pick: Pick) => {
   if (pick(4) === 0) await t.crash();
 };
-const startable = (app: App): Saga => (app.config.agents?.[0] ?? app.config.sagas?.[0]) as Saga; // Proof: each pattern defines one.
+const startable = (app: App): SagaDefinition => app.config.sagas?.[0] as SagaDefinition; // Proof: each pattern defines one.
 
 const pattern = (name: string, app: App): Example => ({
   name,
@@ -162,7 +162,7 @@ const hires: Example = {
   name: "hiring",
   app: () =>
     defineApp({
-      agents: [hireForRole],
+      sagas: [hireForRole],
       models: { recruiting_model: scriptedModel("recruiting_model", recruit) },
       implementations: [
         implement(requestInterview, {

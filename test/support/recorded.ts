@@ -115,7 +115,7 @@ export async function recordExamples(): Promise<RecordedLedger[]> {
     calls: [[{ tool: "search_candidates", input: { role: "dev" } }, ask][step - 1] ?? wait],
   }));
   const hiring = await record(
-    defineApp({ agents: [hireForRole], models: { recruiting_model: model } }),
+    defineApp({ sagas: [hireForRole], models: { recruiting_model: model } }),
     async (t) => {
       const saga = await t.start(hireForRole, { role: "dev" }, { id: "hire" });
       await t.advance("1d");

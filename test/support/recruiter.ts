@@ -60,5 +60,5 @@ export function recruiting(
     ).length;
     return { calls: [{ tool: "finish", input: { output: { outcomes, notes } } }] };
   });
-  return { agent, app: defineApp({ agents: [agent], models: { script: model } }) };
+  return { agent, app: defineApp({ sagas: [agent], models: { script: model } }) };
 }

@@ -51,5 +51,5 @@ export function scriptedAgent(
     const outcomes = outcomesIn(request).map((outcome) => ({ ...outcome })) as Json;
     return { calls: [{ tool: "finish", input: { output: { outcomes } } }] };
   });
-  return { agent, app: defineApp({ agents: [agent], models: { script: model } }) };
+  return { agent, app: defineApp({ sagas: [agent], models: { script: model } }) };
 }

@@ -80,7 +80,7 @@ export async function deniedPurchase(): Promise<ToldLedger> {
 export async function calledOffHiring(): Promise<ToldLedger> {
   const people = ["ana", "bo"];
   const app = defineApp({
-    agents: [hireForRole],
+    sagas: [hireForRole],
     models: {
       recruiting_model: scriptedModel("recruiting_model", ({ messages, step }) => {
         if (JSON.stringify(messages.at(-1)).includes("called off"))
@@ -191,7 +191,7 @@ const dinner = defineAgent({
 
 const dinnerApp = () =>
   defineApp({
-    agents: [dinner],
+    sagas: [dinner],
     models: {
       host: scriptedModel("host", ({ step }) => {
         const base = { text: `step ${step}`, usage };
@@ -258,7 +258,7 @@ export const doubtfulHelper = (): ToldLedger => {
     voted("doubt", "answer", { by: "bea", answer: { outcome: "happened", output: { id: "9" } } }),
     replied({ ...finish, usage }),
   );
-  return { app: defineApp({ agents: [helper] }), turns };
+  return { app: defineApp({ sagas: [helper] }), turns };
 };
 
 /** An agent that calls the same tool round after round. */
@@ -269,7 +269,7 @@ export const longHelper = (rounds: number): ToldLedger => {
     succeeded("look", { seen: k }),
   ]).flat();
   const { turns } = given(helper, started({ of: "x" }), ...past, replied({ ...finish, usage }));
-  return { app: defineApp({ agents: [helper] }), turns };
+  return { app: defineApp({ sagas: [helper] }), turns };
 };
 
 let all: Promise<Readonly<Record<string, ToldLedger>>> | undefined;

@@ -88,7 +88,7 @@ export function treeApp(world: string, mayRelease: (of: string) => Promise<void>
   const leaf = agentOf("leaf");
   const part = agentOf("part", [leaf]);
   const lead = agentOf("lead", [part]);
-  const app = defineApp({ agents: [lead], models: { script: scriptedModel("script", decide) } });
+  const app = defineApp({ sagas: [lead], models: { script: scriptedModel("script", decide) } });
   return { lead, app };
 }
 

@@ -5,7 +5,7 @@ import { type AnyStateMachine, assign, setup } from "xstate";
 import { z } from "zod";
 import { compensation, reasonOf, toActors } from "../../actors/machine/callable.ts";
 import { type AgentConfig, defineAgent, defineSaga } from "../../actors/contract/define.ts";
-import type { Saga } from "../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import type { Policy } from "../../actors/contract/policy.ts";
 import { defineTool, type Tool } from "../../actors/contract/tool.ts";
 
@@ -76,7 +76,7 @@ export const send = defineTool({
 });
 
 /** A saga that calls one tool, and on its failure undoes everything and fails. */
-export const calling = (tool: Tool, options: { policies?: readonly Policy[] } = {}): Saga =>
+export const calling = (tool: Tool, options: { policies?: readonly Policy[] } = {}): SagaDefinition =>
   defineSaga({
     name: "calling",
     ...options,
@@ -120,7 +120,7 @@ const erasedSetup = (tools: readonly Tool[]): { createMachine(config: object): A
   });
 
 /** A saga that calls its tools in the order given, then waits for `go`. Every failure is left unhandled. */
-export const sequence = (...tools: readonly Tool[]): Saga =>
+export const sequence = (...tools: readonly Tool[]): SagaDefinition =>
   defineSaga({
     name: "sequence",
     version: 1,
@@ -145,7 +145,7 @@ export const sequence = (...tools: readonly Tool[]): Saga =>
   });
 
 /** A saga that calls its tools all at once and ends when all are settled. */
-export const together = (...tools: readonly Tool[]): Saga =>
+export const together = (...tools: readonly Tool[]): SagaDefinition =>
   defineSaga({
     name: "together",
     version: 1,
@@ -173,7 +173,7 @@ export const together = (...tools: readonly Tool[]): Saga =>
 /** An agent with these parts; `finish` wants `{ answer }`. */
 export const agentOf = (
   parts: Partial<AgentConfig<typeof Of, z.ZodType, Record<string, z.ZodType>>> = {},
-): Saga =>
+): SagaDefinition =>
   defineAgent({
     name: "helper",
     version: 1,

@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type ContextPolicy, full, selective, window } from "../../../actors/contract/context-policy.ts";
 import { type AgentConfig, defineAgent } from "../../../actors/contract/define.ts";
-import type { Saga } from "../../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { recallFrom } from "../../../actors/request/recall.ts";
 import { sentMessages } from "../../../actors/request/sent.ts";
 import { buildRequest, digestAsSent } from "../../../actors/request/request.ts";
@@ -34,7 +34,7 @@ import { call, chargeModel, finish, hold, look, Of } from "../../support/workben
 const agentWith = (
   context?: ContextPolicy,
   more: Partial<AgentConfig<typeof Of, z.ZodType, any>> = {},
-): Saga =>
+): SagaDefinition =>
   defineAgent({
     name: "walker",
     version: 1,
@@ -119,7 +119,7 @@ function proceed(story: Story, { kind, calls, length }: Move, k: number): Story 
 /** A request that would be sent, with the story at that moment. */
 type Sent = NonNullable<ReturnType<typeof sendable>> & { readonly story: Story };
 
-function walk(agent: Saga, path: readonly Move[]): Sent[] {
+function walk(agent: SagaDefinition, path: readonly Move[]): Sent[] {
   const sent: Sent[] = [];
   let story = given(agent, started({ of: "the goal" }));
   for (const [k, move] of path.entries()) {

@@ -7,12 +7,12 @@ import { assign, createMachine, setup } from "xstate";
 import { z } from "zod";
 import { question, toActors } from "../../../actors/machine/callable.ts";
 import { defineAgent, defineSaga } from "../../../actors/contract/define.ts";
-import type { Saga } from "../../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { atMost } from "../../../actors/contract/policies.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { agentOf, calling, hold, look, Of, release, sequence } from "../../support/workbench.ts";
 
-const faultsOf = (saga: Saga): string => saga.definition.faults.join("\n");
+const faultsOf = (saga: SagaDefinition): string => saga.definition.faults.join("\n");
 const read = { description: "", effect: "read", input: Of, output: z.json() } as const;
 
 describe("a definition", () => {
@@ -114,7 +114,7 @@ describe("a definition", () => {
 });
 
 describe("a definition's hash", () => {
-  const hash = (saga: Saga): string => saga.definition.hash;
+  const hash = (saga: SagaDefinition): string => saga.definition.hash;
 
   test("is the same for the same definition", () => {
     expect(hash(agentOf())).toBe(hash(agentOf()));

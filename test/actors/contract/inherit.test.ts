@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Definition, Saga } from "../../../actors/contract/definition.ts";
+import type { Definition, SagaDefinition } from "../../../actors/contract/definition.ts";
 import { underPolicies } from "../../../actors/contract/inherit.ts";
 import {
   allowOnly,
@@ -32,9 +32,9 @@ const child = agentOf({ name: "child", tools, agents: [grandchild] });
 const parentWith = (...policies: Policy[]) => agentOf({ name: "parent", tools, agents: [child], policies });
 
 /** The definition that a chain of starts comes to. */
-const below = ({ definition }: Saga, ...names: string[]): Saga => {
+const below = ({ definition }: SagaDefinition, ...names: string[]): SagaDefinition => {
   const found = names.reduce<Definition | undefined>((one, name) => one?.sagas.get(name), definition);
-  return { definition: found } as Saga; // Proof: `given` reads the definition only.
+  return { definition: found } as SagaDefinition; // Proof: `given` reads the definition only.
 };
 const kindsOf = (story: Story) => story.intents.map(({ kind }) => kind);
 const pays = (...cents: number[]) => replied({ calls: cents.map((one) => call("pay", { cents: one })) });

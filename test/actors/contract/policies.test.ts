@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Saga } from "../../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import type { Policy } from "../../../actors/contract/policy.ts";
 import {
   allowOnly,
@@ -38,7 +38,7 @@ const pay = defineTool({
   output: z.json(),
   compensation: { tool: look, input: () => ({ of: "" }) },
 });
-const helper = (policies: readonly Policy[], agents: readonly Saga[] = []) =>
+const helper = (policies: readonly Policy[], agents: readonly SagaDefinition[] = []) =>
   given(agentOf({ policies, agents, tools: [pay, look, hold] }), begun);
 const kindsOf = (story: Story) => story.intents.map(({ kind }) => kind);
 const reasonOf = (story: Story) =>

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { availableOf, reservedOf } from "../../../actors/kernel/budget.ts";
 import { defineAgent } from "../../../actors/contract/define.ts";
-import type { AgentBudget, Saga } from "../../../actors/contract/definition.ts";
+import type { AgentBudget, SagaDefinition } from "../../../actors/contract/definition.ts";
 import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import { usedOf } from "../../../actors/kernel/spending.ts";
 import type { Price } from "../../../protocol/budget.ts";
@@ -36,7 +36,7 @@ const pricedStart: Happening = (story) => ({
   ...(begun as (of: Story) => Event & { type: "start" })(story),
   prices: { scripted: price },
 });
-const bounded = (budget: AgentBudget, parts: Parameters<typeof agentOf>[0] = {}): Saga =>
+const bounded = (budget: AgentBudget, parts: Parameters<typeof agentOf>[0] = {}): SagaDefinition =>
   agentOf({ budget, ...parts });
 const lookAgain = (usage = { inputTokens: 60, outputTokens: 40 }): Happening =>
   replied({ calls: [call("look")], usage });

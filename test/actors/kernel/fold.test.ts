@@ -7,7 +7,7 @@ import { assign, cancel, emit, log, raise, sendTo, setup, spawnChild, stopChild 
 import { z } from "zod";
 import { compensation, modelCall, toActors } from "../../../actors/machine/callable.ts";
 import { defineSaga, type SagaConfig } from "../../../actors/contract/define.ts";
-import type { Saga } from "../../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
@@ -42,7 +42,7 @@ const sagaOf = (
   machine: SagaConfig<z.ZodType, z.ZodType, never>["machine"],
   signals: Record<string, z.ZodType> = {},
   more: Partial<SagaConfig<z.ZodType, z.ZodType, Record<string, z.ZodType>>> = {},
-): Saga =>
+): SagaDefinition =>
   defineSaga({
     name: "one",
     version: 1,

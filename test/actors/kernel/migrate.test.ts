@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { toActors } from "../../../actors/machine/callable.ts";
 import { defineSaga } from "../../../actors/contract/define.ts";
-import type { Saga } from "../../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import { contractsOf, judgeMigration, type OldContracts } from "../../../actors/kernel/migrate.ts";
 import {
@@ -43,16 +43,16 @@ import {
   sequence,
 } from "../../support/workbench.ts";
 
-const refOf = ({ definition: { name, version, hash } }: Saga) => ({ name, version, hash });
-const judge = (to: Saga, story: Story, old: OldContracts = contractsOf(story.definition)) =>
+const refOf = ({ definition: { name, version, hash } }: SagaDefinition) => ({ name, version, hash });
+const judge = (to: SagaDefinition, story: Story, old: OldContracts = contractsOf(story.definition)) =>
   judgeMigration(to.definition, story.turns, old);
-const whyNot = (to: Saga, story: Story, old?: OldContracts) => {
+const whyNot = (to: SagaDefinition, story: Story, old?: OldContracts) => {
   const judged = judge(to, story, old);
   return judged.can ? "it can" : judged.obstacle;
 };
 
 /** The ledger with the turn that records the move, as a host makes it, and what that turn decided. */
-function moved(story: Story, to: Saga, ...before: Saga[]): readonly Turn[] {
+function moved(story: Story, to: SagaDefinition, ...before: SagaDefinition[]): readonly Turn[] {
   const judged = judge(to, story);
   if (!judged.can) throw new Error(judged.obstacle.why);
   const from = before[0] === undefined ? presentDefinition(story.turns) : refOf(before[0]);

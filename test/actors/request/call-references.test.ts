@@ -46,7 +46,7 @@ const agent = defineAgent({
 });
 const asked: string[] = [];
 const app = defineApp({
-  agents: [agent],
+  sagas: [agent],
   models: {
     m: scriptedModel("m", ({ step, instructions }) => {
       asked.push(instructions);

@@ -393,7 +393,7 @@ describe("whoever calls a validator", () => {
         ? { calls: [{ tool: "few", input: { seen: { item: 12 } } }] }
         : { text: JSON.stringify(result) };
     });
-    await using mesh = testMesh(defineApp({ agents: [clerk], models: { clerk: model } }));
+    await using mesh = testMesh(defineApp({ sagas: [clerk], models: { clerk: model } }));
     const saga = await mesh.start(clerk, {});
     const end = await saga.result();
     expect(JSON.stringify(end)).toContain("too many");
@@ -427,6 +427,6 @@ describe("whoever calls a validator", () => {
       ...{ name: "clerk", version: 1, description: "d", model: "clerk", instructions: "i", signals: {} },
       ...{ input: z.object({}), output: z.string(), tools: [rival], agents: [few] },
     });
-    expect(defineApp({ agents: [clerk] }).faults.join()).toContain("check_few");
+    expect(defineApp({ sagas: [clerk] }).faults.join()).toContain("check_few");
   });
 });

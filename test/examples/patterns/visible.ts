@@ -53,4 +53,4 @@ const clerk = scriptedModel("clerk", ({ step }) => {
   };
 });
 
-export default defineApp({ agents: [complaint], models: { clerk } });
+export default defineApp({ sagas: [complaint], models: { clerk } });

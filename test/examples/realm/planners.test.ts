@@ -42,7 +42,7 @@ const planner = defineAgent({
 });
 
 async function planned(script: Planner, question: SearchInput) {
-  const app = defineApp({ agents: [planner], models: { planner: scriptedModel("planner", script) } });
+  const app = defineApp({ sagas: [planner], models: { planner: scriptedModel("planner", script) } });
   await using t = testMesh(app);
   const saga = await t.start(planner, question);
   const result = await saga.result();

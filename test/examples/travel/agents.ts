@@ -2,7 +2,14 @@
  * The agents of the journey: three that book, each a saga of its own with tools of its own, and one that plans again.
  * They never see each other's conversations. Scripts stand in the places of their models.
  */
-import { defineAgent, defineTool, type Message, type ModelRequest, type Saga, type Tool } from "sagamesh";
+import {
+  defineAgent,
+  defineTool,
+  type Message,
+  type ModelRequest,
+  type SagaDefinition,
+  type Tool,
+} from "sagamesh";
 import { scriptedModel } from "sagamesh/testing";
 import { z } from "zod";
 import { Journey } from "./journey.ts";
@@ -269,7 +276,7 @@ const cheaperStay = (node: string, budget_limit: number) => ({
 
 /** Whoever plans again: an agent that may look and book nothing. */
 export function createPlanner(tools: readonly Tool[]): {
-  agent: Saga;
+  agent: SagaDefinition;
   model: ReturnType<typeof scriptedModel>;
 } {
   const name = "itinerary_planning";

@@ -13,6 +13,7 @@ import { defineTool, implement } from "../../../actors/contract/tool.ts";
 import { workingHours } from "../../../actors/contract/working-hours.ts";
 import { isMeshError } from "../../../protocol/errors.ts";
 import { type App, assertServable, defineApp } from "../../../services/app/app.ts";
+import type { AppConfig } from "../../../services/app/app-config.ts";
 
 const look = (placement: "host" | "worker" = "worker") =>
   defineTool({
@@ -42,7 +43,7 @@ describe("an application", () => {
     const [one, other] = [look(), look()];
     const perform = async () => null;
     const app = defineApp({
-      agents: [clerkWith(one, other)],
+      sagas: [clerkWith(one, other)],
       implementations: [implement(one, { perform }), implement(other, { perform })],
     });
     expect(faultsOf(app, "host")).toEqual([
@@ -56,7 +57,7 @@ describe("an application", () => {
     const [one, other] = [look(), look()];
     const second = { ...clerkWith(other).definition, name: "second" };
     const app = defineApp({
-      agents: [clerkWith(one), { ...clerkWith(other), name: "second", definition: second }],
+      sagas: [clerkWith(one), { ...clerkWith(other), name: "second", definition: second }],
     });
     expect(app.faults).toEqual(['two tools are named "look"']);
   });
@@ -74,6 +75,36 @@ describe("an application", () => {
   });
 });
 
+describe("an application in plain JavaScript", () => {
+  const faults = (config: unknown): readonly string[] => defineApp(config as AppConfig).faults; // Proof: what JavaScript may give.
+
+  test("that lists agents beside sagas is told the one list to write", () => {
+    const app = defineApp({ agents: [clerkWith()] } as AppConfig); // Proof: what JavaScript may give.
+    expect(faultsOf(app, "host")).toEqual([
+      'an application has no list "agents": write sagas: [...] with all it serves, agents too',
+    ]);
+    expect(app.startable).toEqual([]);
+  });
+
+  test("whose key is misspelt is told the keys there are", () => {
+    expect(faults({ sagas: [], modles: {} })).toEqual([
+      expect.stringMatching(/^an application has nothing named "modles"; it has sagas, plans, .*models, /),
+    ]);
+  });
+
+  test("that lists what is no definition is told which one it is, with its other faults", () => {
+    const bad = clerkWith(look(), look());
+    expect(faults({ sagas: [bad, undefined, {}], tools: look(), models: [] })).toEqual([
+      "sagas[1] is not what defineSaga, defineAgent or defineWorkflow made; it is undefined",
+      "sagas[2] is not what defineSaga, defineAgent or defineWorkflow made",
+      "tools is a list: tools: [...]",
+      "models is a table by name: models: { name: ... }",
+      'clerk: two of its tools are named "look"',
+    ]);
+    expect(faults(undefined)).toEqual(["defineApp takes one object: defineApp({ sagas: [...] })"]);
+  });
+});
+
 describe("the mesh's policies", () => {
   const no = denyTools([{ name: "look", input: z.json() }]);
   const child = clerkWith(look());
@@ -86,8 +117,8 @@ describe("the mesh's policies", () => {
 
   test("change the hash of every definition served, and are asked of each", () => {
     const [without, within] = [
-      defineApp({ agents: [boss()] }),
-      defineApp({ agents: [boss()], policies: [no] }),
+      defineApp({ sagas: [boss()] }),
+      defineApp({ sagas: [boss()], policies: [no] }),
     ];
     expect(within.definitions.map(({ name }) => name)).toEqual(["boss", "clerk"]);
     expect(new Set([...hashesOf(without), ...hashesOf(within)]).size).toBe(4);
@@ -99,8 +130,8 @@ describe("the mesh's policies", () => {
 
   test("that were in force before are served to the sagas that began under them, and to no new one", () => {
     const agent = boss();
-    const before = defineApp({ agents: [agent] });
-    const after = defineApp({ agents: [agent], policies: [no], formerPolicies: [[]] });
+    const before = defineApp({ sagas: [agent] });
+    const after = defineApp({ sagas: [agent], policies: [no], formerPolicies: [[]] });
     for (const definition of before.definitions) expect(after.definition(definition)).toBe(definition);
     expect(after.latest("boss")?.policies).toEqual([no]);
     expect(after.faults).toEqual([]);
@@ -108,13 +139,13 @@ describe("the mesh's policies", () => {
 
   test("with a fault are told with the application's", () => {
     const hours = workingHours({ zone: "Mars/Olympus", from: "09:00", to: "17:00" });
-    expect(defineApp({ agents: [child], policies: [hours] }).faults).toEqual([
+    expect(defineApp({ sagas: [child], policies: [hours] }).faults).toEqual([
       `the application: policy "${hours.name}": "Mars/Olympus" is no time zone`,
     ]);
   });
 
   test("a sub-agent under its parent's policies is served beside the same one as anybody may start it", () => {
-    const app = defineApp({ agents: [boss([no]), child] });
+    const app = defineApp({ sagas: [boss([no]), child] });
     expect(app.faults).toEqual([]);
     expect(app.definitions.map(({ name }) => name)).toEqual(["boss", "clerk", "clerk"]);
     expect(app.startable.map(({ name }) => name)).toEqual(["boss", "clerk"]);
@@ -126,7 +157,7 @@ describe("the mesh's policies", () => {
 
   test("two definitions of one name and version are still a fault", () => {
     const other = clerkWith();
-    expect(defineApp({ agents: [boss([no]), other] }).faults).toEqual([
+    expect(defineApp({ sagas: [boss([no]), other] }).faults).toEqual([
       'two definitions are named "clerk" version 1',
     ]);
   });

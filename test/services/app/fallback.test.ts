@@ -42,7 +42,7 @@ const rejecting = () => {
 };
 
 const appOf = (models: Readonly<Record<string, ModelPort>>, names = Object.keys(models)) =>
-  defineApp({ agents: [writer], models: { ...models, best: fallback(...names) } });
+  defineApp({ sagas: [writer], models: { ...models, best: fallback(...names) } });
 
 async function run(t: TestMesh, id = "w-1") {
   const from = t.now();
@@ -140,7 +140,7 @@ describe("an overload", () => {
       ...{ input: z.json(), output: z.string(), signals: {}, tools: [] },
     });
     const app = defineApp({
-      agents: [writer, direct],
+      sagas: [writer, direct],
       models: { big: big.port, small: small.port, best: fallback("big", "small") },
     });
     const t = testMesh(app);
@@ -209,7 +209,7 @@ describe("the record", () => {
   test("folds alike on a host whose application knows neither the order nor the models", async () => {
     const [big, small] = [modelNamed("big", overloaded(60_000)), modelNamed("small")];
     const { turns } = await run(testMesh(appOf({ big: big.port, small: small.port })));
-    const other = defineApp({ agents: [writer], models: {} });
+    const other = defineApp({ sagas: [writer], models: {} });
     const [definition] = other.definitions;
     expect(foldLedger(definition!, turns).state.phase).toMatchObject({ kind: "ended" });
   });
@@ -308,7 +308,7 @@ test.each<[string, string[], string]>([
 ])("P8: a fallback that names %s is told at load", (_, names, fault) => {
   const { port } = modelNamed("big");
   const app = defineApp({
-    agents: [writer],
+    sagas: [writer],
     models: {
       ...{ big: port, a: port, b: port, c: port, d: port, e: port },
       ...{ best: fallback(...names), other: fallback("big") },

@@ -7,7 +7,8 @@ import { defineAgent } from "../../../actors/contract/define.ts";
 import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import type { Usage } from "../../../protocol/result.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";
-import { type App, type AppConfig, assertServable, defineApp } from "../../../services/app/app.ts";
+import { type App, assertServable, defineApp } from "../../../services/app/app.ts";
+import type { AppConfig } from "../../../services/app/app-config.ts";
 import { fallback } from "../../../services/app/fallback.ts";
 import { readEvent } from "../../../services/host/intake.ts";
 import { encodeBody } from "../../../services/wire/messages.ts";
@@ -22,7 +23,7 @@ import { agentOf, finish, Of } from "../../support/workbench.ts";
 const agent = agentOf({ budget: { usd: 1 } });
 const price = { inputPerMillion: 3, outputPerMillion: 15 };
 const appOf = (more: Partial<AppConfig> = {}): App =>
-  defineApp({ agents: [agent], models: { scripted: scriptedModel("scripted", () => finish) }, ...more });
+  defineApp({ sagas: [agent], models: { scripted: scriptedModel("scripted", () => finish) }, ...more });
 
 describe("an application", () => {
   test("with a budget in dollars on a model without a price is refused, and says which", () => {
@@ -48,7 +49,7 @@ describe("an application", () => {
       scripted: scriptedModel("scripted", () => finish),
       other: scriptedModel("other", () => finish),
     };
-    const app = defineApp({ agents: [parent], models, prices: { scripted: price } });
+    const app = defineApp({ sagas: [parent], models, prices: { scripted: price } });
     expect(() => assertServable(app, "host")).toThrow(/agent above: .* model "other" has no price/);
   });
 
@@ -96,7 +97,7 @@ describe("a start", () => {
   test("records the prices of its models where dollars are counted", async () => {
     const app = appOf({ prices: { scripted: price } });
     expect(await read(app, {})).toMatchObject({ prices: { scripted: price } });
-    const free = defineApp({ ...app.config, agents: [agentOf()] });
+    const free = defineApp({ ...app.config, sagas: [agentOf()] });
     expect(await read(free, {})).not.toHaveProperty("prices");
     expect(await read(free, { parent, tree })).toMatchObject({ prices: { scripted: price }, tree });
   });

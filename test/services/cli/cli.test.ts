@@ -339,7 +339,7 @@ describe("serving", () => {
     const source = new URL("../../apps/desk-contract.ts", import.meta.url).href;
     await writeFile(
       faulty,
-      `import { defineApp } from "sagamesh"; import { desk } from "${source}"; export default defineApp({ agents: [desk] });`,
+      `import { defineApp } from "sagamesh"; import { desk } from "${source}"; export default defineApp({ sagas: [desk] });`,
     );
     expectError(await cli("host", "--app", faulty), "APP_INVALID", 1);
   });

@@ -107,7 +107,7 @@ const appWith = (terms: Approval, review: StandInVote = { vote: "approve" }) => 
   const reviewer = scriptedModel("reviewer", () => ({
     calls: [{ tool: "finish", input: { output: review } }],
   }));
-  return { agent, app: defineApp({ agents: [agent], models: { script, reviewer } }) };
+  return { agent, app: defineApp({ sagas: [agent], models: { script, reviewer } }) };
 };
 
 const line: Approval = {

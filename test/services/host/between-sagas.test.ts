@@ -82,7 +82,7 @@ const send = scriptedModel("send", (request) => {
     calls: [{ tool: "send", input: { to, agent: "listener", signal: "note", data: { text: "hello" } } }],
   };
 });
-const app = defineApp({ agents: [listener, other, sender], models: { listen, send } });
+const app = defineApp({ sagas: [listener, other, sender], models: { listen, send } });
 
 describe("a signal from one saga to another", () => {
   test("is taken once, says who sent it, and is stored before the sender's call succeeds", async () => {
@@ -151,7 +151,7 @@ describe("work that is handed over", () => {
     (of: string, then: (request: ModelRequest) => ScriptedAnswer) => (request: ModelRequest) =>
       request.step === 1 ? { calls: [{ tool: "hold", input: { of } }] } : then(request);
   const handingOff = defineApp({
-    agents: [clerk],
+    sagas: [clerk],
     models: {
       clerk: scriptedModel(
         "clerk",

@@ -61,7 +61,7 @@ const plain = ({ messages, model, instructions }: ModelRequest) => {
   return { calls: [call("finish", { output: { answer: instructions.split("\n")[0] ?? "" } })] };
 };
 const models = { plain: scriptedModel("plain", plain), bold: scriptedModel("bold", plain) };
-const app = defineApp({ agents: [agent], models });
+const app = defineApp({ sagas: [agent], models });
 
 /** The origin, up to its wait, and on to its end where that is wanted. */
 async function origin(t: TestMesh, options: { ends: boolean } = { ends: true }): Promise<Turn[]> {
@@ -235,7 +235,7 @@ test("a fork has what its origin had left of its budget, and reserves what it as
     tools: [search, book],
     budget: { tokens: 500_000, steps: 6, wallClockMs: 86_400_000 },
   });
-  await using t = testMesh(defineApp({ agents: [bounded], models }));
+  await using t = testMesh(defineApp({ sagas: [bounded], models }));
   const turns = await (await t.start(bounded, { city: "LIS" }, { id: "origin" })).ledger();
   await t.advance("2d");
   const from = settledIn(turns, "search");
@@ -542,7 +542,7 @@ describe("a fork that cannot be", () => {
 
 test("a host that dies at any write of a fork doubles and loses nothing, and the copies are the same bytes", async () => {
   const quick = defineApp({
-    agents: [agent],
+    sagas: [agent],
     models: { plain: scriptedModel("plain", plain) },
   });
   const report = await crashMatrix(quick, async (t) => {

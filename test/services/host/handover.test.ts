@@ -103,7 +103,7 @@ function openMesh({ modelMs = 0, toolMs = 0, refusals = 0, steps = 2, calls = ["
         return { model: "thinker", calls: wanted.map((tool, n) => ({ tool, input: { n: n + 10 * step } })) };
       },
     };
-    return { clerk, app: defineApp({ agents: [clerk], models: { thinker } }) };
+    return { clerk, app: defineApp({ sagas: [clerk], models: { thinker } }) };
   };
 
   const begin = async (name: string): Promise<Member> => {

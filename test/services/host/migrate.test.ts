@@ -80,9 +80,9 @@ const doorV2 = door(2, "asleep", "book");
 const gateV1 = door(1, "resting", "look", "gate");
 const gateV2 = door(2, "resting", "book", "gate");
 
-const appV1 = defineApp({ agents: [clerkV1], sagas: [doorV1, gateV1], models });
-const both = defineApp({ agents: [clerkV1, clerkV2], sagas: [doorV1, doorV2, gateV1, gateV2], models });
-const appV2 = defineApp({ agents: [clerkV2], sagas: [doorV2, gateV2], models });
+const appV1 = defineApp({ sagas: [doorV1, gateV1, clerkV1], models });
+const both = defineApp({ sagas: [doorV1, doorV2, gateV1, gateV2, clerkV1, clerkV2], models });
+const appV2 = defineApp({ sagas: [doorV2, gateV2, clerkV2], models });
 
 /** A mesh in memory whose one host is replaced by another, as by a deployment, while a clock is turned by hand. */
 function deployments() {
@@ -275,7 +275,7 @@ test("a host that serves only the new definition asks the old one's open call of
       return { model: "script", calls };
     },
   };
-  const app = (agent: typeof clerkV1) => defineApp({ agents: [agent], models: { script: slow } });
+  const app = (agent: typeof clerkV1) => defineApp({ sagas: [agent], models: { script: slow } });
   const old = clerk(1, "Old.", [book]);
   const d = deployments();
   d.serve(app(old));
@@ -301,7 +301,7 @@ test("a host that serves only the new definition asks the old one's open call of
   // What the old one was sent is proved by the old one alone.
   const apps = defineApp({
     ...next.config,
-    agents: [...(next.config.agents ?? []), clerk(3, "Old.", [book])],
+    sagas: [...(next.config.sagas ?? []), clerk(3, "Old.", [book])],
   });
   expect(() => promptOf(apps, turns, 1)).toThrow(/VERSION_UNSERVED.*turns 1 to 1 of c1/);
   expect(promptOf(next, turns, 2)).toMatchObject({ intent: "2-0", proved: true });

@@ -76,7 +76,7 @@ function listener(script: (request: ModelRequest, heard: readonly string[]) => S
     signals: { note: z.object({ text: z.string() }), mark: z.object({ at: z.int(), text: z.string() }) },
     tools: [pay],
   });
-  return { agent, model, paid, app: defineApp({ agents: [agent], models: { slow: model } }) };
+  return { agent, model, paid, app: defineApp({ sagas: [agent], models: { slow: model } }) };
 }
 
 const eventsOf = (turns: readonly Turn[]) => turns.flatMap((turn) => turn.steps.map((step) => step.event));

@@ -42,7 +42,7 @@ const model = scriptedModel("script", ({ messages }) => {
   if (heard?.type !== "signal") return { calls: [{ tool: "wait", input: { signals: ["note"] } }] };
   return { calls: [{ tool: "finish", input: { output: { heard: heard.data } } }] };
 });
-const app = defineApp({ agents: [agent], models: { script: model } });
+const app = defineApp({ sagas: [agent], models: { script: model } });
 
 let cli: NatsCli;
 let server: AccountServer;

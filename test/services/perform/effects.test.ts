@@ -604,7 +604,7 @@ describe("large values", () => {
       );
       return { calls: [{ tool: "finish", input: { output: { text: output, saw } } }] };
     });
-    const app = defineApp({ agents: [agent], models: { script: model } });
+    const app = defineApp({ sagas: [agent], models: { script: model } });
     await mesh.host(app);
     await mesh.worker(app);
     const saga = await mesh.client.start(agent, { text: input }, { id: "s1" });
@@ -656,7 +656,7 @@ describe("large values", () => {
         ],
       };
     });
-    await mesh.host(defineApp({ agents: [agent], models: { script: model } }));
+    await mesh.host(defineApp({ sagas: [agent], models: { script: model } }));
     const saga = await mesh.client.start(agent, {}, { id: "s1" });
     await saga.signal("note", { text: note });
     expect(await saga.result()).toMatchObject({ status: "completed", output: { saw: digest(note) } });

@@ -41,7 +41,7 @@ const replayed = (
   const other = scriptedModel("other", (request) =>
     says(results(request).filter(({ outcome }) => outcome !== "pending").length, request),
   );
-  return freely(defineApp({ agents: [of], models: { other } }), story.turns, "other", more);
+  return freely(defineApp({ sagas: [of], models: { other } }), story.turns, "other", more);
 };
 
 /** Looked at x, held it, and finished. */
@@ -229,14 +229,14 @@ describe("a free run", () => {
 
 describe("a variation", () => {
   test("of policies tells what they would have refused, asked about and rewritten, on the recorded decisions alone", async () => {
-    const recorded = defineApp({ agents: [agent] });
+    const recorded = defineApp({ sagas: [agent] });
     const stricter = agentOf({
       policies: [
         denyTools([hold]),
         needsApproval(look, { by: ["ann"], withinMs: 60_000, otherwise: "deny" }),
       ],
     });
-    const variation = { with: { file: "stricter.ts", app: defineApp({ agents: [stricter] }) } };
+    const variation = { with: { file: "stricter.ts", app: defineApp({ sagas: [stricter] }) } };
     const { document } = await freely(recorded, story.turns, "recorded", { variation, onMiss: "sample" });
     expect(document.fired.recorded).toEqual([]);
     expect(document.fired.got).toMatchObject([
@@ -265,9 +265,9 @@ describe("a variation", () => {
   });
 
   test("to a definition that the file does not have is refused with what it has", async () => {
-    const variation = { with: { file: "other.ts", app: defineApp({ agents: [agentOf({ name: "else" })] }) } };
+    const variation = { with: { file: "other.ts", app: defineApp({ sagas: [agentOf({ name: "else" })] }) } };
     await expect(
-      freely(defineApp({ agents: [agent] }), story.turns, "recorded", { variation }),
+      freely(defineApp({ sagas: [agent] }), story.turns, "recorded", { variation }),
     ).rejects.toThrow(
       expect.objectContaining({ code: "AGENT_UNKNOWN", remedy: expect.stringContaining("else") }),
     );

@@ -101,7 +101,7 @@ describe("a report", () => {
       ? { calls: [call("hold", { of: hostile })], usage: { inputTokens: 10, outputTokens: 1, usd: 0.5 } }
       : finish,
   );
-  const app = defineApp({ agents: [agent], models: { other } });
+  const app = defineApp({ sagas: [agent], models: { other } });
 
   test("is a document of its schema, in both modes, and a page that holds no markup of anybody else", async () => {
     const { document, run } = await freely(app, story.turns, "other", { onMiss: "sample" });

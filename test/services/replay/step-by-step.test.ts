@@ -10,7 +10,7 @@ import { window } from "../../../actors/contract/context-policy.ts";
 import { denyTools } from "../../../actors/contract/policies.ts";
 import { defineSaga } from "../../../actors/contract/define.ts";
 import type { Variation } from "../../../services/replay/variation.ts";
-import type { Saga } from "../../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import type { ReplayDocument } from "../../../protocol/documents/replay.ts";
 import type { ModelPort, ModelRequest } from "../../../protocol/model.ts";
 import { defineApp } from "../../../services/app/app.ts";
@@ -45,8 +45,8 @@ const script = ({ messages }: ModelRequest): ScriptedAnswer =>
     ? { text: "Done, then.", ...finish }
     : { calls: [call("hold"), call("look")] };
 
-const replay = (of: { saga: Saga; story: Story }, port: ModelPort): Promise<ReplayDocument> => {
-  const app = defineApp({ agents: [of.saga], models: { [port.name]: port } });
+const replay = (of: { saga: SagaDefinition; story: Story }, port: ModelPort): Promise<ReplayDocument> => {
+  const app = defineApp({ sagas: [of.saga], models: { [port.name]: port } });
   return stepwise(app, of.story.turns, port.name);
 };
 
@@ -102,7 +102,7 @@ describe("replayDecisions", () => {
   });
 
   test("the ledger's own replies diverge nowhere", async () => {
-    const app = defineApp({ agents: [agent] });
+    const app = defineApp({ sagas: [agent] });
     expect(await stepwise(app, story.turns, "recorded")).toMatchObject({
       same: 2,
       different: 0,
@@ -174,7 +174,7 @@ describe("a variation, step by step", () => {
       name: "spy",
       decide: async (request) => (given.push(request), { model: "spy", calls: [] }),
     };
-    const app = defineApp({ agents: [agent], models: { spy } });
+    const app = defineApp({ sagas: [agent], models: { spy } });
     return { given, document: await stepwise(app, long.turns, "spy", { variation }) };
   };
   const file = "other.ts";
@@ -186,7 +186,7 @@ describe("a variation, step by step", () => {
       context: window({ messages: 4 }),
       prompt: () => "Go.",
     });
-    const { given, document } = await sentTo({ with: { file, app: defineApp({ agents: [other] }) } });
+    const { given, document } = await sentTo({ with: { file, app: defineApp({ sagas: [other] }) } });
     const plain = await sentTo({});
     expect(given).toHaveLength(6);
     expect(given.at(-1)?.messages.length).toBeLessThan(plain.given.at(-1)?.messages.length ?? 0);
@@ -202,8 +202,8 @@ describe("a variation, step by step", () => {
 
   test("of policies tells what would have become of the recorded calls at once", async () => {
     const stricter = agentOf({ policies: [denyTools([look])] });
-    const app = defineApp({ agents: [agent] });
-    const variation = { with: { file, app: defineApp({ agents: [stricter] }) } };
+    const app = defineApp({ sagas: [agent] });
+    const variation = { with: { file, app: defineApp({ sagas: [stricter] }) } };
     const document = await stepwise(app, long.turns, "recorded", { variation });
     expect(document).toMatchObject({ different: 0, same: 6 });
     expect(document.fired.got.map(({ type, name }) => [type, name])).toEqual(

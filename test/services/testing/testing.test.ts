@@ -146,7 +146,7 @@ describe("test mesh", () => {
       const part = last?.role === "user" ? last.parts.find((one) => one.type === "result") : undefined;
       return { calls: [{ tool: "finish", input: { output: { heard: part?.output as string } } }] };
     });
-    await using t = testMesh(defineApp({ agents: [agent] }), { models: { script } });
+    await using t = testMesh(defineApp({ sagas: [agent] }), { models: { script } });
     const saga = await t.start(agent, {});
     const [task] = await t.tasks();
     expect(task).toMatchObject({ about: "question", question: "which?" });
@@ -393,7 +393,7 @@ describe("crash matrix", () => {
             : [{ tool: "finish", input: { output: { done: true } } }],
       }));
     const models = { lead: doing("clerk", ["rome", "oslo"]), clerk: doing("book", ["there"]) };
-    const report = await crashMatrix(defineApp({ agents: [lead], models }), async (t) => {
+    const report = await crashMatrix(defineApp({ sagas: [lead], models }), async (t) => {
       seats.clear();
       const end = await (await t.start(lead, { to: "both" }, { id: "l1" })).result();
       return { end, seats: [...seats.values()], sagas: t.sagas().length };

@@ -64,7 +64,7 @@ function asking(limits: ThrottleLimits, answer: (call: number) => Promise<void>)
     signals: {},
     tools: [],
   });
-  const app = defineApp({ agents: [agent], models: { fast: model }, modelLimits: { fast: limits } });
+  const app = defineApp({ sagas: [agent], models: { fast: model }, modelLimits: { fast: limits } });
   const run = async (count: number) => {
     const handles = await Promise.all(
       Array.from({ length: count }, (_, n) => mesh.client.start(agent, {}, { id: `s${n}` })),

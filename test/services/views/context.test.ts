@@ -107,7 +107,7 @@ describe(`a run of ${steps} steps`, () => {
   test("under a selective policy ends well, recalls what was dropped, and at every step was sent what the ledger says", async () => {
     const given: string[] = [];
     const agent = agentOf(policy);
-    const app = defineApp({ agents: [agent], models: { eyes: reader(steps, given) } });
+    const app = defineApp({ sagas: [agent], models: { eyes: reader(steps, given) } });
     const t = meshOf(app);
     const saga = await t.start(agent, { pages: steps }, { id: "long" });
     const end = await saga.result();
@@ -144,7 +144,7 @@ describe("a host that dies", () => {
 
   test("anywhere, leaves each summary recorded and used once, and the memory as it is without a death", async () => {
     const agent = agentOf(policy);
-    const app = defineApp({ agents: [agent], models: { eyes: reader(5, []) } });
+    const app = defineApp({ sagas: [agent], models: { eyes: reader(5, []) } });
     const report = await crashMatrix(app, async (t) => {
       const saga = await t.start(agent, { pages: 5 }, { id: "dying" });
       const { status } = await saga.result();
@@ -188,7 +188,7 @@ describe("a host that dies", () => {
       },
     };
     const agent = agentOf(window({ messages: 8 }));
-    const app = defineApp({ agents: [agent], models: { eyes } });
+    const app = defineApp({ sagas: [agent], models: { eyes } });
     const t = meshOf(app);
     const saga = await t.start(agent, { pages: 20 }, { id: "waiting" });
     await t.advance("1h");
@@ -210,7 +210,7 @@ describe("what was sent", () => {
   const run = async (context = policy as Parameters<typeof agentOf>[0]) => {
     const given: string[] = [];
     const agent = agentOf(context);
-    const app = defineApp({ agents: [agent], models: { eyes: reader(6, given) } });
+    const app = defineApp({ sagas: [agent], models: { eyes: reader(6, given) } });
     const t = meshOf(app);
     const saga = await t.start(agent, { pages: 6 }, { id: "shown" });
     await saga.result();
@@ -253,7 +253,7 @@ describe("what was sent", () => {
     }
     expect(() => assertProved(promptOf(app, forged, cut))).toThrow(/FOLD_DIVERGED.*00000000/);
     const other = agentOf(policy, { prompt: () => "something else" });
-    const changed = promptOf(defineApp({ agents: [other], models: app.config.models ?? {} }), turns, cut);
+    const changed = promptOf(defineApp({ sagas: [other], models: app.config.models ?? {} }), turns, cut);
     expect(changed.proved).toBe(false);
     expect(changed.digest.recorded).not.toBe(changed.digest.recomputed);
     expect(() => assertProved(changed)).toThrow(/FOLD_DIVERGED/);

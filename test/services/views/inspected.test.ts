@@ -54,7 +54,7 @@ describe("the context sent", () => {
     ]).flat();
   const sentBy = (context: Parameters<typeof agentOf>[0] & object, rounds: number) => {
     const helper = agentOf(context);
-    const app = defineApp({ agents: [helper] });
+    const app = defineApp({ sagas: [helper] });
     const { turns } = given(helper, started({ of: "x" }), ...looks(rounds));
     const request = promptOf(app, turns, turns.length).request as unknown as ModelRequest;
     return { document: inspectedOf(turns, {}, app), request, turns, app };

@@ -45,8 +45,8 @@ const turns: readonly Turn[] = (() => {
   return [...story.turns, { ...story.turns[2]!, turn: 4, at, steps }];
 })();
 
-const both = defineApp({ agents: [old, next] });
-const newOnly = defineApp({ agents: [next] });
+const both = defineApp({ sagas: [old, next] });
+const newOnly = defineApp({ sagas: [next] });
 const saga = "saga-1" as SagaId;
 
 function portsOf(all: readonly Turn[]): Parameters<typeof verifyLedger>[0] {

@@ -99,7 +99,7 @@ describe("the state of an agent", () => {
   );
 
   test("tells with each operation what the model said of it, and what stands of it", async () => {
-    const app = defineApp({ agents: [agent], models: { m: script } });
+    const app = defineApp({ sagas: [agent], models: { m: script } });
     await using t = testMesh(app);
     await (await t.start(agent, "x", { id: "clerk-1" })).result();
     const ledger = await t.ledger("clerk-1");

@@ -56,7 +56,7 @@ const changed = (index: number, change: (turn: Turn) => Turn): Turn[] =>
 
 describe("verifyLedger", () => {
   test("a whole ledger is whole, and folds to the decisions recorded", async () => {
-    const app = defineApp({ agents: [agent] });
+    const app = defineApp({ sagas: [agent] });
     expect(await verifyLedger(portsOf(stored(story.turns)), saga, app)).toEqual({
       saga,
       ok: true,
@@ -134,7 +134,7 @@ describe("verifyLedger", () => {
         JSON.parse(JSON.stringify(turn).replaceAll('"key":"saga-1.2-0.', '"key":"saga-1.9-9.')) as Turn,
     );
     expect((await verify(stored(other))).ok).toBe(true);
-    const { findings } = await verifyLedger(portsOf(stored(other)), saga, defineApp({ agents: [agent] }));
+    const { findings } = await verifyLedger(portsOf(stored(other)), saga, defineApp({ sagas: [agent] }));
     expect(findings).toMatchObject([{ turn: 2, code: "FOLD_DIVERGED" }]);
   });
 
@@ -147,7 +147,7 @@ describe("verifyLedger", () => {
     const messages = stored(other);
     const last = messages[3]!;
     const broken = messages.with(3, { ...last, headers: { ...last.headers, "Saga-Event": "failed" } });
-    const { findings } = await verifyLedger(portsOf(broken), saga, defineApp({ agents: [agent] }));
+    const { findings } = await verifyLedger(portsOf(broken), saga, defineApp({ sagas: [agent] }));
     expect(findings.map(({ turn, code }) => [turn, code])).toEqual([
       [2, "FOLD_DIVERGED"],
       [4, "LEDGER_BROKEN"],

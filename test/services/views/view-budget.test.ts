@@ -3,8 +3,8 @@
  * words a person reads. Method: the views of stories, once by what was registered and once by the fold.
  */
 import { expect, test } from "vitest";
-import type { AgentBudget, Saga } from "../../../actors/contract/definition.ts";
-import { type InspectDocument } from "../../../protocol/documents/inspect.ts";
+import type { AgentBudget, SagaDefinition } from "../../../actors/contract/definition.ts";
+import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import { SagaRow } from "../../../protocol/documents/saga.ts";
 import type { Event } from "../../../protocol/event.ts";
 import { briefUse, spendingLines, usedBy } from "../../../services/cli/telling/spending.ts";
@@ -24,7 +24,7 @@ import {
 import { agentOf, call, look } from "../../support/workbench.ts";
 
 const leaf = agentOf({ name: "leaf", tools: [look], budget: { steps: 3, tokens: 90_000 } });
-const rootOf = (budget: AgentBudget): Saga => agentOf({ name: "root", budget, agents: [leaf] });
+const rootOf = (budget: AgentBudget): SagaDefinition => agentOf({ name: "root", budget, agents: [leaf] });
 const usage = { inputTokens: 900, outputTokens: 100, usd: 0.5 };
 const alone = (story: Story, budget: AgentBudget): SagaView =>
   viewOf(story.turns, { budgetOf: () => budget });
