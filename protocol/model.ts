@@ -6,6 +6,7 @@
  * M2 Everything a model needs of time, signals and tools is in the request; it has no clock and no hands.
  */
 import { z } from "zod";
+import type { Price } from "./budget.ts";
 import { Payload } from "./json.ts";
 import { Route, Usage } from "./result.ts";
 
@@ -147,6 +148,8 @@ export interface ModelContext {
  */
 export interface ModelPort {
   readonly name: string;
+  /** What its tokens cost, where the application's own table does not say. Dollars are reckoned outside the port. */
+  readonly price?: Price;
   /** It looks its answers up or computes them: how long one takes says nothing of a model. */
   readonly atOnce?: true;
   /** Opaque blocks of the request that it would not send, each message's with the reason. Absent: it sends none. */

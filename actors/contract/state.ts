@@ -293,6 +293,8 @@ export interface BudgetState {
   readonly late: readonly LateCall[];
   /** Reserved for calls of which nobody will say what they cost. */
   readonly lost: { readonly tokens: number; readonly usd: number };
+  /** What calls have cost beyond their reservations; absent as long as each kept within its own. */
+  readonly exceeded?: Amounts;
 }
 
 /** An attempt of a model call that is over for the saga and whose cost has not come in: its reservation stands. */

@@ -25,7 +25,7 @@ import type { Budget } from "../contract/definition.ts";
 import { actorError, changeOpen, type Draft, type Folding, openEntries, tellActor } from "./folding.ts";
 import { withoutKey } from "../values/schema.ts";
 import { lateCallOf, mayHaveBegun, withLate, withLost, withoutLate } from "./late.ts";
-import { inputPriceMax, promptTokens, spentWith, usedOf } from "./spending.ts";
+import { addAmounts, excessOf, inputPriceMax, promptTokens, spentWith, usedOf } from "./spending.ts";
 import type { BudgetState, LateCall, OpenIntent, SagaState } from "../contract/state.ts";
 
 const least = (a: number | undefined, b: number | undefined): number | undefined =>
@@ -307,6 +307,7 @@ export function settleCost(f: Folding, open: OpenIntent, result: Result, usage: 
   const { intent } = open;
   if (intent.kind !== "model") return;
   charge(f, usage, intent.name);
+  exceed(f, intent.budget, usage, intent.name);
   const { budget } = f.state;
   if (budget === undefined) return;
   if (usage === undefined && result.outcome === "cancelled" && intent.budget !== undefined)
@@ -327,6 +328,14 @@ export function charge(f: Folding, usage: Usage | undefined, model: string): voi
   if (usage !== undefined) f.state.spent = spentWith(f.state.spent, usage, f.state.budget?.prices?.[model]);
 }
 
+/** What a call cost beyond its reservation is charged like the rest, and told apart. */
+function exceed(f: Folding, reserved: Amounts | undefined, usage: Usage | undefined, model: string): void {
+  const { budget } = f.state;
+  const excess = excessOf(reserved, usage, budget?.prices?.[model]);
+  if (budget === undefined || excess === undefined) return;
+  f.state.budget = { ...budget, exceeded: addAmounts(budget.exceeded, excess) ?? excess };
+}
+
 /** The cost of a call that was over for the saga. */
 export function payLate(f: Folding, call: LateCall, result: Result, usage: Usage | undefined): void {
   const { budget } = f.state;
@@ -335,7 +344,14 @@ export function payLate(f: Folding, call: LateCall, result: Result, usage: Usage
   const isUnknown = usage === undefined && result.outcome === "cancelled";
   f.state.budget = isUnknown ? withLost(rest, call) : rest;
   charge(f, usage, call.model);
+  exceed(f, reservedFor(call, rest.limits), usage, call.model);
 }
+
+/** Of what is limited: a late call says 0 of what is not. */
+const reservedFor = ({ tokens, usd }: LateCall, { tokens: t, usd: u }: Amounts): Amounts => ({
+  ...(t === undefined ? {} : { tokens }),
+  ...(u === undefined ? {} : { usd }),
+});
 
 /**
  * An earlier attempt answers for the intent: its reservation ends with it, and that of the present attempt, which

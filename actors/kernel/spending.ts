@@ -1,5 +1,10 @@
 /**
- * Spending: sums of what was used. Pure arithmetic, shared by the fold and by views of a ledger.
+ * Spending: sums of what was used, and what it costs. Pure arithmetic, shared by the fold, by hosts and by views.
+ *
+ * SP1 Dollars are reckoned here and nowhere else, once: when a call's cost is observed, by the price in force (`priced`),
+ *     and recorded with it. What adds up later takes the recorded number.
+ * SP2 What a port reports in dollars itself counts only where there is no price, or where it is more: the price is a
+ *     promise of the application's, and a bill that is higher was paid all the same.
  */
 import {
   type AmountName,
@@ -25,13 +30,29 @@ export const nothingSpent: Spent = {
 export const promptTokens = ({ inputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 }: Usage): number =>
   inputTokens + cacheReadTokens + cacheWriteTokens;
 
-/** What is spent with a model call's cost; in dollars as its port reports it, else by the price. */
+/** What is spent with a model call's cost; in dollars as recorded, else by the price. */
 export const spentWith = (spent: Spent, usage: Usage, price?: Price): Spent => ({
   ...spent,
   inputTokens: spent.inputTokens + promptTokens(usage),
   outputTokens: spent.outputTokens + usage.outputTokens,
-  usd: dollars(spent.usd + (usage.usd ?? (price === undefined ? 0 : usdOf(usage, price)))),
+  usd: dollars(spent.usd + chargedUsd(usage, price)),
 });
+
+const chargedUsd = (usage: Usage, price: Price | undefined): number =>
+  usage.usd ?? (price === undefined ? 0 : usdOf(usage, price));
+
+/** What a call has cost beyond what was reserved for it, of what was reserved; undefined where it kept within that. */
+export function excessOf(
+  reserved: Pick<Amounts, "tokens" | "usd"> | undefined,
+  usage: Usage | undefined,
+  price?: Price,
+): Pick<Amounts, "tokens" | "usd"> | undefined {
+  if (reserved === undefined || usage === undefined) return undefined;
+  const tokens = promptTokens(usage) + usage.outputTokens - (reserved.tokens ?? Infinity);
+  const usd = dollars(chargedUsd(usage, price) - (reserved.usd ?? Infinity));
+  if (tokens <= 0 && usd <= 0) return undefined;
+  return { ...(tokens > 0 ? { tokens } : {}), ...(usd > 0 ? { usd } : {}) };
+}
 
 /** What a cache's token costs beside one of the input: read, and written for five minutes. */
 const cacheReadShare = 0.1;
@@ -56,9 +77,12 @@ export const usdOf = (usage: Usage, price: Price): number =>
 export const inputPriceMax = (price: Price): number =>
   Math.max(price.inputPerMillion, cacheReadPrice(price), cacheWritePrice(price)) / 1e6;
 
-/** A usage with its dollars, where the port left them out and there is a price. */
-export const priced = (usage: Usage, price: Price | undefined): Usage =>
-  usage.usd !== undefined || price === undefined ? usage : { ...usage, usd: usdOf(usage, price) };
+/** A usage with the dollars that are charged for it (SP2); without any where neither price nor port knows. */
+export function priced(usage: Usage, price: Price | undefined): Usage {
+  const told = usage.usd === undefined ? undefined : dollars(usage.usd);
+  if (price === undefined) return told === undefined ? usage : { ...usage, usd: told };
+  return { ...usage, usd: Math.max(told ?? 0, usdOf(usage, price)) };
+}
 
 export const noSpending: Spending = { ...nothingSpent, unreportedTokens: 0 };
 

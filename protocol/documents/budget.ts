@@ -23,6 +23,8 @@ export const BudgetDocument = z.object({
   /** Below zero where a model's port reported more than was reserved. */
   left: z.record(z.string(), z.number()),
   deadline: z.number().optional(),
+  /** What calls have cost beyond what was reserved for them: a model's port is dearer than its price, or wrote more. */
+  exceeded: Amounts.optional(),
   /** Added by signals and answers. */
   raised: Amounts.optional(),
   /** What its parent gave it. */

@@ -25,7 +25,10 @@ export const publishedPrices: Prices = {
   "claude-haiku-4-5": { inputPerMillion: 1, outputPerMillion: 5 },
 };
 
-/** The price of a model by the name that agents use, else by its port's own. The application's table comes first. */
+/**
+ * The price of a model: what the application's table says by the name that agents use, else by its port's; else the
+ * port's own `price`; else the published one, by the same names.
+ */
 export type PriceOf = (model: string) => Price | undefined;
 
 export function pricesBy(
@@ -36,10 +39,12 @@ export function pricesBy(
   const priceOf = (model: string): Price | undefined => {
     const order = fallbacks.get(model);
     if (order !== undefined && !Object.hasOwn(own, model)) return dearest(order.map(priceOf));
-    const names = [model, models.get(model)?.name ?? model];
-    for (const table of [own, publishedPrices])
-      for (const name of names) if (Object.hasOwn(table, name)) return table[name];
-    return undefined;
+    const port = models.get(model);
+    const names = [model, port?.name ?? model];
+    const inTable = (table: Prices) => names.find((name) => Object.hasOwn(table, name));
+    const [said, known] = [inTable(own), inTable(publishedPrices)];
+    if (said !== undefined) return own[said];
+    return port?.price ?? (known === undefined ? undefined : publishedPrices[known]);
   };
   return priceOf;
 }

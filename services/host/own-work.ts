@@ -3,6 +3,8 @@
  */
 import { plainRequest } from "../../actors/kernel/issue.ts";
 import { isSimulated } from "../../actors/kernel/lineage.ts";
+import { usageOf } from "../../actors/kernel/settle.ts";
+import { excessOf } from "../../actors/kernel/spending.ts";
 import { recallFrom, recallTool } from "../../actors/request/recall.ts";
 import { type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
 import type { OpenIntent } from "../../actors/contract/state.ts";
@@ -121,6 +123,12 @@ async function askModel(
         ? unknownModel(route.asked)
         : await decide({ clock: deps.clock, live: tokens.tell }, port, built, options);
     tokens.ended(result);
+    const beyond = excessOf(intent.budget, usageOf(result), price);
+    if (beyond !== undefined)
+      deps.log.warn(
+        { sagaId: saga, intentId: intent.id, model: route.asked, beyond },
+        "model cost more than was reserved",
+      );
     if (result.outcome === "failed" && result.retryAfterMs !== undefined)
       await slowDown(deps, { kind: "model", name: route.asked }, result.retryAfterMs);
     return {

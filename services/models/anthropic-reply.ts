@@ -10,7 +10,6 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { ModelFailure, type ModelAnswer, type Stop } from "../../protocol/model.ts";
 import type { Usage } from "../../protocol/result.ts";
 import { keepContent, type Origin } from "./anthropic-blocks.ts";
-import { type CacheShares, costOf, type Prices } from "./prices.ts";
 
 const stops: { readonly [reason: string]: Stop } = {
   end_turn: "end",
@@ -25,7 +24,7 @@ const stops: { readonly [reason: string]: Stop } = {
 const cutOff: ReadonlySet<Stop> = new Set(["length", "refusal", "context_full"]);
 
 /** The answer in a complete message. Throws ModelFailure for a stop reason that is not known. See Y1, Y2. */
-export function readReply(message: Anthropic.Message, origin: Origin, prices?: Prices): ModelAnswer {
+export function readReply(message: Anthropic.Message, origin: Origin): ModelAnswer {
   const stop = message.stop_reason === null ? undefined : stops[message.stop_reason];
   if (stop === undefined)
     throw new ModelFailure(
@@ -39,7 +38,7 @@ export function readReply(message: Anthropic.Message, origin: Origin, prices?: P
     ...keepContent(content, origin),
     stop,
     ...(reason === undefined ? {} : { reason }),
-    usage: readUsage(message.usage, prices),
+    usage: readUsage(message.usage),
     model: message.model,
   };
 }
@@ -61,13 +60,9 @@ export type Spent = Partial<
 >;
 
 /** Tokens as the provider counts them: `inputTokens` are those that no cache had a part in. */
-export function readUsage(usage: Spent, prices?: Prices): Usage {
-  const inputTokens = usage.input_tokens ?? 0;
-  const outputTokens = usage.output_tokens ?? 0;
-  const cacheReadTokens = usage.cache_read_input_tokens ?? 0;
-  const cacheWriteTokens = usage.cache_creation_input_tokens ?? 0;
-  return costOf({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }, prices, cacheShares);
-}
-
-/** What a token costs that the cache gives, and one that is put into it for five minutes. */
-const cacheShares: CacheShares = { read: 0.1, write: 1.25 };
+export const readUsage = (usage: Spent): Usage => ({
+  inputTokens: usage.input_tokens ?? 0,
+  outputTokens: usage.output_tokens ?? 0,
+  cacheReadTokens: usage.cache_read_input_tokens ?? 0,
+  cacheWriteTokens: usage.cache_creation_input_tokens ?? 0,
+});

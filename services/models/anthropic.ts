@@ -12,6 +12,7 @@
  * The awaits: the SDK's first import, the events of the stream, the complete message.
  */
 import type Anthropic from "@anthropic-ai/sdk";
+import type { Price } from "../../protocol/budget.ts";
 import { limits } from "../../protocol/limits.ts";
 import {
   ModelFailure,
@@ -24,7 +25,6 @@ import { abortError } from "./abort-error.ts";
 import { failureOf } from "./anthropic-failure.ts";
 import { readReply, readUsage, type Spent } from "./anthropic-reply.ts";
 import { planRequest, type RequestOptions } from "./anthropic-request.ts";
-import type { Prices } from "./prices.ts";
 
 export interface AnthropicModelOptions extends RequestOptions {
   /** What the application file calls the model; the provider's name if left out. */
@@ -32,8 +32,8 @@ export interface AnthropicModelOptions extends RequestOptions {
   /** Without a key every decision fails with words that say so, and everything else works. */
   readonly apiKey?: string | undefined;
   readonly baseURL?: string;
-  /** A cache's prices, if left out, are the provider's usual share of `input`. Without prices no cost in dollars is known, and a budget in dollars cannot hold. */
-  readonly usdPerMillionTokens?: Prices;
+  /** What its tokens cost, where the application's `prices` do not say; else the published price by its name. */
+  readonly price?: Price;
   /** How long one answer may take, from the request to its last byte. */
   readonly timeoutMs?: number;
 }
@@ -44,6 +44,7 @@ export function anthropicModel(options: AnthropicModelOptions): ModelPort {
   let client: Promise<Anthropic> | undefined;
   return {
     name,
+    ...(options.price === undefined ? {} : { price: options.price }),
     leavesOut: (request) => planRequest(request, options).dropped,
     decide: async (request, context) => {
       context.abort.throwIfAborted();
@@ -91,12 +92,11 @@ async function ask(
       if (event.type === "message_start") spent = event.message.usage;
       else if (event.type === "message_delta") spent = { ...spent, ...withoutNulls(event.usage) };
       else if (event.type === "content_block_delta") showToken(event.delta, context.live);
-      if (event.type === "message_start" || event.type === "message_delta")
-        context.spent(readUsage(spent, options.usdPerMillionTokens));
+      if (event.type === "message_start" || event.type === "message_delta") context.spent(readUsage(spent));
     }
     const message = await stream.finalMessage();
     if (message.stop_reason === "tool_use") inputs.assertWhole();
-    return readReply(message, { model: options.model, prefix }, options.usdPerMillionTokens);
+    return readReply(message, { model: options.model, prefix });
   } catch (error) {
     if (context.abort.aborted) throw abortError(context.abort, error);
     if (timeout.aborted)

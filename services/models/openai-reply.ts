@@ -11,7 +11,6 @@ import { ModelFailure, type ModelAnswer, type Stop } from "../../protocol/model.
 import type { Usage } from "../../protocol/result.ts";
 import { keepMessage, type Origin } from "./openai-message.ts";
 import type { ChatUsage, Completion } from "./openai-stream.ts";
-import { costOf, type Prices } from "./prices.ts";
 
 const stops: Readonly<Record<string, Stop>> = {
   stop: "end",
@@ -35,13 +34,12 @@ const broken: Readonly<Record<string, ModelFailure["kind"]>> = {
 
 export interface Answered {
   readonly origin: Origin;
-  readonly prices: Prices | undefined;
   /** Bytes of the request, for a server that tells no usage. */
   readonly requestBytes: number;
 }
 
 /** The answer in a complete message. Throws ModelFailure where it is none. See Y1, Y2. */
-export function readChat(completion: Completion, { origin, prices, requestBytes }: Answered): ModelAnswer {
+export function readChat(completion: Completion, { origin, requestBytes }: Answered): ModelAnswer {
   const { message, finish, model } = completion;
   if (finish === undefined)
     throw new ModelFailure("retry", "the Chat Completions API ended its answer without a finish reason");
@@ -54,7 +52,7 @@ export function readChat(completion: Completion, { origin, prices, requestBytes 
       : { calls: [], ...(message.text === "" ? {} : { text: message.text }) }),
     stop,
     ...(reason === undefined ? {} : { reason }),
-    usage: readChatUsage(completion.usage, prices) ?? estimateUsage(requestBytes, sizeOf(completion), prices),
+    usage: readChatUsage(completion.usage) ?? estimateUsage(requestBytes, sizeOf(completion)),
     model: model || origin.model,
   };
 }
@@ -72,31 +70,22 @@ function stopOf(finish: string, { message }: Completion): Stop {
 }
 
 /** Tokens as the server counts them; those that a cache gave apart. Undefined where it counted none. */
-export function readChatUsage(usage: ChatUsage | undefined, prices: Prices | undefined): Usage | undefined {
+export function readChatUsage(usage: ChatUsage | undefined): Usage | undefined {
   const asked = usage?.prompt_tokens ?? 0;
   const outputTokens = usage?.completion_tokens ?? 0;
   if (usage === undefined || asked + outputTokens === 0) return undefined;
   const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? 0;
   const cacheReadTokens = Math.min(cached, asked);
-  return costOf({ inputTokens: asked - cacheReadTokens, outputTokens, cacheReadTokens }, prices);
+  return { inputTokens: asked - cacheReadTokens, outputTokens, cacheReadTokens };
 }
 
 /** Bytes that make a token, of English text and JSON; fewer of other languages. */
 const bytesPerToken = 4;
 
 /** Y3. */
-export const estimateUsage = (
-  requestBytes: number,
-  answerBytes: number,
-  prices: Prices | undefined,
-): Usage => ({
-  ...costOf(
-    {
-      inputTokens: Math.ceil(requestBytes / bytesPerToken),
-      outputTokens: Math.ceil(answerBytes / bytesPerToken),
-    },
-    prices,
-  ),
+export const estimateUsage = (requestBytes: number, answerBytes: number): Usage => ({
+  inputTokens: Math.ceil(requestBytes / bytesPerToken),
+  outputTokens: Math.ceil(answerBytes / bytesPerToken),
   estimated: true,
 });
 

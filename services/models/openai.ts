@@ -10,6 +10,7 @@
  *
  * The awaits: the head of the response, the pieces of its body.
  */
+import type { Price } from "../../protocol/budget.ts";
 import { limits } from "../../protocol/limits.ts";
 import {
   ModelFailure,
@@ -30,7 +31,6 @@ import {
 import { estimateUsage, readChat, readChatUsage, sizeOf } from "./openai-reply.ts";
 import { planChat, type ChatOptions } from "./openai-request.ts";
 import { ChatChunk, createGathering, type Gathering } from "./openai-stream.ts";
-import type { Prices } from "./prices.ts";
 import { createEventReader } from "./server-events.ts";
 
 export interface OpenAIModelOptions extends ChatOptions {
@@ -48,8 +48,8 @@ export interface OpenAIModelOptions extends ChatOptions {
   readonly apiKey?: string | undefined;
   /** Sent with each request, for example `{ "api-key": … }` for Azure; told nowhere. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Without prices no cost in dollars is known, and a budget in dollars cannot hold. */
-  readonly usdPerMillionTokens?: Prices;
+  /** What its tokens cost, where the application's `prices` do not say; without either no dollars are known. */
+  readonly price?: Price;
   /** How long one answer may take, from the request to its last byte. Node itself ends a silence of 300 s. */
   readonly timeoutMs?: number;
 }
@@ -64,6 +64,7 @@ export function openaiModel(options: OpenAIModelOptions): ModelPort {
   const name = options.name ?? options.model;
   return {
     name,
+    ...(options.price === undefined ? {} : { price: options.price }),
     decide: async (request, context) => {
       context.abort.throwIfAborted();
       return ask(openCall(name, options), request, context, options);
@@ -122,7 +123,6 @@ async function ask(
   const requestBytes = Buffer.byteLength(text);
   const timeoutMs = options.timeoutMs ?? limits.modelTimeoutMs;
   const timeout = AbortSignal.timeout(timeoutMs);
-  const prices = options.usdPerMillionTokens;
   const origin = { model: options.model, prefix };
   const gathering = createGathering();
   try {
@@ -140,9 +140,9 @@ async function ask(
     } finally {
       // What the server began to answer has a price, whether it comes to an end or not.
       const soFar = gathering.completion();
-      context.spent(readChatUsage(soFar.usage, prices) ?? estimateUsage(requestBytes, sizeOf(soFar), prices));
+      context.spent(readChatUsage(soFar.usage) ?? estimateUsage(requestBytes, sizeOf(soFar)));
     }
-    return readChat(gathering.completion(), { origin, prices, requestBytes });
+    return readChat(gathering.completion(), { origin, requestBytes });
   } catch (error) {
     if (context.abort.aborted) throw abortError(context.abort, error);
     if (timeout.aborted)

@@ -2,8 +2,8 @@
  * Decide: one attempt of one model intent.
  *
  * M1 The request that is sent has the digest that was recorded before, or nothing is sent.
- * M2 At most one request to the provider per attempt; what it cost is reported even if it is aborted. In dollars by
- *    the port, else by the model's price.
+ * M2 At most one request to the provider per attempt; what it cost is reported even if it is aborted. Its dollars
+ *    are reckoned here, by the model's price.
  * M3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
  */
 import { z } from "zod";

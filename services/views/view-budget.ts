@@ -6,7 +6,8 @@
  */
 import { availableOf, cut, declaredOf, reservedOf } from "../../actors/kernel/budget.ts";
 import type { Budget } from "../../actors/contract/definition.ts";
-import { addAmounts, asAmounts, spendingOf, sumOf } from "../../actors/kernel/spending.ts";
+import { usageOf } from "../../actors/kernel/settle.ts";
+import { addAmounts, asAmounts, excessOf, spendingOf, sumOf } from "../../actors/kernel/spending.ts";
 import type { SagaState, Spent } from "../../actors/contract/state.ts";
 import {
   type AmountName,
@@ -31,6 +32,8 @@ export interface BudgetView {
   readonly left: Amounts;
   /** Milliseconds since the epoch. */
   readonly deadline?: number;
+  /** What calls have cost beyond what was reserved for them. */
+  readonly exceeded?: Amounts;
   readonly raised?: Amounts;
   /** What its parent gave it. */
   readonly slice?: Amounts;
@@ -66,11 +69,12 @@ interface Told {
   readonly below?: Spending;
   readonly limits: Amounts;
   readonly deadline?: number;
+  readonly exceeded?: Amounts;
   readonly raised?: Amounts;
 }
 
 function viewOf(
-  { below, limits, deadline, raised }: Told,
+  { below, limits, deadline, exceeded, raised }: Told,
   used: Amounts,
   reserved: Amounts,
   slice: { readonly slice?: Amounts },
@@ -86,6 +90,7 @@ function viewOf(
       reserved: named(limits, (name) => reserved[name]),
       left,
       ...(deadline === undefined ? {} : { deadline }),
+      ...(exceeded === undefined ? {} : { exceeded }),
       ...(raised === undefined ? {} : { raised }),
       ...slice,
     },
@@ -106,15 +111,16 @@ const rest = (limits: Amounts, used: Amounts, reserved: Amounts): Amounts =>
 /** D1. */
 function readBudget(
   turns: readonly Turn[],
-  { tree }: EventOf<"start">,
+  { tree, prices }: EventOf<"start">,
   declared: Budget,
 ): Told & { readonly reserved: Amounts } {
   const outstanding = new Map<string, Amounts>();
   const budgets = new Map<string, Amounts>();
-  const models = new Set<string>();
+  const models = new Map<string, string>();
   const tasks = new Set<string>();
   let below: Spending | undefined;
   let raised: Amounts | undefined;
+  let exceeded: Amounts | undefined;
   let limits = cut(declaredOf(declared), tree?.budget ?? {});
   const began = turns[0]?.at ?? 0;
   let deadline = Math.min(began + (declared.wallClockMs ?? Infinity), tree?.deadline ?? Infinity);
@@ -139,6 +145,11 @@ function readBudget(
       }
     }
     if (event.type !== "result") return;
+    const model = models.get(event.intent);
+    if (model !== undefined) {
+      const reserved = outstanding.get(`${event.intent}#${event.attempt}`);
+      exceeded = addAmounts(exceeded, excessOf(reserved, usageOf(event.result), prices?.[model]));
+    }
     if (event.result.outcome !== "cancelled" || event.result.usage !== undefined)
       outstanding.delete(`${event.intent}#${event.attempt}`);
     if (event.spent === undefined) return;
@@ -147,7 +158,7 @@ function readBudget(
   };
   const decide = (intent: Intent) => {
     if (intent.kind === "task" && intent.about === "budget") tasks.add(intent.id);
-    if (intent.kind === "model") models.add(intent.id);
+    if (intent.kind === "model") models.set(intent.id, intent.name);
     if ((intent.kind === "model" || intent.kind === "saga") && intent.budget !== undefined)
       budgets.set(intent.id, intent.budget);
     const budget = budgets.get(intent.id);
@@ -163,6 +174,7 @@ function readBudget(
     limits,
     reserved: [...outstanding.values()].reduce<Amounts>((sum, one) => addAmounts(sum, one) ?? sum, nothing),
     ...(below === undefined ? {} : { below }),
+    ...(exceeded === undefined ? {} : { exceeded }),
     ...(raised === undefined || Object.keys(raised).length === 0 ? {} : { raised }),
     ...(deadline === Infinity ? {} : { deadline }),
   };

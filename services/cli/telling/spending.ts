@@ -53,15 +53,20 @@ export function spendingLines({ spent, below, budget, tree }: InspectDocument): 
   ];
 }
 
-function budgetParts({ limits, used, reserved, deadline, slice }: BudgetDocument): string[] {
+function budgetParts({ limits, used, reserved, exceeded = {}, deadline, slice }: BudgetDocument): string[] {
   const parts = amountNames
     .filter((name) => limits[name] !== undefined)
     .map((name) => {
       const held = reserved[name] ?? 0;
       return `${amountOf(name, used[name] ?? 0, limits[name])}${held === 0 ? "" : ` (${held} reserved)`}`;
     });
+  const beyond = amountNames.flatMap((name) => {
+    const amount = exceeded[name];
+    return amount === undefined ? [] : [amountOf(name, amount, undefined)];
+  });
   return [
     ...parts,
+    ...(beyond.length === 0 ? [] : [`${beyond.join(" and ")} beyond what was reserved`]),
     ...(deadline === undefined ? [] : [`until ${dateOf(deadline)}`]),
     ...(slice === undefined ? [] : ["a slice of its parent's"]),
   ];

@@ -8,7 +8,7 @@ import { defineAgent } from "../../../actors/contract/define.ts";
 import type { AgentBudget, SagaDefinition } from "../../../actors/contract/definition.ts";
 import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import { usedOf } from "../../../actors/kernel/spending.ts";
-import type { Price } from "../../../protocol/budget.ts";
+import { dollars, type Price } from "../../../protocol/budget.ts";
 import type { Event } from "../../../protocol/event.ts";
 import { jsonBytes } from "../../../protocol/json.ts";
 import { limits } from "../../../protocol/limits.ts";
@@ -328,7 +328,29 @@ describe("a reservation", () => {
       lookAgain({ inputTokens: 70_000, outputTokens: 5 }),
     );
     expect(availableOf(story.state)?.tokens).toBe(50_000 - 70_005);
+    expect(story.state.budget?.exceeded?.tokens).toBeGreaterThan(0);
     story.when(succeeded("look", 1)).then(denied, ended);
+  });
+
+  test("in dollars that a port exceeds is charged in full, told apart, and closes the pool", () => {
+    const story = given(bounded({ usd: 1 }), pricedStart);
+    const reserved = decision(story).intent.budget?.usd ?? 0;
+    const paid = story.when(lookAgain({ inputTokens: 1_000, outputTokens: 5, usd: 1.5 } as never));
+    expect(paid.state.spent.usd).toBe(1.5);
+    expect(paid.state.budget?.exceeded).toEqual({ usd: dollars(1.5 - reserved) });
+    expect(availableOf(paid.state)?.usd).toBe(-0.5);
+    const within = story.when(lookAgain({ inputTokens: 1_000, outputTokens: 5, usd: reserved } as never));
+    expect(within.state.budget).not.toHaveProperty("exceeded");
+  });
+
+  test("of a superseded call that a port exceeds is told apart when its cost comes in", () => {
+    const usage = { inputTokens: 300_000, outputTokens: 7 };
+    const story = given(bounded({ tokens: 500_000 }), begun, signalled("hint"));
+    const late = story.state.budget?.late[0]?.tokens ?? 0;
+    const paid = story.when(
+      resulted("1-0", { outcome: "cancelled", code: "CANCELLED", reason: "", usage }, 1),
+    );
+    expect(paid.state.budget?.exceeded).toEqual({ tokens: 300_007 - late });
   });
 });
 

@@ -13,6 +13,8 @@ import { fallback } from "../../../services/app/fallback.ts";
 import { readEvent } from "../../../services/host/intake.ts";
 import { encodeBody } from "../../../services/wire/messages.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
+import { anthropicModel } from "../../../services/models/anthropic.ts";
+import { openaiModel } from "../../../services/models/openai.ts";
 import { scriptedModel } from "../../../services/models/scripted.ts";
 import { decide } from "../../../services/perform/decide.ts";
 import { CutOff } from "../../../services/perform/cut-off.ts";
@@ -78,6 +80,19 @@ describe("an application", () => {
     expect(appOf({ models, prices: { big: price } }).priceOf("big")).toEqual(price);
     expect(appOf({ models }).priceOf("constructor")).toBeUndefined();
   });
+
+  test("puts its own table over an adapter's price, and that over the published one", () => {
+    const dear = { inputPerMillion: 300, outputPerMillion: 1_500 };
+    const models = {
+      big: anthropicModel({ model: "claude-opus-5", price: dear }),
+      chat: openaiModel({ model: "local", price: dear }),
+    };
+    for (const name of ["big", "chat"]) {
+      expect(appOf({ models }).priceOf(name)).toEqual(dear);
+      expect(appOf({ models, prices: { [name]: price } }).priceOf(name)).toEqual(price);
+    }
+    expect(appOf({ models, prices: { local: price } }).priceOf("chat")).toEqual(price);
+  });
 });
 
 describe("a start", () => {
@@ -121,9 +136,15 @@ describe("a call's cost", () => {
       { digest: digestOfRequest(request), cutOff: new CutOff(), price: withPrice },
     );
 
-  test("in dollars is the price's where the port knows none", async () => {
+  test("in dollars is the price's, and a port that says less changes nothing", async () => {
     expect(await ask(usage, price)).toMatchObject({ output: { usage: { ...usage, usd: 0.0075 } } });
+    expect(await ask({ ...usage, usd: 0.001 }, price)).toMatchObject({ output: { usage: { usd: 0.0075 } } });
+  });
+
+  test("is what a port says itself where that is more, or where there is no price", async () => {
     expect(await ask({ ...usage, usd: 0.5 }, price)).toMatchObject({ output: { usage: { usd: 0.5 } } });
+    const thirds = await ask({ ...usage, usd: 0.1 + 0.2 });
+    expect(thirds).toMatchObject({ output: { usage: { usd: 0.3 } } });
   });
 
   test("is none where there is no price", async () => {

@@ -26,6 +26,7 @@ import { agentOf, call, look } from "../../support/workbench.ts";
 const leaf = agentOf({ name: "leaf", tools: [look], budget: { steps: 3, tokens: 90_000 } });
 const rootOf = (budget: AgentBudget): SagaDefinition => agentOf({ name: "root", budget, agents: [leaf] });
 const usage = { inputTokens: 900, outputTokens: 100, usd: 0.5 };
+const beyond = { inputTokens: 300_000, outputTokens: 100 };
 const alone = (story: Story, budget: AgentBudget): SagaView =>
   viewOf(story.turns, { budgetOf: () => budget });
 const folded = ({ turns, state }: Story): SagaView => viewOf(turns, { state });
@@ -67,6 +68,15 @@ test.each<[string, AgentBudget, Given[]]>([
     { tokens: 900_000 },
     [signalled("hint"), resulted("1-0", { outcome: "cancelled", code: "C", reason: "", usage }, 1)],
   ],
+  [
+    "whose calls cost more than was reserved",
+    { tokens: 900_000 },
+    [
+      signalled("hint"),
+      resulted("1-0", { outcome: "cancelled", code: "C", reason: "", usage: beyond }, 1),
+      replied({ calls: [call("leaf")], usage: beyond }),
+    ],
+  ],
 ])("the budget of a saga %s is told alike by its ledger and by the fold", (_, budget, happenings) => {
   const story = given(rootOf(budget), begun, ...happenings);
   const [told, known] = [alone(story, budget), folded(story)];
@@ -77,6 +87,16 @@ test.each<[string, AgentBudget, Given[]]>([
   expect(told.budget?.limits).toEqual(known.budget?.limits);
   expect(told.budget?.deadline).toEqual(known.budget?.deadline);
   expect(told.budget?.raised).toEqual(known.budget?.raised);
+  expect(told.budget?.exceeded).toEqual(known.budget?.exceeded);
+});
+
+test("inspect says that calls cost more than was reserved for them, and how much", () => {
+  const budget = { tokens: 900_000 };
+  const story = given(rootOf(budget), begun, replied({ calls: [call("leaf")], usage: beyond }));
+  expect(spendingLines(folded(story) as unknown as InspectDocument).at(-1)).toMatch(
+    /; \d{6} tokens beyond what was reserved$/,
+  );
+  expect(folded(given(rootOf(budget), begun, opened)).budget).not.toHaveProperty("exceeded");
 });
 
 test("a task about the budget is answered by the signal", () => {
