@@ -1,8 +1,8 @@
 /**
- * Budget: what a saga and all below it may use, what they used, and what a token costs. What of it crosses from a
- * parent to its children and back.
+ * Budget: what a saga and all sagas below it may use, what they used, what a token costs, and what of this a parent
+ * gives to a child and hears back from it.
  *
- * A member that is absent is not bounded. Dollars are numbers of whole billionths, so that sums are exact.
+ * A member that is absent is not bounded. Dollars are rounded to billionths, so that hosts agree on every sum.
  */
 import { z } from "zod";
 import { SagaId } from "./ids.ts";
@@ -22,18 +22,23 @@ export const Amounts = z.object({
   children: count.optional(),
 });
 export type Amounts = z.infer<typeof Amounts>;
+/** One of the things that a budget counts. */
 export type AmountName = keyof Amounts;
+/** All of them, in the order in which they are checked and printed. */
 export const amountNames = ["steps", "tokens", "usd", "toolCalls", "children"] as const;
 
 const more = z.int().positive().optional();
 
-/** Body of the signal `budget`, and the answer to a task about one: what is added to a saga's limits. */
+/**
+ * Body of the signal `budget`, and a person's answer to a task about a budget: what is added to a saga's limits.
+ * At least one member is given, and each is greater than 0.
+ */
 export const Raise = z
   .strictObject({
     steps: more,
     tokens: more,
     usd: z.number().positive().optional(),
-    /** From now on where the time is over already. */
+    /** Milliseconds more; counted from now where the time is over already. */
     wallClockMs: more,
     toolCalls: more,
     children: more,
@@ -41,7 +46,10 @@ export const Raise = z
   .refine((raise) => Object.values(raise).some((each) => each !== undefined), "it adds nothing");
 export type Raise = z.infer<typeof Raise>;
 
-/** What a saga has used, with all below it that has ended. */
+/**
+ * What a saga has used, with all sagas below it that have ended. A child reports it with its end, and the parent adds
+ * it to its own.
+ */
 export const Spending = z.object({
   steps: count,
   inputTokens: count,
@@ -49,14 +57,17 @@ export const Spending = z.object({
   usd: z.number().nonnegative(),
   toolCalls: count,
   children: count,
-  /** Reserved for calls whose cost nobody reported: a host died. The dollars for them are in `usd`. */
+  /** Reserved for model calls whose cost was never reported, because their host died. Their dollars are in `usd`. */
   unreportedTokens: count.default(0),
   /** What signals added to the limits of the saga and of those below: new to its parent's pool. */
   raised: Amounts.optional(),
 });
 export type Spending = z.infer<typeof Spending>;
 
-/** US dollars for a million tokens. A cache's prices, where absent, are 0.1 and 1.25 of the input's. */
+/**
+ * What a model costs, in US dollars for a million tokens. Where a cache's prices are absent, reading costs 0.1 of the
+ * input's price and writing 1.25 of it, which is what providers with a prompt cache ask.
+ */
 export const Price = z.strictObject({
   inputPerMillion: z.number().nonnegative(),
   outputPerMillion: z.number().nonnegative(),
@@ -64,10 +75,11 @@ export const Price = z.strictObject({
   cacheWritePerMillion: z.number().nonnegative().optional(),
 });
 export type Price = z.infer<typeof Price>;
+/** Prices by the model's name. A saga whose budget counts dollars is started with those of its models. */
 export const Prices = z.record(z.string(), Price);
 export type Prices = z.infer<typeof Prices>;
 
-/** A child's place below the saga that nobody opened, and its slice of the pool. */
+/** A child's place in its tree of sagas, and its slice of the pool. The root is the saga that has no parent. */
 export const TreePlace = z.object({
   root: SagaId,
   /** The root's is 0. */
@@ -75,10 +87,10 @@ export const TreePlace = z.object({
   /** No saga deeper than this is opened below. */
   depthMax: count,
   budget: Amounts.optional(),
-  /** Milliseconds since the epoch: when the time of somebody above is over. */
+  /** Milliseconds since the epoch: when the first of the sagas above has used up its time. */
   deadline: z.number().optional(),
 });
 export type TreePlace = z.infer<typeof TreePlace>;
 
-/** A sum of dollars to the billionth. */
+/** A sum of US dollars, rounded to the billionth. */
 export const dollars = (usd: number): number => Math.round(usd * 1e9) / 1e9;

@@ -1,11 +1,11 @@
 /**
  * Codec: values to bytes and back, by content type.
  *
- * C1 What a person reads is JSON; what only machines read is MessagePack. `Content-Type` decides on reading,
+ * CD1 What a person reads is JSON; what only machines read is MessagePack. `Content-Type` decides on reading,
  *    both are accepted everywhere, and without the header JSON is tried first, then plain text.
- * C2 Hostile bytes end in a coded error: over-long, truncated, too deep, or holding what JSON cannot say.
- * C3 A large value travels as `{ "$blob": sha256, bytes }`. Who writes the turn offloads, who reads it
- *    inflates; nothing between them sees a reference.
+ * CD2 Hostile bytes end in a coded error: over-long, truncated, too deep, or holding what JSON cannot say.
+ * CD3 A large value travels as `{ "$blob": sha256, bytes }`. The host
+ *    that writes a turn offloads, the reader of the ledger inflates; nothing between them sees a reference.
  */
 import { Packr } from "msgpackr";
 import { Unpackr } from "msgpackr/unpack-no-eval";
@@ -14,6 +14,7 @@ import { describeError, MeshError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import { limits } from "./limits.ts";
 
+/** What `Content-Type` may say (CD1). */
 export const contentTypes = {
   json: "application/json",
   msgpack: "application/msgpack",
@@ -26,13 +27,15 @@ const packr = new Packr(options);
 const unpackr = new Unpackr(options);
 const text = new TextDecoder("utf-8", { fatal: true });
 
+/** A value as JSON in UTF-8. Throws a TypeError for a cycle or a BigInt. */
 export const encodeJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /** MessagePack that msgpack libraries of other languages read. The bytes are the caller's to keep. */
 export const encodeMsgpack = (value: unknown): Uint8Array => Uint8Array.from(packr.pack(value));
 
 /**
- * Bytes to a JSON value. Throws TOO_LARGE over `messageBytesMax` (unless `bytesMax` says otherwise),
+ * Bytes to a JSON value: the one way in for what comes from outside. Without a content type JSON is tried, then plain
+ * text, and nothing at all is null. Throws TOO_LARGE over `messageBytesMax` (unless `bytesMax` says otherwise),
  * BAD_MESSAGE for bytes that do not decode, nest too deeply or hold what is not JSON.
  */
 export function decode(
@@ -98,7 +101,7 @@ function assertOwnKeys(value: object): void {
     throw new MeshError("BAD_MESSAGE", 'a value has a member "__proto__"');
 }
 
-/** Whether a part of a value is such a reference. */
+/** Whether a part of a value is a reference to a blob (CD3). */
 export const isBlobRef = (value: Json): value is { $blob: string; bytes: number } =>
   typeof value === "object" && value !== null && !Array.isArray(value) && typeof value["$blob"] === "string";
 
@@ -110,8 +113,8 @@ export interface Blob {
 
 /**
  * Replaces the largest parts of a value by references until its JSON fits in `inlineBytesMax`. Returns the
- * value itself where nothing is large. Pure: storing the blobs is the caller's, before the reference is
- * written anywhere. Throws BAD_MESSAGE for a value that already looks like a reference: it could otherwise
+ * value itself where nothing is large. Pure: the caller stores the blobs before it writes the reference
+ * anywhere. Throws BAD_MESSAGE for a value that already looks like a reference: it could otherwise
  * name bytes that are not its own.
  */
 export function offload(

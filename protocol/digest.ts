@@ -19,12 +19,15 @@ export const chainHash = (data: Uint8Array): string => hash("sha256", data, "bas
 /** The span of a turn in its saga's trace: the first 8 bytes of its hash, in hex. */
 export const spanOf = (turnHash: string): string => Buffer.from(turnHash, "base64url").toString("hex", 0, 8);
 
-/** The first characters of a text's SHA-256 in base64url: six bits each. For what is many and compared by chance. */
+/**
+ * The first characters of a text's SHA-256 in base64url, six bits each. For many small names that may collide once in
+ * a while; never where a collision would do harm.
+ */
 export const shortHash = (text: string, characters: number): string =>
   hash("sha256", text, "base64url").slice(0, characters);
 
 /** SHA-256 of a value's canonical JSON, in hex. */
 export const digestOf = (value: unknown): string => sha256(canonicalJson(value));
 
-/** The same in base64url: a third shorter, for what stands in every decision. */
+/** SHA-256 of a value's canonical JSON, in base64url: a third shorter, for what stands in every decision. */
 export const shortDigestOf = (value: unknown): string => hash("sha256", canonicalJson(value), "base64url");

@@ -3,10 +3,10 @@
  *
  * Owns: every code of an error, what it means, whether the same call may succeed later, and the remedy. Does not
  * own: how an error is printed (services/cli) or recorded (result.ts), and the codes of what `doctor` finds
- * (services/runtime/doctor), which nobody throws.
+ * (services/runtime/doctor), which are never thrown.
  *
- * E1 A code is never renamed or reused; ledgers keep codes for ever.
- * E2 A message has the form `[CODE] what happened`, and `remedy` says what to do next.
+ * ER1 A code is never renamed or reused; ledgers keep codes for ever.
+ * ER2 A message has the form `[CODE] what happened`, and `remedy` says what to do next.
  */
 import { workflowErrors } from "./workflow-errors.ts";
 
@@ -14,9 +14,13 @@ import { type ErrorRow, serverErrors } from "./server-errors.ts";
 
 const table = {
   // Doors: what came in from outside
-  USAGE: { meaning: "the command line is wrong", retriable: false, remedy: "See the command's --help." },
+  USAGE: {
+    meaning: "the command line is wrong",
+    retriable: false,
+    remedy: "`sagamesh COMMAND --help` lists the command's arguments and options.",
+  },
   BAD_JSON: {
-    meaning: "the text is not JSON",
+    meaning: "an argument that must be JSON is not",
     retriable: false,
     remedy: 'Quote the JSON for the shell, for example \'{"role":"dev"}\'.',
   },
@@ -26,7 +30,7 @@ const table = {
     remedy: "Compare it with the schemas in protocol/; `sagamesh decode` prints what a message holds.",
   },
   BAD_ID: {
-    meaning: "an id is not of its form",
+    meaning: "an id does not have the form of one",
     retriable: false,
     remedy: "A saga id is 1 to 64 of a-z, 0-9, - and _; an intent id is <turn>-<k>.",
   },
@@ -38,15 +42,16 @@ const table = {
   TOO_LARGE: {
     meaning: "a value is over its limit",
     retriable: false,
-    remedy: "Send a reference to the data, or less of it.",
+    remedy: "Send less: keep the data elsewhere and send its address, or split it.",
   },
   SIGNAL_UNKNOWN: {
     meaning: "the saga's definition declares no such signal",
     retriable: false,
-    remedy: "Declare it in `signals`, or use one that `sagamesh inspect` lists.",
+    remedy:
+      "Send a signal that the definition declares, or declare this one in its `signals` in a new version.",
   },
   SIGNAL_EXPIRED: {
-    meaning: "the signal is older than the horizon in which repeats are recognised",
+    meaning: "the signal is older than the seven days in which hosts recognise repeats",
     retriable: false,
     remedy: "Send it again with a new id if it still applies.",
   },
@@ -58,17 +63,21 @@ const table = {
   SAGA_ID_TAKEN: {
     meaning: "a saga with this id exists and was started with another input",
     retriable: false,
-    remedy: "Use another id, or read the existing saga.",
+    remedy: "Start it under another id; `sagamesh inspect SAGA` shows the one that has this id.",
   },
-  SAGA_ENDED: { meaning: "the saga has ended", retriable: false, remedy: "Start a new saga." },
+  SAGA_ENDED: {
+    meaning: "the saga has ended",
+    retriable: false,
+    remedy: "`sagamesh inspect SAGA` says how it ended. Start a new saga to do the work again.",
+  },
   SAGA_ARCHIVED: {
     meaning: "the saga's turns were archived and purged; only its tombstone is left",
     retriable: false,
     remedy:
-      "Read it in its archive: `sagamesh inspect SAGA --archive DIR`, or the file's name in place of the saga's. What a late result says must be dealt with by hand.",
+      "Read it in its archive: `sagamesh inspect SAGA --archive DIR`, or the file's name in place of the saga's. A person must act on what a late result says.",
   },
   ARCHIVE_BROKEN: {
-    meaning: "a file is no whole archive of the saga that was asked for",
+    meaning: "a file is damaged, incomplete, or the archive of another saga",
     retriable: false,
     remedy: "Move the file away, or name another folder; what is still in the ledger was not purged.",
   },
@@ -78,7 +87,7 @@ const table = {
     remedy: "Free space in the folder named, or name another with --to; nothing more was purged.",
   },
   RECORDING_INVALID: {
-    meaning: "a file is no recorded conversation that can be told as a ledger",
+    meaning: "a file cannot be read as a recorded conversation",
     retriable: false,
     remedy:
       "Correct the line or message named, or say with --format which shape it has (anthropic, messages). Nothing was written.",
@@ -89,37 +98,37 @@ const table = {
     remedy: "`sagamesh tasks` lists the open ones.",
   },
   VOTER_NOT_ASKED: {
-    meaning: "the task is for others",
+    meaning: "the task is for other people",
     retriable: false,
     remedy:
-      "Vote as one of those it is for: `--by NAME`, or `--as ROLE`; `sagamesh tasks show` names them and who is next.",
+      "Vote as one of the people it is for, with `--by NAME` or `--as ROLE`; `sagamesh tasks show TASK` names them and who is asked next.",
   },
   ARGUMENTS_CHANGED: {
-    meaning: "the vote is for other arguments than the task's",
+    meaning: "the vote is on other arguments than the task asks about now",
     retriable: false,
-    remedy: "Look again at what the task asks (`sagamesh tasks show`) and vote on that.",
+    remedy: "Read what the task asks now with `sagamesh tasks show TASK` and vote again.",
   },
   SIGNATURE_INVALID: {
-    meaning: "a signature is not of what it stands beside",
+    meaning: "a signature does not fit the vote or turn that it stands beside",
     retriable: false,
     remedy:
-      "Sign again what is asked now, with the arguments' digest (`sagamesh approve --nkey FILE`). In a ledger: it was changed, or never signed by that key.",
+      "For a vote: sign again what is asked now, with `sagamesh approve TASK --nkey FILE`. For a turn: the ledger was changed, or that key never signed it; compare it with a backup.",
   },
   SIGNER_UNTRUSTED: {
-    meaning: "a turn is not signed by a key that was named",
+    meaning: "a turn is not signed by any of the keys that the reader trusts",
     retriable: false,
     remedy:
-      "Find out which host wrote it; name its key with --trust if it is one of yours, or give it one (SAGAMESH_HOST_NKEY).",
+      "Find out which host wrote the turn. If it is yours, name its key with --trust, or give the host one with SAGAMESH_HOST_NKEY.",
   },
   INTENT_UNKNOWN: {
     meaning: "the saga has no such intent",
     retriable: false,
-    remedy: "`sagamesh inspect SAGA` lists them.",
+    remedy: "`sagamesh inspect SAGA` lists the saga's intents.",
   },
   AGENT_UNKNOWN: {
     meaning: "no host serves a saga definition of this name",
     retriable: false,
-    remedy: "Start a host whose application file defines it; `sagamesh doctor` lists what is served.",
+    remedy: "Start a host whose application file defines it; `sagamesh doctor` lists what hosts serve.",
   },
   MODEL_UNKNOWN: {
     meaning: "no model port of this name is configured",
@@ -137,7 +146,8 @@ const table = {
     remedy: "Fork from the turn that the message names.",
   },
   FORK_NOT_LIVE: {
-    meaning: "what the origin does, or did since, does not let a fork act for real",
+    meaning:
+      "a fork cannot act for real while its origin has effects in flight, or after the origin went on from there",
     retriable: false,
     remedy:
       "Wait until the origin has settled what is in flight, give its result with --tool-result, or fork with simulated effects.",
@@ -145,18 +155,18 @@ const table = {
   LETTER_UNKNOWN: {
     meaning: "there is no dead letter of this number",
     retriable: false,
-    remedy: "`sagamesh dead ls` lists them; somebody may have retried or dropped it.",
+    remedy: "`sagamesh dead ls` lists them; an operator may have retried or dropped it already.",
   },
   CALLBACK_REFUSED: {
     meaning: "a link was not signed by this gateway, or was changed on its way",
     retriable: false,
     remedy:
-      "Use the whole link as it was given. The one who gives it must sign with a secret that the gateway has.",
+      "Use the whole link as it was given. If it was not cut, start the gateway with the secret that the link was signed with.",
   },
   CALLBACK_EXPIRED: {
     meaning: "the time to answer is over",
     retriable: false,
-    remedy: "What did happen outside all the same is recorded by hand: `sagamesh settle SAGA INTENT JSON`.",
+    remedy: "If it did happen outside, an operator records that with `sagamesh settle SAGA INTENT JSON`.",
   },
   ANSWER_TAKEN: {
     meaning: "another answer was given first, and an answer is taken once",
@@ -167,16 +177,17 @@ const table = {
   APP_INVALID: {
     meaning: "the application file has faults",
     retriable: false,
-    remedy: "Correct every fault in the list; nothing was started.",
+    remedy: "Correct every fault in the list and start again; nothing was started.",
   },
   // Folding
   FOLD_DIVERGED: {
     meaning: "today's code decides otherwise than the ledger recorded",
     retriable: false,
-    remedy: "Serve the version the saga was started with beside the new one.",
+    remedy:
+      "Start a host with the code that the saga was started with, beside the new one, or see `sagamesh migrate --dry-run`.",
   },
   VERSION_UNSERVED: {
-    meaning: "no host here serves the saga's definition",
+    meaning: "no host that was asked serves the saga's definition",
     retriable: true,
     remedy: "Start a host with the version the saga was started with, or see `sagamesh migrate --dry-run`.",
   },
@@ -184,7 +195,7 @@ const table = {
     meaning: "the saga cannot go on under the other definition",
     retriable: false,
     remedy:
-      "See `sagamesh migrate --dry-run`; it goes on under the definition it has, once some host serves that.",
+      "`sagamesh migrate --dry-run` says why. Start a host that serves the saga's own definition: it goes on under that.",
   },
   LEDGER_BROKEN: {
     meaning: "the ledger's chain of hashes or numbers is broken",
@@ -194,7 +205,7 @@ const table = {
   MACHINE_THREW: {
     meaning: "the machine threw while it took an event",
     retriable: false,
-    remedy: "Correct the guard or assign named in the message and start a new version.",
+    remedy: "Correct the guard or assign named in the message and serve it as a new version.",
   },
   // Deciding
   TOOL_UNKNOWN: {
@@ -208,34 +219,37 @@ const table = {
     remedy: "Call again with an input that fits.",
   },
   CALL_IN_DOUBT: {
-    meaning: "an equal call is in doubt: nobody knows whether it happened",
+    meaning: "an equal call is in doubt: it is not known whether its effect happened",
     retriable: false,
-    remedy: "Find out whether it happened, with a tool that reads, or `sagamesh settle`.",
+    remedy:
+      "Find out with a tool that reads, or let a person look and record it with `sagamesh settle SAGA INTENT JSON`.",
   },
   POLICY_DENIED: {
     meaning: "a policy of the agent denies the call",
     retriable: false,
-    remedy: "Do without the call, or change the policy.",
+    remedy: "The model does without the call; a developer changes the policy in a new version.",
   },
   EFFECTS_FORBIDDEN: {
     meaning: "the saga is a fork whose effects are forbidden",
     retriable: false,
-    remedy: "Fork again with --effects simulated, or live.",
+    remedy: "Fork again with `sagamesh fork SAGA --effects simulated`, or `--effects live`.",
   },
   APPROVAL_DENIED: {
     meaning: "a human denied the call",
     retriable: false,
-    remedy: "Read the reason and propose otherwise.",
+    remedy: "The model reads the reason and proposes otherwise.",
   },
   MODEL_REPLY_INVALID: {
-    meaning: "the model's reply cannot be taken",
+    meaning: "the model's reply breaks the rules of a reply",
     retriable: false,
-    remedy: "The model is told and asked again, as often in a row as the agent's repairsMax says (3).",
+    remedy:
+      "The model is told and asked again, 3 times in a row unless the agent says otherwise (`repairsMax`). After that use another model, or simpler instructions.",
   },
   MEMORY_INVALID: {
     meaning: "a change of an agent's working memory threw, or gave what does not fit its schema",
     retriable: false,
-    remedy: "The memory is as before. Correct it with the signal `memory`, and the reducer in a new version.",
+    remedy:
+      "The memory is as before. Set it with `sagamesh signal SAGA memory JSON`, and correct the reducer in a new version.",
   },
   MODEL_REFUSED: {
     meaning: "the model refused to answer",
@@ -250,7 +264,8 @@ const table = {
   MODEL_FAILED: {
     meaning: "the model's provider failed",
     retriable: true,
-    remedy: "See the cause; retries are recorded in the ledger.",
+    remedy:
+      "The host asks again by itself. If it lasts, read the provider's words in the message and its status page.",
   },
   MODEL_OVERLOADED: {
     meaning: "the model's provider takes no more requests now",
@@ -258,7 +273,7 @@ const table = {
     remedy: "Ask less often (`modelLimits`), raise the limit there, or name another model with `fallback`.",
   },
   MODEL_REJECTED: {
-    meaning: "the model's provider does not take the request, however often it is sent",
+    meaning: "the model's provider refuses the request, and would refuse it again",
     retriable: false,
     remedy: "Correct what the message names: the key, the model's name, an option, or the request itself.",
   },
@@ -268,12 +283,12 @@ const table = {
     remedy: "Name fewer parts in the validator's `context`, or a smaller selection after the first.",
   },
   VALIDATION_REJECTED: {
-    meaning: "a validator refuses what was to be done, or was done",
+    meaning: "a validator rejects what was to be done, or what was done",
     retriable: false,
     remedy: "Read the verdict in the result of the validator's call, and plan otherwise.",
   },
   AUGMENT_REFUSED: {
-    meaning: "a validator's change is over its budget, or not what it says it is",
+    meaning: "a validator's change is over its budget, or does not do what it says",
     retriable: false,
     remedy: "Decide on the change yourself, or raise the budget of changes in a new version.",
   },
@@ -281,7 +296,7 @@ const table = {
     meaning: "the saga's budget is spent",
     retriable: false,
     remedy:
-      "Send the signal `budget` with what to add while the saga runs, raise `budget` in a new version, or start again with a smaller task.",
+      "While the saga runs, `sagamesh signal SAGA budget JSON` adds to it. Else raise `budget` in a new version, or start again with a smaller task.",
   },
   DEPTH_EXCEEDED: {
     meaning: "a sub-agent would lie deeper below the first saga than is allowed",
@@ -297,78 +312,87 @@ const table = {
   NOT_PERFORMED: {
     meaning: "the tool says that nothing happened outside",
     retriable: true,
-    remedy: "See the message.",
+    remedy:
+      "Read what the tool says in the message; it is tried again unless the tool said that this is of no use.",
   },
-  TOOL_FAILED: { meaning: "the tool threw", retriable: true, remedy: "See the cause." },
+  TOOL_FAILED: {
+    meaning: "the tool's body threw",
+    retriable: true,
+    remedy: "Read the error in the message and the worker's log, and correct the tool's `perform`.",
+  },
   TOOL_TIMEOUT: {
     meaning: "the tool did not end within its timeout",
     retriable: true,
-    remedy: "Raise timeoutMs or make the tool faster.",
+    remedy: "Raise the tool's `timeoutMs`, or make its `perform` faster.",
   },
   TOOL_UNSERVED: {
     meaning: "this process has no implementation of the tool",
     retriable: true,
-    remedy: "Add the implementation to `implementations` in the application file.",
+    remedy: "Add it to `implementations` in the application file of this host or worker, and restart it.",
   },
   TOOL_UNAVAILABLE: {
     meaning: "the server behind the tool cannot be started, reached or asked",
     retriable: true,
-    remedy: "See the message: the server's command or address, its log, the variables that it needs.",
+    remedy:
+      "Check what the message names: the server's command or address, its log, the variables that it needs.",
   },
   TOOL_CHANGED: {
-    meaning: "the server behind the tool offers another tool than was agreed to",
+    meaning: "the server behind the tool offers it in another form than the pin file says",
     retriable: false,
     remedy:
-      "Look at what changed with `sagamesh mcp check FILE`; pin it again and raise the agent's version if it is right.",
+      "`sagamesh mcp check FILE` shows what changed. If it is right, run `sagamesh mcp pin` again and raise the agent's version.",
   },
   SAMPLE_IMPOSSIBLE: {
-    meaning: "no value is found that a schema accepts",
+    meaning: "no sample value was found that the tool's schema accepts",
     retriable: false,
-    remedy: "Give the result by hand, or let what is not recorded end the run.",
+    remedy: "Give the result with --tool-result, or let a call that was not recorded end the run.",
   },
   BAD_RESULT: {
     meaning: "the tool's result does not fit its output schema",
     retriable: false,
-    remedy: "Correct the tool or its output schema.",
+    remedy: "Correct the tool's `perform`, or its output schema in a new version.",
   },
   DEFERRED_TOO_LATE: {
     meaning: "the answer from outside did not come in time",
     retriable: false,
-    remedy: "Raise withinMs, or ask again.",
+    remedy: "Raise `withinMs` where the tool defers, or call the tool again.",
   },
   IN_DOUBT: {
-    meaning: "an effect was started and nobody recorded how it ended",
+    meaning: "an effect was started, and no record says how it ended",
     retriable: false,
-    remedy: "Look at the outside system, then `sagamesh settle SAGA INTENT JSON`.",
+    remedy:
+      "Look in the outside system whether it happened, then record that with `sagamesh settle SAGA INTENT JSON`.",
   },
   ATTEMPTS_EXHAUSTED: {
     meaning: "the intent was delivered more often than its limit",
     retriable: false,
-    remedy: "Read the dead letter and the worker's log.",
+    remedy:
+      "`sagamesh dead show LETTER` and the workers' logs say why. Correct that, then call the tool again.",
   },
   POISON: {
-    meaning: "whatever process takes it dies of it",
+    meaning: "every process that takes this message dies of it",
     retriable: false,
     remedy:
-      "Mend what kills the process (the log names the saga and the signal it died by), then `sagamesh dead retry`.",
+      "Correct what kills the process (its log names the saga, and the signal or exit code it died with), then `sagamesh dead retry LETTER`.",
   },
   ...workflowErrors,
   CANCELLED: {
     meaning: "the saga was cancelled",
     retriable: false,
-    remedy: "None; this is what was asked for.",
+    remedy: "Nothing is to be done: this is what was asked for.",
   },
   ...serverErrors,
   INTERNAL: {
     meaning: "sagamesh broke one of its own rules",
     retriable: false,
-    remedy: "Please report it with the message and the saga's ledger.",
+    remedy: "Report it to the maintainers with the message and the saga's ledger (`sagamesh export SAGA`).",
   },
 } as const satisfies Record<string, ErrorRow>;
 
-/** Every code of an error. Closed: a new one is a row in the table above, or of the server. */
+/** Every code of an error. Closed: a new one is a row in the table above, of the server or of workflows. */
 export type ErrorCode = keyof typeof table;
 
+/** Whether a text, such as a code that a ledger recorded, is one of the table. */
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(table, code);
 
 /**

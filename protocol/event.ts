@@ -1,5 +1,6 @@
 /**
- * Event: what a saga took in. Everything a ledger knows of the outside is one of these.
+ * Event: what a saga took in. Everything a ledger knows of the outside is one of these. Hosts write them in turns;
+ * the fold and every reader of a ledger read them.
  */
 import { z } from "zod";
 import { Prices, Spending, TreePlace } from "./budget.ts";
@@ -12,6 +13,7 @@ import { Result } from "./result.ts";
 export const DefinitionRef = z.object({ name: z.string(), version: z.int(), hash: z.string() });
 export type DefinitionRef = z.infer<typeof DefinitionRef>;
 
+/** The saga and the intent that started a child, and to which its end is a result. */
 export const ParentRef = z.object({ saga: SagaId, intent: IntentId });
 export type ParentRef = z.infer<typeof ParentRef>;
 
@@ -31,13 +33,13 @@ export const StartMessage = z.object({
 export type StartMessage = z.infer<typeof StartMessage>;
 
 /**
- * What a human says of a task. `by` and `as` are claims: they are held against whom the task is for, and who may
- * publish votes at all is the server's permissions.
+ * What a human says of a task, from the command line, a client or a link. `by` and `as` are claims: the saga compares
+ * them with the people that the task is for, and the server's permissions say who may publish votes at all.
  */
 export const Vote = z.object({
   vote: z.enum(["approve", "deny", "answer", "edit"]),
   by: z.string().max(200).default("somebody"),
-  /** The role in which they speak. */
+  /** The role in which the voter speaks. */
   as: z.string().max(200).optional(),
   /** Of the arguments that the voter was shown. Recorded with every vote on an approval. */
   digest: z.string().max(200).optional(),
@@ -45,7 +47,7 @@ export const Vote = z.object({
   /** The arguments that an edit puts in the place of the model's. */
   input: Payload.optional(),
   reason: z.string().optional(),
-  /** By a key of the voter's, over all the rest and the task (signing.ts). Checked at the saga's door. */
+  /** By a key of the voter, over all other members and the task (signing.ts). The host checks it before it folds. */
   signature: z.string().max(200).optional(),
 });
 export type Vote = z.infer<typeof Vote>;
@@ -68,12 +70,12 @@ const otherEvents = [
     input: Payload,
     parent: ParentRef.optional(),
     tree: TreePlace.optional(),
-    /** Of the models it asks, where dollars are counted: a table that changes later changes no saga. */
+    /** Of the models it asks, where dollars are counted: a table of prices that changes later changes no running saga. */
     prices: Prices.optional(),
     /** Of a fork; all else is as its origin was started. */
     fork: Lineage.optional(),
   }),
-  /** `sentAt` is the server's time of the message, `id` what repeats are recognised by. */
+  /** `sentAt` is the server's time of the message; repeats are recognised by `id`. */
   z.object({
     type: z.literal("signal"),
     name: z.string(),
@@ -88,14 +90,15 @@ const otherEvents = [
   z.object({ type: z.literal("timer"), intent: IntentId }),
   z.object({ type: z.literal("task"), intent: IntentId, id: z.string(), vote: Vote }),
   /**
-   * A host proves that it owns the saga before it acts on a load that has nothing else to append. `anew`: nothing
-   * that was begun before is in its hands, so what that has cost may never be told.
+   * A host proves with this event that it owns the saga before it acts on one that has open intents and nothing else
+   * to append. `anew`: it takes over calls of models that an earlier owner may have begun, and whose cost may never
+   * be reported.
    */
   z.object({ type: z.literal("adopted"), anew: z.literal(true).optional() }),
   /** Here a fork leaves its origin; results that it takes over follow in the same turn. */
   z.object({
     type: z.literal("forked"),
-    /** Who wanted it. */
+    /** Who asked for the fork. */
     by: z.string(),
     effects: Effects,
     model: z.string().optional(),
@@ -104,12 +107,12 @@ const otherEvents = [
     prices: Prices.optional(),
     /** Model calls whose replies follow; every other open one is asked anew. */
     answered: z.array(IntentId).optional(),
-    /** Since the last shared turn. What was to fall due is put off by as much. */
+    /** Milliseconds since the last shared turn. What was to fall due is put off by as much. */
     idleMs: z.number().nonnegative(),
   }),
   /**
-   * From this turn on the ledger is another definition's, which was found to decide all that was decided before. `id`
-   * is the signal's that asked for it, `by` who sent it.
+   * From this turn on the saga runs under another definition, which was found to decide all earlier turns as they
+   * stand. `id` is the id of the signal that asked for the move, `by` its sender.
    */
   z.object({
     type: z.literal("migrated"),
@@ -121,8 +124,10 @@ const otherEvents = [
   }),
 ] as const;
 
+/** One event, by its `type`. */
 export const Event = z.discriminatedUnion("type", [resultEvent, ...otherEvents]);
 export type Event = z.infer<typeof Event>;
+/** The event of one type. */
 export type EventOf<T extends Event["type"]> = Extract<Event, { type: T }>;
 
 /**

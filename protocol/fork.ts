@@ -1,8 +1,8 @@
 /**
  * Fork: a new saga that shares the first turns of another, its origin.
  *
- * FK1 The shared turns are copied into the fork's own ledger, so it is whole without its origin; who decided them is
- *     the lineage in its start. The turn after them holds the event `forked`, from which on the fork is itself.
+ * FK1 The shared turns are copied into the fork's own ledger, so it is whole without its origin; the lineage in
+ *     its start says which saga decided them. The turn after them holds the event `forked`, from which on the fork is itself.
  */
 import { z } from "zod";
 import { shortDigestOf } from "./digest.ts";
@@ -29,13 +29,13 @@ export const Lineage = z.object({
 });
 export type Lineage = z.infer<typeof Lineage>;
 
-/** What is asked with in place of the definition's. */
+/** The model and instructions that a fork or a replay asks with, in place of the definition's. */
 export interface Variant {
   readonly model?: string;
   readonly instructions?: string;
 }
 
-/** What a start asks for that is to be a fork. */
+/** What the start of a fork asks for. The client writes it; the host copies the turns it names. */
 export const ForkOrder = z.object({
   saga: SagaId,
   turn: z.int().positive(),
@@ -47,15 +47,15 @@ export const ForkOrder = z.object({
   instructions: z.string().optional(),
   /** Of intents that are open at that turn, in place of what the origin recorded: tools, children, and decisions. */
   results: z.array(z.object({ intent: IntentId, result: Result })).optional(),
-  /** That it hears first. */
+  /** Signals that the fork hears first, in this order. */
   signals: z.array(z.object({ name: z.string(), data: Payload })).optional(),
 });
 export type ForkOrder = z.infer<typeof ForkOrder>;
 
-/** What makes two forks of one turn the same. */
+/** The digest by which two orders are the same fork. */
 export const digestOfOrder = (order: ForkOrder): string => shortDigestOf(order);
 
-/** How a result that nobody performed is marked in `by`: the origin's intent that answered, or `sample`. */
+/** The mark in `by` of a result that was not performed: the origin's intent that answered, or `sample`. */
 export const simulatedBy = (intent?: IntentId): string => `simulated:${intent ?? "sample"}`;
 
 /** The origin's intent that such a mark names. */

@@ -1,24 +1,26 @@
-/** What a host says of itself in HOSTS: with each heartbeat, and at once when it changes. */
+/** Host entry: what a host says of itself in HOSTS, with each heartbeat and at once when it changes. */
 import { z } from "zod";
 
+/** The entry of one incarnation, under its name. Other hosts read it to share the partitions, `doctor` to list them. */
 export const HostEntry = z.object({
   /** The partitions it consumes. */
   partitions: z.array(z.int().nonnegative()),
-  /** It is ending: it takes nothing more, and whatever it still settles is no reason to wait for it. */
+  /** The host is ending and takes nothing more: others may take its partitions without waiting for it. */
   draining: z.boolean(),
   /** When it began, milliseconds since the epoch by its own clock. */
   since: z.number(),
 });
 export type HostEntry = z.infer<typeof HostEntry>;
 
+/** The entry as it is stored: JSON. */
 export const encodeHostEntry = (entry: HostEntry): Uint8Array =>
   new TextEncoder().encode(JSON.stringify(entry));
 
-/** Undefined where it cannot be read: a host of another version, or somebody's mistake. */
+/** Reads an entry. Undefined where it cannot be read: it is of a host of another version, or was written by mistake. */
 export function decodeHostEntry(data: Uint8Array): HostEntry | undefined {
   try {
     return HostEntry.parse(JSON.parse(new TextDecoder().decode(data)));
   } catch {
-    return undefined; // Placement is for speed only: who cannot be understood is not waited for.
+    return undefined; // Placement is for speed only: a host that cannot be understood is not waited for.
   }
 }

@@ -1,12 +1,13 @@
 /**
  * Ids: one schema, one parser, one minter each. A bare string is never an id.
  *
- * I1 An id holds no dot, no space and no wildcard, so it is one token of a subject.
+ * ID1 An id holds no dot, no space and no wildcard, so it is one token of a subject.
  */
 import { z } from "zod";
 import { sha256 } from "./digest.ts";
 import { MeshError } from "./errors.ts";
 
+/** A saga's id: 1 to 64 of a-z, 0-9, `-` and `_`. Minted, given by the caller, or derived for a child. */
 export const SagaId = z
   .string()
   .regex(/^[a-z0-9_-]{1,64}$/)
@@ -23,26 +24,27 @@ export type IntentId = z.infer<typeof IntentId>;
 /** Names of definitions, tools, models and signals: the first is a letter. */
 export const Name = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/);
 
-/** Throws BAD_ID. */
+/** Reads a saga's id. Throws BAD_ID. */
 export function parseSagaId(text: string): SagaId {
   const parsed = SagaId.safeParse(text);
   if (!parsed.success) throw new MeshError("BAD_ID", `"${text}" is not a saga id`);
   return parsed.data;
 }
 
-/** Throws BAD_ID. */
+/** Reads an intent's id. Throws BAD_ID. */
 export function parseIntentId(text: string): IntentId {
   const parsed = IntentId.safeParse(text);
   if (!parsed.success) throw new MeshError("BAD_ID", `"${text}" is not an intent id`);
   return parsed.data;
 }
 
+/** The id of the k-th intent of a turn, from 0. */
 export const intentId = (turn: number, k: number): IntentId => `${turn}-${k}` as IntentId;
 
 /** The turn that decided an intent. */
 export const turnOf = (id: IntentId): number => Number(id.slice(0, id.indexOf("-")));
 
-/** Its place among the intents of that turn, from 0. */
+/** An intent's place among those of its turn, from 0. */
 export const placeOf = (id: IntentId): number => Number(id.slice(id.indexOf("-") + 1));
 
 /**

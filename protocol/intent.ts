@@ -1,11 +1,12 @@
 /**
- * Intent: a recorded decision that something should be done. One schema per kind.
+ * Intent: a recorded decision that something should be done. One schema per kind. The fold decides them, hosts write
+ * them in turns and carry them out once the turn is stored.
  *
- * N1 An intent says what to do and nothing of how it went: attempts and outcomes are events.
- * N2 The input of a call that a model proposed stands once in the ledger, in the reply; the intent names
- *    the call. Everything else carries its input, and so does a call whose input is another's than the model's: a
- *    policy's that rewrote it, or a human's who changed it.
- * N3 A turn stores an intent without its id where that is its place, and without the tool's name where the reply
+ * IN1 An intent says what to do and nothing of how it went: attempts and outcomes are events.
+ * IN2 The input of a call that a model proposed stands once in the ledger, in the reply; the intent names
+ *    the call. Everything else carries its input, and so does a call whose input a policy rewrote
+ *    or a human changed.
+ * IN3 A turn stores an intent without its id where that is its place, and without the tool's name where the reply
  *    beside it has that: turn.ts puts them back.
  */
 import { z } from "zod";
@@ -13,7 +14,7 @@ import { Amounts } from "./budget.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
 
-/** What is reserved for it until its result says what it used. */
+/** What is reserved of the budget until the intent's result says what it used. */
 const reserved = { budget: Amounts.optional() };
 
 const inputOrCall = {
@@ -23,10 +24,10 @@ const inputOrCall = {
   rewrittenBy: z.string().optional(),
 };
 
-/** Calls that this one rests on, where somebody says so; without it, on all that was settled before. */
+/** Calls that this one rests on, where the definition or the model says so; else on all that was settled before. */
 const resting = { dependsOn: z.array(z.string()).optional() };
 
-/** Whom a task turns to: a tool that tells people, or a saga that stands in for them. */
+/** By name: a tool that tells people of a task, or a saga that stands in for them. */
 const Attendant = z.object({
   name: z.string(),
   /** What it is given besides the notice of the task (notice.ts). */
@@ -34,7 +35,7 @@ const Attendant = z.object({
 });
 
 const lineTerms = {
-  /** Names and roles; empty: anybody. */
+  /** Names and roles of the people who are asked; empty: anyone may answer. */
   to: z.array(z.string()),
   /** How many different people must say it; 1 unless given. */
   quorum: z.int().positive().optional(),
@@ -43,7 +44,7 @@ const lineTerms = {
   standIn: Attendant.optional(),
 };
 
-/** One place in the line of those who are asked: who they are, how long they have, and how they are told. */
+/** One place in the line of people who are asked: who they are, how long they have, and how they are told. */
 export const InLine = z.object({ ...lineTerms, withinMs: z.number() });
 export type InLine = z.infer<typeof InLine>;
 
@@ -53,10 +54,10 @@ const TaskTerms = { ...lineTerms, dueAt: z.number(), next: z.array(InLine).optio
 /** The task before this one: its deadline passed, or a human changed the arguments. */
 const After = z.object({ task: IntentId, because: z.enum(["deadline", "edit"]), by: z.string().optional() });
 
-/** The task that an intent serves: it tells people of it, or stands in for them. Never an effect of the saga's. */
+/** The task that an intent serves by telling people of it or standing in for them. Such an intent is no effect. */
 const forTask = { for: IntentId.optional() };
 
-/** The kinds of intents. `id` and `toolName` are the two members that a turn may leave out (N3). */
+/** The kinds of intents. `id` and `toolName` are the two members that a turn may leave out (IN3). */
 const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolName: ToolName) =>
   [
     z.object({
@@ -81,8 +82,8 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       ...reserved,
     }),
     /**
-     * With `undoes`: that child, which has ended well, is to undo what it did. With `starts` besides: this one is
-     * started, and undoes that effect by what it does.
+     * With `undoes` alone: the child of that intent, which has ended well, is to undo what it did. With `starts`
+     * besides: this child is started, and what it does undoes the effect of that intent.
      */
     z.object({
       kind: z.literal("saga"),
@@ -112,7 +113,7 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       digest: z.string().optional(),
       after: After.optional(),
     }),
-    /** `to` is the definition that a saga of another is believed to have; its own children need none. */
+    /** `to` is the definition that the receiver is believed to have; one of the sender's own children needs none. */
     z.object({
       kind: z.literal("signal"),
       id,
@@ -122,9 +123,9 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       data: Payload.optional(),
       call: z.string().optional(),
     }),
-    /** The saga itself takes nothing more until a `resume`, because of a flag: closed from the start. */
+    /** Because of a flag the saga takes nothing more until a `resume`. Closed in the turn that decides it. */
     z.object({ kind: z.literal("pause"), id, by: z.string(), reason: z.string() }),
-    /** A call that was refused before it became anything else: closed from the start. */
+    /** A call that was refused before it became any other intent. Closed in the turn that decides it. */
     z.object({
       kind: z.literal("denied"),
       id,
@@ -152,18 +153,21 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       reason: z.string().optional(),
       code: z.string().optional(),
       /**
-       * Effects that succeeded or are in doubt and were not undone: `<tool> <key>`. Of a saga that completed those
-       * in doubt alone: the others are its purpose.
+       * Effects that succeeded or are in doubt and were not undone: `<tool> <key>`. For a saga that completed only
+       * those in doubt: the others are what it was for.
        */
       standing: z.array(z.string()),
     }),
   ] as const;
 
+/** One intent, by its `kind`. */
 export const Intent = z.discriminatedUnion("kind", kinds(IntentId, z.string()));
 export type Intent = z.infer<typeof Intent>;
+/** What an intent asks for. */
 export type IntentKind = Intent["kind"];
+/** The intent of one kind. */
 export type IntentOf<K extends IntentKind> = Extract<Intent, { kind: K }>;
 
-/** An intent as a turn stores it (N3). */
+/** An intent as a turn stores it (IN3). */
 export const StoredIntent = z.discriminatedUnion("kind", kinds(IntentId.optional(), z.string().optional()));
 export type StoredIntent = z.infer<typeof StoredIntent>;

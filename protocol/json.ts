@@ -1,14 +1,15 @@
 /**
  * JSON as a value: its type, its schema, its canonical text.
  *
- * J1 `canonicalJson` is equal for equal values whatever their key order; hashes are taken of it, never of
+ * JS1 `canonicalJson` is equal for equal values whatever their key order; hashes are taken of it, never of
  *    MessagePack bytes.
  */
 import { z } from "zod";
 
+/** Any JSON value. What crosses a boundary is one, or it is refused. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** A payload whose shape somebody else owns: the tool's or the definition's schema parses it. */
+/** A value whose shape the protocol does not know: the schema of the tool or of the definition parses it. */
 export const Payload = z.custom<Json>((value) => value !== undefined, "a value is missing");
 
 /** Canonical JSON: keys sorted by code unit, no white space, undefined members left out. */

@@ -1,8 +1,12 @@
 /**
- * Every bound with its unit and its reason. Relations between bounds are asserted when this file loads.
+ * Limits: every bound with its unit and its reason. Relations between bounds are asserted when this file loads.
  */
 import { assert } from "./errors.ts";
 
+/**
+ * The bounds: `…Ms` in milliseconds, `…Bytes…` in bytes, `…Characters…` in UTF-16 units, `…Tokens` in tokens, all others
+ * counts. Nothing in an application or on a command line raises one that says otherwise here.
+ */
 export const limits = {
   /** Values over this go to the content-addressed store and a reference takes their place. */
   inlineBytesMax: 64 * 1024,
@@ -55,7 +59,7 @@ export const limits = {
   handOneByOneMs: 500,
   /** Heartbeats of its parent during which a child may say nothing; then it hangs: about half a minute. */
   childSilentBeatsMax: 33,
-  /** A mark that nobody took away: longer than any effect runs, so that it vanishes only where it is forgotten. */
+  /** A mark that its process did not take away vanishes after this: longer than any effect runs. */
   markTtlMs: 86_400_000,
   /** A message for a definition that this host does not serve is offered to another host after this. */
   unservedDelayMs: 1_000,
@@ -95,11 +99,11 @@ export const limits = {
   keptMessagesMax: 10_000,
   /** A tool's output shorter than this is not replaced by a reference, which is hardly shorter. */
   referenceCharactersMin: 400,
-  /** A reason that somebody outside gives for a signal: a sentence or two, for people. */
+  /** A reason that the outside gives for a signal: a sentence or two, for people. */
   reasonLengthMax: 2_000,
   /** An evaluator asks again if it means longer; a typing error does not silence an agent for years. */
   rateLimitMaxMs: 7 * 86_400_000,
-  /** Flags that nobody has acknowledged; of more, the newest are kept and the ledger has the rest. */
+  /** Flags that no `resume` has acknowledged yet; of more, the newest are kept and the ledger has the rest. */
   flagsMax: 20,
   /** After a signal, the next model call waits for further signals: a hundred at once cost one call. */
   signalSettleMs: 50,
@@ -117,7 +121,7 @@ export const limits = {
   guardBytesMax: 64 * 1024,
   /** Rewritings of one call before it is denied: policies that answer each other would go on for ever. */
   rewritesMax: 8,
-  /** Reminders of one task come no faster: each is a turn, and somebody reads it. */
+  /** Reminders of one task come no faster: each is a turn, and a person reads it. */
   remindEveryMinMs: 1_000,
   /** People in line for one task: an approval whose terms escalate to themselves ends here. */
   lineMax: 10,
@@ -127,7 +131,7 @@ export const limits = {
   /**
    * A snapshot may be so many times as large as what the ledger grew by since the last, so all of them together
    * cost a share of the ledger. More for a saga that falls asleep: folding a byte takes ten times as long as
-   * writing it, and nobody waits.
+   * writing it, and no caller waits for a snapshot.
    */
   snapshotBytesPerLedgerByte: 4,
   snapshotAsleepBytesPerLedgerByte: 16,
@@ -158,9 +162,9 @@ export const limits = {
   planAgentStepsMax: 50,
   /** How often a workflow plans again before it undoes what it did, unless it says otherwise. */
   replansMax: 1,
-  /** What a validator's model is shown, in tokens by the estimate of validator-context.ts: it judges one thing. */
+  /** What a validator's model is shown, in tokens by the estimate of actors/validators/context.ts: it judges one thing. */
   validatorTokensMax: 1_000,
-  /** Of one verdict: more is a report that nobody reads, and it stands in the ledger. */
+  /** Of one verdict: a longer list is a report that no person reads through, and it stands in the ledger. */
   findingsMax: 100,
   changesMax: 20,
   /** How often one item is changed and judged again before it is refused. */

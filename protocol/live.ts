@@ -1,9 +1,9 @@
 /**
- * Live: what is said on `live.<id>.<lane>` while an intent is carried out. Nobody keeps it; the ledger has what
- * was settled and does not depend on any of it.
+ * Live: what is said on `live.<id>.<lane>` while an intent is carried out. It is never stored; the
+ * ledger has what was settled and depends on none of this.
  *
- * V1 Each piece says who says it, in which attempt, and how much was said before it: so whoever listens notices
- *    what was missed, said twice, or said by a host that has died.
+ * LV1 Each piece names the host that says it, the attempt, and how much was said before it. So a listener notices
+ *     what it missed, what was said twice, and what a host said that has died since.
  */
 import { z } from "zod";
 import { IntentId } from "./ids.ts";
@@ -11,7 +11,7 @@ import { Payload } from "./json.ts";
 
 const ofAttempt = { intent: IntentId, attempt: z.int().positive() };
 
-/** On the lane `tokens`: words of a model as they come, or that those of an attempt count no more. */
+/** On the lane `tokens`, from the host that asks: words of a model as they come, or that those of an attempt are void. */
 export const TokenPiece = z.object({
   ...ofAttempt,
   /** The incarnation that asks the model. */
@@ -25,8 +25,9 @@ export const TokenPiece = z.object({
 });
 export type TokenPiece = z.infer<typeof TokenPiece>;
 
-/** On the lane `progress`: what a tool's body says of an attempt. */
+/** On the lane `progress`, from the worker or host that performs: what a tool's body says of an attempt. */
 export const ProgressNote = z.object({ ...ofAttempt, note: Payload });
 export type ProgressNote = z.infer<typeof ProgressNote>;
 
+/** Last tokens of the subjects `live.<id>.<lane>`. */
 export const lanes = { tokens: "tokens", progress: "progress" } as const;

@@ -1,9 +1,9 @@
 /**
  * The model port's data: what a model is sent and what it says. A model is a pure function of the first.
  *
- * M1 A message stands once in the ledger. `messages` is rebuilt from it, byte for byte, and its digest was
+ * MO1 A message stands once in the ledger. `messages` is rebuilt from it, byte for byte, and its digest was
  *    recorded before the call.
- * M2 Everything a model needs of time, signals and tools is in the request; it has no clock and no hands.
+ * MO2 Everything a model needs of time, signals and tools is in the request; it has no clock and no hands.
  */
 import { z } from "zod";
 import type { Price } from "./budget.ts";
@@ -14,6 +14,7 @@ import { Route, Usage } from "./result.ts";
 export const Call = z.object({ id: z.string(), tool: z.string(), input: Payload });
 export type Call = z.infer<typeof Call>;
 
+/** One part of what the model is told: a text, a call's result, a signal, its memory, a person's instruction. */
 export const Part = z.discriminatedUnion("type", [
   /** What the saga was started with, or another text for the model. */
   z.object({ type: z.literal("text"), text: z.string() }),
@@ -29,7 +30,7 @@ export const Part = z.discriminatedUnion("type", [
     rewritten: Payload.optional(),
     /** What a sub-agent that failed could not undo. */
     standing: z.array(z.string()).optional(),
-    /** The arguments that a human did, and who. Where a policy rewrote those in turn, `rewritten` is what holds. */
+    /** The human who changed the arguments, and to what. Where a policy rewrote those in turn, `rewritten` holds. */
     edited: z.object({ by: z.string(), input: Payload }).optional(),
   }),
   z.object({ type: z.literal("signal"), name: z.string(), data: Payload, at: z.number(), from: z.string() }),
@@ -53,6 +54,7 @@ export type Part = z.infer<typeof Part>;
 export const Block = z.record(z.string(), Payload);
 export type Block = z.infer<typeof Block>;
 
+/** One message of the conversation: what the model is told, or what it said. */
 export const Message = z.discriminatedUnion("role", [
   z.object({ role: z.literal("user"), at: z.number(), parts: z.array(Part) }),
   z.object({
@@ -72,6 +74,7 @@ export interface ModelTool {
   readonly schema: { readonly [key: string]: unknown };
 }
 
+/** All that a model is sent: the decision is a function of this and of nothing else (MO2). */
 export interface ModelRequest {
   readonly saga: string;
   /** The decision's number, from 1. A superseded decision keeps its number; the next one has another. */
@@ -105,7 +108,7 @@ export const ModelReply = z.object({
         tool: z.string(),
         input: Payload,
         fault: z.string().optional(),
-        /** Calls that this one rests on, and those of whose results its arguments are made. Written by whoever asked. */
+        /** Calls that this one rests on, and those whose results its arguments are made of. The host writes both. */
         dependsOn: z.array(z.string()).optional(),
         refs: z.array(z.string()).optional(),
       }),
@@ -120,8 +123,8 @@ export const ModelReply = z.object({
   /** Set by the host, never by a port. */
   route: Route.optional(),
   /**
-   * The digest of the request exactly as it was sent, where that is not the whole conversation. Written by whoever
-   * asked; what a port says here is not taken.
+   * The digest of the request exactly as it was sent, where that is not the whole conversation. The host writes it;
+   * what a port says here is dropped.
    */
   sent: z.string().optional(),
 });
@@ -130,6 +133,7 @@ export type ModelReply = z.infer<typeof ModelReply>;
 /** What a port may return: a reply with its defaults left out. */
 export type ModelAnswer = Omit<z.input<typeof ModelReply>, "sent">;
 
+/** What a host gives a model port beside the request: how to stop, and where to tell tokens and cost. */
 export interface ModelContext {
   /** Aborted when the decision is superseded or the call's time is over. */
   readonly abort: AbortSignal;
@@ -150,14 +154,14 @@ export interface ModelPort {
   readonly name: string;
   /** What its tokens cost, where the application's own table does not say. Dollars are reckoned outside the port. */
   readonly price?: Price;
-  /** It looks its answers up or computes them: how long one takes says nothing of a model. */
+  /** The port looks its answers up or computes them: the time it takes says nothing of a model's latency. */
   readonly atOnce?: true;
   /** Opaque blocks of the request that it would not send, each message's with the reason. Absent: it sends none. */
   leavesOut?(request: ModelRequest): readonly { readonly blocks: number; readonly because: string }[];
   decide(request: ModelRequest, context: ModelContext): Promise<ModelAnswer>;
 }
 
-/** A provider's failure by what helps: ask again, wait as long as it says, or give up. */
+/** A provider's failure, by what the host is to do: ask again, wait as long as the provider says, or give up. */
 export class ModelFailure extends Error {
   override readonly name = "ModelFailure";
   readonly kind: "retry" | "wait" | "fail";

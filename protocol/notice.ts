@@ -1,12 +1,13 @@
 /**
  * Notice: what a task tells of itself to a tool that notifies people, and to a saga that stands in for them.
  *
- * Such a tool or saga takes it as the member `task` of its input, beside whatever the terms give it. A schema that
- * names no such member never sees it.
+ * Such a tool or saga is given it as the member `task` of its input, beside the input that the terms name. A schema
+ * without that member drops it.
  */
 import { z } from "zod";
 import { IntentId, SagaId } from "./ids.ts";
 
+/** The task, as the tool or saga reads it. */
 export const TaskNotice = z.object({
   /** `<saga>/<intent>`, as the command line takes it. */
   task: z.string(),
@@ -29,7 +30,7 @@ export const TaskNotice = z.object({
 });
 export type TaskNotice = z.infer<typeof TaskNotice>;
 
-/** What a saga that stands in for the human of an approval must answer. Of a question its output is the answer. */
+/** What a saga must end with that stands in for the human of an approval. For a question its output is the answer. */
 export const StandInVote = z.discriminatedUnion("vote", [
   z.object({ vote: z.literal("approve"), reason: z.string().optional() }),
   z.object({ vote: z.literal("deny"), reason: z.string().optional() }),

@@ -1,5 +1,6 @@
 /**
- * Result: what was observed for an intent. Five outcomes, and `deferred` on the way to one.
+ * Result: what was observed for an intent. Five outcomes, and `deferred` on the way to one. Workers, hosts, child sagas
+ * and the outside report them; hosts record them.
  */
 import { z } from "zod";
 import { Spending } from "./budget.ts";
@@ -19,8 +20,9 @@ export const Usage = z.object({
 export type Usage = z.infer<typeof Usage>;
 
 /**
- * Of a model that has stand-ins (services/app/fallback.ts): who was asked under its name; who was passed over, and why;
- * and who is asked by the next attempt, at once. Without `next` that is the first again, after the usual wait.
+ * For a model that has stand-ins (services/app/fallback.ts): `asked` is the model that was asked under its name,
+ * `passed` those that were passed over with the reason, and `next` the one that the next attempt asks, at once. Without
+ * `next` that is the first again, after the usual wait.
  */
 export const Route = z.object({
   asked: z.string(),
@@ -31,10 +33,11 @@ export type Route = z.infer<typeof Route>;
 
 const why = { code: z.string(), reason: z.string() };
 
+/** What was observed, by its `outcome`. `code` is for programs, `reason` for people. */
 export const Result = z.discriminatedUnion("outcome", [
   /** `undoable`: of a saga that ended well and can undo what it did. */
   z.object({ outcome: z.literal("succeeded"), output: Payload, undoable: z.literal(true).optional() }),
-  /** Nothing usable came of it. `retry` false ends the attempts; `retryAfterMs` is the outside's wish. */
+  /** No usable result. `retry` false ends the attempts; `retryAfterMs` is how long the outside asks to wait. */
   z.object({
     outcome: z.literal("failed"),
     ...why,
@@ -50,9 +53,10 @@ export const Result = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("cancelled"), ...why, usage: Usage.optional() }),
 ]);
 export type Result = z.infer<typeof Result>;
+/** How an intent ended. */
 export type Outcome = Result["outcome"];
 
-/** The performer handed the matter to the outside; the result comes later, or `failed` after `withinMs`. */
+/** The tool's body left the answer to the outside: it comes later, or `failed` is recorded after `withinMs`. */
 export const Deferred = z.object({
   outcome: z.literal("deferred"),
   withinMs: z.int().positive().max(limits.timerMaxMs),

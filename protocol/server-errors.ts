@@ -7,6 +7,7 @@ export interface ErrorRow {
   readonly remedy: string;
 }
 
+/** The rows, by code. */
 export const serverErrors = {
   UNAVAILABLE: {
     meaning: "the NATS server did not answer",
@@ -16,22 +17,22 @@ export const serverErrors = {
   WRONG_SEQUENCE: {
     meaning: "the ledger has moved since it was read",
     retriable: false,
-    remedy: "None; the host reloads and decides again.",
+    remedy: "Nothing is to be done: the host reads the ledger again and decides anew.",
   },
   WRITE_IN_FLIGHT: {
     meaning: "another write to this subject is in flight",
     retriable: true,
-    remedy: "None; the append is sent again.",
+    remedy: "Nothing is to be done: the host sends the append again.",
   },
   DUPLICATE_IN_FLIGHT: {
     meaning: "a message with this id is being stored",
     retriable: true,
-    remedy: "None; the message is sent again.",
+    remedy: "Nothing is to be done: the sender sends the message again.",
   },
   STORAGE_FULL: {
     meaning: "the server refuses to store more",
     retriable: true,
-    remedy: "Free space or raise the account's JetStream limits.",
+    remedy: "Free space on the server's disk, or raise the account's JetStream limits.",
   },
   SERVER_TOO_OLD: {
     meaning: "the NATS server is older than 2.14.5",
@@ -51,6 +52,6 @@ export const serverErrors = {
   SERVER_REFUSED: {
     meaning: "the server refused the request",
     retriable: false,
-    remedy: "See the server's words in the message.",
+    remedy: "Read the server's words in the message; `sagamesh doctor` shows how the server is set up.",
   },
 } as const satisfies Record<string, ErrorRow>;

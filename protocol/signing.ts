@@ -1,25 +1,25 @@
 /**
  * Signing: which bytes a signature is of, and how it is written.
  *
- * Y1 Each kind of thing is signed under a name of its own, so that a signature of one never passes for another's.
- * Y2 A turn's signature stands in a header beside it: the chain is of the bytes, with or without. Its bytes hold the
- *    saga, the number and the hash of the turn before, so whoever signs one signs all that led to it.
- * Y3 A vote's signature is a member of the vote and signs all others, with the task it is for. Long members are signed by
- *    their digest.
+ * SI1 Each kind of thing is signed under a name of its own, so that a signature of one never passes for another's.
+ * SI2 A turn's signature stands in a header beside it: the chain is of the bytes, with or without. Its bytes hold the
+ *    saga, the number and the hash of the turn before, so a signature of one turn is of all turns before it.
+ * SI3 A vote's signature is a member of the vote and signs all others, with the task it is for. Long members are
+ *     signed by their digest.
  *
- * It proves that who held the key's seed signed exactly this. Not whose key that is, nor that the signer was the one the
- * server would have let publish, nor when.
+ * A signature proves that the holder of the key's seed signed exactly this. It proves neither whose key that is, nor that
+ * the server would have let the signer publish, nor when it was signed.
  */
 import { digestOf } from "./digest.ts";
 import type { Vote } from "./event.ts";
 import type { IntentId, SagaId } from "./ids.ts";
 import { canonicalJson } from "./json.ts";
 
-/** Of a turn's message: its bytes as stored. */
+/** The bytes to sign for a turn, whose message has these bytes in the ledger. */
 export const turnToSign = (data: Uint8Array): Uint8Array => Buffer.concat([turnDomain, data]);
 const turnDomain = Buffer.from("sagamesh turn v1\n");
 
-/** Of a vote on a task. `digest` names the arguments, so a vote on an approval must have it before it is signed. */
+/** The bytes to sign for a vote on a task. `digest` names the arguments, so a vote on an approval must have it before it is signed. */
 export function voteToSign(
   task: { readonly saga: SagaId; readonly intent: IntentId },
   { vote, by, as, digest, reason, answer, input }: Omit<Vote, "signature">,
@@ -44,10 +44,11 @@ export interface Signature {
   readonly bytes: Uint8Array;
 }
 
+/** A signature as text, for a header or a member of a vote. */
 export const writeSignature = ({ key, bytes }: Signature): string =>
   `${key}.${Buffer.from(bytes).toString("base64url")}`;
 
-/** Undefined for what is none. One signature has one way to be written. */
+/** Reads a signature. Undefined for any other text: there is one way to write it. */
 export function readSignature(text: string): Signature | undefined {
   const [, key, written] = /^([A-Z2-7]{56})\.([\w-]{86})$/.exec(text) ?? [];
   if (key === undefined || written === undefined) return undefined;

@@ -1,14 +1,16 @@
 /**
  * Subjects, streams, buckets and headers: the only place that joins or splits their names.
  *
- * B1 Most general token first, the saga's id second, so `saga.<id>.>` is a saga's whole conversation.
- * B2 Only the owner writes `saga.<id>.ledger`, and it is a literal subject: a compare-and-set on a wildcard
+ * SU1 Most general token first, the saga's id second, so `saga.<id>.>` is a saga's whole conversation.
+ * SU2 Only the owner writes `saga.<id>.ledger`, and it is a literal subject: a compare-and-set on a wildcard
  *    is not one on a replicated stream.
  */
 import { MeshError } from "./errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "./ids.ts";
 
+/** The streams: inputs, ledgers, calls of tools, dead letters. */
 export const streams = { inbox: "INBOX", ledger: "LEDGER", work: "WORK", dead: "DEAD" } as const;
+/** The key-value buckets, and the object store BLOB. */
 export const buckets = {
   claim: "CLAIM",
   snapshot: "SNAPSHOT",
@@ -19,6 +21,7 @@ export const buckets = {
   blob: "BLOB",
 } as const;
 
+/** Every subject, from the ids and names in it. */
 export const subjects = {
   start: (saga: SagaId) => `saga.${saga}.start`,
   signal: (saga: SagaId, name: string) => `saga.${saga}.signal.${name}`,
@@ -33,11 +36,12 @@ export const subjects = {
   live: (saga: SagaId, lane: string) => `live.${saga}.${lane}`,
   dead: (source: DeadSource, id: string) => `dead.${source}.${id}`,
   inboxPartition: (partition: number) => `inbox.${partition}.>`,
-  /** Of a partition: its starts, and all else. They share no message and leave none out. */
+  /** A partition's starts, and all its other inputs: no message is in both, and none in neither. */
   inboxStarts: (partition: number) => `inbox.${partition}.*.start`,
   inboxOthers: (partition: number) => `inbox.${partition}.*.*.*`,
 } as const;
 
+/** Where a dead letter's message came from: a saga's inbox, or the work of a tool. */
 export type DeadSource = "inbox" | "work";
 
 /** Subjects INBOX takes in, one per kind of input; the ledger's own subject is not among them. */
@@ -51,6 +55,7 @@ export const inboxTransform = (partitions: number) => ({
   dest: `inbox.{{partition(${partitions},1)}}.{{wildcard(1)}}.>`,
 });
 
+/** The durable consumers by name. */
 export const consumers = {
   inbox: (partition: number) => `inbox-${partition}`,
   starts: (partition: number) => `starts-${partition}`,

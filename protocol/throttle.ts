@@ -1,24 +1,26 @@
 /**
  * Throttle: how fast one tool or model may be used over the whole mesh, as all processes share it.
  *
- * H1 One entry per tool or model, changed by compare-and-set only, so that a permit is given once.
- * H2 Losing an entry loses a pause and some pacing, never work: what waits, waits in streams and ledgers.
+ * TH1 One entry per tool or model, changed by compare-and-set only, so that a permit is given once.
+ * TH2 Losing an entry loses a pause and some pacing, never work: calls wait in streams and ledgers.
  */
 import { z } from "zod";
 import { Name } from "./ids.ts";
 
+/** What can be throttled: one tool, or one model. */
 export const ThrottleKind = z.enum(["tool", "model"]);
 export type ThrottleKind = z.infer<typeof ThrottleKind>;
 
-/** What is throttled. */
+/** One tool or model by name. */
 export interface Throttled {
   readonly kind: ThrottleKind;
   readonly name: string;
 }
 
+/** The entry's key in THROTTLE. */
 export const throttleKey = ({ kind, name }: Throttled): string => `${kind}.${name}`;
 
-/** What a key is about; undefined where it is not one. */
+/** The tool or model of a key; undefined for any other text. */
 export function throttledOf(key: string): Throttled | undefined {
   const [kind, name, ...more] = key.split(".");
   const parsed = z.object({ kind: ThrottleKind, name: Name }).safeParse({ kind, name });
@@ -34,7 +36,7 @@ export const ThrottleLimits = z.object({
 });
 export type ThrottleLimits = z.infer<typeof ThrottleLimits>;
 
-/** The entry. All times are the server's, in milliseconds since the epoch. */
+/** The entry, which hosts and workers write and read. All times are the server's, in milliseconds since the epoch. */
 export const ThrottleState = z.object({
   v: z.literal(1),
   /** Nothing begins until it is resumed. */
@@ -43,7 +45,7 @@ export const ThrottleState = z.object({
   notBefore: z.number().optional(),
   /** When the next may begin, by the rate. */
   nextAt: z.number().optional(),
-  /** What runs, by process; believed until the time given, so that a dead process's permits come back. */
+  /** Calls that run, by process; believed until the time given, so that a dead process's permits come back. */
   held: z.record(z.string(), z.object({ count: z.int().positive(), until: z.number() })).default({}),
   /** Processes that want one of `atOnce` and found none free, the longest waiting first; believed until then. */
   queue: z.array(z.object({ who: z.string(), until: z.number() })).default([]),

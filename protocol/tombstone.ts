@@ -1,11 +1,11 @@
 /**
  * Tombstone: what is left in LEDGER of a saga whose turns were archived. The last message of its subject.
  *
- * B1 It is appended by the same compare-and-set as a turn, right after the last turn that the archive holds. So
+ * TB1 It is appended by the same compare-and-set as a turn, right after the last turn that the archive holds. So
  *    no turn can come between the archive and the tombstone, and none can follow it: a host that still holds the
  *    saga is fenced by it.
- * B2 `prev` is the hash of the last turn's bytes: archive and tombstone belong together, or it shows.
- * B3 It holds all that is needed to answer an input as before: what the saga was started with and by whom, how it
+ * TB2 `prev` is the hash of the last turn's bytes, so an archive can be proved to be the one that the tombstone names.
+ * TB3 It holds all that is needed to answer an input as before: the saga's input and parent, how it
  *    ended, and of which intents a late result would still say something new.
  */
 import { z } from "zod";
@@ -24,13 +24,14 @@ export const ArchivedEnd = z.object({
 });
 export type ArchivedEnd = z.infer<typeof ArchivedEnd>;
 
+/** The message. `sagamesh archive` writes it; hosts, clients and every reader of a ledger take it for the saga. */
 export const Tombstone = z.object({
   v: z.literal(1),
   type: z.literal("tombstone"),
   saga: SagaId,
   /** Milliseconds since the epoch by the clock of the server. */
   archivedAt: z.number(),
-  /** Who archived it, as given. */
+  /** Who archived it, as the command was told. */
   by: z.string(),
   /** The archive's file name, without its folder. */
   file: z.string(),
@@ -39,7 +40,7 @@ export const Tombstone = z.object({
   prev: z.string(),
   definition: DefinitionRef,
   parent: ParentRef.optional(),
-  /** Of a fork. */
+  /** Where it was forked from, for a fork. */
   fork: z.object({ saga: SagaId, turn: z.int(), effects: Effects.optional() }).optional(),
   inputDigest: z.string(),
   startedAt: z.number(),
@@ -50,5 +51,5 @@ export const Tombstone = z.object({
 });
 export type Tombstone = z.infer<typeof Tombstone>;
 
-/** What the header `Saga-Event` of a tombstone says; no turn's says the same. */
+/** What the header `Saga-Event` says on a tombstone, and on no turn. */
 export const tombstoneEvent = "archived";

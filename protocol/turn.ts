@@ -1,10 +1,10 @@
 /**
  * Turn: one ledger message. The events taken in, the intents decided from them, appended atomically.
  *
- * T1 `prev` is the SHA-256 of the previous turn's bytes as stored ("" before the first): nobody can change
- *    a turn without changing all that follow.
- * T2 What follows from the rest of the same turn is not stored. Of a result: its attempt where it is the first, who
- *    observed it where that is the turn's own host, and the words that say it succeeded. Of an intent: its id where
+ * TU1 `prev` is the SHA-256 of the previous turn's bytes as stored ("" before the first): a turn
+ *     cannot be changed without changing all that follow.
+ * TU2 What follows from the rest of the same turn is not stored. Of a result: its attempt where it is the first, the
+ *     observer where that is the turn's own host, and the words that say it succeeded. Of an intent: its id where
  *    that is its place in the turn, of an effect's key the saga and intent it begins with, and the tool's name where
  *    the reply that proposed the call has it. Reading puts all of it back, and takes what is written out as well.
  */
@@ -14,6 +14,7 @@ import { type IntentId, intentId, keyPrefix, SagaId } from "./ids.ts";
 import { Intent, StoredIntent } from "./intent.ts";
 import type { Json } from "./json.ts";
 
+/** One event that a turn took in, and the intents decided from it, in order. */
 export const Step = z.object({ event: Event, intents: z.array(Intent) });
 export type Step = z.infer<typeof Step>;
 
@@ -32,9 +33,10 @@ const StoredTurn = z.object({
 });
 type StoredTurn = z.infer<typeof StoredTurn>;
 
+/** One ledger message, read: `v` is the format's version, `turn` counts from 1. */
 export type Turn = Omit<StoredTurn, "steps"> & { steps: Step[] };
 
-/** A stored turn, read (T2). */
+/** A stored turn, read (TU2). */
 export const Turn = StoredTurn.transform((turn, context): Turn => {
   const places = placesOf(turn);
   const steps = turn.steps.map((step) => {
@@ -46,7 +48,7 @@ export const Turn = StoredTurn.transform((turn, context): Turn => {
   return { ...turn, steps };
 });
 
-/** A turn as it is stored (T2). */
+/** A turn as it is stored (TU2). */
 export function toStored(turn: Turn): z.input<typeof Turn> {
   const places = placesOf(turn);
   return {

@@ -3,7 +3,7 @@
  *
  * VD1 A verdict names what was judged and on what, both by digest, with the size of what was shown. What it cost
  *     stands beside it, in the result of the call that brought it.
- * VD2 To be unable to say is a verdict of its own. Nobody takes it for a yes.
+ * VD2 A validator that cannot say answers `undecided`, which never counts as a yes.
  * VD3 A change is proposed as data: what, why and by how much. Nothing is changed by the validator itself.
  */
 import { z } from "zod";
@@ -26,6 +26,7 @@ export const validationTypes = [
   "contract_conformance",
   "transaction_coherence",
 ] as const;
+/** One of `validationTypes`. */
 export const ValidationType = z.enum(validationTypes);
 export type ValidationType = z.infer<typeof ValidationType>;
 
@@ -70,12 +71,13 @@ export const Answer = z.discriminatedUnion("verdict", [
     changes: z.array(Change).min(1).max(limits.changesMax),
     ...said,
   }),
-  /** It holds, and whoever plans next is to know this. */
+  /** It holds, and the next planner is to know this. */
   z.object({ verdict: z.literal("feedback"), reason: text, ...said }),
-  /** VD2. With a code where something failed that somebody can mend. */
+  /** VD2. With a code where something failed that a person can mend. */
   z.object({ verdict: z.literal("undecided"), reason: text, code: z.string().optional(), ...said }),
 ]);
 export type Answer = z.infer<typeof Answer>;
+/** What a verdict says. */
 export type VerdictKind = Answer["verdict"];
 
 /** What a validator was shown: the digest of it, and its size in tokens (actors/validators/context.ts). */
@@ -89,7 +91,7 @@ export const Shown = z.object({
 });
 export type Shown = z.infer<typeof Shown>;
 
-/** Who said it: the code, a model, the validators that it is made of, or nobody could. */
+/** What the verdict comes from: the validator's code, its model, the validators it is made of, or nothing (VD2). */
 export const JudgedBy = z.enum(["code", "model", "parts", "nobody"]);
 export type JudgedBy = z.infer<typeof JudgedBy>;
 
@@ -100,7 +102,7 @@ const origin = {
   shown: Shown,
 };
 
-/** What one of several said, without its changes: those stand in the whole. */
+/** What one of a validator's parts said, without its changes: those stand in the whole verdict. */
 export const PartVerdict = z.object({
   ...origin,
   verdict: z.enum(["accept", "reject", "augment", "feedback", "undecided"]),

@@ -1,25 +1,27 @@
 /**
  * Workflow errors: the rows of the table of codes (errors.ts) that only workflows and plans have.
  */
+/** The rows, by code. */
 export const workflowErrors = {
   NODE_FAILED: {
-    meaning: "a node that the workflow cannot do without was never reached",
+    meaning: "a node that the workflow needs was never reached",
     retriable: false,
     remedy: "`sagamesh inspect SAGA --state dependency` says which condition could not hold.",
   },
   INVALIDATED: {
-    meaning: "the outside took back what a workflow had done, and it is not to plan again",
+    meaning: "the outside invalidated what the workflow had done, and it may not plan again",
     retriable: false,
-    remedy: "Start it anew, or raise replansMax.",
+    remedy: "Start the workflow anew, or raise `replansMax` in a new version.",
   },
   PLAN_INVALID: {
-    meaning: "a plan is no graph that can be run",
+    meaning: "a plan is not a graph that can be run",
     retriable: false,
-    remedy: "Correct what the message lists: cycles, unknown names, nodes that nothing undoes.",
+    remedy:
+      "Correct each finding in the message, such as cycles, unknown names and nodes that nothing undoes.",
   },
   INFEASIBLE: {
-    meaning: "whoever plans says that it cannot be done",
+    meaning: "the planner says that it cannot be done",
     retriable: false,
-    remedy: "Relax what the message names, then start it anew.",
+    remedy: "Relax the goal or constraint that the message names, then start it anew.",
   },
 } as const;

@@ -1,7 +1,7 @@
 /**
- * Workflow: the parts of a workflow that are data, whoever wrote them: a person, a model, a plan in a file.
+ * Workflow: the parts of a workflow that are data, written by a person, a model or a plan in a file.
  *
- * WF1 A condition says of which nodes it speaks and no more than can be checked: it holds no code.
+ * WF1 A condition is data: it names nodes and predicates, and holds no code.
  */
 import { z } from "zod";
 import { Name } from "./ids.ts";
@@ -37,7 +37,7 @@ export const Condition: z.ZodType<Condition> = z.lazy(() =>
   ]),
 );
 
-/** Of an edge `from → to`; without `when`: that `from` committed. */
+/** An edge `from → to`. Without `when`, `to` waits until `from` has committed. */
 export const Edge = z.strictObject({ from: Name, to: Name, when: Condition.optional() });
 export type Edge = z.infer<typeof Edge>;
 
@@ -66,20 +66,20 @@ export const GraphPatch = z.strictObject({
   nodes: z.array(PlannedNode).max(limits.nodesMax).default([]),
   edges: z.array(Edge).max(limits.edgesMax).default([]),
   remove: z.array(Name).max(limits.nodesMax).default([]),
-  /** Nothing can be done: why. The workflow ends. */
+  /** The planner sees no way on, and says why. The workflow ends. */
   giveUp: z.string().min(1).max(limits.reasonLengthMax).optional(),
 });
 export type GraphPatch = z.infer<typeof GraphPatch>;
 
 /**
- * What the outside says of something that a workflow had done: it holds no more. Nodes under `keep` stay as they are,
- * with all that rests on them alone: the part of a journey that was travelled already.
+ * Body of the signal `invalidate`: the outside says that what a node had done holds no longer. Nodes under `keep` stay as
+ * they are, with all that rests on them alone, such as the part of a journey that was travelled already.
  */
 export const Invalidation = z.strictObject({
   node: Name,
   reason: z.string().min(1).max(limits.reasonLengthMax),
   keep: z.array(Name).max(limits.nodesMax).optional(),
-  /** What is known of the change, for those that do the work again. */
+  /** What is known of the change, for the nodes that do the work again. */
   data: Payload.optional(),
 });
 export type Invalidation = z.infer<typeof Invalidation>;

@@ -236,7 +236,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
     },
     guards: {
       ready,
-      /** T2 of agent-retention.ts. */
+      /** T2 of retention.ts. */
       summaryDue: ({ context }) =>
         ready({ context }) && !context.paused && summarizedCut(policy, context) !== undefined,
       onlyWaits: ({ context }) => onlyWaits(context),

@@ -39,7 +39,7 @@ export const ExportDocument = z.object({
 });
 export type ExportDocument = z.infer<typeof ExportDocument>;
 
-/** Of the rest of the line it ends: an archive's lines say so of what no turn's hash covers, too. */
+/** The hash of the rest of the line, which it ends: it covers what no turn's hash does. */
 const sum = z.string().optional();
 
 /** The first line of an archive. Its other lines: the turns in order, then the blobs they name. */
@@ -54,7 +54,7 @@ export const ArchiveManifest = z.object({
   /** Of the last turn: its sequence, and the hash of its bytes. */
   head: z.object({ seq: z.int(), hash: z.string() }),
   startedAt: z.number(),
-  /** Of its last turn; of one that runs that is no end. */
+  /** When its last turn was decided; of a saga that still runs that is no end. */
   endedAt: z.number(),
   /** When the file was written. */
   archivedAt: z.number(),
@@ -62,7 +62,7 @@ export const ArchiveManifest = z.object({
   tools: z.array(ToolDocument),
   /** Its definition, as hosts had registered it. */
   definitions: z.array(DefinitionDocument).optional(),
-  /** Of a conversation that was recorded elsewhere: where, and the agent, so that no application is needed. */
+  /** Where it was imported from, and its agent as data, so that a reader needs no application. */
   recording: RecordedFrom.optional(),
   agent: RecordedAgent.optional(),
   sum,

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { Amounts } from "../budget.ts";
 
+/** What one saga has spent. Tokens are counted as the providers report them, dollars are US dollars. */
 export const SpentDocument = z.object({
   steps: z.int(),
   inputTokens: z.number(),
@@ -13,19 +14,20 @@ export const SpentDocument = z.object({
   children: z.int().default(0),
 });
 
-/** Of what is limited: by the saga and all below it. Times in milliseconds since the epoch. */
+/** Of each amount that is limited: what the saga and all sagas below it may use and have used. */
 export const BudgetDocument = z.object({
   /** Declared, cut to the slice, and raised. */
   limits: Amounts,
   used: Amounts,
-  /** For calls and sub-agents that run. */
+  /** For model calls and sub-agents that run now. */
   reserved: Amounts,
   /** Below zero where a model's port reported more than was reserved. */
   left: z.record(z.string(), z.number()),
+  /** Milliseconds since the epoch. */
   deadline: z.number().optional(),
   /** What calls have cost beyond what was reserved for them: a model's port is dearer than its price, or wrote more. */
   exceeded: Amounts.optional(),
-  /** Added by signals and answers. */
+  /** Added by signals and by answers to tasks. */
   raised: Amounts.optional(),
   /** What its parent gave it. */
   slice: Amounts.optional(),

@@ -20,7 +20,7 @@ export const DemoReport = z.object({
       effect: Effect,
       window: z.enum(["before-record", "after-record", "after-reply"]),
       atMs: z.number(),
-      /** Null if nobody had by the end. */
+      /** The host or worker that went on with it; null if none had by the end. */
       pickedUpBy: z.string().nullable(),
       recoveryMs: z.number().nullable(),
     }),

@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 
-/** `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: what was looked at and is as it should be. */
+/** One thing that was looked at. `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: as it should be. */
 export const Finding = z.object({
   severity: z.enum(["wrong", "warning", "fine"]),
   code: z.string(),
@@ -55,7 +55,7 @@ export const DoctorDocument = z.object({
       held: z.int(),
       redelivered: z.int(),
       host: z.string().optional(),
-      /** Somebody asks for its inputs. */
+      /** A host asks for its inputs. */
       consumed: z.boolean(),
       /** Of the oldest input that is not acked. */
       oldestAgeMs: z.int().optional(),
@@ -70,7 +70,7 @@ export const DoctorDocument = z.object({
       waiting: z.int(),
       held: z.int(),
       redelivered: z.int(),
-      /** Somebody asks for its calls. */
+      /** A worker asks for its calls. */
       workers: z.boolean(),
       paused: z.boolean(),
       oldestAgeMs: z.int().optional(),

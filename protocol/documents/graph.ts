@@ -6,8 +6,8 @@ import { IntentId, SagaId } from "../ids.ts";
 import { IntentOutcome } from "./intent.ts";
 
 /**
- * What a node stands for. `fork`: where it leaves its origin; `move`:
- * where another definition takes it over. `decision`: an agent's model was asked. `model`: any other call of one, a summary too.
+ * What a node stands for. `fork`: where the saga leaves its origin; `move`: where another definition
+ * takes it over. `decision`: an agent's model was asked. `model`: any other call of one, a summary too.
  * `signal` came in and `sent` went out. `repeat` stands for nodes that were laid together.
  */
 export const GraphNodeKind = z.enum([
@@ -20,6 +20,7 @@ export type GraphNodeKind = z.infer<typeof GraphNodeKind>;
 export const GraphStatus = z.enum([...IntentOutcome.options, "open", "undone", "taken"]);
 export type GraphStatus = z.infer<typeof GraphStatus>;
 
+/** One thing that happened or was decided. */
 export const GraphNode = z.object({
   /** An intent's own id; else `start`, `signal-<turn>-<step>` `forked-…` or `migrated-…`. */
   id: z.string(),
@@ -51,6 +52,7 @@ export const GraphReason = z.enum([
 ] as const);
 export type GraphReason = z.infer<typeof GraphReason>;
 
+/** One reason: `to` is there because of `from`. Both are ids of nodes. */
 export const GraphEdge = z.object({
   from: z.string(),
   to: z.string(),

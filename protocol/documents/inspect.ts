@@ -12,7 +12,7 @@ import { MigrationRecord } from "./migrate.ts";
 import { ContextSentDocument } from "./prompt.ts";
 import { EndDocument, FlagDocument, ForkDocument, PausedDocument, SagaStatus } from "./saga.ts";
 
-/** `inspect`. */
+/** `inspect`. Times are milliseconds since the epoch by the deciding host's clock. */
 export const InspectDocument = z.object({
   saga: SagaId,
   definition: DefinitionRef,
@@ -34,7 +34,7 @@ export const InspectDocument = z.object({
   /** By sagas below it that have ended. */
   below: Spending.optional(),
   budget: BudgetDocument.optional(),
-  /** Where it lies below the saga that nobody opened; absent for that one. */
+  /** Where it lies in its tree of sagas; absent for the root, which has no parent. */
   tree: z.object({ root: SagaId, depth: z.int() }).optional(),
   /** Its moves to other definitions, oldest first; absent where there was none. */
   migrations: z.array(MigrationRecord).optional(),
@@ -42,7 +42,7 @@ export const InspectDocument = z.object({
   flags: z.array(FlagDocument).optional(),
   /** In the order in which they were started. */
   children: z.array(ChildDocument).default([]),
-  /** The last ones. */
+  /** The last events. */
   events: z.array(z.object({ turn: z.int(), at: z.number(), event: Event })),
   /** An agent's working memory. This and the next only where the ledger was folded with its definition. */
   memory: Payload.optional(),

@@ -6,9 +6,11 @@ import { IntentId, SagaId } from "../ids.ts";
 import { Intent } from "../intent.ts";
 import { Payload } from "../json.ts";
 
+/** How an intent ended: a recorded outcome, or `superseded` by a newer decision. */
 export const IntentOutcome = z.enum(["succeeded", "failed", "denied", "in_doubt", "cancelled", "superseded"]);
 export type IntentOutcome = z.infer<typeof IntentOutcome>;
 
+/** One intent with its input and how it went. `turn` decided it, `settledTurn` holds its outcome, `by` observed that. */
 export const IntentDocument = z.object({
   intent: Intent,
   input: Payload.optional(),
@@ -17,7 +19,7 @@ export const IntentDocument = z.object({
   deferred: z.boolean(),
   /** Absent while it is open. */
   outcome: IntentOutcome.optional(),
-  /** A tool's success as it was reported: its output could not be held against the tool's contract here. */
+  /** The output is as the performer reported it: no contract of the tool was at hand to compare it with. */
   unverified: z.boolean().default(false),
   output: Payload.optional(),
   reason: z.string().optional(),
@@ -26,6 +28,7 @@ export const IntentDocument = z.object({
 });
 export type IntentDocument = z.infer<typeof IntentDocument>;
 
+/** An effect that stands: it succeeded, or is in doubt, and was not undone. */
 export const EffectDocument = z.object({
   intent: IntentId,
   tool: z.string(),
@@ -34,7 +37,7 @@ export const EffectDocument = z.object({
 });
 export type EffectDocument = z.infer<typeof EffectDocument>;
 
-/** A saga that another one started; `outcome` is the parent's word, absent while it runs. */
+/** A saga that another one started; `outcome` is what the parent recorded, absent while the child runs. */
 export const ChildDocument = z.object({
   saga: SagaId,
   name: z.string(),

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { IntentId } from "../ids.ts";
 import { Payload } from "../json.ts";
 
-/** `tail --tokens --json`, between turns: what is said, and what became of it. */
+/** `tail --tokens --json`, between turns: words of a model, what became of them, and notes of tools. */
 export const LiveDocument = z.object({
   live: z.discriminatedUnion("type", [
     z.object({

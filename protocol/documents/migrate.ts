@@ -10,7 +10,7 @@ export const MigrationRecord = z.object({
   at: z.number(),
   from: DefinitionRef,
   to: DefinitionRef,
-  /** Who asked for it. */
+  /** The person or program that asked for it. */
   by: z.string(),
 });
 
@@ -22,17 +22,17 @@ export const MigrateDocument = z.object({
   to: DefinitionRef.optional(),
   /**
    * `can`, `cannot`: as `--dry-run` judges. `moved`: its ledger says so. `asked`: it can, the signal is stored, and no
-   * host has taken it yet. `same`: it has this definition, or it has ended: there is nothing to move.
+   * host has taken it yet. `same`: there is nothing to move, for it has this definition already or has ended.
    */
   verdict: z.enum(["can", "cannot", "moved", "asked", "same"]),
   turns: z.int(),
   /** Requests to models that the new definition would have sent otherwise: the prompt, the tools or their order differ. */
   requestsDiffer: z.int().optional(),
-  /** Where it would be another saga: the first turn, or 0 for the state that it rests in. */
+  /** The first turn that the new definition would have decided otherwise, or 0 for the state that the saga rests in. */
   turn: z.int().optional(),
   expected: Intent.optional(),
   got: Intent.optional(),
-  /** In words. */
+  /** The reason in words. */
   why: z.string().optional(),
 });
 export type MigrateDocument = z.infer<typeof MigrateDocument>;

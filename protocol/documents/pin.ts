@@ -10,7 +10,7 @@ export const PinDocument = z.object({
   name: z.string(),
   /** What the server says of itself. */
   server: z.object({ name: z.string(), version: z.string(), protocol: z.string() }),
-  /** The file says now what the server does. */
+  /** The file agrees with the server now. */
   ok: z.boolean(),
   written: z.boolean(),
   tools: z.array(

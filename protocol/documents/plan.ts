@@ -1,9 +1,9 @@
 /**
- * Plan document: a workflow as somebody wrote it down, a model or a person, and what is wrong with one.
+ * Plan documents: a workflow as a model or a person wrote it down, and what is wrong with one.
  *
  * PD1 A plan is data. What it runs it names; it holds no code, and no pattern that could take for ever to match.
- * PD2 What a plan must have and has not is a finding with a place, as is what it has wrong: a draft is read as far as it
- *     goes, so that all of it can be told at once.
+ * PD2 A draft is read as far as it goes. What is missing and what is wrong are findings with a place, so that all of them
+ *     are told at once.
  */
 import { z } from "zod";
 import { Name } from "../ids.ts";
@@ -52,7 +52,7 @@ export const PlainSchema: z.ZodType<PlainSchema> = z.lazy(() =>
   }),
 );
 
-/** Somebody's part in the plan. */
+/** A part that agents or people play in the plan. */
 const PlanRole = z.strictObject({ name: Name, does: Says });
 
 /** What the plan is for, or what must hold whatever it does. `validators` name those of the application that check it. */
@@ -67,21 +67,21 @@ const PlanCheck = z.strictObject({
 });
 export type PlanCheck = z.infer<typeof PlanCheck>;
 
-/** Who does the work of a node or an edge that runs nothing by name: an agent, as data. */
+/** The agent that does the work of a node or an edge that runs nothing by name, as data. */
 const PlanAgent = z.strictObject({
   /** A model of the application. */
   model: Name,
   instructions: z.string().min(1).max(limits.planAgentCharactersMax),
   tools: z.array(Name).default([]),
   output: PlainSchema,
-  /** Decisions at most. */
+  /** Decisions of its model at most. */
   steps: z.int().positive().max(limits.planAgentStepsMax).default(limits.planAgentSteps),
 });
 export type PlanAgent = z.infer<typeof PlanAgent>;
 
 /**
- * What takes it back: a call whose input is a template of `input`, `output`, `key` and `outcome`; `itself`, where the
- * tool or agent says what undoes it, or nothing is changed; or nothing, said aloud.
+ * What undoes a node or an edge: a call whose input is a template of `input`, `output`, `key` and `outcome`; `itself`,
+ * where the tool or agent says what undoes it, or changes nothing; or a point of no return, with the reason.
  */
 const PlanUndo = z.union([
   z.strictObject({ run: Name, input: Payload }),
@@ -90,10 +90,10 @@ const PlanUndo = z.union([
 ]);
 export type PlanUndo = z.infer<typeof PlanUndo>;
 
-/** Of an edge that runs nothing: the runtime carries what crosses it. */
+/** On an edge that runs nothing: the runtime carries what crosses it. */
 const ByRuntime = z.strictObject({ by: z.literal("runtime") });
 
-/** A node before anybody has said who does it, what is logged and what undoes it. */
+/** A node of the first draft: what it is for, before its agent, its log and what undoes it are asked for. */
 export const NodeProfile = z.strictObject({
   name: Name,
   role: Name,
@@ -112,6 +112,7 @@ export const NodeProfile = z.strictObject({
 });
 export type NodeProfile = z.infer<typeof NodeProfile>;
 
+/** An edge of the first draft: what crosses it, and when. */
 export const EdgeProfile = z.strictObject({
   from: Name,
   to: Name,
@@ -123,8 +124,9 @@ export const EdgeProfile = z.strictObject({
 });
 export type EdgeProfile = z.infer<typeof EdgeProfile>;
 
-/** What is said of each node and each edge once the graph stands. */
+/** What is asked of each node once the graph stands. */
 export const NodeSpecs = z.strictObject({ agent: PlanAgent.optional(), compensation: PlanUndo });
+/** What is asked of each edge once the graph stands. */
 export const EdgeSpecs = z.strictObject({
   agent: z.union([ByRuntime, PlanAgent]).optional(),
   compensation: PlanUndo,
@@ -158,7 +160,7 @@ export const Plan = z.strictObject({
 });
 export type Plan = z.infer<typeof Plan>;
 
-/** A plan in the making, or one that somebody hands in: what is missing is not yet there (PD2). */
+/** A plan in the making, or one that is handed in: what it must have may still be missing (PD2). */
 export const Draft = z.strictObject({
   v: z.literal(1),
   ...PlanFrame.partial().shape,
@@ -172,7 +174,9 @@ export const Draft = z.strictObject({
     .default([]),
 });
 export type Draft = z.infer<typeof Draft>;
+/** A node of a draft. */
 export type DraftNode = Draft["nodes"][number];
+/** An edge of a draft. */
 export type DraftEdge = Draft["edges"][number];
 
 /** Something the application has that a plan may name. The schemas are JSON Schema. */
@@ -236,7 +240,7 @@ export type PlanFinding = z.infer<typeof PlanFinding>;
 export const PlanStep = z.enum(["roles", "nodes", "edges", "graph", "logs", "agents", "whole"]);
 export type PlanStep = z.infer<typeof PlanStep>;
 
-/** `plan`: a plan was made. What stands in the failure of one that was not is `PlanRefusal`. */
+/** `plan`: a plan was made. Where none could be, the saga fails with a `PlanRefusal`. */
 export const PlannedDocument = z.object({
   saga: z.string(),
   plan: Plan,
@@ -247,6 +251,7 @@ export const PlannedDocument = z.object({
 });
 export type PlannedDocument = z.infer<typeof PlannedDocument>;
 
+/** Why a plan is refused, or why planning gave up. */
 export const PlanRefusal = z.object({
   code: z.literal("PLAN_INVALID"),
   because: z.string(),
@@ -263,6 +268,6 @@ export type PlanRefusal = z.infer<typeof PlanRefusal>;
 export const edgeKey = ({ from, to }: { readonly from: string; readonly to: string }): string =>
   `${from}->${to}`;
 
-/** JSON Schema of a plan, for whoever writes one. */
+/** JSON Schema of a plan, for the editors and models that write one. */
 export const planSchema = (): Json =>
   z.toJSONSchema(Plan, { io: "input", unrepresentable: "any" }) as unknown as Json;

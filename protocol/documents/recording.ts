@@ -6,7 +6,7 @@ import { DefinitionRef } from "../event.ts";
 import { Name, SagaId } from "../ids.ts";
 import { Payload } from "../json.ts";
 
-/** An agent as far as a recording tells of it: data, from which the same definition is made wherever it is read. */
+/** An agent as far as a recording tells of it: data, from which every reader makes the same definition. */
 export const RecordedAgent = z.object({
   v: z.literal(1),
   name: Name,
@@ -19,13 +19,14 @@ export const RecordedAgent = z.object({
       description: z.string(),
       /** JSON Schema of the input, as the recording has it, or inferred. */
       schema: z.record(z.string(), Payload),
-      /** Calls that were recorded do not fit the schema: models are shown it, and nothing is held against it. */
+      /** Recorded calls do not fit the schema: models are shown it, and no input is judged by it. */
       unchecked: z.literal(true).optional(),
     }),
   ),
 });
 export type RecordedAgent = z.infer<typeof RecordedAgent>;
 
+/** The shape of a recorded file: requests and replies of Anthropic's API, or plain chat messages. */
 export const RecordingFormat = z.enum(["anthropic", "messages"]);
 export type RecordingFormat = z.infer<typeof RecordingFormat>;
 
@@ -46,7 +47,7 @@ export type RecordedFrom = z.infer<typeof RecordedFrom>;
 export const ImportDocument = z.object({
   /** Absent where there is nothing to import, for the reason. */
   saga: SagaId.optional(),
-  /** That was written. */
+  /** The file that was written. */
   bundle: z.string().optional(),
   reason: z.string().optional(),
   definition: DefinitionRef.optional(),

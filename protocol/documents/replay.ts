@@ -1,7 +1,7 @@
 /**
  * Replay documents: what `replay` prints for programs.
  *
- * Money is in US dollars, times in milliseconds. `recorded` is what the ledger holds, `got` what the other model said.
+ * Money is in US dollars, times in milliseconds. `recorded` is what the ledger holds, `got` what the replay brought.
  */
 import { z } from "zod";
 import { IntentId, SagaId } from "../ids.ts";
@@ -82,6 +82,7 @@ const Variation = z.object({
   with: z.object({ file: z.string(), version: z.int(), hash: z.string() }).optional(),
 });
 
+/** How a run ended, or that it runs. */
 const Outcome = z.object({
   status: z.enum(["completed", "failed", "cancelled", "running"]),
   output: Payload.optional(),
@@ -90,7 +91,7 @@ const Outcome = z.object({
 });
 export type Outcome = z.infer<typeof Outcome>;
 
-/** One thing that happened in a run, in the words of both sides' columns. */
+/** One thing that happened in a run: a row of the column that tells the recorded run, or of the one that tells the other. */
 const PathStep = z.object({
   turn: z.int(),
   at: z.number(),
@@ -127,7 +128,7 @@ export const ReplayDocument = z.object({
   firstDivergence: IntentId.optional(),
   /** Of a free run: the turn from which it went on by itself; absent if it never left the record. */
   leftRecordAt: z.int().optional(),
-  /** `equal` is absent where nobody knows: step by step nothing is carried out. */
+  /** `equal` is absent of a replay step by step, which carries nothing out and so has no outcome. */
   outcome: z.object({ equal: z.boolean().optional(), recorded: Outcome, got: Outcome.optional() }),
   fired: z.object({ recorded: z.array(Fired), got: z.array(Fired) }),
   cost: z.object({ recorded: Cost, got: Cost }),
@@ -199,7 +200,7 @@ export const ReplayRunDocument = z.object({
   model: z.string(),
   query: z.string().optional(),
   seed: z.string(),
-  /** Sagas that the query means, and how many of them were sampled. */
+  /** Sagas that the query selects, and how many of them were sampled. */
   meant: z.int(),
   sampled: z.int(),
   done: z.int(),

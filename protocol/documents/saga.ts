@@ -8,6 +8,7 @@ import { Effects } from "../fork.ts";
 import { SagaId } from "../ids.ts";
 import { Payload } from "../json.ts";
 
+/** How a saga stands. */
 export const SagaStatus = z.enum(["running", "completed", "failed", "cancelled"]);
 
 /** `start --wait`, `tail`: how the saga ended. */
@@ -21,7 +22,7 @@ export const EndDocument = z.object({
 });
 export type EndDocument = z.infer<typeof EndDocument>;
 
-/** Where a fork comes from, and how it goes on; without `effects` it has not left its origin yet. */
+/** Where a fork comes from, and how it goes on. Without `effects` it has not left its origin yet. */
 export const ForkDocument = z.object({
   saga: SagaId,
   turn: z.int(),
@@ -31,10 +32,10 @@ export const ForkDocument = z.object({
   instructions: z.string().optional(),
 });
 
-/** Since when a saga takes nothing, who wanted it and why. */
+/** Since when a saga is paused, who asked for it and why. */
 export const PausedDocument = z.object({ at: z.number(), by: z.string(), reason: z.string().optional() });
 
-/** What somebody outside says is wrong with a saga, until a `resume` acknowledges it. */
+/** What the outside says is wrong with a saga, until a `resume` acknowledges it. */
 export const FlagDocument = z.object({
   reason: z.string(),
   severity: z.enum(["low", "medium", "high"]).optional(),
@@ -62,11 +63,11 @@ export const SagaRow = z.object({
   /** Of its budget; absent where nothing is bounded. */
   limits: Amounts.optional(),
   paused: PausedDocument.optional(),
-  /** That nobody has acknowledged. */
+  /** Those that no `resume` has acknowledged. */
   flags: z.array(FlagDocument).optional(),
   /** The file's name, once its turns were archived; the rest is what its tombstone says. */
   archived: z.string().optional(),
-  /** Set instead of the rest being right: the ledger cannot be read. */
+  /** Why the ledger cannot be read. Where it is set, the rest of the row means nothing. */
   fault: z.string().optional(),
 });
 export type SagaRow = z.infer<typeof SagaRow>;

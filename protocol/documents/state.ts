@@ -8,7 +8,9 @@ import { Payload } from "../json.ts";
 import { JudgedBy } from "../verdict.ts";
 import { Condition } from "../workflow.ts";
 
+/** The three sides of a saga's state that `inspect --state` shows. */
 export const dimensions = ["application", "operation", "dependency"] as const;
+/** One of them. */
 export type Dimension = (typeof dimensions)[number];
 
 const common = { saga: SagaId, turn: z.int(), at: z.number(), of: z.int() };
@@ -30,8 +32,8 @@ export const ApplicationState = z.object({
 export type ApplicationState = z.infer<typeof ApplicationState>;
 
 /**
- * `none`: nothing undoes it, or it did nothing. `registered`: it stands, and what undoes it is known. `stuck`: that could
- * not be done, and a human is asked or has left it.
+ * Whether a transaction can be or was undone. `none`: nothing undoes it, or it did nothing. `registered`: it stands, and
+ * what undoes it is known. `stuck`: undoing it failed, and a human is asked or has left it as it is.
  */
 export const Recovery = z.enum(["none", "registered", "undoing", "undone", "stuck"]);
 
@@ -104,6 +106,7 @@ export const DependencyState = z.object({
 });
 export type DependencyState = z.infer<typeof DependencyState>;
 
+/** `inspect --state DIMENSION`. `turn` is the last that is told of, `of` how many the ledger has. */
 export const StateDocument = z.discriminatedUnion("dimension", [
   ApplicationState,
   OperationState,

@@ -21,12 +21,12 @@ export const TaskDocument = z.object({
   dueAt: z.number(),
   input: Payload.optional(),
   of: IntentId.optional(),
-  /** Whose call that is. */
+  /** The tool of that call. */
   tool: z.string().optional(),
   /** Of an approval: of its exact arguments. A vote is bound to it. */
   digest: z.string().optional(),
   quorum: z.int().optional(),
-  /** Those who are asked after the deadline, in their order. */
+  /** The people who are asked after the deadline, in their order. */
   next: z.array(z.array(z.string())).optional(),
 });
 export type TaskDocument = z.infer<typeof TaskDocument>;
@@ -45,9 +45,9 @@ export const TaskDetailDocument = TaskDocument.extend({
   ended: z.string().optional(),
   votes: z.array(Vote.extend({ at: z.number() })),
   atDeadline: AtDeadline,
-  /** What holds after the last in line, where there is a line. */
+  /** What happens when the last in line has not answered either, where there is a line. */
   atLast: AtDeadline.optional(),
-  /** Those who are next, each with their terms. */
+  /** The people who are next, each with their terms. */
   line: z.array(InLine),
   remindEveryMs: z.number().optional(),
   notices: z.array(
@@ -92,7 +92,7 @@ export const TaskDetailDocument = TaskDocument.extend({
     .optional(),
   /** What a denial does; absent where nothing can be denied. */
   denial: z.string().optional(),
-  /** What decides it, to be copied; none once it is over. */
+  /** The commands that decide it, to be copied; none once it is over. */
   commands: z.array(z.string()),
 });
 export type TaskDetailDocument = z.infer<typeof TaskDetailDocument>;

@@ -27,9 +27,9 @@ export const VerifyDocument = z.object({
   unfolded: z.string().optional(),
   /** Turns from before a move to another definition, which only that one can prove and which is not at hand. */
   unproven: z.array(z.object({ from: z.int(), to: z.int(), definition: DefinitionRef })).optional(),
-  /** Absent where nothing is signed, and nothing need be. */
+  /** Absent where nothing is signed and no key was asked for. */
   signed: SignedDocument.optional(),
-  /** `turn` 0: what is wrong is of no single turn, such as the file's first line. */
+  /** `turn` 0: what is wrong belongs to no single turn, such as the file's first line. */
   findings: z.array(z.object({ turn: z.int(), code: z.string(), what: z.string() })),
 });
 export type VerifyDocument = z.infer<typeof VerifyDocument>;

@@ -13,13 +13,13 @@ export const WhyTopic = z.enum([
 ] as const);
 export type WhyTopic = z.infer<typeof WhyTopic>;
 
-/** Every sentence is proved by the ledger at its turn, or says what the ledger does not say. */
+/** One sentence of the story. The ledger proves it at its turn, or it says what the ledger does not tell. */
 export const WhySentence = z.object({
   turn: z.int(),
   at: z.number(),
   about: WhyTopic,
   text: z.string(),
-  /** The intent that it tells of, if one. */
+  /** The intent that it tells of, if it tells of one. */
   intent: IntentId.optional(),
 });
 export type WhySentence = z.infer<typeof WhySentence>;
@@ -36,7 +36,7 @@ export const WhyDocument = z.object({
   updatedAt: z.number(),
   /** In the ledger's order. */
   sentences: z.array(WhySentence),
-  /** What it comes to. */
+  /** The story in a few sentences. */
   sum: z.array(WhySentence),
   /** Whether the ledger was folded with its definition. */
   folded: z.boolean(),

@@ -1,7 +1,7 @@
 /**
  * App: an application as hosts and workers serve it.
  *
- * A1 What is wrong in an application is told at load, all faults at once, and nothing is served until it is
+ * AP1 What is wrong in an application is told at load, all faults at once, and nothing is served until it is
  *    right.
  */
 import { z } from "zod";

@@ -1,11 +1,11 @@
 /**
  * Fallback: models that stand in for one another under one name, in their order. What is decided here is pure.
  *
- * B1 Who is asked next is recorded with the failure, and asking is an attempt of the ledger like any other. So the
+ * FB1 Who is asked next is recorded with the failure, and asking is an attempt of the ledger like any other. So the
  *    fold needs no word of the configuration, and hosts with another one fold alike.
- * B2 Every decision begins with the first. Who is known to take nothing now is passed over, which is recorded with
+ * FB2 Every decision begins with the first. Who is known to take nothing now is passed over, which is recorded with
  *    the result; if nobody takes anything, who does so soonest is waited for.
- * B3 An overload passes on at once; another failure only after a second try with the first, so that one broken
+ * FB3 An overload passes on at once; another failure only after a second try with the first, so that one broken
  *    connection does not change who decides. What the first rejects is to be mended and ends the decision; what a
  *    stand-in rejects only rules that one out.
  */
@@ -81,7 +81,7 @@ const passedOver = (closed: readonly { model: string; ms: number }[]): Pick<Rout
         ),
       };
 
-/** The result of an attempt that asked `route.asked`, with who was asked and whom the next attempt asks. See B3. */
+/** The result of an attempt that asked `route.asked`, with who was asked and whom the next attempt asks. See FB3. */
 export function routed(order: readonly string[], route: Route, attempt: number, result: Result): Result {
   if (result.outcome === "succeeded") return { ...result, output: { ...(result.output as object), route } };
   if (result.outcome !== "failed") return result;

@@ -1,7 +1,7 @@
 /**
  * Prices: what a token of a model costs, as the application says or as was published.
  *
- * Z1 A saga keeps the prices it was started with: they stand in its start. A table that changes later changes none.
+ * PR1 A saga keeps the prices it was started with: they stand in its start. A table that changes later changes none.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { cacheReadPrice, cacheWritePrice } from "../../actors/kernel/spending.ts";

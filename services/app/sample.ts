@@ -1,8 +1,8 @@
 /**
  * Sample: a value that a schema accepts, for a result that nobody recorded.
  *
- * S1 The same schema gives the same value, on every machine: it is made from numbered seeds, the first that fits.
- * S2 What is given was read by the schema itself, refinements and all. Where nothing made of the schema's JSON form
+ * SA1 The same schema gives the same value, on every machine: it is made from numbered seeds, the first that fits.
+ * SA2 What is given was read by the schema itself, refinements and all. Where nothing made of the schema's JSON form
  *    passes, there is no sample, and that is an error: a value that does not fit would be taken for a fault of the tool.
  */
 import { generateSync, type GenerateOptions } from "json-schema-faker";

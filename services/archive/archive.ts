@@ -4,12 +4,12 @@
  * The steps: read → file, verified → tombstone → purge. A process may die between any two of them, and may be
  * started again, or twice at once, at any time:
  *
- * V1 Nothing is purged that this very process has not read back from a file on disk, whole and verified.
- * V2 The tombstone is appended by compare-and-set on the last turn in the file. A turn that came meanwhile refuses
+ * AV1 Nothing is purged that this very process has not read back from a file on disk, whole and verified.
+ * AV2 The tombstone is appended by compare-and-set on the last turn in the file. A turn that came meanwhile refuses
  *    it, and the saga is looked at anew.
- * V3 From the tombstone on the saga is archived, whether its turns are still there or not; what is left to purge is
+ * AV3 From the tombstone on the saga is archived, whether its turns are still there or not; what is left to purge is
  *    purged by whoever looks next, into a file of its own if it has none.
- * V4 Blobs stay on the server, for other sagas may name them: they are shared by content, and a sweep would race
+ * AV4 Blobs stay on the server, for other sagas may name them: they are shared by content, and a sweep would race
  *    with whoever is about to name one that is there. Claims stay for ever: a claim that vanished would let a late
  *    delivery perform its effect again.
  */
@@ -94,7 +94,7 @@ export async function archiveSaga(
     // Before the tombstone: where the server's storage is full, this makes room for it.
     await patiently(clock, () => ports.snapshots.drop(saga));
     const tombstoneSeq = await bury(deps, saga, whole, now);
-    if (tombstoneSeq === undefined) continue; // V2
+    if (tombstoneSeq === undefined) continue; // AV2
     await patiently(clock, () => ports.ledger.purgeBefore(saga, tombstoneSeq));
     return { saga, outcome: "archived", file: archiveName(saga), turns, bytes };
   }
@@ -102,7 +102,7 @@ export async function archiveSaga(
 
 const looksMax = 5;
 
-/** V3. */
+/** AV3. */
 async function finish(
   deps: ArchiveDeps,
   saga: SagaId,
@@ -138,7 +138,7 @@ async function readWhole(
   return { messages, last, view };
 }
 
-/** A verified file of exactly these turns under the saga's name (V1). Its size. */
+/** A verified file of exactly these turns under the saga's name (AV1). Its size. */
 async function ensureFile(
   deps: ArchiveDeps,
   saga: SagaId,
@@ -222,7 +222,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Appends the tombstone (V2) and gives its sequence; undefined if the ledger has moved. */
+/** Appends the tombstone (AV2) and gives its sequence; undefined if the ledger has moved. */
 async function bury(
   { ports, clock, by, registered }: ArchiveDeps,
   saga: SagaId,
@@ -256,7 +256,7 @@ async function bury(
   try {
     return (await patiently(clock, () => ports.ledger.append(saga, message))).seq;
   } catch (error) {
-    if (isMeshError(error, "WRONG_SEQUENCE")) return undefined; // Or it is stored and the answer was lost: V3.
+    if (isMeshError(error, "WRONG_SEQUENCE")) return undefined; // Or it is stored and the answer was lost: AV3.
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Due: whether a saga may be archived, and what its tombstone must say. Both from its view; pure.
  *
- * D1 Never a live one: it has ended, nothing that was decided after the end is open, and its parent was told.
- * D2 Nor one with an effect in doubt, unless forced: somebody is still to find out, and what they find is recorded
+ * DU1 Never a live one: it has ended, nothing that was decided after the end is open, and its parent was told.
+ * DU2 Nor one with an effect in doubt, unless forced: somebody is still to find out, and what they find is recorded
  *    in the ledger.
  */
 import { digestOf } from "../../protocol/digest.ts";

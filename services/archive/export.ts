@@ -1,8 +1,8 @@
 /**
  * Export: a saga as a bundle, a file in the form of an archive that is whole without a server.
  *
- * X1 Nothing is changed where the saga lives, and it may go on meanwhile: the file holds its ledger as it stood.
- * X2 A file has its name only once it was read back whole and verified. After a crash there is a draft, or nothing.
+ * EX1 Nothing is changed where the saga lives, and it may go on meanwhile: the file holds its ledger as it stood.
+ * EX2 A file has its name only once it was read back whole and verified. After a crash there is a draft, or nothing.
  */
 import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -88,7 +88,7 @@ async function sectionOf(
   return { section: { manifest, messages, blobs: source.blobs }, children };
 }
 
-/** X2. Its size. */
+/** EX2. Its size. */
 export async function writeBundle(
   { chance }: Pick<ExportDeps, "chance">,
   path: string,

@@ -5,10 +5,10 @@
  * manifest; then the turns' messages in order, with the bytes and headers that the ledger had; then the same of each
  * other saga; then each blob that a turn, or another blob, names, so that nothing outside is needed to read it.
  *
- * A1 A file is on disk when `writeFile` returns: its bytes and, once `nameFile` returns, its name.
- * A2 What `readArchive` returns answers like a mesh that holds these sagas alone: whatever reads a ledger there
+ * AF1 A file is on disk when `writeFile` returns: its bytes and, once `nameFile` returns, its name.
+ * AF2 What `readArchive` returns answers like a mesh that holds these sagas alone: whatever reads a ledger there
  *    reads it here.
- * A3 A file that was changed is found: the manifest names the last turn's hash, each turn the one before, a blob is
+ * AF3 A file that was changed is found: the manifest names the last turn's hash, each turn the one before, a blob is
  *    named by its own, and each line has its sum (lines.ts).
  */
 import { createWriteStream } from "node:fs";
@@ -55,7 +55,7 @@ export async function writeArchive(path: string, sections: readonly ArchiveSecti
   );
 }
 
-/** Gives a file its name, in place of the one that has it, and waits for the disk (A1). */
+/** Gives a file its name, in place of the one that has it, and waits for the disk (AF1). */
 export const nameFile = (from: string, to: string): Promise<void> =>
   onDisk(to, async () => {
     await rename(from, to);

@@ -1,10 +1,10 @@
 /**
  * Lines: what an archive's lines say, read as far as they can be.
  *
- * B1 Each line ends with the sum of what stands before it: a byte that no turn's hash covers, such as a time of the
+ * AL1 Each line ends with the sum of what stands before it: a byte that no turn's hash covers, such as a time of the
  *    server's or the manifest's own, is covered by that. A file without sums was written before there were any.
- * B2 A line that cannot be read leaves a hole in its place, so that what follows is still told by its turn.
- * B3 A file that cannot be unpacked to its end is read up to there.
+ * AL2 A line that cannot be read leaves a hole in its place, so that what follows is still told by its turn.
+ * AL3 A file that cannot be unpacked to its end is read up to there.
  */
 import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
@@ -34,7 +34,7 @@ export interface Examined {
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }
 
-/** A value as a line, with its sum (B1). */
+/** A value as a line, with its sum (AL1). */
 export function lineOf(value: ArchiveManifest | ArchivedMessage | ArchivedBlob): string {
   const text = JSON.stringify(value).slice(0, -1);
   return `${text},"sum":"${shortHash(text, sumChars)}"}\n`;
@@ -43,7 +43,7 @@ export function lineOf(value: ArchiveManifest | ArchivedMessage | ArchivedBlob):
 const sumChars = 22;
 const sumAtEnd = /,"sum":"([\w-]{22})"\}$/;
 
-/** Reads a file as far as it can be read (B2, B3). Memory: its unpacked size. Throws nothing. */
+/** Reads a file as far as it can be read (AL2, AL3). Memory: its unpacked size. Throws nothing. */
 export async function examineFile(path: string): Promise<Examined> {
   const { bytes, fault } = await unpack(path);
   const examined = examineLines(linesIn(bytes, fault !== undefined));

@@ -1,12 +1,12 @@
 /**
  * Call: the result of a deferred call, given from outside.
  *
- * C1 The first answer counts. What the ledger has is compared first, then the claim decides (once.ts); an answer that
+ * GC1 The first answer counts. What the ledger has is compared first, then the claim decides (once.ts); an answer that
  *    says the same again is welcome and changes nothing.
- * C2 A call is asked about once for each time that it was settled: an attempt that failed and is made again asks anew.
- * C3 A doubt is settled by an answer as an open call is, and so is a failure that somebody else reported: the outside
+ * GC2 A call is asked about once for each time that it was settled: an attempt that failed and is made again asks anew.
+ * GC3 A doubt is settled by an answer as an open call is, and so is a failure that somebody else reported: the outside
  *    knows best. What the outside itself has said stands.
- * C4 The deadline is the server's: nothing is taken after it, whether or not its timer was recorded yet.
+ * GC4 The deadline is the server's: nothing is taken after it, whether or not its timer was recorded yet.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
@@ -33,7 +33,7 @@ interface Call {
   readonly dueAt: number | undefined;
   /** By what it was settled last. */
   readonly last: EventOf<"result"> | EventOf<"timer"> | undefined;
-  /** How often it was settled (C2). */
+  /** How often it was settled (GC2). */
   readonly settled: number;
 }
 
@@ -87,11 +87,11 @@ function historyOf(turns: readonly Turn[], id: string): Pick<Call, "dueAt" | "la
   return { dueAt, last, settled };
 }
 
-/** C4 */
+/** GC4 */
 const isTooLate = ({ viewed, dueAt, last }: Call, now: number): boolean =>
   viewed.outcome === undefined ? dueAt !== undefined && now >= dueAt : last?.type === "timer";
 
-/** C3. Without an answer: whether any is taken. */
+/** GC3. Without an answer: whether any is taken. */
 const takesAnswer =
   ({ viewed, intent, last }: Call, { registered }: Read) =>
   (said: Said | undefined): boolean => {
@@ -129,7 +129,7 @@ async function takeResult(
   throw taken(`another answer to ${call.intent.name} was given first`);
 }
 
-/** C1 */
+/** GC1 */
 function isRecorded({ last }: Call, said: Said): boolean {
   if (last?.type !== "result") return false;
   const { result } = last;

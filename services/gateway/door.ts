@@ -6,10 +6,10 @@
  *     POST …/task/<token>       a vote
  *     GET  the same             a page with a form and a button; it changes nothing
  *
- * D1 Only POST acts. Mail scanners and previews open every link they see.
- * D2 202 means that the answer is stored, and will be on the saga's ledger. 200: it is there already. Everything else
+ * GD1 Only POST acts. Mail scanners and previews open every link they see.
+ * GD2 202 means that the answer is stored, and will be on the saga's ledger. 200: it is there already. Everything else
  *    stored nothing, but for 503, after which nobody knows: the same answer may be sent again.
- * D3 An error says its code, what happened and what to do, and never repeats a token or a body.
+ * GD3 An error says its code, what happened and what to do, and never repeats a token or a body.
  */
 import type { ErrorDocument } from "../../protocol/documents/stderr.ts";
 import { describeError, type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -110,13 +110,13 @@ function ask(deps: ClientDeps, link: Link): Promise<Asked> {
   }
 }
 
-/** D1 */
+/** GD1 */
 function shown(asked: Asked, query: URLSearchParams, isPage: boolean): Omit<Reply, "about"> {
   if (asked.over !== undefined) return refused(asked.over, isPage, {});
   return { status: 200, headers: { ...always, ...pageHeaders }, body: askPage(asked, query) };
 }
 
-/** D2 */
+/** GD2 */
 function accepted(how: Taken, link: Link, isPage: boolean): Omit<Reply, "about"> {
   const status = how === "stored" ? 202 : 200;
   if (isPage) return { status, headers: { ...always, ...pageHeaders }, body: takenPage(how) };

@@ -1,10 +1,10 @@
 /**
  * Keys: signing links and telling whether one was signed here. Pure but for a hash function.
  *
- * K1 The first secret signs, all of them verify: put a new one in front, and take the old one away when no link of
+ * GK1 The first secret signs, all of them verify: put a new one in front, and take the old one away when no link of
  *    its time is needed any more.
- * K2 A token names its key by a digest of it, so nobody has to name keys, and compares in constant time.
- * K3 Nothing of a token is read before its signature was found good.
+ * GK2 A token names its key by a digest of it, so nobody has to name keys, and compares in constant time.
+ * GK3 Nothing of a token is read before its signature was found good.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { MeshError } from "../../protocol/errors.ts";
@@ -57,7 +57,7 @@ export function createKeys(secrets: readonly string[]): Keys {
       const key = keys.find((one) => one.id === id);
       if (key === undefined || more.length > 0 || !isEqual(key.macOf(`${what}.${id}`), signature))
         throw new MeshError("CALLBACK_REFUSED", "the link's signature is not one of this gateway's");
-      const link = decodeLink(what); // K3
+      const link = decodeLink(what); // GK3
       if (now >= link.expires * 1_000)
         throw new MeshError(
           "CALLBACK_EXPIRED",

@@ -1,11 +1,11 @@
 /**
  * Once: of all answers to one question, whoever gives them and through however many gateways, one is taken.
  *
- * O1 A question's first answer is decided by a claim, which names the answer by its digest. Nobody stores an
+ * GO1 A question's first answer is decided by a claim, which names the answer by its digest. Nobody stores an
  *    answer for its saga without having won it; the same answer again has won it, too.
- * O2 The answer's bytes are stored before the claim that names them. So a gateway that dies between the claim and
+ * GO2 The answer's bytes are stored before the claim that names them. So a gateway that dies between the claim and
  *    the inbox leaves nothing stuck: whoever comes next, and is refused, hands on the first answer before it is told.
- * O3 An answer that lost is never told to be stored, and an answer that was told so has won.
+ * GO3 An answer that lost is never told to be stored, and an answer that was told so has won.
  */
 import { sha256 } from "../../protocol/digest.ts";
 import { canonicalJson, type Json } from "../../protocol/json.ts";
@@ -30,13 +30,13 @@ export async function takeOnce<A extends Json>(
 ): Promise<boolean> {
   const text = canonicalJson(answer);
   const digest = sha256(text);
-  await patiently(clock, () => ports.blobs.put(digest, Buffer.from(text))); // O2
+  await patiently(clock, () => ports.blobs.put(digest, Buffer.from(text))); // GO2
   const claim = await patiently(clock, () => ports.claims.create(key, round, digest));
   if (claim.won) {
     await store(answer);
     return true;
   }
   const held = await patiently(clock, () => ports.blobs.get(claim.holder));
-  await store(JSON.parse(Buffer.from(held).toString()) as A); // O1: written above, by one who gave an answer of this kind.
+  await store(JSON.parse(Buffer.from(held).toString()) as A); // GO1: written above, by one who gave an answer of this kind.
   return false;
 }

@@ -1,9 +1,9 @@
 /**
  * Page: what a person sees who opens a link: what is asked, a form if something is to be said, and one button.
  *
- * P1 Nothing is run, loaded or framed: no script, and headers that forbid all of it. The page's address is a secret,
+ * GP1 Nothing is run, loaded or framed: no script, and headers that forbid all of it. The page's address is a secret,
  *    so nobody is told where a person came from.
- * P2 Whatever is shown is text, whoever wrote it.
+ * GP2 Whatever is shown is text, whoever wrote it.
  */
 import type { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -25,7 +25,7 @@ const escapes: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (one) => escapes[one] ?? one); // P2
+const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (one) => escapes[one] ?? one); // GP2
 
 const page = (title: string, body: readonly string[]): string =>
   [

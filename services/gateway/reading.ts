@@ -1,10 +1,10 @@
 /**
  * Reading: what a request's body and query say, before anybody knows what is expected.
  *
- * B1 JSON says one thing. A form and a plain text may be read in several ways: as texts, as what the texts look like,
+ * GR1 JSON says one thing. A form and a plain text may be read in several ways: as texts, as what the texts look like,
  *    as a text or the one member of an object. All of them are handed on, the most literal first, and the contract
  *    chooses.
- * B2 A form's fields may stand in the query too, so that a link in a mail can hold a whole answer.
+ * GR2 A form's fields may stand in the query too, so that a link in a mail can hold a whole answer.
  */
 import { contentTypes, decode } from "../../protocol/codec.ts";
 import { MeshError } from "../../protocol/errors.ts";
@@ -58,7 +58,7 @@ function unwrap(value: Json | undefined): Said | undefined {
   return succeeded === undefined ? undefined : { outcome: "succeeded", readings: [succeeded] };
 }
 
-/** A body in each way it can be read (B1); nothing at all is null or an empty object. */
+/** A body in each way it can be read (GR1); nothing at all is null or an empty object. */
 export function readData({ query, contentType, body }: Given): Json[] {
   const type = (contentType?.split(";", 1)[0] ?? "").trim().toLowerCase();
   const fields = new URLSearchParams(

@@ -3,10 +3,10 @@
  *
  *     /healthz   the process lives      /readyz   JetStream answers; 503 while it starts and while it drains
  *
- * G1 A slow or endless request costs little and ends soon: bounds on headers, body, time and number. A body is read
+ * GS1 A slow or endless request costs little and ends soon: bounds on headers, body, time and number. A body is read
  *    only where the link was signed here.
- * G2 On the way out nothing new is taken, and what was begun gets its reply.
- * G3 Rates are the proxy's: one that sees the address of who asks.
+ * GS2 On the way out nothing new is taken, and what was begun gets its reply.
+ * GS3 Rates are the proxy's: one that sees the address of who asks.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { MeshError } from "../../protocol/errors.ts";
@@ -101,7 +101,7 @@ export async function startGateway({ host, port }: { host: string; port: number 
     ...listening,
     open: (what) => (serving = what),
     close: async (graceMs) => {
-      isDraining = true; // G2
+      isDraining = true; // GS2
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
       const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);

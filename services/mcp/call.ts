@@ -1,9 +1,9 @@
 /**
  * Call: one attempt of one tool at its server, and what its end means.
  *
- * B1 What ends without an answer is unknown, so it is thrown as it is: in doubt for `once`. That nothing happened is
+ * MC1 What ends without an answer is unknown, so it is thrown as it is: in doubt for `once`. That nothing happened is
  *    said only where the call was refused before the tool ran, or never left this process.
- * B2 An error in the tool's answer (`isError`) is the tool's word that it failed, not that it did nothing: for `once`
+ * MC2 An error in the tool's answer (`isError`) is the tool's word that it failed, not that it did nothing: for `once`
  *    it is in doubt, unless the user knows better. Another attempt would be told the same, so there is none.
  */
 import type { Client } from "@modelcontextprotocol/client";
@@ -43,7 +43,7 @@ export function bodyOf(
       const text = textOf(answer, ready);
       if (effect === "once" || effect === "probe")
         if (onError === "in_doubt" && !isRefusal(text, listed.name)) throw new MeshError("TOOL_FAILED", text);
-      throw notPerformed("TOOL_FAILED", text, false); // B2
+      throw notPerformed("TOOL_FAILED", text, false); // MC2
     });
   const call =
     (abort: AbortSignal): McpCall =>
@@ -97,7 +97,7 @@ async function ask(
     const refused = refusalOf(error, protocolCodeOf(error));
     if (refused?.isSessionOver === true) connection.forget();
     if (refused !== undefined) throw notPerformed(refused.code, text, refused.retry);
-    throw new MeshError("TOOL_FAILED", text); // B1. A new one: the library's may hold a secret in its cause.
+    throw new MeshError("TOOL_FAILED", text); // MC1. A new one: the library's may hold a secret in its cause.
   }
 }
 
@@ -114,7 +114,7 @@ const notReached: ReadonlySet<string> = new Set([
   ...["NOT_CONNECTED", "NOT_INITIALIZED"],
 ]);
 
-/** B1. Whether a call ended before its tool began; undefined where nobody knows. */
+/** MC1. Whether a call ended before its tool began; undefined where nobody knows. */
 function refusalOf(error: unknown, protocolCode: number | undefined): Refusal | undefined {
   if (protocolCode !== undefined)
     return neverCalled.has(protocolCode) ? { code: "CALL_INVALID", retry: false } : undefined;

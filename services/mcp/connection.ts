@@ -2,10 +2,10 @@
  * Connection: one process's way to one server. Opened when it is first needed, opened again after it was lost, closed
  * with the process that serves its tools.
  *
- * N1 A tool is called only after this connection has listed it as it was agreed to; a server that says "my tools
+ * MN1 A tool is called only after this connection has listed it as it was agreed to; a server that says "my tools
  *    changed", and any after a minute, is asked again first.
- * N2 The library is loaded when a connection is opened: a host that has no server has none of it.
- * N3 What leaves this file, errors and log included, holds no secret.
+ * MN2 The library is loaded when a connection is opened: a host that has no server has none of it.
+ * MN3 What leaves this file, errors and log included, holds no secret.
  */
 import type { Client } from "@modelcontextprotocol/client";
 import { NotPerformed, type BodyLog } from "../../actors/contract/tool.ts";
@@ -110,7 +110,7 @@ export function createConnection({ name, server, connectMs, agreed }: Connection
   }
 
   async function attempt(mode: "auto" | "legacy", secrets: Secrets): Promise<Client> {
-    const { newClient, openTransport } = await import("./transport.ts"); // N2
+    const { newClient, openTransport } = await import("./transport.ts"); // MN2
     const client = newClient(mode, probeMs);
     client.onerror = (error) =>
       log.debug({ server: name, reason: secrets.redact(describeError(error)) }, "mcp connection troubled");
@@ -157,7 +157,7 @@ export function createConnection({ name, server, connectMs, agreed }: Connection
     });
   }
 
-  /** N1 */
+  /** MN1 */
   async function refresh(opened: Open): Promise<void> {
     if (!opened.isStale && Date.now() - opened.listedAt < listingAgeMsMax) return;
     relisting ??= (async () => {

@@ -1,9 +1,9 @@
 /**
  * Effects: which class a tool has when nobody said so.
  *
- * E1 A hint is the server's word, and nobody checks it. It may only choose `read`, where a lie costs one call more:
+ * EF1 A hint is the server's word, and nobody checks it. It may only choose `read`, where a lie costs one call more:
  *    a `read` is run again after its performer died, and never because it failed.
- * E2 `idempotentHint` says that the same call twice changes no more than once. `idempotent` promises more: that the
+ * EF2 `idempotentHint` says that the same call twice changes no more than once. `idempotent` promises more: that the
  *    outside remembers the key. Between two attempts somebody else may have written, and the second would undo it.
  *    So that is the user's word, as is everything else.
  */

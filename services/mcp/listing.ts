@@ -1,7 +1,7 @@
 /**
  * Listing: what a server says that its tools are, and whether that is still what was agreed to.
  *
- * L1 Whatever of a tool a model or a person decides by is in its digest: name, texts, schemas, hints.
+ * ML1 Whatever of a tool a model or a person decides by is in its digest: name, texts, schemas, hints.
  */
 import { z } from "zod";
 import { digestOf } from "../../protocol/digest.ts";
@@ -63,7 +63,7 @@ const nameOf = (tool: Json): string => {
   return typeof name === "string" ? name : "a tool without a name";
 };
 
-/** L1 */
+/** ML1 */
 export const digestOfTool = (tool: ListedTool): string => digestOf(tool).slice(0, 16);
 
 /** What of a tool is not as it was, in words; undefined if it is the same. `now` is undefined if it is gone. */

@@ -1,7 +1,7 @@
 /**
  * Pinned: a server and its tools in a file that a person reads and commits. `sagamesh mcp pin` writes it.
  *
- * P1 The file is what was agreed to. Its effect classes are decisions of whoever committed it, so pinning again keeps
+ * PN1 The file is what was agreed to. Its effect classes are decisions of whoever committed it, so pinning again keeps
  *    them, but for a tool whose hints are others now.
  */
 import { readFileSync } from "node:fs";
@@ -52,7 +52,7 @@ export interface PinnedChange {
   readonly effect: Effect;
 }
 
-/** P1. The file as it would be now, and how that differs. */
+/** PN1. The file as it would be now, and how that differs. */
 export function pin(
   name: string,
   server: ServerConfig,

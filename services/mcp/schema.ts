@@ -1,10 +1,10 @@
 /**
  * Schema: a server's JSON Schema as a schema of ours.
  *
- * C1 A model is shown the server's own schema, word for word, and the definition's hash covers it.
- * C2 The check only ever widens what the schema allows: the server checks for itself, and what is refused here would
+ * SH1 A model is shown the server's own schema, word for word, and the definition's hash covers it.
+ * SH2 The check only ever widens what the schema allows: the server checks for itself, and what is refused here would
  *    never reach it. What is not checked is told.
- * C3 The check runs where sagas are decided, on texts of a model. So no pattern of a server's is run there: one that
+ * SH3 The check runs where sagas are decided, on texts of a model. So no pattern of a server's is run there: one that
  *    backtracks would stop the host.
  */
 import { z } from "zod";
@@ -32,7 +32,7 @@ export function readSchema(given: JsonSchema): ReadSchema {
   return { schema: shownAs(schema, given), unchecked };
 }
 
-/** C1. A schema of its own, so that what zod shares stays as it is. */
+/** SH1. A schema of its own, so that what zod shares stays as it is. */
 function shownAs(schema: z.ZodType, given: JsonSchema): z.ZodType {
   const shown = z.lazy(() => schema);
   const { $schema: _dialect, ...rest } = given;
@@ -40,7 +40,7 @@ function shownAs(schema: z.ZodType, given: JsonSchema): z.ZodType {
   return shown;
 }
 
-/** Keywords that zod cannot check, or that C3 forbids. */
+/** Keywords that zod cannot check, or that SH3 forbids. */
 const dropped: ReadonlySet<string> = new Set([
   ...["not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties", "dependentSchemas"],
   ...["dependentRequired", "dependencies", "pattern", "patternProperties", "propertyNames", "format"],

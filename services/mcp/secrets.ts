@@ -1,7 +1,7 @@
 /**
  * Secrets: read from the environment when a connection is opened, and kept out of everything that comes back.
  *
- * S1 A value is replaced wherever it stands in text of the server's: plain, as JSON, as a URL or a base64 writes it.
+ * MX1 A value is replaced wherever it stands in text of the server's: plain, as JSON, as a URL or a base64 writes it.
  *    That catches what is repeated by mistake or on request, not a server that means to smuggle its own secret out.
  */
 import { MeshError } from "../../protocol/errors.ts";
@@ -64,7 +64,7 @@ function faultOf(variable: string, value: string | undefined): string[] {
   ];
 }
 
-/** S1 */
+/** MX1 */
 function redactor(values: readonly string[]): (text: string) => string {
   const forms = [...new Set(values.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   if (forms.length === 0) return (text) => text;

@@ -1,7 +1,7 @@
 /**
  * Server: where an MCP server is and what it is given, as an application or a pinned file says it.
  *
- * V1 A secret is named, never written: what stands here may be committed, shown and logged.
+ * MR1 A secret is named, never written: what stands here may be committed, shown and logged.
  */
 import { z } from "zod";
 import { Name } from "../../protocol/ids.ts";

@@ -1,10 +1,10 @@
 /**
  * Tools: the tools of an MCP server as tools of an application.
  *
- * M1 Contract and body are apart: the contract is data, from the server or from a pinned file, and loads wherever it
+ * MP1 Contract and body are apart: the contract is data, from the server or from a pinned file, and loads wherever it
  *    is needed. The body opens a connection when it first performs, so only a process that serves the tool has a
  *    server and its secrets.
- * M2 What decides whether something may be run twice is the user's word; see effects.ts for what a hint may.
+ * MP2 What decides whether something may be run twice is the user's word; see effects.ts for what a hint may.
  */
 import { z } from "zod";
 import { defineTool, type Tool } from "../../actors/contract/tool.ts";
@@ -117,7 +117,7 @@ interface Agreement {
   readonly leftOut: readonly string[];
 }
 
-/** M1. What the tools are: by the file, or by the server. */
+/** MP1. What the tools are: by the file, or by the server. */
 async function agreement(options: McpToolsOptions): Promise<Agreement> {
   const { command, args, cwd, env, settings, url, headersFrom } = options as Changed;
   const given = Object.fromEntries(

@@ -4,11 +4,11 @@
  * Owns: the queue of everything that is due, and the order in which it comes about. Used by every part of the
  * memory mesh, and by whoever drives it: testMesh, the simulator, tests.
  *
- * V1 Time moves only here, and only forwards, from one due event to the next. No real timer is involved.
- * V2 Before an event fires, everything the one before it set off has run to where it waits again. So a run is
+ * CK1 Time moves only here, and only forwards, from one due event to the next. No real timer is involved.
+ * CK2 Before an event fires, everything the one before it set off has run to where it waits again. So a run is
  *    a sequence, and the same seed is the same sequence.
- * V3 Events due at the same millisecond fire in the order in which they were made.
- * V4 Runs take turns: one that is begun while another goes on waits for its end. So what an event sets off
+ * CK3 Events due at the same millisecond fire in the order in which they were made.
+ * CK4 Runs take turns: one that is begun while another goes on waits for its end. So what an event sets off
  *    must not wait for a run.
  */
 import { assert, MeshError } from "../../protocol/errors.ts";
@@ -68,7 +68,7 @@ export function createVirtualClock(startMs = startMsDefault): VirtualClock {
   };
 
   function run({ until, idle }: { until?: number; idle?: () => boolean } = {}): Promise<RunEnd> {
-    const next = lastRun.then(() => loop(until ?? Infinity, idle)); // V4
+    const next = lastRun.then(() => loop(until ?? Infinity, idle)); // CK4
     lastRun = next.catch(() => {}); // whoever began the run hears of it
     return next;
   }
@@ -90,7 +90,7 @@ export function createVirtualClock(startMs = startMsDefault): VirtualClock {
       queue.pop();
       next.state = "fired";
       next.fire();
-      if (!next.isQuiet) await settled(); // V2
+      if (!next.isQuiet) await settled(); // CK2
     }
   }
 

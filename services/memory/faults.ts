@@ -4,9 +4,9 @@
  * Owns: the seeded numbers and the plan of what goes wrong how often. Does not own: what a fault does to a
  * call or a delivery (gate.ts, stream.ts, queue.ts, ledger.ts).
  *
- * F1 The seed decides all. Each process and the server draw from a stream of their own, so a further draw in
+ * FA1 The seed decides all. Each process and the server draw from a stream of their own, so a further draw in
  *    one does not move the others.
- * F2 After its end the plan is calm for ever: whoever is well built must then come to an end.
+ * FA2 After its end the plan is calm for ever: whoever is well built must then come to an end.
  */
 import type { Chance, Clock } from "../wire/ports.ts";
 
@@ -100,7 +100,7 @@ export function createWeather(
   plan: FaultPlan,
   startedAt = clock.now(),
 ): Weather {
-  const isOver = () => clock.now() >= startedAt + plan.until; // F2
+  const isOver = () => clock.now() >= startedAt + plan.until; // FA2
   const fates = [
     ["lostRequest", plan.lostRequest],
     ["lostAnswer", plan.lostAnswer],

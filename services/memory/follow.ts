@@ -1,9 +1,9 @@
 /**
  * Following what happens on the server, as an async iterable: the shape of both follows, ledger and live.
  *
- * W1 Listening begins with the call, not with the first item asked for.
- * W2 Waking up says only that there may be more; what there is, is asked when the reader wants it.
- * W3 The iteration ends with the signal, without an error, and stops listening however it ends.
+ * FW1 Listening begins with the call, not with the first item asked for.
+ * FW2 Waking up says only that there may be more; what there is, is asked when the reader wants it.
+ * FW3 The iteration ends with the signal, without an error, and stops listening however it ends.
  */
 import type { ProcessGate } from "./gate.ts";
 
@@ -49,7 +49,7 @@ export function follow<T>(
     try {
       while (!signal.aborted) {
         const woken = new Promise<void>((resolve) => (wake = resolve));
-        const items = gate.isReachable() ? next() : []; // W2
+        const items = gate.isReachable() ? next() : []; // FW2
         for (const item of items) {
           if (signal.aborted) return;
           yield item;
@@ -57,7 +57,7 @@ export function follow<T>(
         if (items.length === 0) await woken;
       }
     } finally {
-      end(); // W3
+      end(); // FW3
     }
   })();
 }

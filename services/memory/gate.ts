@@ -5,12 +5,12 @@
  * Owns: whether a process lives, how long a call takes, and what becomes of it. Does not own: what the server
  * does (server.ts) and how often something goes wrong (faults.ts).
  *
- * G1 Nothing of a crashed process comes back: no call resolves or rejects, no sleep ends, no delivery is
+ * GA1 Nothing of a crashed process comes back: no call resolves or rejects, no sleep ends, no delivery is
  *    taken, no lease is prolonged. What was on its way to the server still happens.
- * G2 A paused process misses nothing but time: what reaches it meanwhile is taken in that order when it goes on.
- * G3 Requests of one process arrive in the order they were sent, as on one connection. One that is sent late by
+ * GA2 A paused process misses nothing but time: what reaches it meanwhile is taken in that order when it goes on.
+ * GA3 Requests of one process arrive in the order they were sent, as on one connection. One that is sent late by
  *    a fault is the exception; it comes from a connection that is gone.
- * G4 A call that fails by a fault says UNAVAILABLE, and nothing about whether it happened.
+ * GA4 A call that fails by a fault says UNAVAILABLE, and nothing about whether it happened.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { Clock } from "../wire/ports.ts";
@@ -99,9 +99,9 @@ export function createGate({ name, clock, weather, skewMs = 0, trace }: GateOpti
 
   const enter = (act: () => void) => {
     if (state === "running") act();
-    else if (state === "paused") backlog.push(act); // G2
+    else if (state === "paused") backlog.push(act); // GA2
   };
-  const arrivalAt = () => (lastArrivalAt = Math.max(lastArrivalAt, clock.now() + drawn("request"))); // G3
+  const arrivalAt = () => (lastArrivalAt = Math.max(lastArrivalAt, clock.now() + drawn("request"))); // GA3
 
   const announce = (port: string, method: string, when: "before" | "after") => {
     for (const listener of listeners) listener(port, method, when);
@@ -141,7 +141,7 @@ export function createGate({ name, clock, weather, skewMs = 0, trace }: GateOpti
   }
 
   function settle<T>({ port, method, resolve, reject }: Call<T>, outcome: Outcome<T>): void {
-    if (!announce(port, method, "after")) return; // G1
+    if (!announce(port, method, "after")) return; // GA1
     open -= 1;
     if ("value" in outcome) return resolve(outcome.value);
     tell(`${port}.${method} ${outcome.error.code}`);
@@ -252,4 +252,4 @@ const withoutRepeat = (fate: Fate, mayRepeat: boolean): Fate =>
   fate === "duplicated" && !mayRepeat ? "served" : fate;
 
 const unanswered = (port: string, method: string): MeshError =>
-  new MeshError("UNAVAILABLE", `${port}.${method}: the server did not answer`); // G4
+  new MeshError("UNAVAILABLE", `${port}.${method}: the server did not answer`); // GA4

@@ -1,9 +1,9 @@
 /**
  * The ledger's messages as they are kept and read: whole, by saga, and by those who follow.
  *
- * G1 `last` is the leader's word, and so is a refusal; one that was deposed and does not know it gives both by what it
+ * LG1 `last` is the leader's word, and so is a refusal; one that was deposed and does not know it gives both by what it
  *    had then. A range may be read from a replica that lags: it then ends early, and has no holes.
- * G2 A follower is told that there is more, not what: it reads on from where it is, so nothing is lost to it
+ * LG2 A follower is told that there is more, not what: it reads on from where it is, so nothing is lost to it
  *    however long it was away.
  */
 import type { SagaId } from "../../protocol/ids.ts";
@@ -37,7 +37,7 @@ export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather
   const bySaga = new Map<SagaId, StoredMessage[]>();
   const watchers = new Set<{ saga: SagaId | undefined; wake: () => void }>();
   const deposed = { until: 0, knownSeq: 0 };
-  /** G1: how far the deposed leader knows, if this call is one that it answers. */
+  /** LG1: how far the deposed leader knows, if this call is one that it answers. */
   const askDeposed = (): number | undefined => {
     const now = clock.now();
     if (replicas === 3 && now >= deposed.until && weather.happens("deposed"))

@@ -4,8 +4,8 @@
  * Owns: putting each call through the process's gate, and the shape of what comes back. Does not own: what a
  * call does (server.ts) or suffers (gate.ts).
  *
- * P1 Nothing is shared with the server: what is handed over is copied when the call is made.
- * P2 An ack or nak is a call that may fail, and may then be said again.
+ * MB1 Nothing is shared with the server: what is handed over is copied when the call is made.
+ * MB2 An ack or nak is a call that may fail, and may then be said again.
  */
 import { subjects } from "../../protocol/subjects.ts";
 import type { Consumption, Delivery, LedgerPort, LivePort, Ports, StoredMessage } from "../wire/ports.ts";
@@ -252,7 +252,7 @@ function consume({ gate, port, queue, inFlightMax, take }: Consuming): Consumpti
         port,
         "ack",
         atOnce(() => queue.ack(message.seq)),
-      ), // P2
+      ), // MB2
     nak: (delayMs = 0) =>
       gate.request(
         port,

@@ -4,11 +4,11 @@
  * Owns: who has which message until when. Used for each partition of the inbox and each tool's work. Does not
  * own: how a delivery reaches a process (gate.ts).
  *
- * L1 A message is here until it is acked, however often it is delivered.
- * L2 Ack, nak and working go by the message and not by who says so: a holder whose lease ran out long ago can
+ * QU1 A message is here until it is acked, however often it is delivered.
+ * QU2 Ack, nak and working go by the message and not by who says so: a holder whose lease ran out long ago can
  *    still ack what another has now, or give it back. That is how the real server is.
- * L3 What comes back goes before what is new; apart from that messages are handed out in order.
- * L4 Leases are counted here. A receiver that forgets what it holds has its slots again when the leases end.
+ * QU3 What comes back goes before what is new; apart from that messages are handed out in order.
+ * QU4 Leases are counted here. A receiver that forgets what it holds has its slots again when the leases end.
  */
 import type { StoredMessage } from "../wire/ports.ts";
 import type { Cancel, VirtualClock } from "./clock.ts";
@@ -90,7 +90,7 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
     }
   };
   const takeNext = (): Item | undefined => {
-    const source = returned.length > 0 ? returned : fresh; // L3
+    const source = returned.length > 0 ? returned : fresh; // QU3
     const place = weather.happens("reordered") ? weather.chance.between(0, source.length - 1) : 0;
     const item = source.splice(place, 1)[0]!;
     // Acked while it waited: the ack of a holder whose lease had run out.
@@ -156,7 +156,7 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
     },
     nak: (seq, delayMs) => {
       const item = items.get(seq);
-      if (item === undefined || item.place.kind !== "leased") return; // L2: whoever leases it now loses it
+      if (item === undefined || item.place.kind !== "leased") return; // QU2: whoever leases it now loses it
       if (delayMs <= 0) return giveBack(item);
       release(item);
       item.place = { kind: "delayed", cancel: clock.quietlyAt(clock.now() + delayMs, () => giveBack(item)) };

@@ -1,7 +1,7 @@
 /**
  * How the server answers: by calling back, never by a promise.
  *
- * A promise would be settled some microtasks later, which only the clock may count (clock.ts, V2); an answer
+ * A promise would be settled some microtasks later, which only the clock may count (clock.ts, CK2); an answer
  * has to be ready within the event that makes it.
  */
 import { isMeshError, type MeshError } from "../../protocol/errors.ts";

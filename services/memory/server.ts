@@ -5,8 +5,8 @@
  * alone, for all processes; it never sees who calls. Left out: power loss, limits of size other than a
  * message's.
  *
- * N1 Whatever a caller hands over is copied: a process may use its buffer again.
- * N2 An input's partition is the server's to find, by a hash of its saga's id.
+ * SV1 Whatever a caller hands over is copied: a process may use its buffer again.
+ * SV2 An input's partition is the server's to find, by a hash of its saga's id.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -160,7 +160,7 @@ const isInput = (subject: string): boolean => {
   );
 };
 
-/** N2: `saga.<id>.<rest>` becomes `inbox.<partition>.<id>.<rest>`, the stream's own transform. */
+/** SV2: `saga.<id>.<rest>` becomes `inbox.<partition>.<id>.<rest>`, the stream's own transform. */
 const storedSubject = (subject: string, partitions: number): string => {
   const [, id = "", ...rest] = subject.split(".");
   const own = subjects.inboxPartition(hashText(id) % partitions);
@@ -200,7 +200,7 @@ function createLive() {
   };
 }
 
-/** N1, and one line for each header's value: a line break would end the field. */
+/** SV1, and one line for each header's value: a line break would end the field. */
 export const copied = <T extends { data: Uint8Array; headers: Headers }>(message: T): T => ({
   ...message,
   data: new Uint8Array(message.data),

@@ -4,13 +4,13 @@
  * Owns: whether a message is stored, and what its publisher hears. Does not own: what becomes of it then;
  * `take` is the ledger's, a queue's or the claims'.
  *
- * M1 One replica looks at the expectation first: an append that is sent again is refused, WRONG_SEQUENCE,
+ * SR1 One replica looks at the expectation first: an append that is sent again is refused, WRONG_SEQUENCE,
  *    though it was stored. Three look at the Msg-Id first: it is a duplicate, whatever it expects.
- * M2 On three replicas a write is proposed, and stored a little later, in the order of the proposals. Until
+ * SR2 On three replicas a write is proposed, and stored a little later, in the order of the proposals. Until
  *    then its subject and its Msg-Id are in flight, and whoever meets them is told so.
- * M3 A Msg-Id is known for the window, from its first storing; a repeat does not renew it, and it outlives
+ * SR3 A Msg-Id is known for the window, from its first storing; a repeat does not renew it, and it outlives
  *    its message.
- * M4 Who compares-and-sets on a subject is alone on it: a plain write does not move its sequence here.
+ * SR4 Who compares-and-sets on a subject is alone on it: a plain write does not move its sequence here.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type Headers, headers as headerNames } from "../../protocol/subjects.ts";
@@ -63,7 +63,7 @@ export function createStream({
 
   const commit = ({ subject, data, headers, msgId, expectedSeq }: Storing): Ack => {
     const seq = ++lastSeq;
-    if (expectedSeq !== undefined) heads.set(subject, seq); // M4
+    if (expectedSeq !== undefined) heads.set(subject, seq); // SR4
     if (msgId !== undefined) known.add(msgId, seq);
     const fields = msgId === undefined ? headers : { ...headers, [headerNames.msgId]: msgId };
     take({ subject, seq, headers: fields, data, storedAt: clock.now() });
@@ -77,7 +77,7 @@ export function createStream({
     const heldUpMs = weather.happens("slowCommit")
       ? weather.chance.between(electionMs.min, electionMs.max)
       : 0;
-    lastCommitAt = Math.max(lastCommitAt, clock.now() + 1 + heldUpMs); // M2
+    lastCommitAt = Math.max(lastCommitAt, clock.now() + 1 + heldUpMs); // SR2
     clock.quietlyAt(lastCommitAt, () => {
       if (msgId !== undefined) idsInFlight.delete(msgId);
       const left = subjectsInFlight.get(subject)! - 1;
@@ -121,12 +121,12 @@ export function createStream({
   };
 
   const storeOnOne = (message: Storing, reply: Reply<Ack>) => {
-    const error = refusal(message) ?? wrongSequence(message); // M1
+    const error = refusal(message) ?? wrongSequence(message); // SR1
     if (error !== undefined) return reply({ error });
     reply({ value: duplicateOf(message) ?? commit(message) });
   };
   const storeOnThree = (message: Storing, reply: Reply<Ack>) => {
-    const duplicate = duplicateOf(message); // M1
+    const duplicate = duplicateOf(message); // SR1
     if (duplicate !== undefined) return reply({ value: duplicate });
     const error = refusal(message) ?? inFlight(message) ?? wrongSequence(message);
     if (error !== undefined) return reply({ error });
@@ -147,7 +147,7 @@ function createDuplicateWindow(clock: VirtualClock, windowMs: number) {
     },
     seqOf: (msgId: string): number | undefined => {
       const entry = ids.get(msgId);
-      return entry !== undefined && entry.until > clock.now() ? entry.seq : undefined; // M3
+      return entry !== undefined && entry.until > clock.now() ? entry.seq : undefined; // SR3
     },
   };
 }

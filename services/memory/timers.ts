@@ -1,8 +1,8 @@
 /**
  * Durable timers, as the server keeps them: one per intent, fired once, a little late.
  *
- * T1 Arming again replaces. A time that is past, or too close, fires as soon as the server can.
- * T2 What fires has no Msg-Id, whatever armed it had.
+ * TI1 Arming again replaces. A time that is past, or too close, fires as soon as the server can.
+ * TI2 What fires has no Msg-Id, whatever armed it had.
  */
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
@@ -41,7 +41,7 @@ export function createTimers(
   };
   const arm = (timer: Timer) => {
     const { saga, intent } = timer;
-    disarm(saga, intent); // T1
+    disarm(saga, intent); // TI1
     const fireAt = Math.max(timer.dueAt, clock.now() + soonestMs) + chance.between(0, lateMsMax);
     const cancel = clock.quietlyAt(fireAt, () => {
       disarm(saga, intent);

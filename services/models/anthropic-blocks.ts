@@ -1,11 +1,11 @@
 /**
  * An assistant turn of the Messages API, in the ledger and back.
  *
- * B1 Each byte stands once: text in `text`, a call's tool and input in `calls`, everything else verbatim in
+ * NB1 Each byte stands once: text in `text`, a call's tool and input in `calls`, everything else verbatim in
  *    `blocks`, in which stand-ins hold the places of text and calls.
- * B2 `rebuildContent` gives back what `keepContent` was given, key for key, except for text that is blank:
+ * NB2 `rebuildContent` gives back what `keepContent` was given, key for key, except for text that is blank:
  *    the API returns such blocks and refuses them.
- * B3 What only the provider can read (thinking above all) is bound to the model that wrote it and to every
+ * NB3 What only the provider can read (thinking above all) is bound to the model that wrote it and to every
  *    byte before it. It is sent back to that model behind that prefix, or it is left out, never changed.
  */
 import type Anthropic from "@anthropic-ai/sdk";
@@ -52,7 +52,7 @@ export interface KeptContent {
   readonly blocks?: Block[];
 }
 
-/** Takes a turn's content apart. See B1. */
+/** Takes a turn's content apart. See NB1. */
 export function keepContent(content: readonly Anthropic.ContentBlock[], origin: Origin): KeptContent {
   const calls: { tool: string; input: Json }[] = [];
   const blocks: Kept[] = [{ kind: "origin", provider: "anthropic", ...origin }];
@@ -92,7 +92,7 @@ export interface RebuiltContent {
   readonly dropped?: { readonly blocks: number; readonly because: DropReason };
 }
 
-/** Puts a turn together again, for `origin.model` behind a prefix with the hash `origin.prefix`. See B2, B3. */
+/** Puts a turn together again, for `origin.model` behind a prefix with the hash `origin.prefix`. See NB2, NB3. */
 export function rebuildContent(message: Message & { role: "assistant" }, origin: Origin): RebuiltContent {
   const kept = z.array(Kept).safeParse(message.blocks ?? []);
   const refusal = kept.success ? whyNotVerbatim(kept.data, message, origin) : "another provider";

@@ -1,10 +1,10 @@
 /**
  * What went wrong with the Messages API, by what helps.
  *
- * F1 The class follows from the status, or from the error's type where a stream broke after its head; never
+ * NF1 The class follows from the status, or from the error's type where a stream broke after its head; never
  *    from the words, which may change.
- * F2 What the server says about trying again counts more than the status.
- * F3 Errors are read by their members, not by their class, so that this holds for any copy of the SDK.
+ * NF2 What the server says about trying again counts more than the status.
+ * NF3 Errors are read by their members, not by their class, so that this holds for any copy of the SDK.
  */
 import { describeError } from "../../protocol/errors.ts";
 import { ModelFailure } from "../../protocol/model.ts";

@@ -1,9 +1,9 @@
 /**
  * What the Messages API said, as a model's answer.
  *
- * Y1 Every stop reason is an outcome of its own. One that is not known here is a failure: to guess what it
+ * NR1 Every stop reason is an outcome of its own. One that is not known here is a failure: to guess what it
  *    means could make a half answer look whole.
- * Y2 An answer that was cut off has no calls: the last one may be half of what the model meant, and the
+ * NR2 An answer that was cut off has no calls: the last one may be half of what the model meant, and the
  *    thinking that led to it may lack its signature.
  */
 import type Anthropic from "@anthropic-ai/sdk";
@@ -23,7 +23,7 @@ const stops: { readonly [reason: string]: Stop } = {
 
 const cutOff: ReadonlySet<Stop> = new Set(["length", "refusal", "context_full"]);
 
-/** The answer in a complete message. Throws ModelFailure for a stop reason that is not known. See Y1, Y2. */
+/** The answer in a complete message. Throws ModelFailure for a stop reason that is not known. See NR1, NR2. */
 export function readReply(message: Anthropic.Message, origin: Origin): ModelAnswer {
   const stop = message.stop_reason === null ? undefined : stops[message.stop_reason];
   if (stop === undefined)

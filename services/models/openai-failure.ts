@@ -1,10 +1,10 @@
 /**
  * What went wrong with the Chat Completions API, by what helps.
  *
- * F1 The class follows from the status and the server's code; from the words only where servers have nothing else
+ * OF1 The class follows from the status and the server's code; from the words only where servers have nothing else
  *    to say it by: that a conversation is too long for the model.
- * F2 What the server says about trying again counts more than the status.
- * F3 What is told of a failure is short and holds no secret: servers repeat keys and whole requests.
+ * OF2 What the server says about trying again counts more than the status.
+ * OF3 What is told of a failure is short and holds no secret: servers repeat keys and whole requests.
  */
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
@@ -125,7 +125,7 @@ function kindOf({ status, codes }: Said, shouldRetry: string | null | undefined)
 /** What is shorter hides nothing, and would tear holes into the words. */
 const secretMin = 6;
 
-/** F3 */
+/** OF3 */
 function brief(words: string, secrets: readonly string[]): string {
   const clean = secrets
     .filter((secret) => secret.length >= secretMin)

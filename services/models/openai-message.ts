@@ -1,11 +1,11 @@
 /**
  * An assistant message of the Chat Completions API, in the ledger and back.
  *
- * C1 Each byte stands once: text in `text`, a call's tool and input in `calls`; in `blocks` only the provider's ids
+ * OM1 Each byte stands once: text in `text`, a call's tool and input in `calls`; in `blocks` only the provider's ids
  *    of the calls and what else it said, verbatim.
- * C2 What only the server can read (reasoning, signatures) is bound to the model that wrote it and to every byte
+ * OM2 What only the server can read (reasoning, signatures) is bound to the model that wrote it and to every byte
  *    before it. It is sent back to that model behind that prefix, or it is left out, never changed.
- * C3 A call's input that is no JSON is kept as the text it is. Sent back it is wrapped, so that no server chokes on
+ * OM3 A call's input that is no JSON is kept as the text it is. Sent back it is wrapped, so that no server chokes on
  *    a message that it once wrote itself.
  */
 import { z } from "zod";
@@ -47,7 +47,7 @@ const Kept = z.object({
 });
 type Kept = z.infer<typeof Kept>;
 
-/** Takes a message apart. See C1. */
+/** Takes a message apart. See OM1. */
 export function keepMessage(
   message: ChatMessage,
   origin: Origin,
@@ -132,7 +132,7 @@ export function rebuildMessage(
   };
 }
 
-/** C3. Servers that fill a template with the arguments expect an object. */
+/** OM3. Servers that fill a template with the arguments expect an object. */
 const asObject = (input: Json): Json =>
   typeof input === "object" && input !== null && !Array.isArray(input) ? input : { malformed: input };
 

@@ -1,10 +1,10 @@
 /**
  * What the Chat Completions API said, as a model's answer.
  *
- * Y1 Every finish reason is an outcome of its own. One that is not known here is a failure: to guess what it means
+ * OR1 Every finish reason is an outcome of its own. One that is not known here is a failure: to guess what it means
  *    could make a half answer look whole.
- * Y2 An answer that was cut off has no calls: the last one may be half of what the model meant.
- * Y3 A server that tells no usage is not free: what it cost is estimated by the bytes, and marked as estimated, so
+ * OR2 An answer that was cut off has no calls: the last one may be half of what the model meant.
+ * OR3 A server that tells no usage is not free: what it cost is estimated by the bytes, and marked as estimated, so
  *    that a budget of tokens holds.
  */
 import { ModelFailure, type ModelAnswer, type Stop } from "../../protocol/model.ts";
@@ -38,7 +38,7 @@ export interface Answered {
   readonly requestBytes: number;
 }
 
-/** The answer in a complete message. Throws ModelFailure where it is none. See Y1, Y2. */
+/** The answer in a complete message. Throws ModelFailure where it is none. See OR1, OR2. */
 export function readChat(completion: Completion, { origin, requestBytes }: Answered): ModelAnswer {
   const { message, finish, model } = completion;
   if (finish === undefined)
@@ -82,7 +82,7 @@ export function readChatUsage(usage: ChatUsage | undefined): Usage | undefined {
 /** Bytes that make a token, of English text and JSON; fewer of other languages. */
 const bytesPerToken = 4;
 
-/** Y3. */
+/** OR3. */
 export const estimateUsage = (requestBytes: number, answerBytes: number): Usage => ({
   inputTokens: Math.ceil(requestBytes / bytesPerToken),
   outputTokens: Math.ceil(answerBytes / bytesPerToken),

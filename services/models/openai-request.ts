@@ -1,11 +1,11 @@
 /**
  * A model request as the body of a call of the Chat Completions API. Pure.
  *
- * Q1 A prefix of `messages` gives a prefix of the body's messages, byte for byte: nothing earlier changes when the
+ * OQ1 A prefix of `messages` gives a prefix of the body's messages, byte for byte: nothing earlier changes when the
  *    conversation grows. Caches and reasoning live on that. So the time of every user message is told in it.
- * Q2 Every call gets its one `tool` message right behind the message that made it: the result, or the word that it
+ * OQ2 Every call gets its one `tool` message right behind the message that made it: the result, or the word that it
  *    is pending. What becomes known later is told as text.
- * Q3 What the model sees of the outside (results, signals) is one line of JSON, so no data can pose as another
+ * OQ3 What the model sees of the outside (results, signals) is one line of JSON, so no data can pose as another
  *    message.
  */
 import { sha256 } from "../../protocol/digest.ts";
@@ -130,7 +130,7 @@ function planUser(
   return [...planResults([...told.values()], open), { role: "user", content }];
 }
 
-/** Q2. It holds our id of the call, by which the model can name it later. */
+/** OQ2. It holds our id of the call, by which the model can name it later. */
 const planResults = (parts: readonly ResultPart[], open: ReadonlyMap<string, string>): ChatParam[] =>
   [...open].map(([call, id]) => {
     const part = parts.find((one) => one.call === call) ?? {

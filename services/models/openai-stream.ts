@@ -1,9 +1,9 @@
 /**
  * The chunks of a streamed answer of the Chat Completions API, put together. Pure but for what it has gathered.
  *
- * S1 A call is its index, its id or, where a server gives neither, its name: whatever says that another one begins.
+ * OS1 A call is its index, its id or, where a server gives neither, its name: whatever says that another one begins.
  *    Two calls are never made one, and no guess completes what a model left unfinished.
- * S2 What is not known here is kept: texts are joined, lists and objects merged, the rest replaced.
+ * OS2 What is not known here is kept: texts are joined, lists and objects merged, the rest replaced.
  */
 import { z } from "zod";
 import { Payload, type Json } from "../../protocol/json.ts";
@@ -133,7 +133,7 @@ export function createGathering(): Gathering {
   };
 }
 
-/** S1. */
+/** OS1. */
 function addCall(
   calls: OpenCall[],
   { index, id, type: _type, function: called, ...others }: CallDelta,

@@ -2,10 +2,10 @@
  * The model port on the Chat Completions API, of OpenAI and of the many servers that speak it: Azure, vLLM, Ollama,
  * llama.cpp, LiteLLM and other gateways.
  *
- * M1 One call of `decide` is one request, whatever happens: the API knows no idempotency key, so whoever asks again
+ * OA1 One call of `decide` is one request, whatever happens: the API knows no idempotency key, so whoever asks again
  *    may pay twice. Attempts belong to the ledger.
- * M2 A stream is one answer. Its tokens are shown as they come, and only the complete message is returned.
- * M3 A key goes to the server it was given for and nowhere else: OPENAI_API_KEY is read only where no address is
+ * OA2 A stream is one answer. Its tokens are shown as they come, and only the complete message is returned.
+ * OA3 A key goes to the server it was given for and nowhere else: OPENAI_API_KEY is read only where no address is
  *    named, no redirect is followed, and no failure repeats it.
  *
  * The awaits: the head of the response, the pieces of its body.

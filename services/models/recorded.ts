@@ -2,7 +2,7 @@
  * A model that says again what a ledger recorded: for replays and forks, where asking a provider again
  * would cost money and give another answer.
  *
- * R1 A reply is given only to the request it was recorded for: the step and the digest must both fit. A
+ * RD1 A reply is given only to the request it was recorded for: the step and the digest must both fit. A
  *    near miss would put words in a model's mouth that it never said to this.
  */
 import { digestOf } from "../../protocol/digest.ts";

@@ -1,8 +1,8 @@
 /**
  * A model that is a function: for tests and for the demo that runs offline.
  *
- * S1 The script sees exactly what a real model would be sent, and nothing else: no clock, no signal to abort.
- * S2 A script is pure, so a replay may ask it again. A promise is the sign of one that is not, and is refused.
+ * SD1 The script sees exactly what a real model would be sent, and nothing else: no clock, no signal to abort.
+ * SD2 A script is pure, so a replay may ask it again. A promise is the sign of one that is not, and is refused.
  */
 import { describeError } from "../../protocol/errors.ts";
 import { ModelFailure, type ModelAnswer, type ModelPort, type ModelRequest } from "../../protocol/model.ts";

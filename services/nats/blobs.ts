@@ -1,11 +1,11 @@
 /**
  * BlobPort on the object store BLOB, named by digest.
  *
- * U1 A blob is written once. Who comes second finds it there, or loses the write of its directory entry and
+ * BL1 A blob is written once. Who comes second finds it there, or loses the write of its directory entry and
  *    takes its chunks back, so the first one's chunks are never pulled away from under a reader.
- * U2 Chunks are read as a range up to the directory entry. The client's own reader waits without end for
+ * BL2 Chunks are read as a range up to the directory entry. The client's own reader waits without end for
  *    chunks that do not come.
- * U3 A leader that was deposed and does not know it yet may lack a blob that is there. So on a replicated store
+ * BL3 A leader that was deposed and does not know it yet may lack a blob that is there. So on a replicated store
  *    "not there" is asked again until no such leader can be left: who believes it, parks a saga or refuses an input.
  */
 import type { JetStreamClient } from "@nats-io/jetstream";
@@ -37,7 +37,7 @@ export const createBlobs = async (context: ReadContext & { js: JetStreamClient }
           return await getBlob(context, store, digest);
         } catch (error) {
           if (!isMeshError(error, "LEDGER_BROKEN") || performance.now() >= believeAt) throw error;
-          await sleep(askAgainMs); // U3
+          await sleep(askAgainMs); // BL3
         }
     },
   };
@@ -52,7 +52,7 @@ async function getBlob(context: ReadContext, store: ObjectStore, digest: string)
     afterSeq: 0,
     throughSeq: entry.revision,
   };
-  const bytes = Buffer.concat((await readRange(context, range)).map((chunk) => chunk.data)); // U2
+  const bytes = Buffer.concat((await readRange(context, range)).map((chunk) => chunk.data)); // BL2
   if (bytes.length !== entry.size)
     throw new MeshError("LEDGER_BROKEN", `blob ${digest}: expected ${entry.size} bytes, got ${bytes.length}`);
   return bytes;
@@ -62,7 +62,7 @@ async function putBlob(store: ObjectStore, digest: string, bytes: Uint8Array): P
   for (let triesLeft = inFlightTriesMax; (await entryOf(store, digest)) === undefined; triesLeft--)
     try {
       const meta = { name: digest, options: { max_chunk_size: chunkBytes } };
-      await store.put(meta, streamOf(bytes), { previousRevision: 0 }); // U1
+      await store.put(meta, streamOf(bytes), { previousRevision: 0 }); // BL1
       return;
     } catch (error) {
       const failure = toMeshError(error, `blob ${digest}`);

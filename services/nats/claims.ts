@@ -1,7 +1,7 @@
 /**
  * ClaimPort on the bucket CLAIM: one entry per attempt, written once, for ever.
  *
- * M1 Only the first write of a key is taken: it expects the key to have none. The winner is who finds its own
+ * NC1 Only the first write of a key is taken: it expects the key to have none. The winner is who finds its own
  *    nonce there, however often its answer was lost.
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -23,7 +23,7 @@ export const createClaims = ({ requests, jsm }: ReadContext): ClaimPort => ({
     const subject = entrySubject(buckets.claim, name);
     try {
       const data = Buffer.from(nonce);
-      await publish(requests, { subject, stream, data, msgId: `${name}.${nonce}`, expectedSeq: 0 }); // M1
+      await publish(requests, { subject, stream, data, msgId: `${name}.${nonce}`, expectedSeq: 0 }); // NC1
       return { won: true };
     } catch (error) {
       if (!isMeshError(error, "WRONG_SEQUENCE")) throw error;

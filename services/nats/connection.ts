@@ -4,9 +4,9 @@
  * Owns: connecting, the check of the server, waiting for its JetStream, and how long a lost connection is
  * looked for (for ever). Does not own: streams (open.ts), and running a server (embedded-server.ts).
  *
- * Z1 A server that cannot be reached is said so within seconds, with what to do. Once connected, a lost
+ * CC1 A server that cannot be reached is said so within seconds, with what to do. Once connected, a lost
  *    server is only reported: the ports answer UNAVAILABLE meanwhile, and work goes on when it is back.
- * Z2 Whatever server the connection moves to is checked as the first one was. One that is too old takes
+ * CC2 Whatever server the connection moves to is checked as the first one was. One that is too old takes
  *    messages and does not do with them what it should, so the connection is closed rather than used.
  */
 import { jetstreamManager } from "@nats-io/jetstream";
@@ -75,7 +75,7 @@ export async function dial({ servers, name, client }: ConnectOptions): Promise<N
       ...client,
       servers: addresses.map(withoutCredentials),
       name,
-      maxReconnectAttempts: -1, // Z1
+      maxReconnectAttempts: -1, // CC1
     });
   } catch (error) {
     const failure = toMeshError(error, addresses.map(redacted).join(", "));
@@ -135,7 +135,7 @@ async function watch(nc: NatsConnection, report: Report): Promise<void> {
     if (event.type === "reconnect") {
       report(`connected again to the NATS server ${event.server}`);
       try {
-        checkServer(nc); // Z2
+        checkServer(nc); // CC2
       } catch (error) {
         if (isMeshError(error, "UNAVAILABLE")) continue; // It is gone again already.
         report(`closing the connection: ${describeError(error)}`);

@@ -4,9 +4,9 @@
  * Owns: the comparison of a declaration with what the server says it has. Does not own: the declarations
  * (streams.ts).
  *
- * K1 What exists is never changed. A server that is too old takes a configuration, drops what it does not
+ * ND1 What exists is never changed. A server that is too old takes a configuration, drops what it does not
  *    know and says nothing, so what it echoes is compared, field by field, whoever created it.
- * K2 Several hosts may do this at once: creating the same thing twice is no error.
+ * ND2 Several hosts may do this at once: creating the same thing twice is no error.
  */
 import type { ConsumerConfig, JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import { isDeepStrictEqual } from "node:util";
@@ -77,7 +77,7 @@ async function created<T>(what: string, create: () => Promise<T>, info: () => Pr
     return await create();
   } catch (error) {
     if (!takenCodes.has(serverCode(error))) throw toMeshError(error, what);
-    const theirs = await found(what, info); // K2: another host was faster; what it made is compared
+    const theirs = await found(what, info); // ND2: another host was faster; what it made is compared
     if (theirs === undefined) throw toMeshError(error, what);
     return theirs;
   }

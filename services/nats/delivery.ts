@@ -1,9 +1,9 @@
 /**
  * One delivery of a durable consumer, as the ports know it.
  *
- * Y1 An ack is sent, not confirmed. One that is lost (said while the connection is lost, say) costs a
- *    redelivery, which every receiver must bear in any case (pull.ts, L5); a confirmed one costs a round trip each.
- * Y2 A delivery is settled once; a second ack or nak does nothing.
+ * DV1 An ack is sent, not confirmed. One that is lost (said while the connection is lost, say) costs a
+ *    redelivery, which every receiver must bear in any case (pull.ts, PU5); a confirmed one costs a round trip each.
+ * DV2 A delivery is settled once; a second ack or nak does nothing.
  */
 import type { Msg, NatsConnection } from "@nats-io/nats-core";
 import type { Delivery } from "../wire/ports.ts";
@@ -34,10 +34,10 @@ export function createDelivery(nc: NatsConnection, message: Msg, watch: Delivery
     }
   };
   const settle = async (word: "ack" | "nak", said: string) => {
-    if (isSettled) return; // Y2
+    if (isSettled) return; // DV2
     isSettled = true;
     watch.settled(place.seq, word);
-    say(said); // Y1
+    say(said); // DV1
   };
   return {
     subject: message.subject,

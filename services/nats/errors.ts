@@ -4,9 +4,9 @@
  * Owns: the one translation. Every adapter of this folder lets foreign errors out through `toMeshError` only,
  * and the cause is always kept. Does not own: whether a call is sent again.
  *
- * X1 Silence, a lost connection and "no responders" are one code, UNAVAILABLE: during an election the server
+ * NE1 Silence, a lost connection and "no responders" are one code, UNAVAILABLE: during an election the server
  *    says either, and the caller can do the same about all of them.
- * X2 A code of the server that is not in the table is not guessed at: its HTTP-like status decides between
+ * NE2 A code of the server that is not in the table is not guessed at: its HTTP-like status decides between
  *    "later" and "never".
  */
 import { errors, RequestError } from "@nats-io/nats-core";
@@ -77,7 +77,7 @@ export const isWithoutPeers = (error: MeshError): boolean =>
 
 /** The server said no, in so many words. `what` names the thing that was asked for. */
 export const refusalToMeshError = (refusal: ServerRefusal, what: string, cause?: unknown): MeshError => {
-  const code = codes[refusal.err_code ?? 0] ?? (isTransient(refusal.code) ? "UNAVAILABLE" : "SERVER_REFUSED"); // X2
+  const code = codes[refusal.err_code ?? 0] ?? (isTransient(refusal.code) ? "UNAVAILABLE" : "SERVER_REFUSED"); // NE2
   const said = `${refusal.description ?? "no reason given"} (${refusal.err_code ?? refusal.code ?? "no code"})`;
   return new MeshError(code, `${what}: the server says: ${said}`, { cause: cause ?? refusal });
 };
@@ -89,7 +89,7 @@ const isTransient = (status: number | undefined): boolean =>
 export const toMeshError = (error: unknown, what: string): MeshError => {
   if (isMeshError(error)) return error;
   if (error instanceof JetStreamApiError) return refusalToMeshError(error.apiError(), what, error);
-  if (isUnanswered(error)) return unanswered(what, describeError(error), error); // X1
+  if (isUnanswered(error)) return unanswered(what, describeError(error), error); // NE1
   if (error instanceof errors.PermissionViolationError || error instanceof errors.AuthorizationError)
     return new MeshError("SERVER_REFUSED", `${what}: ${describeError(error)}`, { cause: error });
   if (error instanceof errors.InvalidArgumentError && error.message.includes("max_payload"))

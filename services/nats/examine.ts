@@ -4,7 +4,7 @@
  * Owns: reading on a connection of any kind, also to a server that sagamesh would refuse. Does not own: what is
  * wrong with what was found.
  *
- * E1 Every part is read by itself. What cannot be read is undefined, and its error is told: the rest still helps.
+ * XM1 Every part is read by itself. What cannot be read is undefined, and its error is told: the rest still helps.
  */
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";

@@ -7,11 +7,11 @@
  * dead server is offline and not gone; for a follower of a mesh that lives on, this is for ever. Here silence
  * is enough to begin anew elsewhere.
  *
- * E1 The consumer numbers its deliveries. A number left out, a message of the server that is no heartbeat, or
+ * NW1 The consumer numbers its deliveries. A number left out, a message of the server that is no heartbeat, or
  *    silence ends the feed; the next one starts after the last message that came whole.
- * E2 The server stops sending when its flow control request is not answered, and it is answered in turn: a
+ * NW2 The server stops sending when its flow control request is not answered, and it is answered in turn: a
  *    slow reader holds a window of messages and no more.
- * E3 However the loop is left, the subscription and the consumer are given back.
+ * NW3 However the loop is left, the subscription and the consumer are given back.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { createInbox, type Msg, nanos, type NatsConnection } from "@nats-io/nats-core";
@@ -51,14 +51,14 @@ export async function* follow(context: FollowContext, followed: Followed): Async
         for (const item of batch) {
           if (signal.aborted) return;
           if ("answer" in item)
-            context.nc.publish(item.answer); // E2
+            context.nc.publish(item.answer); // NW2
           else {
             afterSeq = item.seq;
             yield item;
           }
         }
     } finally {
-      feed.close(); // E3
+      feed.close(); // NW3
     }
     await sleep(retryDelayMs, signal);
   }
@@ -92,7 +92,7 @@ async function openFeed(
     const { status, fields } = decodeHeaders(message);
     if (status === 0) {
       const place = parseAckSubject(message.reply ?? "");
-      if (place.delivery !== delivered + 1) return end(); // E1
+      if (place.delivery !== delivered + 1) return end(); // NW1
       delivered = place.delivery;
       backlog.push({
         subject: message.subject,
@@ -102,7 +102,7 @@ async function openFeed(
         storedAt: place.storedAt,
       });
     } else if (status !== 100 || Number(fields[natsHeaders.lastDelivery] ?? delivered) !== delivered)
-      return end(); // E1
+      return end(); // NW1
     else {
       // A flow control request, or a heartbeat that reminds of one.
       const answer = message.reply || fields[natsHeaders.stalled];
@@ -131,7 +131,7 @@ async function openFeed(
     inactive_threshold: nanos(idleMs),
   };
   const watchdog = setInterval(() => {
-    if (performance.now() - heardAt > silenceMaxMs) end(); // E1
+    if (performance.now() - heardAt > silenceMaxMs) end(); // NW1
   }, heartbeatMs);
   signal.addEventListener("abort", end);
 

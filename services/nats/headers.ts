@@ -6,8 +6,8 @@
  * The client's own header class normalises and searches every name on every access; at ten thousand messages
  * a second that was the largest single cost of a host. These two functions do what is needed and no more.
  *
- * J1 A value is one line. Line breaks become spaces, so no value can add a field of its own.
- * J2 One value per name; of a repeated one the last counts, because what the server says about a message
+ * HH1 A value is one line. Line breaks become spaces, so no value can add a field of its own.
+ * HH2 One value per name; of a repeated one the last counts, because what the server says about a message
  *    stands behind what its sender wrote. Names are kept as they were written.
  */
 import type { Msg, MsgHdrs } from "@nats-io/nats-core";
@@ -37,7 +37,7 @@ export const encodeHeaders = (fields: Headers, more: Headers = {}): MsgHdrs => {
   return { encode: () => bytes } as unknown as MsgHdrs;
 };
 
-const oneLine = (value: string): string => (/[\r\n]/.test(value) ? value.replace(/[\r\n]+/g, " ") : value); // J1
+const oneLine = (value: string): string => (/[\r\n]/.test(value) ? value.replace(/[\r\n]+/g, " ") : value); // HH1
 
 export interface DecodedHeaders {
   /** 0 for a message; a control message of the server has a status such as 408. */
@@ -61,7 +61,7 @@ export const parseHeaderBlock = (block: string): DecodedHeaders => {
     const colon = line.indexOf(":");
     if (colon <= 0) continue;
     const name = line.slice(0, colon);
-    fields[name] = line.slice(colon + 1).trim(); // J2
+    fields[name] = line.slice(colon + 1).trim(); // HH2
   }
   const first = lines[0]!;
   if (first === preamble) return { status: 0, description: "", fields };

@@ -5,9 +5,9 @@
  * due. Two durable consumers per partition, one for starts and one for all else, are shared by all hosts: a flood
  * of starts waits in the stream while signals and results go by.
  *
- * N1 A timer is a stored message with a date, one per subject: arming again replaces, purging disarms. It
+ * NI1 A timer is a stored message with a date, one per subject: arming again replaces, purging disarms. It
  *    survives any process and the server's restart, fires once, and up to half a second late.
- * N2 The message a timer leaves behind has no Msg-Id: the server strips it. Its subject names the intent.
+ * NI2 The message a timer leaves behind has no Msg-Id: the server strips it. Its subject names the intent.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
@@ -62,7 +62,7 @@ export const createInbox = (context: InboxContext): InboxPort => {
         data: nothing,
         headers,
         control,
-      }); // N1
+      }); // NI1
     },
     unschedule: async (saga, intent) => {
       const filter = intent === undefined ? subjects.timersOf(saga) : subjects.timer(saga, intent);

@@ -1,9 +1,9 @@
 /**
  * LedgerPort on the stream LEDGER.
  *
- * G1 An append is one request with an expectation on the saga's own literal subject. On a wildcard the check
+ * NL1 An append is one request with an expectation on the saga's own literal subject. On a wildcard the check
  *    would not see writes that are still on their way through a replicated stream.
- * G2 An append is never sent twice here. Whether a refused one is stored after all is told by the bytes of the
+ * NL2 An append is never sent twice here. Whether a refused one is stored after all is told by the bytes of the
  *    saga's last turn.
  */
 import { sagaOfLedger, streams, subjects } from "../../protocol/subjects.ts";
@@ -17,7 +17,7 @@ export const createLedger = (context: ReadContext & FollowContext): LedgerPort =
   const { requests, jsm } = context;
   const stream = streams.ledger;
   return {
-    append: (saga, message) => publish(requests, { ...message, subject: subjects.ledger(saga), stream }), // G1
+    append: (saga, message) => publish(requests, { ...message, subject: subjects.ledger(saga), stream }), // NL1
     last: (saga) => newestOfLeader(jsm, stream, subjects.ledger(saga)),
     read: (saga, afterSeq, throughSeq) =>
       readRange(context, { stream, subject: subjects.ledger(saga), afterSeq, throughSeq }),

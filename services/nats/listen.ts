@@ -1,7 +1,7 @@
 /**
  * Listening to core messages, which nobody keeps: for live.ts and membership.ts.
  *
- * V1 A listener that does not keep up loses the oldest, never memory.
+ * NN1 A listener that does not keep up loses the oldest, never memory.
  */
 import type { Msg, NatsConnection } from "@nats-io/nats-core";
 
@@ -20,7 +20,7 @@ export function listen<T>(
     callback: (error, message) => {
       if (error !== null) return;
       backlog.push(read(message));
-      if (backlog.length > backlogMax) backlog.shift(); // V1
+      if (backlog.length > backlogMax) backlog.shift(); // NN1
       wake();
     },
   });

@@ -4,7 +4,7 @@
  * Every beat is a publish with the time to live in its headers. The client's `update` has no such field, and
  * what it writes stays for ever.
  *
- * M1 Who follows listens to the publishes themselves: no consumer on the server, and no way through the store. An
+ * NM1 Who follows listens to the publishes themselves: no consumer on the server, and no way through the store. An
  *    entry that runs out is not seen so; a departure is, because it is a publish as well.
  */
 import type { NatsConnection } from "@nats-io/nats-core";
@@ -31,7 +31,7 @@ export const createMembership = (context: ReadContext & { readonly nc: NatsConne
       await write(host, data, { [natsHeaders.ttl]: `${Math.max(1, Math.ceil(ttlMs / 1000))}s` });
     },
     leave: async (host) => {
-      await write(host, new Uint8Array(), { ...shortest, [natsHeaders.kvOperation]: "DEL" }); // M1
+      await write(host, new Uint8Array(), { ...shortest, [natsHeaders.kvOperation]: "DEL" }); // NM1
     },
     hosts: async () =>
       (await entriesOf(context, buckets.hosts)).map(({ key, data }) => ({ host: key, data })),

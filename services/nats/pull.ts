@@ -7,14 +7,14 @@
  * The client's own `consume` asks for more as soon as a message is handed over; a host must have a bound on
  * what is handed over and not yet acked, so the requests are made here.
  *
- * L1 held + requested never exceeds `inFlightMax` as it is when more is asked for. What comes beyond it after a restart of the pull is given
+ * PU1 held + requested never exceeds `inFlightMax` as it is when more is asked for. What comes beyond it after a restart of the pull is given
  *    back at once.
- * L2 Only a running request is expected to give signs of life. If none comes for some heartbeats, its server
+ * PU2 Only a running request is expected to give signs of life. If none comes for some heartbeats, its server
  *    is dead: a new request is made under a new reply subject, in seconds and not when the old one expires.
  *    After a lost connection that is certain, and done as soon as it is back.
- * L3 A delivery whose lease has run out no longer counts as held: the server gives it to another.
- * L4 After `stop` nothing is handed over; what was on its way is given back.
- * L5 An ack that a dying server took with it is said again when the message comes back, and nobody is bothered:
+ * PU3 A delivery whose lease has run out no longer counts as held: the server gives it to another.
+ * PU4 After `stop` nothing is handed over; what was on its way is given back.
+ * PU5 An ack that a dying server took with it is said again when the message comes back, and nobody is bothered:
  *    who acked is done with the message. To work on it again could mean to wait for a claim that is one's own.
  */
 import { createInbox, type Msg, type NatsConnection, type Subscription } from "@nats-io/nats-core";
@@ -97,8 +97,8 @@ export function startPull(
       prolonged: () => (hold.leaseUntil = performance.now() + leaseMs),
     });
     const hold = { leaseUntil: performance.now() + leaseMs };
-    if (delivery.deliveries > 1 && acked.has(delivery.seq)) return void delivery.ack(); // L5
-    if (isStopped || (held.size >= inFlightMax() && !held.has(delivery.seq))) return giveBack(nc, message); // L1, L4
+    if (delivery.deliveries > 1 && acked.has(delivery.seq)) return void delivery.ack(); // PU5
+    if (isStopped || (held.size >= inFlightMax() && !held.has(delivery.seq))) return giveBack(nc, message); // PU1, PU4
     held.set(delivery.seq, hold);
     take(delivery);
     scheduleRefill();
@@ -120,7 +120,7 @@ export function startPull(
 
   function onTick(): void {
     const now = performance.now();
-    for (const [seq, hold] of held) if (hold.leaseUntil < now) held.delete(seq); // L3
+    for (const [seq, hold] of held) if (hold.leaseUntil < now) held.delete(seq); // PU3
     if (asking.requested > 0 && now - asking.heardAt > silenceMaxMs) startOver();
     acked.age(now);
     refill();
@@ -129,7 +129,7 @@ export function startPull(
   function startOver(): void {
     if (nc.isClosed()) return;
     asking.sub.unsubscribe();
-    asking = ask(); // L2
+    asking = ask(); // PU2
     refill();
   }
 

@@ -7,9 +7,9 @@
  * A direct read is one request and leaves nothing behind on the server. An ephemeral consumer reads ten
  * thousand turns twice as fast, but has to be made and taken away, which costs more than reading ten.
  *
- * D1 Any replica answers a direct read, also one that lags. So the end is not where the answers end: it is
+ * RE1 Any replica answers a direct read, also one that lags. So the end is not where the answers end: it is
  *    the sequence the caller names, or the leader's word that nothing lies between.
- * D2 Each answer names the sequence before it. A hole (a message lost between servers) ends the batch there,
+ * RE2 Each answer names the sequence before it. A hole (a message lost between servers) ends the batch there,
  *    and the next one starts at the hole.
  */
 import type { JetStreamManager, StoredMsg } from "@nats-io/jetstream";
@@ -46,7 +46,7 @@ export async function readRange(context: ReadContext, range: Range): Promise<Sto
     const batch = await readBatch(context.requests, { ...range, afterSeq });
     for (const message of batch) messages.push(message);
     if (batch.length > 0) continue;
-    const next = await nextOfLeader(context.jsm, { ...range, afterSeq }); // D1
+    const next = await nextOfLeader(context.jsm, { ...range, afterSeq }); // RE1
     if (next === undefined || next.seq > range.throughSeq) return messages;
     messages.push(next);
   }
@@ -59,7 +59,7 @@ async function readBatch(requests: Requests, range: Range): Promise<StoredMessag
   let lastSeq = 0;
   await requests.many(`$JS.API.DIRECT.GET.${range.stream}`, JSON.stringify(request), (answer) => {
     const { status, fields } = decodeHeaders(answer);
-    if (status !== 0 || fields[direct.lastSeq] !== String(lastSeq)) return "done"; // D2, or the end of the batch
+    if (status !== 0 || fields[direct.lastSeq] !== String(lastSeq)) return "done"; // RE2, or the end of the batch
     const message = toStored(answer, fields);
     if (message.seq > range.throughSeq) return "done";
     messages.push(message);

@@ -7,10 +7,10 @@
  * The client's `request` makes a timer, two promises and a race for every call; a shared subscription and one
  * sweep for all deadlines cost a third of that on the processor, and appends are what a host does most.
  *
- * R1 Every call settles: by its answer, by its deadline, or when the connection is lost.
- * R2 A lost connection fails all calls at once as UNAVAILABLE, and every further one until it is back. Their
+ * NS1 Every call settles: by its answer, by its deadline, or when the connection is lost.
+ * NS2 A lost connection fails all calls at once as UNAVAILABLE, and every further one until it is back. Their
  *    answers would never come, and waiting for the deadline would only add to the outage.
- * R3 An answer nobody waits for any more is dropped.
+ * NS3 An answer nobody waits for any more is dropped.
  */
 import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
@@ -59,7 +59,7 @@ export const createRequests = (nc: NatsConnection): Requests => {
       if (error !== null) return settleAll(`the answers cannot be read: ${error.message}`);
       const token = answer.subject.slice(inbox.length + 1);
       const call = waiting.get(token);
-      if (call === undefined) return; // R3
+      if (call === undefined) return; // NS3
       if (answer.data.length === 0 && decodeHeaders(answer).status === 503) {
         waiting.delete(token);
         return call.fail(unanswered(call.subject, "nobody answers: an election, or JetStream is not ready"));
@@ -70,7 +70,7 @@ export const createRequests = (nc: NatsConnection): Requests => {
   const stopWatching = watchConnection(nc, {
     onLost: () => {
       isLost = true;
-      settleAll("the connection to the server was lost"); // R2
+      settleAll("the connection to the server was lost"); // NS2
     },
     onBack: () => (isLost = false),
     onRefused: (violation) => {
@@ -94,7 +94,7 @@ export const createRequests = (nc: NatsConnection): Requests => {
     sweep = undefined;
   };
   const send = (subject: string, data: Uint8Array | string, headers: MsgHdrs | undefined, call: Waiting) => {
-    if (isLost) return call.fail(unanswered(subject, "the connection to the server is lost")); // R2
+    if (isLost) return call.fail(unanswered(subject, "the connection to the server is lost")); // NS2
     const token = (sent++).toString(36);
     try {
       nc.publish(subject, data, { reply: `${inbox}.${token}`, headers });
@@ -102,7 +102,7 @@ export const createRequests = (nc: NatsConnection): Requests => {
     } catch (error) {
       call.fail(toMeshError(error, subject));
     }
-    sweep ??= setInterval(sweepOverdue, sweepMs).unref(); // R1
+    sweep ??= setInterval(sweepOverdue, sweepMs).unref(); // NS1
   };
 
   return {

@@ -4,8 +4,8 @@
  * Owns: the floor by version and by JetStream API level, and the refusal. Does not own: what a server
  * made of a stream's configuration, which is compared where the streams are created. Pure.
  *
- * V1 A version that cannot be read is refused, never assumed to be new.
- * V2 A pre-release of the floor is older than the floor.
+ * NK1 A version that cannot be read is refused, never assumed to be new.
+ * NK2 A pre-release of the floor is older than the floor.
  */
 import { MeshError } from "../../protocol/errors.ts";
 
@@ -44,10 +44,10 @@ export const checkServerInfo = (info: { readonly version: string; readonly api_l
 export const isNewEnough = (version: string): boolean => {
   const got = parseVersion(version);
   const floor = parseVersion(serverVersionFloor);
-  if (got === undefined || floor === undefined) return false; // V1
+  if (got === undefined || floor === undefined) return false; // NK1
   for (const part of ["major", "minor", "patch"] as const)
     if (got[part] !== floor[part]) return got[part] > floor[part];
-  return !got.isPreRelease; // V2
+  return !got.isPreRelease; // NK2
 };
 
 const parseVersion = (version: string) => {

@@ -3,10 +3,10 @@
  *
  * Owns: the declarations. Does not own: making and comparing them (declare.ts). Pure.
  *
- * S1 INBOX and WORK are queues: an ack deletes. Nothing else may, so they have no limit by age, count or
+ * NT1 INBOX and WORK are queues: an ack deletes. Nothing else may, so they have no limit by age, count or
  *    bytes; schedules forbid `discard: new`, and a limit would evict acked inputs and far timers first.
- * S2 LEDGER is the only truth: no turn can be deleted on its own or pushed out by a newer one.
- * S3 Everything that is read in ranges allows direct reads; who needs the leader's word asks the leader.
+ * NT2 LEDGER is the only truth: no turn can be deleted on its own or pushed out by a newer one.
+ * NT3 Everything that is read in ranges allows direct reads; who needs the leader's word asks the leader.
  */
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/nats-core";
@@ -65,7 +65,7 @@ const onDisk = { storage: StorageType.File } as const;
 
 const queue = {
   ...onDisk,
-  ...unlimited, // S1
+  ...unlimited, // NT1
   retention: RetentionPolicy.Workqueue,
   discard: DiscardPolicy.Old,
   duplicate_window: nanos(limits.duplicateWindowMs),
@@ -77,7 +77,7 @@ const ledger: Declared = {
   description: "one subject per saga, one message per turn: the record of everything",
   subjects: [subjects.ledgers],
   retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.New, // S2
+  discard: DiscardPolicy.New, // NT2
   deny_delete: true,
   max_age: 0,
   max_msgs_per_subject: -1,

@@ -1,8 +1,8 @@
 /**
  * SuspectPort on the bucket SUSPECT.
  *
- * S1 A note is read from the leader: one that a replica lacks costs a host its life.
- * S2 Taking one away purges up to its revision, so a newer one stays and nothing is left behind.
+ * NU1 A note is read from the leader: one that a replica lacks costs a host its life.
+ * NU2 Taking one away purges up to its revision, so a newer one stays and nothing is left behind.
  */
 import { buckets } from "../../protocol/subjects.ts";
 import type { SuspectPort } from "../wire/ports.ts";
@@ -16,7 +16,7 @@ const stream = bucketStream(buckets.suspect);
 
 export const createSuspects = ({ jsm, requests }: ReadContext): SuspectPort => ({
   get: async (key) => {
-    const entry = await newestOfLeader(jsm, stream, entrySubject(buckets.suspect, key)); // S1
+    const entry = await newestOfLeader(jsm, stream, entrySubject(buckets.suspect, key)); // NU1
     return entry === undefined ? undefined : { data: entry.data, revision: entry.seq };
   },
   put: async (key, data, ttlMs) => {
@@ -27,6 +27,6 @@ export const createSuspects = ({ jsm, requests }: ReadContext): SuspectPort => (
   },
   remove: async (key, revision) => {
     const filter = entrySubject(buckets.suspect, key);
-    await translated(filter, () => jsm.streams.purge(stream, { filter, seq: revision + 1 })); // S2
+    await translated(filter, () => jsm.streams.purge(stream, { filter, seq: revision + 1 })); // NU2
   },
 });

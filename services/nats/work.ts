@@ -1,7 +1,7 @@
 /**
  * WorkPort on the stream WORK: one durable consumer per tool, shared by all its workers.
  *
- * O1 The consumer's bound on un-acked messages is the tool's concurrency over the whole mesh, so whoever
+ * WK1 The consumer's bound on un-acked messages is the tool's concurrency over the whole mesh, so whoever
  *    starts last with a bound of its own sets it for all. Without one it is left as it is.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
@@ -80,6 +80,6 @@ async function prepareConsumer(
   const first = { ...declared, max_ack_pending: concurrencyMax ?? -1 };
   const { max_ack_pending } = await declareConsumer(jsm, streams.work, first, declared);
   if (concurrencyMax === undefined || max_ack_pending === concurrencyMax) return;
-  report(`tool ${tool}: at most ${concurrencyMax} at once from now on, not ${max_ack_pending}`); // O1
+  report(`tool ${tool}: at most ${concurrencyMax} at once from now on, not ${max_ack_pending}`); // WK1
   await translated(name, () => jsm.consumers.update(streams.work, name, { max_ack_pending: concurrencyMax }));
 }

@@ -1,11 +1,11 @@
 /**
  * Agent: the definition that a recording tells of, as data and as what the kernel folds with.
  *
- * A1 The same data makes the same definition, hash and all, wherever it is read: a bundle that holds it needs no
+ * RC1 The same data makes the same definition, hash and all, wherever it is read: a bundle that holds it needs no
  *    application.
- * A2 Of a tool nothing is known but what it was called with and what it said. It counts as `once`: nobody can tell
+ * RC2 Of a tool nothing is known but what it was called with and what it said. It counts as `once`: nobody can tell
  *    whether calling it again would do harm, and nothing is known that would undo it.
- * A3 The user's later words are the signal `user_message`. A text alone ends the saga.
+ * RC3 The user's later words are the signal `user_message`. A text alone ends the saga.
  */
 import { z } from "zod";
 import { defineAgent } from "../../actors/contract/define.ts";
@@ -22,7 +22,7 @@ import type { Conversation, RecordedTool } from "./conversation.ts";
 /** What the user says while the agent works or waits. */
 export const userMessage = "user_message";
 
-/** The definition of a recorded agent (A1). */
+/** The definition of a recorded agent (RC1). */
 export const agentOf = ({ name, model, instructions, tools }: RecordedAgent): SagaDefinition =>
   defineAgent({
     name,
@@ -40,7 +40,7 @@ export const agentOf = ({ name, model, instructions, tools }: RecordedAgent): Sa
 /** An application that serves nothing, and folds what was imported. */
 export const appOf = (agents: readonly RecordedAgent[]): App => defineApp({ sagas: agents.map(agentOf) });
 
-/** A2. */
+/** RC2. */
 const toolOf = ({ name, description, schema, unchecked }: RecordedTool): Tool =>
   defineTool({
     name,

@@ -1,9 +1,9 @@
 /**
  * Import: recorded conversations to bundles, on which everything that reads a ledger works.
  *
- * J1 All of them are read and told before the first is written, and each file has its name only once it is whole: bad
+ * IM1 All of them are read and told before the first is written, and each file has its name only once it is whole: bad
  *    input leaves nothing behind.
- * J2 The same recording gives the same saga: its id is made of what was said, and so are its times where none are told.
+ * IM2 The same recording gives the same saga: its id is made of what was said, and so are its times where none are told.
  */
 import { access, mkdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -163,7 +163,7 @@ function agentIn(
   };
 }
 
-/** J2. The file's name is no part of what was said, nor is the conversation's place in it. */
+/** IM2. The file's name is no part of what was said, nor is the conversation's place in it. */
 const sagaOf = (name: string, { model, instructions, entries, from }: Conversation): SagaId =>
   `${name.toLowerCase()}-${digestOf([model, instructions, entries, from.about ?? null]).slice(0, 16)}` as SagaId;
 

@@ -1,11 +1,11 @@
 /**
  * Tell: a recorded conversation as the ledger of a saga, decided by the kernel from what was said and what came back.
  *
- * T1 The ledger is a true one: its turns are what the kernel decides from the recorded replies, results and words as
+ * TL1 The ledger is a true one: its turns are what the kernel decides from the recorded replies, results and words as
  *    events, so it folds, and each request has the digest of what this definition's model would have been sent.
- * T2 What a reply's calls brought, and what the user said before the next reply, is one turn: nobody was asked in
+ * TL2 What a reply's calls brought, and what the user said before the next reply, is one turn: nobody was asked in
  *    between.
- * T3 Nothing is made up in silence: what the recording lacks and what is not told is noted.
+ * TL3 Nothing is made up in silence: what the recording lacks and what is not told is noted.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
@@ -190,7 +190,7 @@ const placeOf = (call: string): number => Number(call.slice(call.indexOf(".") + 
 const pairOf = <T>(id: string, value: T | undefined): [string, T][] =>
   value === undefined ? [] : [[id, value]];
 
-/** T2. Of a call that has no result though the model was asked again, it is told that there was none. */
+/** TL2. Of a call that has no result though the model was asked again, it is told that there was none. */
 function takeGroup(t: Telling, group: readonly Entry[], goesOn: boolean): void {
   const events: Event[] = [];
   for (const entry of group) if (entry.type === "result") events.push(...resultOf(t, entry));
@@ -240,7 +240,7 @@ const failure = (intent: IntentId, reason: string): Event => ({
   result: { outcome: "failed", code: "TOOL_FAILED", reason, retry: false },
 });
 
-/** T3. */
+/** TL3. */
 function noteGaps({ notes }: Telling, rest: readonly Entry[], state: SagaState): void {
   const replies = rest.filter((entry) => entry.type === "reply");
   if (!rest.some(({ at }) => at !== undefined))

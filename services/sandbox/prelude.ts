@@ -1,7 +1,7 @@
 /**
  * Prelude: what runs inside the sandbox before the code, and calls it. Source text: QuickJS reads it, Node never does.
  *
- * L1 It keeps what it uses later to itself, so code that changes a prototype spoils only its own answer.
+ * XP1 It keeps what it uses later to itself, so code that changes a prototype spoils only its own answer.
  */
 export const prelude = `(() => {
   "use strict";

@@ -1,10 +1,10 @@
 /**
  * Run code: the tool by which a model computes with code of its own, in a sandbox that has nothing but its input.
  *
- * R1 The same code and input give the same bytes, on every machine: chance is seeded by both, there is no clock,
+ * XR1 The same code and input give the same bytes, on every machine: chance is seeded by both, there is no clock,
  *    the time zone is UTC, and what bounds a run is counted, not measured. Only `timeoutMs`, the backstop behind the
  *    count, is real time.
- * R2 Code that fails is an answer to the model, not an attempt: it would fail again.
+ * XR2 Code that fails is an answer to the model, not an attempt: it would fail again.
  */
 import { z } from "zod";
 import { defineTool, NotPerformed, type Tool } from "../../actors/contract/tool.ts";
@@ -64,7 +64,7 @@ export function runCode(options: RunCodeOptions = {}): Tool<typeof Input, typeof
       if (report.type === "returned") return { value: readValue(report.value), logs: report.logs };
       const { code: why, reason, logs } = report;
       const said = logs.length === 0 ? "" : `\nlogged before:\n${logs.slice(-20).join("\n").slice(-2_000)}`;
-      throw new NotPerformed(reason + said, { retry: false, cause: new MeshError(why, reason) }); // R2
+      throw new NotPerformed(reason + said, { retry: false, cause: new MeshError(why, reason) }); // XR2
     },
   });
   return { ...tool, body: tool.body === undefined ? undefined : { ...tool.body, realMs: limits.timeoutMs } };

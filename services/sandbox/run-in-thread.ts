@@ -1,7 +1,7 @@
 /**
  * Run in thread: one run, in a thread that is made for it and ends with it.
  *
- * T1 What runs shares nothing with this process: the thread has no environment and gets text; nothing of one run is
+ * XI1 What runs shares nothing with this process: the thread has no environment and gets text; nothing of one run is
  *    left for the next. A thread that does not come back is ended, whatever it is doing.
  */
 import { availableParallelism } from "node:os";
@@ -59,7 +59,7 @@ async function run(order: Order, signal: AbortSignal): Promise<Report> {
   } finally {
     stop?.();
     thread.removeAllListeners();
-    await thread.terminate(); // T1
+    await thread.terminate(); // XI1
   }
 }
 

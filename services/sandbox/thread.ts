@@ -1,8 +1,8 @@
 /**
  * Thread: one run of one order. Loads QuickJS, runs the code, reports, ends.
  *
- * H1 No clock and no time zone of this machine reaches the code: QuickJS asks this thread's Date, which has neither.
- * H2 The memory is WebAssembly's own, with a maximum. QuickJS's own limit does not see all it allocates.
+ * XT1 No clock and no time zone of this machine reaches the code: QuickJS asks this thread's Date, which has neither.
+ * XT2 The memory is WebAssembly's own, with a maximum. QuickJS's own limit does not see all it allocates.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import variant from "@jitl/quickjs-wasmfile-release-sync";
@@ -30,7 +30,7 @@ const pageBytes = 64 * 1024;
 const jobsPerStep = 100;
 const logLinesMax = 200;
 
-/** H1 */
+/** XT1 */
 function freezeTime(): void {
   const date = Date.prototype as unknown as Record<string, unknown>;
   for (const part of ["FullYear", "Month", "Date", "Day", "Hours", "Minutes", "Seconds", "Milliseconds"])

@@ -1,8 +1,8 @@
 /**
  * Dead letter: a message set aside with the reason, its origin and its original headers. Nothing waits for it.
  *
- * L1 A letter keeps what its message is recognised by, so one that is retried is the same input.
- * L2 Headers by which the server acts on a message are left out: the letter is neither a schedule nor a repeat.
+ * DA1 A letter keeps what its message is recognised by, so one that is retried is the same input.
+ * DA2 Headers by which the server acts on a message are left out: the letter is neither a schedule nor a repeat.
  */
 import type { MeshError } from "../../protocol/errors.ts";
 import { type DeadSource, type Headers, headers, subjects } from "../../protocol/subjects.ts";
@@ -25,7 +25,7 @@ export async function deadLetter(
     data: delivery.data,
     headers: {
       ...withoutServerFields(delivery.headers),
-      ...(source === "inbox" ? { [headers.event]: eventIdOf(delivery) } : {}), // L1
+      ...(source === "inbox" ? { [headers.event]: eventIdOf(delivery) } : {}), // DA1
       [headers.reason]: `${error.message} ${error.remedy}`.replaceAll(/[\r\n]+/g, " ").slice(0, 2_000),
       [headers.origin]: `${delivery.subject}#${delivery.seq}`,
     },
@@ -36,7 +36,7 @@ export async function deadLetter(
   });
 }
 
-/** L2. */
+/** DA2. */
 export const withoutServerFields = (fields: Headers): Headers =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !name.startsWith("Nats-")));
 

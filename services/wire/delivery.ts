@@ -1,7 +1,7 @@
 /**
  * Settling a delivery: an ack or a nak that the server may not hear.
  *
- * D1 One that is lost is followed by another delivery once the lease ends, which every receiver must bear in any
+ * WI1 One that is lost is followed by another delivery once the lease ends, which every receiver must bear in any
  *    case. So it is not said again, and its failure never stops what its caller was about.
  */
 import { limits } from "../../protocol/limits.ts";
@@ -19,7 +19,7 @@ export const nakDelivery = (delivery: Delivery, delayMs?: number): Promise<void>
 export const earlyDelayMs = ({ deliveries }: Delivery): number =>
   Math.min(limits.earlyInputDelayMs, 25 * 2 ** Math.min(deliveries, 10));
 
-/** D1. */
+/** WI1. */
 function letLeaseEnd(error: unknown): void {
   if (!isTransient(error)) throw error;
 }

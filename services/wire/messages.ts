@@ -1,8 +1,8 @@
 /**
  * Messages: bodies and headers of everything that is sent, made and read in one place.
  *
- * G1 A large part of a body goes to the blob store before the message that names it is published.
- * G2 A body is parsed by its schema at the door; what does not fit throws BAD_MESSAGE and changes nothing.
+ * MW1 A large part of a body goes to the blob store before the message that names it is published.
+ * MW2 A body is parsed by its schema at the door; what does not fit throws BAD_MESSAGE and changes nothing.
  */
 import { z } from "zod";
 import {
@@ -50,7 +50,7 @@ export async function decodeBody(
   const value = decode(message.data, message.headers[names.contentType]);
   if (!mayHoldBlob(message.data)) return value;
   return inflate(value, (digest) => blobs.get(digest)).catch((error: unknown) => {
-    // G1: who sends a reference has stored its blob. A message that names another is at fault, not a ledger.
+    // MW1: who sends a reference has stored its blob. A message that names another is at fault, not a ledger.
     if (!isMeshError(error, "LEDGER_BROKEN")) throw error;
     throw new MeshError("BAD_MESSAGE", `it names a value that is not stored: ${error.message}`, {
       cause: error,

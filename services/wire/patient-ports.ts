@@ -1,7 +1,7 @@
 /**
  * Patient ports: for those who read a mesh for a person, and have no loop of their own in which they would ask again.
  *
- * H1 Only reads are wrapped: what writes is repeated by its caller, who knows whether it may be.
+ * PB1 Only reads are wrapped: what writes is repeated by its caller, who knows whether it may be.
  */
 import { patiently } from "./patience.ts";
 import type { Clock, Ports } from "./ports.ts";

@@ -4,10 +4,10 @@
  * Each has two implementations, services/nats (JetStream) and services/memory (the reference model), held
  * to one contract suite.
  *
- * Q1 A port's method either returns, or throws a MeshError. UNAVAILABLE means "not answered": it may or may
+ * WO1 A port's method either returns, or throws a MeshError. UNAVAILABLE means "not answered": it may or may
  *    not have happened, and the same call may be sent again. Implementations do not retry by themselves
  *    where a retry could change the meaning; services/mesh/append.ts and patience.ts do.
- * Q2 Nothing here decides. A port never reads a body.
+ * WO2 Nothing here decides. A port never reads a body.
  */
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";

@@ -2,8 +2,8 @@
  * Replay run: many sagas by one command. What it is to do is written down beside the run before it begins, so that it can
  * be told to go on by its name alone, or by the same words.
  *
- * M1 The name is made of the words and of what they mean now: definitions and instructions. Other words are another run.
- * M2 Each saga's document is kept under what was asked of it, limits apart: a run with higher limits asks no model again.
+ * RR1 The name is made of the words and of what they mean now: definitions and instructions. Other words are another run.
+ * RR2 Each saga's document is kept under what was asked of it, limits apart: a run with higher limits asks no model again.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
@@ -143,7 +143,7 @@ const boundsOf = ({ usd, tokens }: ManySettings["limits"]) => ({
   ...(tokens === undefined ? {} : { tokens }),
 });
 
-/** M1, M2: limits, and what is only said of the outcome, make no other work. */
+/** RR1, RR2: limits, and what is only said of the outcome, make no other work. */
 function nameOf({ words, apps, promptText, again }: ManySettings): string {
   const { usd: _usd, tokens: _tokens, parallel: _parallel, "fail-on": _failOn, ...asked } = words;
   const hashes = apps.map(({ definitions }) => definitions.map(({ hash }) => hash));

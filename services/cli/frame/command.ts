@@ -4,7 +4,7 @@
  * Node's own `parseArgs` reads the words: it is strict, so an option nobody declared is refused instead of
  * being dropped, and an option may be given more than once.
  *
- * A1 Bad usage is a USAGE error that names the word and the command's help.
+ * CF1 Bad usage is a USAGE error that names the word and the command's help.
  */
 import { parseArgs } from "node:util";
 import { describeError, MeshError } from "../../../protocol/errors.ts";

@@ -1,8 +1,8 @@
 /**
  * Moment: a turn, or a point in time, as people type it; and a ledger as it stood then.
  *
- * M1 Times are UTC unless they say otherwise, as everything that is printed is. A date alone means its whole day.
- * M2 A ledger's times are its hosts' clocks, which may differ: the last turn that is not later than the time is meant,
+ * MT1 Times are UTC unless they say otherwise, as everything that is printed is. A date alone means its whole day.
+ * MT2 A ledger's times are its hosts' clocks, which may differ: the last turn that is not later than the time is meant,
  *    with all before it.
  */
 import { MeshError } from "../../../protocol/errors.ts";

@@ -1,9 +1,9 @@
 /**
  * Output: what a command says. Results on stdout, everything on the way on stderr.
  *
- * O1 With --json each line of stdout is one document of protocol/documents/, and each line of stderr one
+ * OU1 With --json each line of stdout is one document of protocol/documents/, and each line of stderr one
  *    too: progress, the error, or, of a process that serves, a line of its log.
- * O2 An error is one coded line and its remedy, never a stack trace.
+ * OU2 An error is one coded line and its remedy, never a stack trace.
  */
 import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";
 import type { ErrorDocument, ProgressDocument } from "../../../protocol/documents/stderr.ts";
@@ -35,7 +35,7 @@ export const createOutput = (streams: Streams, json: boolean): Output => ({
   fail: (error) => streams.err(json ? `${JSON.stringify(errorDocument(error))}\n` : errorLines(error)),
 });
 
-/** O2. */
+/** OU2. */
 function errorLines(error: unknown): string {
   const known = asMeshError(error);
   return `error: ${oneLine(known.message)}\nremedy: ${oneLine(known.remedy)}\n`;

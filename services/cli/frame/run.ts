@@ -1,8 +1,8 @@
 /**
  * Run: from the words of a command line to an exit code.
  *
- * R1 Exit codes: 0 done, 1 the saga or check failed or it could not be done, 2 bad usage.
- * R2 A reader that goes away (`| head`) is no error.
+ * RU1 Exit codes: 0 done, 1 the saga or check failed or it could not be done, 2 bad usage.
+ * RU2 A reader that goes away (`| head`) is no error.
  */
 import { MeshError } from "../../../protocol/errors.ts";
 import { readConfig } from "../../runtime/config.ts";
@@ -110,7 +110,7 @@ async function overallHelp(groups: CommandGroups): Promise<string> {
   ].join("\n");
 }
 
-/** R2. */
+/** RU2. */
 function watchPipe(shutdown: Shutdown): { broken: () => boolean } {
   let broken = false;
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {

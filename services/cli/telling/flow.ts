@@ -1,8 +1,8 @@
 /**
  * Flow: words as they are said, on a person's terminal.
  *
- * F1 One speaker has the line at a time. Another, or a turn, begins a line of its own.
- * F2 What was written cannot be unwritten: what is taken back is said to be.
+ * FL1 One speaker has the line at a time. Another, or a turn, begins a line of its own.
+ * FL2 What was written cannot be unwritten: what is taken back is said to be.
  */
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { LiveEvent } from "../../client/live.ts";

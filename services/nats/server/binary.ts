@@ -4,10 +4,10 @@
  * Owns: the order of the search, the cache, and that a binary is proven before it is kept. Does not own:
  * how one is got (a file each: server-release, server-go, server-debian), nor running it as a server.
  *
- * B1 A binary enters the cache by a rename, after it ran there and told a version that is new enough. So a
+ * BI1 A binary enters the cache by a rename, after it ran there and told a version that is new enough. So a
  *    process that dies in the middle leaves a folder that the next one clears, never a broken binary.
- * B2 One process gets at a time; whoever waited uses what the other got.
- * B3 The version is asked of the binary each time; nothing is believed from an earlier run.
+ * BI2 One process gets at a time; whoever waited uses what the other got.
+ * BI3 The version is asked of the binary each time; nothing is believed from an earlier run.
  */
 import { chmod, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ export const ensureServerBinary = async (options: ServerBinaryOptions): Promise<
     onWait: () => report("Another process is getting nats-server; waiting for it."),
     signal,
   };
-  return withFileLock(lock, async () => (await readCache(search)) ?? (await getFirst(search))); // B2
+  return withFileLock(lock, async () => (await readCache(search)) ?? (await getFirst(search))); // BI2
 };
 
 interface Search {
@@ -127,7 +127,7 @@ const getBy = async (
     const version = await askVersion(got, env, signal);
     if (!isNewEnough(version))
       throw new Error(`it brought version ${version}, older than ${serverVersionFloor}`);
-    await rename(got, cached); // B1
+    await rename(got, cached); // BI1
     report(`Got nats-server ${version} (${way.name}); it is kept at ${cached}.`);
     return { path: cached, version, from: way.name };
   } finally {
@@ -135,7 +135,7 @@ const getBy = async (
   }
 };
 
-/** B1: what an earlier process left. Called under the lock, so no living process works there. */
+/** BI1: what an earlier process left. Called under the lock, so no living process works there. */
 const clearWork = async (cacheDir: string): Promise<void> => {
   for (const name of await readdir(cacheDir))
     if (name.startsWith(workPrefix)) await rm(join(cacheDir, name), { recursive: true, force: true });

@@ -4,8 +4,8 @@
  * Owns: a private apt, which reads a newer suite from the mirror this system already uses. The package needs
  * nothing but a C library that every supported Debian has.
  *
- * D1 The system's apt sees none of it: sources, lists, cache and status are in the work folder.
- * D2 Trust stays the system's: the same keys decide, and an unsigned suite is refused.
+ * DB1 The system's apt sees none of it: sources, lists, cache and status are in the work folder.
+ * DB2 Trust stays the system's: the same keys decide, and an unsigned suite is refused.
  */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

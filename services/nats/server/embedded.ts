@@ -5,14 +5,14 @@
  * what is on record (server-state.ts), who uses it (server-users.ts), when a lost one is asked for again
  * (server-revival.ts). Called by the commands that need a server and were given none.
  *
- * S1 One data folder, at most one server: two on one store would destroy it. Starting is done under the
+ * EM1 One data folder, at most one server: two on one store would destroy it. Starting is done under the
  *    folder's lock; the record holds the process before it holds the address; and a recorded process that
  *    still lives is waited for, never started beside.
- * S2 The server outlives whoever started it, also one that was killed. Whoever leaves last ends it, also one
+ * EM2 The server outlives whoever started it, also one that was killed. Whoever leaves last ends it, also one
  *    that only found it: so a server whose users were all killed is ended by the next one who comes and goes.
- * S3 A server that is reused gives what was asked for, or the call is refused: durability is never less than
+ * EM3 A server that is reused gives what was asked for, or the call is refused: durability is never less than
  *    the caller believes.
- * S4 The folder's server comes back on the port it had last, so whoever looks for a lost one finds it there.
+ * EM4 The folder's server comes back on the port it had last, so whoever looks for a lost one finds it there.
  *    It takes another only if that one is taken.
  */
 import { randomBytes } from "node:crypto";
@@ -60,7 +60,7 @@ export interface EmbeddedServer extends RunningServer {
   readonly started: boolean;
   /** The folder's server now: the one that runs, or, if it was lost, a new one. Throws as the start does. */
   revive(signal?: AbortSignal): Promise<RunningServer>;
-  /** Takes the use back, and ends the server if nobody else uses it (S2). May be called again. */
+  /** Takes the use back, and ends the server if nobody else uses it (EM2). May be called again. */
   stop(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export interface EmbeddedServerOptions {
   readonly syncAlways?: boolean;
   /** More lines of the server's own configuration language. Not for a server that runs already. */
   readonly extraConfig?: string;
-  /** Default: the port of the folder's last server if it is free, else any (S4). */
+  /** Default: the port of the folder's last server if it is free, else any (EM4). */
   readonly port?: number;
   /** Where the binary is cached; default as in ensureServerBinary. */
   readonly cacheDir?: string;
@@ -85,13 +85,13 @@ export interface EmbeddedServerOptions {
  * The server of the data folder: the running one, or a new one. Of two callers at once, one starts it and
  * both get it. After a crash in the middle the next call finds the half-started server and waits for it.
  *
- * @throws MeshError SERVER_MISSING, SERVER_TOO_OLD, SERVER_MISCONFIGURED (S3), UNAVAILABLE
+ * @throws MeshError SERVER_MISSING, SERVER_TOO_OLD, SERVER_MISCONFIGURED (EM3), UNAVAILABLE
  */
 export const startEmbeddedServer = async (options: EmbeddedServerOptions): Promise<EmbeddedServer> => {
   const env = options.env ?? process.env;
   const dataDir = resolve(options.dataDir ?? defaultDataDir(env));
   await makeFolder(dataDir, { code: "UNAVAILABLE", variable: "SAGAMESH_DATA" });
-  const user = await enterAsUser(dataDir); // S2: before the server is looked for, or it might end meanwhile.
+  const user = await enterAsUser(dataDir); // EM2: before the server is looked for, or it might end meanwhile.
   try {
     const obtained = await obtain(dataDir, { ...options, env });
     let left: Promise<void> | undefined;
@@ -141,7 +141,7 @@ const obtain = async (
   const binary = (await findRunningServer(dataDir)) ? undefined : await ensureServerBinary(options);
   return underLock(dataDir, options, async () => {
     const record = await readRecord(dataDir);
-    const survivor = record && (await awaitSurvivor(record, dataDir, options)); // S1
+    const survivor = record && (await awaitSurvivor(record, dataDir, options)); // EM1
     if (survivor !== undefined) return { ...reuse(survivor, options), started: false };
     const { path } = binary ?? (await ensureServerBinary(options));
     return { ...(await start(path, dataDir, options)), started: true };
@@ -169,7 +169,7 @@ export const endAbandonedServer = async (dataDir: string): Promise<boolean> => {
   });
 };
 
-/** S2. */
+/** EM2. */
 const leave = async (user: ServerUser, dataDir: string): Promise<void> => {
   if (!existsSync(dataDir)) return;
   await underLock(dataDir, {}, async () => {
@@ -203,7 +203,7 @@ const start = async (
   await writeFile(files.config, renderServerConfig(config), { mode: 0o600 });
 
   const record: ServerRecord = { pid: await spawnServer(binary, dataDir, nonce), nonce, syncAlways };
-  await writeRecord(dataDir, record); // S1: the process first
+  await writeRecord(dataDir, record); // EM1: the process first
   try {
     const line = (seconds: number) => `  nats-server is starting: ${seconds} s`;
     const ready = await withProgress(report, line, () =>
@@ -211,7 +211,7 @@ const start = async (
     );
     if (ready === undefined) throw await startFailed(dataDir);
     checkServerInfo(ready.info);
-    await writePort(dataDir, ready.url); // S4
+    await writePort(dataDir, ready.url); // EM4
     await writeRecord(dataDir, { ...record, url: ready.url });
     report(`nats-server ${ready.info.version} runs at ${ready.url} (process ${record.pid}).`);
     return describe(record, ready, dataDir);
@@ -221,7 +221,7 @@ const start = async (
   }
 };
 
-/** S1: the recorded server if its process lives, as soon as it answers. */
+/** EM1: the recorded server if its process lives, as soon as it answers. */
 const awaitSurvivor = async (
   record: ServerRecord,
   dataDir: string,
@@ -248,7 +248,7 @@ const awaitSurvivor = async (
 
 const reuse = (running: RunningServer, { report, syncAlways }: EmbeddedServerOptions): RunningServer => {
   if (syncAlways === true && !running.syncAlways)
-    // S3
+    // EM3
     throw new MeshError(
       "SERVER_MISCONFIGURED",
       `the server at ${running.url} runs without sync_interval: always`,
@@ -293,7 +293,7 @@ const startFailed = async (dataDir: string): Promise<MeshError> =>
     remedy: `Read ${serverFiles(dataDir).log}.`,
   });
 
-/** S4. */
+/** EM4. */
 const choosePort = async (dataDir: string): Promise<number> => {
   const port = await readPort(dataDir);
   return port !== undefined && (await isFree(port)) ? port : -1;

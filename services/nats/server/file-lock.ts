@@ -4,11 +4,11 @@
  * Owns: taking, keeping alive, stealing and releasing the lock. Does not own: what is protected.
  * Node has no lock that the operating system releases, so a holder proves itself by a heartbeat.
  *
- * K1 A lock is stolen only if its holder is dead and has been silent for a while, or silent for very long:
+ * FC1 A lock is stolen only if its holder is dead and has been silent for a while, or silent for very long:
  *    a process id alone may be reused, or be of another container that shares the folder.
- * K2 Only one process at a time may steal, and it looks again before it does; otherwise the second of
+ * FC2 Only one process at a time may steal, and it looks again before it does; otherwise the second of
  *    two thieves would remove the fresh lock of the first.
- * K3 A lock is removed by the one whose token is in it, or by a thief.
+ * FC3 A lock is removed by the one whose token is in it, or by a thief.
  */
 import { randomUUID } from "node:crypto";
 import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -40,7 +40,7 @@ export const withFileLock = async <T>(options: LockOptions, work: () => Promise<
     return await work();
   } finally {
     clearInterval(heartbeat);
-    if ((await readHolder(options.path))?.token === token) await rm(options.path, { force: true }); // K3
+    if ((await readHolder(options.path))?.token === token) await rm(options.path, { force: true }); // FC3
   }
 };
 
@@ -67,7 +67,7 @@ const create = async (path: string, content: string): Promise<boolean> => {
 const steal = async (path: string): Promise<void> => {
   const right = `${path}.steal`;
   if (!(await create(right, ""))) {
-    // K2. A thief that died in its few lines leaves the right behind; it is void once it is old.
+    // FC2. A thief that died in its few lines leaves the right behind; it is void once it is old.
     if ((await silenceMs(right)) > silentMs) await rm(right, { force: true });
     await sleep(pollMs);
     return;
@@ -84,7 +84,7 @@ const isStale = async (path: string): Promise<boolean> => {
   if (silence > silentMsMax) return true;
   if (silence <= silentMs) return false;
   const holder = await readHolder(path);
-  return holder === undefined || !isAlive(holder.pid); // K1
+  return holder === undefined || !isAlive(holder.pid); // FC1
 };
 
 const silenceMs = async (path: string): Promise<number> => {

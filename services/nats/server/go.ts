@@ -3,7 +3,7 @@
  *
  * Owns: the call of `go install`. The Go checksum database and go.sum vouch for what is built.
  *
- * G1 The module is asked for first, with a short limit, so that no network is noticed in seconds.
+ * GB1 The module is asked for first, with a short limit, so that no network is noticed in seconds.
  */
 import { join } from "node:path";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
@@ -42,7 +42,7 @@ export const goWay: ServerWay = {
         cause: error,
         remedy: "Let Go reach a module proxy (`go env GOPROXY`), or bring its version up to date.",
       });
-    }); // G1
+    }); // GB1
     report(`Building nats-server ${serverVersionFloor} with go install (about half a minute, once).`);
     await withProgress(
       report,

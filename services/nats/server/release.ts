@@ -6,8 +6,8 @@
  * projects that pin them. A wrong one does no harm: the archive is refused and the next way is tried. A platform
  * without a row does not use this way.
  *
- * R1 An archive is opened only after its checksum was found equal: the pin is the trust, not the connection.
- * R2 Connecting has a limit of seconds, and so has silence in the middle; a slow download has none.
+ * RL1 An archive is opened only after its checksum was found equal: the pin is the trust, not the connection.
+ * RL2 Connecting has a limit of seconds, and so has silence in the middle; a slow download has none.
  */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
@@ -53,7 +53,7 @@ export const createReleaseWay = (
       signal,
     );
     if (got !== sha256)
-      // R1
+      // RL1
       throw new MeshError(
         "SERVER_MISSING",
         `the archive's sha256 is not the pinned one: expected ${sha256}, got ${got}`,
@@ -92,7 +92,7 @@ const download = async (
     const body = response.body as AsyncIterable<Uint8Array>; // What fetch streams.
     const chunks = async function* () {
       for await (const chunk of body) {
-        clearTimeout(timer); // R2
+        clearTimeout(timer); // RL2
         timer = setTimeout(() => limit.abort(new Error("the download stood still")), silenceTimeoutMs);
         bytes += chunk.byteLength;
         hash.update(chunk);

@@ -4,9 +4,9 @@
  * Owns: when it is asked for again. Does not own: starting it once, and on which port (embedded-server.ts).
  * Called for every connection to an embedded server; nobody else would bring one back.
  *
- * V1 As long as the connection is lost the server is asked for again, with longer and longer pauses: what is
+ * RV1 As long as the connection is lost the server is asked for again, with longer and longer pauses: what is
  *    in its way may go (a full disk, a port, a process that hangs).
- * V2 A server that had to take another port is followed there.
+ * RV2 A server that had to take another port is followed there.
  */
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError, isMeshError } from "../../../protocol/errors.ts";
@@ -34,13 +34,13 @@ export function reviveServer(nc: NatsConnection, server: EmbeddedServer, report:
     for (let pause = pauseMs; !found.aborted && !nc.isClosed(); pause = Math.min(pause * 2, pauseMsMax)) {
       try {
         const { url } = await server.revive(stopping.signal);
-        if (!found.aborted) nc.setServers([new URL(url).host]); // V2
+        if (!found.aborted) nc.setServers([new URL(url).host]); // RV2
       } catch (error) {
         if (stopping.signal.aborted) return;
         const remedy = isMeshError(error) ? ` ${error.remedy}` : "";
         report(`the lost nats-server could not be started again: ${describeError(error)}.${remedy}`);
       }
-      await sleep(pause, found); // V1
+      await sleep(pause, found); // RV1
     }
   };
 

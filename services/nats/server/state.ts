@@ -5,9 +5,9 @@
  * and stopping (embedded-server.ts). A record is a claim: processes die without correcting it, ports and
  * process ids are given to others. So:
  *
- * T1 A server is the recorded one only if it names itself by the record's nonce on the recorded port.
- * T2 A process is ours only if it lives and its command line holds the record's nonce.
- * T3 The record is replaced whole, by a rename: a reader sees the old one or the new one.
+ * SS1 A server is the recorded one only if it names itself by the record's nonce on the recorded port.
+ * SS2 A process is ours only if it lives and its command line holds the record's nonce.
+ * SS3 The record is replaced whole, by a rename: a reader sees the old one or the new one.
  */
 import { execFile } from "node:child_process";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -58,7 +58,7 @@ export const readRecord = async (dataDir: string): Promise<ServerRecord | undefi
 export const writeRecord = async (dataDir: string, record: ServerRecord): Promise<void> => {
   const path = serverFiles(dataDir).record;
   await writeFile(`${path}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
-  await rename(`${path}.new`, path); // T3
+  await rename(`${path}.new`, path); // SS3
 };
 
 /** Removes the record unless it speaks of another server by now. Called under the folder's lock. */
@@ -75,7 +75,7 @@ export const readPort = async (dataDir: string): Promise<number | undefined> => 
 export const writePort = (dataDir: string, url: string): Promise<void> =>
   writeFile(serverFiles(dataDir).port, `${new URL(url).port}\n`, { mode: 0o600 });
 
-/** T1: what the server at this address says of itself; undefined if it is silent, gone or another. */
+/** SS1: what the server at this address says of itself; undefined if it is silent, gone or another. */
 export const probe = async (url: string, nonce: string): Promise<ServerInfo | undefined> => {
   const line = await readFirstLine(url);
   if (line === undefined || !line.startsWith("INFO ")) return undefined;
@@ -83,7 +83,7 @@ export const probe = async (url: string, nonce: string): Promise<ServerInfo | un
   return info?.server_name === serverName(nonce) ? info : undefined;
 };
 
-/** T2. False also for a process that ended and was not collected yet. */
+/** SS2. False also for a process that ended and was not collected yet. */
 export const isServerProcess = async ({ pid, nonce }: ServerIdentity): Promise<boolean> => {
   const command =
     process.platform === "linux"

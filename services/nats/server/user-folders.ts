@@ -4,7 +4,7 @@
  * Owns: the two folders, their overrides, and making one. Does not own: what is in them. The environment
  * and the platform are arguments.
  *
- * F1 What is in the cache folder can be deleted at any time and is got again; what is in the data
+ * UF1 What is in the cache folder can be deleted at any time and is got again; what is in the data
  *    folder is the only copy.
  */
 import { access, constants, mkdir, stat } from "node:fs/promises";

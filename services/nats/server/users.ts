@@ -5,8 +5,8 @@
  * nobody is left (embedded-server.ts). A use is told by its file's name alone, so it is there whole or not at
  * all: `<process id>.<its start>.<its space of process ids>.<token>`.
  *
- * U1 A process is known by its id and its start: ids are given anew.
- * U2 Only who is known to be gone is passed over. A process in another space of process ids, of a container
+ * US1 A process is known by its id and its start: ids are given anew.
+ * US2 Only who is known to be gone is passed over. A process in another space of process ids, of a container
  *    that shares the folder, cannot be asked after and counts as living.
  */
 import { execFile } from "node:child_process";
@@ -31,7 +31,7 @@ export const enterAsUser = async (dataDir: string): Promise<ServerUser> => {
   return { leave: () => rm(path, { force: true }) };
 };
 
-/** The files of those who may still live (U2), and of those who are gone and did not take their use back. */
+/** The files of those who may still live (US2), and of those who are gone and did not take their use back. */
 export const usersOf = async (dataDir: string): Promise<{ living: string[]; dead: string[] }> => {
   const { users } = serverFiles(dataDir);
   const names = await readdir(users).catch((): string[] => []);
@@ -46,7 +46,7 @@ export const usersOf = async (dataDir: string): Promise<{ living: string[]; dead
 
 const mayLive = async (name: string, ownSpace: string): Promise<boolean> => {
   const [pid, start, space] = name.split(".");
-  return space !== ownSpace || (await startOf(Number(pid))) === start; // U1, U2
+  return space !== ownSpace || (await startOf(Number(pid))) === start; // US1, US2
 };
 
 /** When a process began, in the system's own count; undefined if it is gone, or waits to be taken note of. */

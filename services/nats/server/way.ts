@@ -1,9 +1,9 @@
 /**
  * The seam between looking for a nats-server and one way to get it. Types only.
  *
- * Y1 A way writes nowhere but in its work folder (a tool's own download cache apart), installs nothing, and
+ * WA1 A way writes nowhere but in its work folder (a tool's own download cache apart), installs nothing, and
  *    asks for no rights.
- * Y2 A way that cannot be used here says so in seconds: connecting has a limit of its own.
+ * WA2 A way that cannot be used here says so in seconds: connecting has a limit of its own.
  */
 import type { Report } from "../progress.ts";
 import type { Environment } from "./user-folders.ts";

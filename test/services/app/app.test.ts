@@ -1,5 +1,5 @@
 /**
- * Goal: what is wrong with an application is told at once and each fault once (A1). Method: applications with several
+ * Goal: what is wrong with an application is told at once and each fault once (AP1). Method: applications with several
  * faults each, loaded as a host and as a worker load them.
  */
 import { describe, expect, test } from "vitest";
