@@ -14,6 +14,7 @@ const rings = [
   "machine",
   "contract",
   "request",
+  "saga",
   "agent",
   "validators",
   "workflow",
@@ -39,7 +40,7 @@ const law = [
   { name: "actors-machine", from: actors("machine"), may: [protocol, packages("zod", "xstate")] },
   {
     name: "actors",
-    from: actors("contract", "request", "agent", "validators", "workflow", "plan", "kernel"),
+    from: actors("contract", "request", "agent", "validators", "saga", "workflow", "plan", "kernel"),
     may: [protocol, allActors, packages("zod", "xstate")],
   },
 

@@ -19,7 +19,8 @@ export {
   type Summarize,
   window,
 } from "../actors/contract/context-policy.ts";
-export { type AgentConfig, defineAgent, defineSaga, type SagaConfig } from "../actors/contract/define.ts";
+export { type AgentConfig, defineAgent } from "../actors/agent/define.ts";
+export { defineSaga, type SagaConfig } from "../actors/saga/define.ts";
 export { defineWorkflow, type NodeConfig, type WorkflowConfig } from "../actors/workflow/define.ts";
 export type { Attempt, Change, NodeContext, WorkflowView } from "../actors/workflow/spec.ts";
 export type { Predicate, Predicates } from "../actors/values/condition.ts";

@@ -19,7 +19,7 @@ import { assign, enqueueActions, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
 import { type Message, ModelReply, type Part } from "../../protocol/model.ts";
-import { forward, say, start, stop } from "./actions.ts";
+import { forward, say, startCall, stopCall } from "../contract/calls.ts";
 import { partOf, restingOf, rewrittenIn } from "./calls.ts";
 import {
   afterNews,
@@ -34,10 +34,10 @@ import {
 } from "./context.ts";
 import { type AgentEvent, partOfSignal, timeOf } from "./events.ts";
 import { afterMessage, afterSummary, beforeAsking, summarizedCut } from "./retention.ts";
-import { sending } from "../kernel/between-sagas.ts";
+import { sending } from "../request/between-sagas.ts";
+import type { AgentSpec } from "../request/agent-spec.ts";
 import { type Callable, compensation, question, raiseSrc, toActors } from "../machine/callable.ts";
 import { chainDigest } from "../request/conversation.ts";
-import type { AgentSpec } from "../contract/definition.ts";
 import { type Ended, endBy } from "./hand-off.ts";
 import { lastStepOf } from "./last-step.ts";
 import { mayPart, partingOf, partingParts } from "./final-reply.ts";
@@ -139,7 +139,8 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         enqueue.assign({ ...taken, ...afterMessage(policy, context, reading.message) });
         enqueue(say(reading.message));
         for (const call of reading.started) {
-          if (call.type === "actor") enqueue(start(call, restingOf(event.output, call.call)));
+          if (call.type === "actor")
+            enqueue(startCall({ ...call, dependsOn: restingOf(event.output, call.call) }));
           else if (call.forMs !== undefined && taken.calls?.[call.call]?.part === undefined)
             enqueue.raise(
               { type: "sagamesh.wake", call: call.call, at: 0 },
@@ -203,7 +204,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       stopAll: enqueueActions(({ context, enqueue }) => {
         for (const [call, state] of Object.entries(context.calls)) {
           if (state.part !== undefined) continue;
-          if (state.wait === undefined) enqueue(stop(call));
+          if (state.wait === undefined) enqueue(stopCall(call));
           else enqueue.cancel(call);
         }
       }),

@@ -3,7 +3,8 @@
  */
 import type { Json } from "../../protocol/json.ts";
 import type { ModelReply, Part } from "../../protocol/model.ts";
-import { type AgentEvent, type CallError, errorPart, type ResultPart } from "./events.ts";
+import type { CallError } from "../contract/calls.ts";
+import { type AgentEvent, errorPart, type ResultPart } from "./events.ts";
 import type { Reading, StartedCall } from "./reply.ts";
 
 export interface CallState {

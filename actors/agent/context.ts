@@ -8,7 +8,7 @@ import { callStates, type CallState, partOf, rewrittenOf } from "./calls.ts";
 import type { AgentEvent, ResultPart } from "./events.ts";
 import type { Retained } from "./retention.ts";
 import { chainDigest } from "../request/conversation.ts";
-import type { AgentSpec } from "../contract/definition.ts";
+import type { AgentSpec } from "../request/agent-spec.ts";
 import type { Ended } from "./hand-off.ts";
 import type { Reading } from "./reply.ts";
 import { isReserved } from "../contract/reserved-signals.ts";

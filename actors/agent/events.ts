@@ -3,17 +3,10 @@
  */
 import type { Json } from "../../protocol/json.ts";
 import type { ModelReply, Part } from "../../protocol/model.ts";
+import type { CallError } from "../contract/calls.ts";
 import type { ReservedData } from "../contract/reserved-signals.ts";
 
 export type ResultPart = Extract<Part, { type: "result" }>;
-
-/** What an actor's error event carries. */
-export interface CallError {
-  readonly outcome?: "failed" | "denied" | "in_doubt" | "cancelled";
-  readonly code: string;
-  readonly reason: string;
-  readonly standing?: readonly string[];
-}
 
 export type AgentEvent =
   | { type: "xstate.done.actor.decision"; output: ModelReply; at: number }

@@ -7,7 +7,7 @@
  *    cancel ends it at once.
  */
 import type { Part } from "../../protocol/model.ts";
-import type { AgentSpec } from "../contract/definition.ts";
+import type { AgentSpec } from "../request/agent-spec.ts";
 import { onlyTaken, type Reading, type StartedCall } from "./reply.ts";
 
 /** Not twice, and not by one that has handed its work over. */

@@ -6,7 +6,7 @@
  *    then its own effects are undone.
  */
 import { type Json, toJson } from "../../protocol/json.ts";
-import type { AgentSpec } from "../contract/definition.ts";
+import type { AgentSpec } from "../request/agent-spec.ts";
 import { readWith } from "../values/schema.ts";
 
 /** What an agent ends with. */

@@ -8,9 +8,9 @@ import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Call, Message, ModelReply, Part } from "../../protocol/model.ts";
-import { faultOfSend, readHandOff } from "../kernel/between-sagas.ts";
+import { faultOfSend, readHandOff } from "../request/between-sagas.ts";
+import type { AgentSpec } from "../request/agent-spec.ts";
 import { askedSchema, reservedCalls, reservedNames } from "../request/conversation.ts";
-import type { AgentSpec } from "../contract/definition.ts";
 import { readWith } from "../values/schema.ts";
 
 /** A call that is to be started: an actor of the machine, or a wait. */

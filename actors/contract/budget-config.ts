@@ -1,9 +1,8 @@
 /**
  * Budget configuration: what of a budget is known when its definition is.
  */
-import { jsonBytes } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { AgentBudget, RequestFrame } from "./definition.ts";
+import type { AgentBudget } from "./definition.ts";
 
 /** The largest value of each member; all but dollars are whole numbers. */
 const bounds = {
@@ -51,9 +50,3 @@ export function budgetFaults(
     faults.push(`${where}: outputTokensMax is ${outputTokensMax}, not a whole number above 0`);
   return faults;
 }
-
-/** No tokeniser makes more than so many tokens of what is the same in every request: one for each byte of it. */
-export const frameTokensOf = (frame: RequestFrame | undefined): number =>
-  frame === undefined
-    ? limits.requestTokens
-    : limits.requestTokens + jsonBytes(frame) + frame.tools.length * limits.toolTokens;

@@ -5,11 +5,10 @@
  * F2 `faults` lists everything that is wrong with it. A definition with faults is never served.
  */
 import type { z } from "zod";
-import type { Json } from "../../protocol/json.ts";
-import type { Asking, Callable, ModelCall, SagaKind } from "../machine/callable.ts";
+import type { ModelTool } from "../../protocol/model.ts";
+import type { Callable, ModelCall, SagaKind } from "../machine/callable.ts";
 import type { CuttingPolicy } from "./context-policy.ts";
 import type { MemorySpec } from "./memory-spec.ts";
-import type { ModelTool } from "../../protocol/model.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { Policy } from "./policy.ts";
 import type { Tool } from "./tool.ts";
@@ -104,41 +103,6 @@ export interface Definition {
   /** A workflow's graph and what belongs to it. */
   readonly workflow: WorkflowSpec | undefined;
   readonly faults: readonly string[];
-}
-
-/**
- * Whom an agent may write to: a saga's definition, or as much of it as is needed. Two that write to each other name
- * each other's signals this way, for neither constant stands before the other.
- */
-export interface Addressee {
-  readonly name: string;
-  readonly signals: Signals;
-}
-
-/** What an agent is made of. */
-export interface AgentSpec {
-  readonly name: string;
-  readonly model: string;
-  readonly instructions: string;
-  readonly prompt: (input: unknown) => string;
-  readonly output: z.ZodType;
-  readonly signals: Signals;
-  readonly tools: readonly Tool[];
-  readonly agents: readonly (Callable & { readonly description?: string })[];
-  readonly memory?: MemorySpec | undefined;
-  readonly context?: CuttingPolicy | undefined;
-  /** How often in a row the model is told that its reply cannot be taken; `limits.repairsMax` unless given. */
-  readonly repairsMax?: number | undefined;
-  readonly sends: readonly Addressee[];
-  readonly handsOffTo: readonly (Callable & { readonly description?: string })[];
-  /** Whom its questions are for. */
-  readonly ask?: (Asking & { readonly otherwise?: Json }) | undefined;
-  /** Whether the model is asked once more when the agent is called off. */
-  readonly whenCancelled: "undo" | "ask";
-  /** Whether its calls may refer to earlier results. */
-  readonly references?: boolean;
-  /** Whether a decision that the budget refuses suspends the saga. */
-  readonly asksForMore: boolean;
 }
 
 /** A saga or an agent as users hold it: the types are for them, `definition` for the host. */

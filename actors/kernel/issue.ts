@@ -11,7 +11,7 @@ import { childSagaId, effectKey, type IntentId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { Message, ModelRequest } from "../../protocol/model.ts";
 import { approvalOf, askApproval, askHuman, type Review, termsFor } from "./asking.ts";
-import { issueSend } from "./between-sagas.ts";
+import { issueSend } from "./send.ts";
 import { countCall, hear, judgeDecision, judgeModelCall, judgeSummary, refusalOfCall } from "./budget.ts";
 import { type Callable, isSagaKind, type ModelCall, type Question, raiseSrc } from "../machine/callable.ts";
 import { digestOfRequest } from "../request/conversation.ts";

@@ -16,7 +16,7 @@ import type { Intent } from "../../protocol/intent.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import type { Message } from "../../protocol/model.ts";
 import type { Step, Turn } from "../../protocol/turn.ts";
-import { contractOf, jsonSchema } from "../contract/define.ts";
+import { contractOf, jsonSchema } from "../contract/tool-contract.ts";
 import type { Definition } from "../contract/definition.ts";
 import { decideTurn } from "./fold.ts";
 import { readWith } from "../values/schema.ts";

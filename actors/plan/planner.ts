@@ -23,7 +23,7 @@ import {
   PlanStep,
 } from "../../protocol/documents/plan.ts";
 import { modelCall, toActors } from "../machine/callable.ts";
-import { defineSaga } from "../contract/define.ts";
+import { defineSaga } from "../saga/define.ts";
 import type { Budget, SagaDefinition } from "../contract/definition.ts";
 import { emptyDraft, planForms } from "./proposal.ts";
 import type { Tool } from "../contract/tool.ts";

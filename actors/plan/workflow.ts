@@ -20,7 +20,7 @@ import type {
 import type { Edge, PlannedNode } from "../../protocol/workflow.ts";
 import type { Callable } from "../machine/callable.ts";
 import { holdsOf, type Predicates } from "../values/condition.ts";
-import { defineAgent } from "../contract/define.ts";
+import { defineAgent } from "../agent/define.ts";
 import { defineWorkflow, type NodeConfig, type Runnable } from "../workflow/define.ts";
 import type { SagaDefinition, Signals } from "../contract/definition.ts";
 import { catalogueOf } from "./catalogue.ts";

@@ -9,11 +9,12 @@
 import { referenceWords } from "./call-references.ts";
 import { z } from "zod";
 import { digestOf, sha256, shortDigestOf } from "../../protocol/digest.ts";
-import { canonicalJson } from "../../protocol/json.ts";
+import { canonicalJson, jsonBytes } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Message, ModelRequest, ModelTool } from "../../protocol/model.ts";
-import { namesBetween, toolsBetween } from "../kernel/between-sagas.ts";
-import type { AgentSpec, RequestFrame } from "../contract/definition.ts";
+import { namesBetween, toolsBetween } from "./between-sagas.ts";
+import type { AgentSpec } from "./agent-spec.ts";
+import type { RequestFrame } from "../contract/definition.ts";
 
 /** The digest of a conversation one message longer. The empty conversation's digest is "". */
 export const chainDigest = (digest: string, message: Message): string =>
@@ -132,3 +133,7 @@ export function requestFrame(spec: AgentSpec): RequestFrame {
     signals,
   };
 }
+
+/** No tokeniser makes more than so many tokens of what is the same in every request: one for each byte of it. */
+export const frameTokensOf = (frame: RequestFrame): number =>
+  limits.requestTokens + jsonBytes(frame) + frame.tools.length * limits.toolTokens;

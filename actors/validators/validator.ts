@@ -17,7 +17,7 @@ import { type Json, Payload, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { Answer, type ValidationType, Verdict, type VerdictKind } from "../../protocol/verdict.ts";
 import { modelCall } from "../machine/callable.ts";
-import { defineSaga } from "../contract/define.ts";
+import { defineSaga } from "../saga/define.ts";
 import type { Budget, SagaDefinition } from "../contract/definition.ts";
 import { readWith } from "../values/schema.ts";
 import { defineTool, type Implementation, type Tool } from "../contract/tool.ts";

@@ -9,7 +9,7 @@ import { limits } from "../../protocol/limits.ts";
 import { Condition, Edge, type Invalidation } from "../../protocol/workflow.ts";
 import type { Callable, SagaKind } from "../machine/callable.ts";
 import type { Predicates } from "../values/condition.ts";
-import { commonFaults, jsonSchema, saga } from "../contract/define.ts";
+import { commonFaults, define } from "../contract/define.ts";
 import type { Budget, SagaDefinition, Signals } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import { askedIn, judgedFaults, type Judged, judgingIdentity, judgingOf, type NodeJudges } from "./judged.ts";
@@ -20,6 +20,7 @@ import { workflowMachine } from "./workflow.ts";
 import { graphOf, startOf } from "./graph.ts";
 import { nodeFaults, shapeFaults } from "./plan.ts";
 import type { Graph, GraphNode, NodeContext, WorkflowSpec, WorkflowView } from "./spec.ts";
+import { jsonSchema } from "../contract/tool-contract.ts";
 
 /** What a node may run: a tool, an agent, or a saga of any kind, another workflow included. */
 export type Runnable = Callable & { readonly kind: "tool" | SagaKind };
@@ -155,7 +156,7 @@ export function defineWorkflow<
     openForMs: erased.openForMs ?? 0,
     judging,
   };
-  return saga(
+  return define(
     "workflow",
     { ...config, signals, output },
     {

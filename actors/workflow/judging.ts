@@ -13,7 +13,7 @@
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Answer, type Change, Verdict } from "../../protocol/verdict.ts";
-import type { CallError } from "../agent/events.ts";
+import type { CallError } from "../contract/calls.ts";
 import { type AugmentBudget, augmented, timesOf } from "./augment.ts";
 import { readWith } from "../values/schema.ts";
 import type { Material } from "../validators/context.ts";

@@ -9,20 +9,11 @@
 import { describeError } from "../../protocol/errors.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { Invalidation } from "../../protocol/workflow.ts";
-import type { CallError } from "../agent/events.ts";
+import type { CallError, NewCall } from "../contract/calls.ts";
 import { judged } from "../values/condition.ts";
 import { readWith } from "../values/schema.ts";
 import { hopeOf, nodeOfCall, truthOf, viewOf } from "./context.ts";
-import {
-  type Advanced,
-  change,
-  type Going,
-  graphOf,
-  set,
-  type StartedRun,
-  stateOf,
-  untried,
-} from "./step.ts";
+import { type Advanced, change, type Going, graphOf, set, stateOf, untried } from "./step.ts";
 import { affectedBy, groundOf } from "./graph.ts";
 import { isJudged, isJudgesCall, isPlanJudged, judgementOf, type Ruled, unjudged } from "./judging.ts";
 import { again, mayReplan, takePatch, takePlan } from "./replan.ts";
@@ -233,7 +224,7 @@ function start(g: Going, name: string, context: WorkflowContext): boolean {
   return false;
 }
 
-function runOf(g: Going, name: string, input: Json): StartedRun {
+function runOf(g: Going, name: string, input: Json): NewCall {
   const dependsOn = groundNow(g, name).flatMap((other) => stateOf(g, other).call ?? []);
   const src = graphOf(g).nodes.get(name)?.run.name ?? "";
   return { call: stateOf(g, name).call ?? "", src, input, dependsOn };

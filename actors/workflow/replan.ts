@@ -7,7 +7,7 @@
  */
 import { toJson } from "../../protocol/json.ts";
 import { GraphPatch } from "../../protocol/workflow.ts";
-import type { CallError } from "../agent/events.ts";
+import type { CallError } from "../contract/calls.ts";
 import { readWith } from "../values/schema.ts";
 import { feedbackOf, isPlanJudged } from "./judging.ts";
 import { change, type Going, graphOf, set, stateOf, untried } from "./step.ts";

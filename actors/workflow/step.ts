@@ -1,21 +1,13 @@
 /**
  * Workflow going: one step of a workflow while it is made.
  */
-import type { Json } from "../../protocol/json.ts";
+import type { NewCall } from "../contract/calls.ts";
 import { graphNow } from "./plan.ts";
 import type { Graph, NodeState, WorkflowContext, WorkflowSpec } from "./spec.ts";
 
-/** A call to be started. `dependsOn` names all calls it rests on, directly or not. */
-export interface StartedRun {
-  readonly call: string;
-  readonly src: string;
-  readonly input: Json;
-  readonly dependsOn?: readonly string[];
-}
-
 export interface Advanced {
   readonly context: WorkflowContext;
-  readonly starts: readonly StartedRun[];
+  readonly starts: readonly NewCall[];
 }
 
 /** One step while it is made. Its context is replaced, never written into. */
@@ -23,7 +15,7 @@ export interface Going {
   readonly spec: WorkflowSpec;
   readonly at: number;
   context: WorkflowContext;
-  readonly starts: StartedRun[];
+  readonly starts: NewCall[];
 }
 
 export const untried: NodeState = { status: "waiting", tries: 0 };

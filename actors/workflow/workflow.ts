@@ -10,8 +10,7 @@ import { enqueueActions, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
 import type { Invalidation } from "../../protocol/workflow.ts";
-import { startRun } from "../agent/actions.ts";
-import type { CallError } from "../agent/events.ts";
+import { type CallError, startCall } from "../contract/calls.ts";
 import { type Callable, compensation, question, toActors } from "../machine/callable.ts";
 import { viewOf } from "./context.ts";
 import type { Advanced } from "./step.ts";
@@ -54,14 +53,14 @@ export function workflowMachine(spec: WorkflowSpec): AnyStateMachine {
       "sagamesh.start": (_, _params: { id: string; src: string; input: Json }) => undefined,
       /** What the first step of all decided is carried out once the machine stands. */
       begin: enqueueActions(({ context, enqueue }) => {
-        for (const run of context.begun ?? []) enqueue(startRun(run));
+        for (const run of context.begun ?? []) enqueue(startCall(run));
         enqueue.assign({ begun: undefined });
       }),
       advance: enqueueActions(({ context, event, enqueue }) => {
         const { context: next, starts } = advanced(spec, context, event);
         // A member that is gone must be said to be: an assign adds to what there is.
         enqueue.assign({ ...gone(context), ...next });
-        for (const run of starts) enqueue(startRun(run));
+        for (const run of starts) enqueue(startCall(run));
         if (context.standby === true && next.standby !== true) enqueue.cancel(closing);
         if (context.standby !== true && next.standby === true)
           enqueue.raise(

@@ -1,5 +1,5 @@
 /** Definition document: a definition and its tools as the registry, and a bundle, show them. */
-import { contractOf, jsonSchema } from "../../actors/contract/define.ts";
+import { contractOf, jsonSchema } from "../../actors/contract/tool-contract.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
 import type { Tool } from "../../actors/contract/tool.ts";
 import { digestOf } from "../../protocol/digest.ts";

@@ -1,5 +1,5 @@
 /** Register: what a host serves, as documents for clients that start sagas by name. */
-import { contractOf } from "../../actors/contract/define.ts";
+import { contractOf } from "../../actors/contract/tool-contract.ts";
 import type { App } from "../app/app.ts";
 import { contractDigest, definitionDocument } from "../app/definition-document.ts";
 import { patiently } from "../wire/patience.ts";

@@ -8,7 +8,7 @@
  * RC3 The user's later words are the signal `user_message`. A text alone ends the saga.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { defineTool, type Tool } from "../../actors/contract/tool.ts";

@@ -10,7 +10,7 @@
 import { assign, enqueueActions, setup } from "xstate";
 import { z } from "zod";
 import { toActors } from "../../actors/machine/callable.ts";
-import { defineSaga } from "../../actors/contract/define.ts";
+import { defineSaga } from "../../actors/saga/define.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import { SagaId } from "../../protocol/ids.ts";
 import { ReplayedOrFault } from "../../protocol/documents/replay.ts";

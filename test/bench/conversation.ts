@@ -18,7 +18,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import { foldLedger } from "../../actors/kernel/replay.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import { mintSagaId } from "../../protocol/ids.ts";

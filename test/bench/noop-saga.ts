@@ -7,7 +7,7 @@
 import { assign, setup } from "xstate";
 import { z } from "zod";
 import { toActors } from "../../actors/machine/callable.ts";
-import { defineSaga } from "../../actors/contract/define.ts";
+import { defineSaga } from "../../actors/saga/define.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import { type App, defineApp } from "../../services/app/app.ts";
 

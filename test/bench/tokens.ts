@@ -8,7 +8,7 @@
  * It does not measure: a network between the processes, a terminal, nor the provider's own delay.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import { defineApp } from "../../services/app/app.ts";

@@ -11,7 +11,7 @@
  * It does not measure: a host that starts first, a cold disk, a ledger among millions of others.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import { mintSagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";

@@ -9,7 +9,8 @@
 import { assign, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
 import { compensation, modelCall, question, reasonOf, toActors } from "../../actors/machine/callable.ts";
-import { defineAgent, defineSaga } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
+import { defineSaga } from "../../actors/saga/define.ts";
 import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
 import type { ScriptedAnswer } from "../../services/models/scripted.ts";

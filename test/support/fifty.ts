@@ -3,7 +3,7 @@
  * that is paid a token for each byte it reads and for all that it may write, from the moment it is asked.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import { jsonBytes } from "../../protocol/json.ts";
 import type { ModelPort, ModelRequest } from "../../protocol/model.ts";

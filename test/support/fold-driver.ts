@@ -6,7 +6,7 @@
 import { createMachine } from "xstate";
 import { z } from "zod";
 import { callableOf, toActors } from "../../actors/machine/callable.ts";
-import { defineSaga } from "../../actors/contract/define.ts";
+import { defineSaga } from "../../actors/saga/define.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import { accept } from "../../actors/kernel/accept.ts";

@@ -3,7 +3,7 @@
  * notes what really happened. The same desk without a policy shows what each of them is good for.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import {
   argumentsMatch,
   atMost,

@@ -6,7 +6,7 @@
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
 import type { App } from "../../services/app/app.ts";

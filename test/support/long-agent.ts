@@ -7,7 +7,7 @@
  */
 import { expect } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import { defineTool, NotPerformed } from "../../actors/contract/tool.ts";
 import { ModelFailure } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";

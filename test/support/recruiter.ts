@@ -2,7 +2,7 @@
  * The hiring article's recruiter, who takes days: an agent whose one tool asks outside and defers.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import { defineTool, type PerformContext } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
 import { defineApp } from "../../services/app/app.ts";

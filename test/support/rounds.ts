@@ -8,7 +8,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { defineSaga } from "../../actors/contract/define.ts";
+import { defineSaga } from "../../actors/saga/define.ts";
 import { toActors } from "../../actors/machine/callable.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import { type App, defineApp } from "../../services/app/app.ts";

@@ -3,7 +3,7 @@
  * the model is not the subject.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import type { Tool } from "../../actors/contract/tool.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelRequest, Part } from "../../protocol/model.ts";

@@ -3,7 +3,7 @@
  * written by real hosts and workers, which die where its name says so.
  */
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import { NotPerformed } from "sagamesh";
 import type { Turn } from "../../protocol/turn.ts";

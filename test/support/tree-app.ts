@@ -6,7 +6,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { defineAgent } from "../../actors/contract/define.ts";
+import { defineAgent } from "../../actors/agent/define.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
 import { defineApp } from "../../services/app/app.ts";

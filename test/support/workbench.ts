@@ -4,7 +4,8 @@
 import { type AnyStateMachine, assign, setup } from "xstate";
 import { z } from "zod";
 import { compensation, reasonOf, toActors } from "../../actors/machine/callable.ts";
-import { type AgentConfig, defineAgent, defineSaga } from "../../actors/contract/define.ts";
+import { type AgentConfig, defineAgent } from "../../actors/agent/define.ts";
+import { defineSaga } from "../../actors/saga/define.ts";
 import type { SagaDefinition } from "../../actors/contract/definition.ts";
 import type { Policy } from "../../actors/contract/policy.ts";
 import { defineTool, type Tool } from "../../actors/contract/tool.ts";

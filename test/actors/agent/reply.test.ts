@@ -5,7 +5,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { AgentSpec } from "../../../actors/contract/definition.ts";
+import type { AgentSpec } from "../../../actors/request/agent-spec.ts";
 import { readReply } from "../../../actors/agent/reply.ts";
 import { ModelReply } from "../../../protocol/model.ts";
 import { hold, look } from "../../support/workbench.ts";

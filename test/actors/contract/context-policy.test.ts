@@ -8,7 +8,7 @@ import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type ContextPolicy, full, selective, window } from "../../../actors/contract/context-policy.ts";
-import { type AgentConfig, defineAgent } from "../../../actors/contract/define.ts";
+import { type AgentConfig, defineAgent } from "../../../actors/agent/define.ts";
 import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { recallFrom } from "../../../actors/request/recall.ts";
 import { sentMessages } from "../../../actors/request/sent.ts";

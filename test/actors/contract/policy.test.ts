@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { AgentConfig } from "../../../actors/contract/define.ts";
+import type { AgentConfig } from "../../../actors/agent/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { definePolicy, type Policy, type PolicyQuestion } from "../../../actors/contract/policy.ts";
 import { atMost } from "../../../actors/contract/policies.ts";

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { createMachine } from "xstate";
 import { z } from "zod";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { reservedSignals } from "../../../actors/contract/reserved-signals.ts";
 import { limits } from "../../../protocol/limits.ts";
 import {

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { assign, setup } from "xstate";
 import { z } from "zod";
 import { toActors } from "../../../actors/machine/callable.ts";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { bookFlight, bookTrip, cancelBooking } from "../../examples/trip-booking.ts";
 

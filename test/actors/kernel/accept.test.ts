@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { setup } from "xstate";
 import { z } from "zod";
 import { accept } from "../../../actors/kernel/accept.ts";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import { atMost } from "../../../actors/contract/policies.ts";
 import type { Event } from "../../../protocol/event.ts";

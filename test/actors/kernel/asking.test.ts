@@ -6,7 +6,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { question, toActors } from "../../../actors/machine/callable.ts";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { atMost } from "../../../actors/contract/policies.ts";
 import { definePolicy } from "../../../actors/contract/policy.ts";
 import { type Approval, defineTool, type Tool } from "../../../actors/contract/tool.ts";

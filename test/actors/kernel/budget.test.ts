@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { availableOf, reservedOf } from "../../../actors/kernel/budget.ts";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import type { AgentBudget, SagaDefinition } from "../../../actors/contract/definition.ts";
 import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import { usedOf } from "../../../actors/kernel/spending.ts";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { assign, cancel, emit, log, raise, sendTo, setup, spawnChild, stopChild } from "xstate";
 import { z } from "zod";
 import { compensation, modelCall, toActors } from "../../../actors/machine/callable.ts";
-import { defineSaga, type SagaConfig } from "../../../actors/contract/define.ts";
+import { defineSaga, type SagaConfig } from "../../../actors/saga/define.ts";
 import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";

@@ -8,7 +8,7 @@ import { assign, setup } from "xstate";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { toActors } from "../../../actors/machine/callable.ts";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import { contractsOf, judgeMigration, type OldContracts } from "../../../actors/kernel/migrate.ts";

@@ -9,7 +9,7 @@ import { assign, setup } from "xstate";
 import { z } from "zod";
 import { accept } from "../../../actors/kernel/accept.ts";
 import { compensation, question, toActors } from "../../../actors/machine/callable.ts";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import type { Definition } from "../../../actors/contract/definition.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import { atMost } from "../../../actors/contract/policies.ts";

@@ -6,7 +6,7 @@ import { assign, setup } from "xstate";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { question, toActors } from "../../../actors/machine/callable.ts";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { atMost } from "../../../actors/contract/policies.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import type { Approval } from "../../../actors/contract/tool.ts";

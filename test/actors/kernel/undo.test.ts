@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { setup } from "xstate";
 import { z } from "zod";
 import { compensation, toActors } from "../../../actors/machine/callable.ts";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import {
   cancelled,

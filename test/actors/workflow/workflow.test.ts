@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineWorkflow, type NodeConfig } from "../../../actors/workflow/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import {

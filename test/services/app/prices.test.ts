@@ -3,7 +3,7 @@
  * Method: applications with and without prices; starts read as a host reads them; calls to ports that know no price.
  */
 import { describe, expect, test } from "vitest";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import type { Usage } from "../../../protocol/result.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { acceptArchived } from "../../../actors/kernel/accept-archived.ts";
-import { contractOf } from "../../../actors/contract/define.ts";
+import { contractOf } from "../../../actors/contract/tool-contract.ts";
 import type { Tool } from "../../../actors/contract/tool.ts";
 import { ToolDocument } from "../../../protocol/documents/registry.ts";
 import type { Event } from "../../../protocol/event.ts";

@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { toActors } from "../../../actors/machine/callable.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";

@@ -7,7 +7,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool, NotPerformed } from "../../../actors/contract/tool.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { setup } from "xstate";
 import { z } from "zod";
 import { toActors } from "../../../actors/machine/callable.ts";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";

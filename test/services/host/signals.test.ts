@@ -7,7 +7,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { limits } from "../../../protocol/limits.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";

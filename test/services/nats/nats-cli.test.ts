@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { scriptedModel } from "../../../services/models/scripted.ts";
 import { runCommand } from "../../../services/nats/server/command.ts";

@@ -9,7 +9,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import {
   defineTool,
   NotPerformed,

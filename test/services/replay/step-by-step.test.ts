@@ -8,7 +8,7 @@ import { z } from "zod";
 import { modelCall, toActors } from "../../../actors/machine/callable.ts";
 import { window } from "../../../actors/contract/context-policy.ts";
 import { denyTools } from "../../../actors/contract/policies.ts";
-import { defineSaga } from "../../../actors/contract/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import type { Variation } from "../../../services/replay/variation.ts";
 import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import type { ReplayDocument } from "../../../protocol/documents/replay.ts";

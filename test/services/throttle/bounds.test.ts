@@ -7,7 +7,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { ModelFailure, type ModelPort } from "../../../protocol/model.ts";
 import type { ThrottleLimits } from "../../../protocol/throttle.ts";

@@ -7,7 +7,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { full, selective, window } from "../../../actors/contract/context-policy.ts";
-import { defineAgent } from "../../../actors/contract/define.ts";
+import { defineAgent } from "../../../actors/agent/define.ts";
 import { foldLedger, foldTurn } from "../../../actors/kernel/replay.ts";
 import type { SagaState } from "../../../actors/contract/state.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";

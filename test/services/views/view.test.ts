@@ -4,7 +4,7 @@
  * Ledgers are made by the kernel itself, a turn at a time, so each shows what the kernel records and no more.
  */
 import { describe, expect, test } from "vitest";
-import { contractOf } from "../../../actors/contract/define.ts";
+import { contractOf } from "../../../actors/contract/tool-contract.ts";
 import { ToolDocument } from "../../../protocol/documents/registry.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import { describeIntent } from "../../../services/cli/telling/describe.ts";

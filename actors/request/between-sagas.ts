@@ -2,8 +2,8 @@
  * Between sagas: the two calls by which an agent reaches others that are not its tools. `send` writes to a running
  * saga, `hand_off` leaves the work to another agent.
  *
- * Owns: how a model is shown them, what of a call is taken, the signal that a `send` becomes. Does not own: the state
- * in which an agent waits for its successor (agent.ts).
+ * Owns: how a model is shown them, what of a call is taken. Does not own: the signal that a `send` becomes
+ * (kernel/send.ts), the state in which an agent waits for its successor (agent/machine.ts).
  *
  * BS1 Only definitions that the agent declares can be written to, only by signals that those declare, and only with
  *     data that fits: checked here, before it is an intent. That the id is one of such a saga's only its own host can
@@ -12,19 +12,18 @@
  *     it is a dead letter with the reason, if there is no such saga any more. The sender hears of neither.
  */
 import { z } from "zod";
-import { type IntentId, SagaId } from "../../protocol/ids.ts";
+import { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Call, ModelTool } from "../../protocol/model.ts";
 import type { Callable } from "../machine/callable.ts";
-import type { Addressee, AgentSpec } from "../contract/definition.ts";
-import { type Folding, newId, openIntent, refuseActor } from "./folding.ts";
+import type { Addressee, AgentSpec } from "./agent-spec.ts";
 import { readWith } from "../values/schema.ts";
-import { forbidden } from "./lineage.ts";
 import { memorySignal } from "../contract/memory-spec.ts";
 
 type Shown = (schema: z.ZodType) => Record<string, unknown>;
 
-const SendInput = z.object({
+/** What a `send` holds. */
+export const SendInput = z.object({
   to: z.string().min(1),
   agent: z.string(),
   signal: z.string(),
@@ -143,26 +142,4 @@ export function readHandOff(
     return { code: "CALL_INVALID", refusal: `there is nobody named "${read.data.to}" to hand off to` };
   const fits = readWith(successor.input, read.data.input);
   return fits.success ? read.data : { code: "CALL_INVALID", refusal: fits.reason };
-}
-
-/** A `send` becomes a signal's intent; the call is settled by the ack of its publish (BS2). */
-export function issueSend(f: Folding, actor: string, input: Json): void {
-  const { to, agent, signal, data = null } = input as z.infer<typeof SendInput>; // Proof: faultOfSend has read it.
-  const no = forbidden(f.state);
-  if (no !== undefined) return refuseActor(f, actor, "send", no.code, no.reason);
-  const saga = SagaId.safeParse(to).success ? (to as SagaId) : runningChild(f, to, agent);
-  if (saga === undefined)
-    return refuseActor(f, actor, "send", "CALL_INVALID", `call ${to} is no sub-agent ${agent} that runs`);
-  openIntent(f, {
-    intent: { kind: "signal", id: newId(f), saga, name: signal, to: agent, call: actor },
-    input: data,
-    attempt: 1,
-    actor,
-  });
-}
-
-function runningChild(f: Folding, call: string, name: string): SagaId | undefined {
-  const id: IntentId | undefined = Object.hasOwn(f.state.actors, call) ? f.state.actors[call] : undefined;
-  const intent = id === undefined ? undefined : f.state.open[id]?.intent;
-  return intent?.kind === "saga" && intent.name === name ? intent.saga : undefined;
 }

@@ -1,0 +1,211 @@
+/**
+ * Defining agents: whose next step a model decides.
+ */
+import { z } from "zod";
+import { describeError } from "../../protocol/errors.ts";
+import type { Json } from "../../protocol/json.ts";
+import { contextFaults, type ContextPolicy, cuttingPolicy } from "../contract/context-policy.ts";
+import { commonFaults, define, twiceNamed } from "../contract/define.ts";
+import type { AgentBudget, SagaDefinition, Signals } from "../contract/definition.ts";
+import { policyNames } from "../contract/inherit.ts";
+import {
+  type MemoryConfig,
+  MemoryEdit,
+  memorySignal,
+  type MemorySpec,
+  memorySpec,
+  type WithMemory,
+} from "../contract/memory-spec.ts";
+import type { Policy } from "../contract/policy.ts";
+import { jsonSchema, withCompensations } from "../contract/tool-contract.ts";
+import type { Tool } from "../contract/tool.ts";
+import { memoryFaults } from "../kernel/memory.ts";
+import { type Asking, type Callable, question } from "../machine/callable.ts";
+import { openMachine } from "../machine/machine.ts";
+import type { Addressee, AgentSpec } from "../request/agent-spec.ts";
+import { faultsBetween, writable } from "../request/between-sagas.ts";
+import { frameTokensOf, requestFrame, reservedNames, shownSchema } from "../request/conversation.ts";
+import { recallTool } from "../request/recall.ts";
+import { agentMachine } from "./agent.ts";
+
+export interface AgentConfig<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  S extends Signals,
+  M extends z.ZodType = z.ZodType,
+> {
+  name: string;
+  version: number;
+  description: string;
+  /** The name of a model port of the application. */
+  model: string;
+  instructions: string;
+  /** The first message; the input as JSON unless given. Pure. */
+  prompt?: (input: z.infer<I>) => string;
+  input: I;
+  output: O;
+  signals: S;
+  tools: readonly Tool[];
+  agents?: readonly SagaDefinition[];
+  /** Whose running sagas it may write to, by the signals these declare: the reserved call `send`. */
+  sends?: readonly Addressee[];
+  /** Who may take its work over, to the end: the reserved call `hand_off`. */
+  handsOffTo?: readonly SagaDefinition[];
+  /**
+   * What a flag does beside being recorded and shown to the model: `show` (default) nothing, `pause` stops the agent
+   * until a human resumes it.
+   */
+  whenFlagged?: "show" | "pause";
+  /**
+   * What a cancel does before everything is undone: `undo` (default) nothing, `ask` gives the model one last reply,
+   * whose calls are still carried out: to decline politely, to tell those concerned. A second cancel cuts it short.
+   */
+  whenCancelled?: "undo" | "ask";
+  /**
+   * Whether its model may refer to earlier results in arguments, `{ "$ref": "call 3.0 /bookingId" }`, and say with
+   * `$after` what a call rests on; the model is told how. No unless given.
+   */
+  references?: boolean;
+  /** Whom the model's questions are for, and on what terms; anybody, for a week, unless given. */
+  ask?: Asking & { readonly otherwise?: Json };
+  /** Tools and sagas that the terms of approvals may name and the model does not see. See `Tool.uses`. */
+  uses?: readonly Callable[];
+  budget?: AgentBudget;
+  /**
+   * The most tokens one decision may write, thinking included. Unless given: what its model port has for a default,
+   * and 32,000 where the budget counts tokens or dollars, less as that runs low.
+   */
+  outputTokensMax?: number;
+  /** Asked about every call of the model's and of its sub-agents', before a call becomes an intent. */
+  policies?: readonly Policy[];
+  /** What it is to know however long it runs; none unless given. */
+  memory?: MemoryConfig<S, M>;
+  /** How much of the conversation its model is sent: `full()` (the default), `window(…)` or `selective(…)`. */
+  context?: ContextPolicy;
+  /** How often in a row its model is told that a reply cannot be taken before the saga fails; 3 unless given. */
+  repairsMax?: number;
+}
+
+/**
+ * Declares an agent: no loop, no machine, no call of a model. Besides its tools and agents the model sees
+ * `wait`, `ask`, `undo` and `finish`.
+ */
+export function defineAgent<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  S extends Signals,
+  M extends z.ZodType = z.ZodNever,
+>(config: AgentConfig<I, O, S, M>): SagaDefinition<I, O, M extends z.ZodNever ? S : WithMemory<S>> {
+  const memory = config.memory === undefined ? undefined : memorySpec(config.memory);
+  const context = cuttingPolicy(config.context);
+  const spec: AgentSpec = {
+    name: config.name,
+    model: config.model,
+    instructions: config.instructions,
+    // The kernel parses the input with this agent's own schema before the machine begins.
+    prompt: (config.prompt as ((input: unknown) => string) | undefined) ?? ((input) => JSON.stringify(input)),
+    output: config.output,
+    signals: config.signals,
+    tools: context?.kind === "selective" ? [...config.tools, recallTool] : config.tools,
+    agents: config.agents ?? [],
+    memory,
+    context,
+    repairsMax: config.repairsMax,
+    sends: writable(config.sends ?? []),
+    handsOffTo: config.handsOffTo ?? [],
+    ask: config.ask,
+    whenCancelled: config.whenCancelled ?? "undo",
+    references: config.references ?? false,
+    asksForMore: config.budget?.atLimit === "ask",
+  };
+  const faults = [...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
+  const frame =
+    faults.length === 0 ? attempt(faults, `agent ${config.name}`, () => requestFrame(spec)) : undefined;
+  const machine = openMachine(agentMachine(spec), { builtin: true });
+  const signals = {
+    ...config.signals,
+    ...(memory === undefined ? {} : { [memorySignal]: MemoryEdit }),
+  } as M extends z.ZodNever ? S : WithMemory<S>; // M is given where a memory is.
+  return define(
+    "agent",
+    { ...config, signals },
+    {
+      machine,
+      // An agent may call another and hand its work over to it, too.
+      callables: [
+        ...new Set([...spec.tools, ...spec.agents, ...spec.handsOffTo, ...(config.uses ?? [])]),
+        ...(config.ask === undefined ? [] : [question({ ...config.ask, answer: z.json() })]),
+      ],
+      faults,
+      frame,
+      ...(frame === undefined ? {} : { frameTokens: frameTokensOf(frame) }),
+      instructions: spec.instructions,
+      model: spec.model,
+      identity: {
+        frame,
+        budget: config.budget,
+        outputTokensMax: config.outputTokensMax,
+        policies: policyNames(config.policies),
+        memory: identityOf(memory),
+        context,
+        repairsMax: config.repairsMax,
+        whenFlagged: config.whenFlagged,
+        whenCancelled: config.whenCancelled,
+        references: config.references,
+      },
+      whenEarly: "keep",
+      whenFlagged: config.whenFlagged,
+      budget: config.budget,
+      outputTokensMax: config.outputTokensMax,
+      policies: config.policies,
+      memory,
+      context,
+      references: config.references,
+    },
+  );
+}
+
+/** Two tools of one name, or two sagas, are told of any definition; to a model a tool and a saga are both calls. */
+function calledFaults(spec: AgentSpec): string[] {
+  const { name: agent, tools, agents } = spec;
+  const faults = faultsBetween(spec);
+  const names = new Set(tools.map(({ name }) => name));
+  for (const { name } of agents) if (names.has(name)) faults.push(twiceNamed(agent, "calls", name));
+  for (const { name, input } of [...tools, ...agents]) {
+    if (reservedNames(spec).has(name) || (name === recallTool.name && !tools.includes(recallTool)))
+      faults.push(`${agent}: the tool name "${name}" is reserved; the model has it already`);
+    attempt(faults, `${agent}: the input of "${name}" cannot be shown to a model`, () => shownSchema(input));
+  }
+  return faults;
+}
+
+/** What is wrong with an agent's memory, context policy and bound on repairs. */
+function agentFaults({ name, tools, agents, signals, memory, context, repairsMax }: AgentSpec): string[] {
+  const known = Object.keys(signals);
+  // A compensating tool's success may change the memory as well.
+  const callables = [...withCompensations(tools), ...agents].map((callable) => callable.name);
+  const isBounded = repairsMax === undefined || (Number.isInteger(repairsMax) && repairsMax >= 0);
+  return [
+    ...memoryFaults(name, memory, { callables, signals: known }),
+    ...contextFaults(name, context, known),
+    ...(isBounded ? [] : [`${name}: repairsMax is ${repairsMax}, not a whole number from 0`]),
+  ];
+}
+
+/** A memory as data: what of it decides, without its functions, whose text differs between source and build. */
+const identityOf = (memory: MemorySpec | undefined): unknown =>
+  memory && {
+    schema: jsonSchema(memory.schema),
+    initial: memory.initial,
+    on: Object.keys(memory.on).sort(),
+    signals: Object.keys(memory.signals).sort(),
+  };
+
+function attempt<T>(faults: string[], where: string, run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (error) {
+    faults.push(`${where}: ${describeError(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Agent spec: what an agent is made of, as far as its requests and its replies need it. Shapes alone.
+ */
+import type { z } from "zod";
+import type { Json } from "../../protocol/json.ts";
+import type { CuttingPolicy } from "../contract/context-policy.ts";
+import type { Signals } from "../contract/definition.ts";
+import type { MemorySpec } from "../contract/memory-spec.ts";
+import type { Tool } from "../contract/tool.ts";
+import type { Asking, Callable } from "../machine/callable.ts";
+
+/**
+ * Whom an agent may write to: a saga's definition, or as much of it as is needed. Two that write to each other name
+ * each other's signals this way, for neither constant stands before the other.
+ */
+export interface Addressee {
+  readonly name: string;
+  readonly signals: Signals;
+}
+
+/** What an agent is made of. */
+export interface AgentSpec {
+  readonly name: string;
+  readonly model: string;
+  readonly instructions: string;
+  readonly prompt: (input: unknown) => string;
+  readonly output: z.ZodType;
+  readonly signals: Signals;
+  readonly tools: readonly Tool[];
+  readonly agents: readonly (Callable & { readonly description?: string })[];
+  readonly memory?: MemorySpec | undefined;
+  readonly context?: CuttingPolicy | undefined;
+  /** How often in a row the model is told that its reply cannot be taken; `limits.repairsMax` unless given. */
+  readonly repairsMax?: number | undefined;
+  readonly sends: readonly Addressee[];
+  readonly handsOffTo: readonly (Callable & { readonly description?: string })[];
+  /** Whom its questions are for. */
+  readonly ask?: (Asking & { readonly otherwise?: Json }) | undefined;
+  /** Whether the model is asked once more when the agent is called off. */
+  readonly whenCancelled: "undo" | "ask";
+  /** Whether its calls may refer to earlier results. */
+  readonly references?: boolean;
+  /** Whether a decision that the budget refuses suspends the saga. */
+  readonly asksForMore: boolean;
+}

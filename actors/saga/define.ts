@@ -1,0 +1,61 @@
+/**
+ * Defining sagas whose machine their author writes.
+ */
+import type { AnyStateMachine } from "xstate";
+import type { z } from "zod";
+import { toJson } from "../../protocol/json.ts";
+import { commonFaults, define } from "../contract/define.ts";
+import type { Budget, SagaDefinition, Signals } from "../contract/definition.ts";
+import { policyNames } from "../contract/inherit.ts";
+import type { Policy } from "../contract/policy.ts";
+import { callableOf } from "../machine/callable.ts";
+import { machineFaults } from "../machine/faults.ts";
+import { openMachine } from "../machine/machine.ts";
+
+export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
+  /** A letter, then up to 63 letters, digits, _ or -. */
+  name: string;
+  /** Raise it when the machine decides otherwise than before; running sagas keep theirs. */
+  version: number;
+  description?: string;
+  input: I;
+  output: O;
+  /** What the outside may send besides `cancel`; each is an event `{ type, data, at, from }`. */
+  signals: S;
+  /** `keep` (default): a signal that no state takes yet is offered again after each transition. */
+  whenEarly?: "keep" | "ignore";
+  machine: AnyStateMachine;
+  /** Asked about every call of the machine's and of what it starts, before a call becomes an intent. */
+  policies?: readonly Policy[];
+  /** Shared with all below it; what it refuses is an error of the actor that asked, with BUDGET_EXCEEDED. */
+  budget?: Budget;
+}
+
+/**
+ * Makes any XState 5 machine durable. Its invokes and spawned children are tools, sagas and the reserved
+ * callables bound by `toActors`; its delays are durable timers; its assigns and guards must be pure.
+ */
+export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  config: SagaConfig<I, O, S>,
+): SagaDefinition<I, O, S> {
+  const inMachine = machineFaults(config.machine).map((fault) => `${config.name}: ${fault}`);
+  const faults = [...commonFaults(config), ...inMachine];
+  const machine = openMachine(config.machine);
+  return define("saga", config, {
+    machine,
+    callables: Object.values(config.machine.implementations.actors)
+      .map(callableOf)
+      .filter((callable) => callable !== undefined),
+    faults,
+    identity: {
+      // Without its functions: their text differs between source and build.
+      machine: toJson(config.machine.config),
+      whenEarly: config.whenEarly ?? "keep",
+      policies: policyNames(config.policies),
+      budget: config.budget,
+    },
+    policies: config.policies,
+    whenEarly: config.whenEarly ?? "keep",
+    budget: config.budget,
+  });
+}
