@@ -14,21 +14,4 @@ describe("README.md", () => {
       expect(read(named)).toContain(block);
     }
   });
-
-  test("every file it points to exists", () => {
-    const files = [
-      ...read("README.md").matchAll(/\b((?:protocol|actors|services|test)\/[\w/.-]+\.ts)\b/g),
-    ].map((match) => match[1] ?? "");
-    expect(files.length).toBeGreaterThan(3);
-    for (const file of new Set(files)) expect(read(file).length).toBeGreaterThan(0);
-  });
-});
-
-describe("ARCHITECTURE.md", () => {
-  test("every file it points to exists", () => {
-    const files = [
-      ...read("ARCHITECTURE.md").matchAll(/\b((?:protocol|actors|services|test)\/[\w/.-]+\.ts)\b/g),
-    ].map((match) => match[1] ?? "");
-    for (const file of new Set(files)) expect(read(file).length).toBeGreaterThan(0);
-  });
 });

@@ -55,6 +55,7 @@ function importLines(row: Row, law: readonly Row[]): readonly string[] {
     `- may import: ${says(row)}`,
     ...row.exceptions.map(({ files, allowed }) => `- ${quoted(files)} may import: ${says(allowed)}`),
     `- may be imported by: ${names(row.importers)}`,
+    ...row.guests.map(({ folder, files }) => `- \`${folder}\` may import of it: ${quoted(files)}`),
   ];
 }
 
@@ -85,7 +86,8 @@ function nodes({ node }: Allowed): string {
 
 /** A line for each folder with its reason in short, the trees from below, and in each first what imports least. */
 function mapLines(law: readonly Row[]): readonly string[] {
-  const below = (one: Row, other: Row) => one.folders.length - other.folders.length;
+  const height = ({ folder, folders }: Row) => (trees.includes(folder) ? -1 : folders.length);
+  const below = (one: Row, other: Row) => height(one) - height(other);
   return [...trees, "deploy"].flatMap((tree) =>
     law
       .filter(({ folder }) => inTree(folder, tree))

@@ -13,17 +13,18 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** One rule, as far as imports between files are judged by it. */
 interface Rule {
-  readonly name: string;
-  readonly from: { readonly path?: string; readonly pathNot?: string | readonly string[] };
+  readonly from: { readonly path?: Pattern; readonly pathNot?: Pattern };
   readonly to: {
-    readonly path?: string;
-    readonly pathNot?: string | readonly string[];
+    readonly path?: Pattern;
+    readonly pathNot?: Pattern;
     readonly dependencyTypes?: readonly string[];
     readonly dependencyTypesNot?: readonly string[];
     readonly circular?: boolean;
     readonly couldNotResolve?: boolean;
   };
 }
+
+type Pattern = string | readonly string[];
 
 /** What the files of a folder may import beside the folder itself. Folders as paths from the root. */
 export interface Allowed {
@@ -37,6 +38,8 @@ export interface Allowed {
 export interface Row extends Allowed {
   readonly folder: string;
   readonly importers: readonly string[];
+  /** Folders that may import some files of this one, and which. */
+  readonly guests: readonly { readonly folder: string; readonly files: readonly string[] }[];
   readonly exceptions: readonly { readonly files: readonly string[]; readonly allowed: Allowed }[];
 }
 
@@ -67,7 +70,11 @@ export function readLaw(): readonly Row[] {
     const exceptions = others.map(([names, allowed]) => ({ files: names, allowed }));
     return { folder, ...usual, exceptions };
   });
-  return rows.map((row) => ({ ...row, importers: importersOf(row.folder, rows) }));
+  return rows.map((row) => ({
+    ...row,
+    importers: importersOf(row.folder, rows),
+    guests: guestsOf(row.folder, rows),
+  }));
 }
 
 interface World {
@@ -93,7 +100,10 @@ function byAllowance(
 }
 
 function allowedTo(file: string, { rules, folders, folder, packages }: World): Allowed {
-  const may = (to: string, core = false) => !rules.some((rule) => forbids(rule, file, to, core));
+  const speaking = rules.filter(
+    ({ from }) => matches(from.path, file, true) && !matches(from.pathNot, file, false),
+  );
+  const may = (to: string, core = false) => !speaking.some((rule) => forbids(rule, to, core));
   const node = builtinModules.filter((name) => !name.startsWith("_") && may(name, true));
   return {
     folders: [...folders].flatMap(([other, files]) => {
@@ -105,19 +115,42 @@ function allowedTo(file: string, { rules, folders, folder, packages }: World): A
   };
 }
 
-/** True if the rule speaks of this import, whose target is a path from the root or the name of a module of Node. */
-function forbids({ from, to }: Rule, file: string, target: string, core: boolean): boolean {
-  const speaks = matches(from.path, file, true) && !matches(from.pathNot, file, false);
-  if (!speaks || (core && to.dependencyTypesNot?.includes("core"))) return false;
+/** True if the rule refuses this target: a path from the root, or the name of a module of Node. */
+function forbids({ to }: Rule, target: string, core: boolean): boolean {
+  if (core && to.dependencyTypesNot?.includes("core")) return false;
   return matches(to.path, target, true) && !matches(to.pathNot, target, false);
 }
 
-function matches(patterns: string | readonly string[] | undefined, path: string, absent: boolean): boolean {
-  if (patterns === undefined) return absent;
-  return [patterns].flat().some((pattern) => new RegExp(pattern).test(path));
+function matches(patterns: Pattern | undefined, path: string, absent: boolean): boolean {
+  return patterns === undefined ? absent : compile(patterns).test(path);
 }
 
-function importersOf(folder: string, rows: readonly Omit<Row, "importers">[]): readonly string[] {
+/** Compiled once for each pattern: every file is held against every other. */
+const compiled = new Map<Pattern, RegExp>();
+
+function compile(patterns: Pattern): RegExp {
+  const known = compiled.get(patterns);
+  if (known !== undefined) return known;
+  const made = new RegExp(
+    [patterns]
+      .flat()
+      .map((pattern) => `(?:${pattern})`)
+      .join("|"),
+  );
+  compiled.set(patterns, made);
+  return made;
+}
+
+type Bare = Omit<Row, "importers" | "guests">;
+
+function guestsOf(folder: string, rows: readonly Bare[]): Row["guests"] {
+  return rows.flatMap((row) => {
+    const files = row.folders.filter((path) => path.endsWith(".ts") && dirname(path) === folder);
+    return files.length === 0 ? [] : [{ folder: row.folder, files }];
+  });
+}
+
+function importersOf(folder: string, rows: readonly Bare[]): readonly string[] {
   const open = (allowed: Allowed) => allowed.folders.includes(folder);
   return rows.flatMap((row) => {
     if (row.folder === folder) return [];
