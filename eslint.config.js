@@ -3,6 +3,8 @@
 // L1 A promise is awaited, returned or marked with `void`. In a durable runtime an unawaited one is lost data.
 // L2 protocol/ and actors/ are pure and synchronous: what they need of time, chance or the world is an argument.
 // L3 A file fits in the head.
+// L4 A test can fail: no expectation holds by the wrong side of an `&&`, without a matcher, in a try that swallows it,
+//    or because a while has passed.
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
@@ -16,6 +18,40 @@ const typescript = [
 ];
 const product = ["protocol/**/*.ts", "actors/**/*.ts", "services/**/*.ts"];
 const pure = ["protocol/**/*.ts", "actors/**/*.ts"];
+
+const expectation = "CallExpression[callee.name='expect']";
+/** A while that passes in real time, as a statement: of the tests' clock, by name, or by a timer. */
+const whiles = [
+  "[expression.argument.callee.object.name='systemClock'][expression.argument.callee.property.name='sleep']",
+  "[expression.argument.callee.name=/^(sleep|delay)$/]",
+  ":has(NewExpression[callee.name='Promise'] CallExpression[callee.name='setTimeout'])",
+].map((one) => `ExpressionStatement[expression.type='AwaitExpression']${one}`);
+const provesNothing = [
+  {
+    selector: `${expectation} > LogicalExpression[operator='&&'].arguments`,
+    message: "It may hold because the left side is false: narrow first, then expect.",
+  },
+  {
+    selector: `ExpressionStatement > ${expectation}`,
+    message: "An expectation without a matcher expects nothing.",
+  },
+  {
+    selector: "MemberExpression[property.name=/^toBe(Truthy|Falsy)$/]",
+    message: "Say which value: a promise and an empty object are truthy, too.",
+  },
+  {
+    selector: `TryStatement[handler] > BlockStatement.block ${expectation}`,
+    message: "The catch may swallow it: expect after the try, or use toThrow and rejects.",
+  },
+  ...whiles.map((one) => ({
+    selector: `${one} + ExpressionStatement:has(${expectation})`,
+    message: "That a while has passed proves nothing: await a fact that comes after, then expect.",
+  })),
+  {
+    selector: "MemberExpression[object.name=/^(test|describe)$/][property.name='only']",
+    message: "The others must run, too.",
+  },
+];
 
 const clock = "Pure code has no clock: take the time as an argument.";
 const timer = "Pure code cannot wait: yield a timer intent.";
@@ -168,6 +204,7 @@ export default defineConfig(
       "@typescript-eslint/no-unsafe-return": "off",
       "@typescript-eslint/only-throw-error": "off",
       "@typescript-eslint/unbound-method": "off",
+      "no-restricted-syntax": ["error", ...provesNothing], // L4
     },
   },
 

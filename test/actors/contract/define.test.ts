@@ -122,27 +122,29 @@ describe("a definition's hash", () => {
     expect(hash(calling(hold))).toBe(hash(calling(hold)));
   });
 
-  test("is another for another prompt, schema, signal, tool, budget, policy, version or machine", () => {
-    const all = [
-      agentOf(),
-      agentOf({ instructions: "Help more." }),
-      agentOf({ output: z.object({ answer: z.number() }) }),
-      agentOf({ signals: {} }),
-      agentOf({ tools: [look] }),
-      agentOf({ tools: [{ ...look, timeoutMs: 1 }] }),
-      agentOf({ budget: { steps: 1 } }),
-      agentOf({ policies: [atMost(look, 1)] }),
-      agentOf({ policies: [atMost(look, 2)] }),
-      agentOf({ tools: [{ ...look, policies: [atMost(look, 1)] }] }),
-      calling(hold, { policies: [atMost(look, 1)] }),
-      agentOf({ version: 2 }),
-      agentOf({ model: "other" }),
-      calling(hold),
-      calling(look),
-      sequence(hold),
-      sequence(hold, hold),
-    ];
-    expect(new Set(all.map(hash)).size).toBe(all.length);
+  const kinds: readonly (readonly [string, SagaDefinition])[] = [
+    ["an agent", agentOf()],
+    ["another prompt", agentOf({ instructions: "Help more." })],
+    ["another schema", agentOf({ output: z.object({ answer: z.number() }) })],
+    ["other signals", agentOf({ signals: {} })],
+    ["other tools", agentOf({ tools: [look] })],
+    ["a tool with another timeout", agentOf({ tools: [{ ...look, timeoutMs: 1 }] })],
+    ["a budget", agentOf({ budget: { steps: 1 } })],
+    ["a policy", agentOf({ policies: [atMost(look, 1)] })],
+    ["a policy with another bound", agentOf({ policies: [atMost(look, 2)] })],
+    ["a tool with a policy", agentOf({ tools: [{ ...look, policies: [atMost(look, 1)] }] })],
+    ["a machine with a policy", calling(hold, { policies: [atMost(look, 1)] })],
+    ["another version", agentOf({ version: 2 })],
+    ["another model", agentOf({ model: "other" })],
+    ["a machine", calling(hold)],
+    ["a machine with another tool", calling(look)],
+    ["another machine", sequence(hold)],
+    ["a longer machine", sequence(hold, hold)],
+  ];
+
+  test.each(kinds)("of %s is no other's", (name, saga) => {
+    const alike = kinds.filter(([, other]) => hash(other) === hash(saga)).map(([other]) => other);
+    expect(alike).toEqual([name]);
   });
 });
 

@@ -254,6 +254,7 @@ test("a turn's decider is the nearest ancestor that reaches as far", () => {
   const [first] = asOrigin(given(calling(hold), started({ of: "x" })));
   const inherited = inheritedTurns(first === undefined ? [] : [first], b, { ...order, saga: a, turn: 1 });
   const again = inheritedTurns(inherited, fork, { ...order, saga: b, turn: 1 });
-  const start = again[0]?.steps[0]?.event;
-  expect(start?.type === "start" && deciderOf(fork, start.fork, 1)).toBe(a);
+  const start = again[0]?.steps[0]?.event as EventOf<"start">;
+  expect(start.type).toBe("start");
+  expect(deciderOf(fork, start.fork, 1)).toBe(a);
 });

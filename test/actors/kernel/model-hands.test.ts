@@ -47,7 +47,7 @@ test("P6: whatever a model says, what follows is intents of the tools it was giv
         tools += 1;
         expect(offered).toContain(intent.name);
         const tool = agent.definition.tools.get(intent.name);
-        expect(tool && readWith(tool.input, state.open[intent.id]?.input).success).toBe(true);
+        expect(readWith(tool!.input, state.open[intent.id]?.input).success).toBe(true);
       }
     }),
     { numRuns: 500, seed: 20261121 },

@@ -169,19 +169,13 @@ describe("the schedules of plain models", () => {
     ];
     const day = await lived({ problem: "P5", plans }, [traffic(780)]);
     const [six, mended, seven, eight, nine, nothing] = day.verdicts;
-    expect([six, seven].map((one) => one && rulesOf(one))).toEqual([
+    expect([six, seven].map((one) => rulesOf(one!))).toEqual([
       rejected("table6-claude37-P5"),
       rejected("table7-claude37-P8"),
     ]);
-    expect(eight && rulesOf(eight)).toEqual([
-      "WED-ALERT",
-      "WED-COMPLETE",
-      "WED-HISTORY",
-      "WED-PHOTO",
-      "WED-TRAVEL",
-    ]);
+    expect(rulesOf(eight!)).toEqual(["WED-ALERT", "WED-COMPLETE", "WED-HISTORY", "WED-PHOTO", "WED-TRAVEL"]);
     // Right after its own history, and not after this one.
-    expect(nine && rulesOf(nine)).toEqual(["WED-HISTORY"]);
+    expect(rulesOf(nine!)).toEqual(["WED-HISTORY"]);
     expect([mended?.verdict, nothing?.verdict, day.verdicts.length]).toEqual(["accept", "accept", 6]);
     expectTruth(day, "P5", 5);
     expect(day).toMatchObject({ outcome: "infeasible", code: "INFEASIBLE", lateMin: 10, plannings: 2 });
@@ -219,9 +213,7 @@ describe("the schedules of plain models", () => {
       schedule: storedSchedule("figure5-claude37-P9").actions,
     };
     const history = storedSchedule("figure4-claude37-P6").actions;
-    expect(five && rulesOf(five)).toEqual(
-      violatedIn(validate({ ...judged, history, accepted: { exitMin: 30 } })),
-    );
+    expect(rulesOf(five!)).toEqual(violatedIn(validate({ ...judged, history, accepted: { exitMin: 30 } })));
     expectTruth(day, "P6", 5);
     expect(day.executed.at(-1)).toMatchObject({ type: "dinner", start: 1_080 });
   });

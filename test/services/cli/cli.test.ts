@@ -943,8 +943,7 @@ describe("processes", () => {
         document(DoctorDocument, ended).tools.some((tool) => tool.name === "doze" && tool.held === 1),
     );
     worker.process.kill("SIGINT");
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(worker.process.exitCode).toBeNull();
+    await worker.says('"stopping"', "stderr");
     const at = Date.now();
     worker.process.kill("SIGINT");
     expect((await worker.ended).code).toBe(130);

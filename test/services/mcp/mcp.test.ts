@@ -3,6 +3,7 @@
  * Method: the three reference servers, by standard input and output and by HTTP, and one that misbehaves; bodies are
  * called as a performer calls them.
  */
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -419,7 +420,9 @@ describe("a server", () => {
   test("that is still being started when its process stops is not waited for", async () => {
     const { server } = oddServer(folder);
     const [tool] = await mcpTools(server);
-    const mute = { name: "odd", command: process.execPath, args: ["-e", "process.stdin.resume()"] };
+    const begun = join(folder, "begun");
+    const says = `require("node:fs").writeFileSync(${JSON.stringify(begun)}, ""); process.stdin.resume()`;
+    const mute = { name: "odd", command: process.execPath, args: ["-e", says] };
     const file = join(folder, "odd.mcp.json");
     const { name: _, description, input } = tool!;
     const inputSchema = shownSchema(input);
@@ -432,7 +435,7 @@ describe("a server", () => {
     const [slow] = await mcpTools({ pinned: file });
     const end = slow!.body!.serve!(log);
     const calling = call(slow!, {});
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await until("it runs, and says nothing", () => existsSync(begun));
     const began = performance.now();
     await end();
     expect(performance.now() - began).toBeLessThan(8_000);

@@ -35,6 +35,16 @@ beforeEach(async () => {
 });
 afterEach(() => mesh.close());
 
+const agentBase = {
+  version: 1,
+  description: "Asks.",
+  instructions: "Ask.",
+  input: z.object({}),
+  output: z.object({}),
+  signals: {},
+  tools: [],
+} as const;
+
 /** An agent that asks its model once and ends, and an account of all calls. */
 function asking(limits: ThrottleLimits, answer: (call: number) => Promise<void>) {
   const beganAt: number[] = [];
@@ -53,17 +63,7 @@ function asking(limits: ThrottleLimits, answer: (call: number) => Promise<void>)
       return { calls: [{ tool: "finish", input: { output: {} } }], model: "fast" };
     },
   };
-  const agent = defineAgent({
-    name: "asker",
-    version: 1,
-    description: "Asks.",
-    model: "fast",
-    instructions: "Ask.",
-    input: z.object({}),
-    output: z.object({}),
-    signals: {},
-    tools: [],
-  });
+  const agent = defineAgent({ ...agentBase, name: "asker", model: "fast" });
   const app = defineApp({ sagas: [agent], models: { fast: model }, modelLimits: { fast: limits } });
   const run = async (count: number) => {
     const handles = await Promise.all(
@@ -71,7 +71,7 @@ function asking(limits: ThrottleLimits, answer: (call: number) => Promise<void>)
     );
     return Promise.all(handles.map((handle) => handle.result()));
   };
-  return { app, run, beganAt, most: () => most };
+  return { app, agent, run, beganAt, most: () => most };
 }
 
 const twoHosts = async (app: App) => {
@@ -99,11 +99,26 @@ test("a model's rate holds over two hosts", async () => {
 });
 
 test("a paused model is asked by no host, the sagas wait, and all end once it is resumed", async () => {
-  const { app, run, beganAt } = asking({}, async () => undefined);
+  const { app, agent, run, beganAt } = asking({}, async () => undefined);
   await pause(operator(), model, "the bill");
-  await twoHosts(app);
+  const free = defineAgent({ ...agentBase, name: "free", model: "open" });
+  let asked = 0;
+  const open: ModelPort = {
+    name: "open",
+    decide: async () => {
+      asked += 1;
+      return { calls: [{ tool: "finish", input: { output: {} } }], model: "open" };
+    },
+  };
+  await twoHosts(defineApp({ ...app.config, sagas: [agent, free], models: { ...app.config.models, open } }));
   const ended = run(6);
-  await systemClock.sleep(1_500);
+  for (let n = 0; n < 6; n++)
+    await until(`s${n} has decided to ask`, async () => (await mesh.head(`s${n}`)) > 0);
+  // Sagas that came later, on the same hosts, ask a model that is not paused, and end.
+  const later = Array.from({ length: 12 }, (_, n) => mesh.client.start(free, {}, { id: `free${n}` }));
+  for (const handle of await Promise.all(later))
+    expect(await handle.result()).toMatchObject({ status: "completed" });
+  expect(asked).toBe(12);
   expect(beganAt).toHaveLength(0);
   await resume(operator(), model);
   expect((await ended).map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => "completed"));
@@ -150,28 +165,35 @@ test("a tool's rate holds over two workers", async () => {
 });
 
 test("a paused tool's work waits in its stream and is performed once it is resumed", async () => {
-  let performed = 0;
-  const tool = defineTool({
-    name: "act",
-    description: "Acts.",
-    effect: "once",
-    compensation: "point_of_no_return",
-    input: z.record(z.string(), z.json()),
-    output: z.object({}),
-    perform: async () => {
-      performed += 1;
-      return {};
-    },
-  });
-  const { agent, app } = scriptedAgent([tool], [[{ tool: "act", input: {} }]]);
+  const performed = { act: 0, free: 0 };
+  const counted = (name: "act" | "free") =>
+    defineTool({
+      name,
+      description: "Acts.",
+      effect: "once",
+      compensation: "point_of_no_return",
+      input: z.record(z.string(), z.json()),
+      output: z.object({}),
+      perform: async () => {
+        performed[name] += 1;
+        return {};
+      },
+    });
+  const calls = ["act", "free"].map((tool) => ({ tool, input: {} }));
+  const { agent, app } = scriptedAgent([counted("act"), counted("free")], [calls]);
   await mesh.host(app);
   await mesh.worker(app);
   await pause(operator(), { kind: "tool", name: "act" });
   const handle = await mesh.client.start(agent, {}, { id: "s1" });
-  await until("the work waits", async () => (await mesh.unacked()).work === 1);
-  await systemClock.sleep(500);
-  expect(performed).toBe(0);
+  await until("both are decided", async () => (await mesh.head("s1")) > 0);
+  // The other call of the same turn was published after it, to the same worker.
+  await until("the other call is over", async () => {
+    const { intents } = await mesh.view("s1");
+    return intents.some(({ intent, outcome }) => intent.kind === "tool" && outcome === "succeeded");
+  });
+  expect((await mesh.unacked()).work).toBe(1);
+  expect(performed).toEqual({ act: 0, free: 1 });
   await resume(operator(), { kind: "tool", name: "act" });
   expect((await handle.result()).status).toBe("completed");
-  expect(performed).toBe(1);
+  expect(performed).toEqual({ act: 1, free: 1 });
 });

@@ -155,8 +155,10 @@ test("a cache folder that cannot be written to is SERVER_MISSING with SAGAMESH_C
     env: onPath(),
     ways: [createWay("2.14.5")],
   };
-  const error = await ensureServerBinary(options).catch((thrown: unknown) => thrown);
-  expect(isMeshError(error, "SERVER_MISSING") && error.remedy).toContain("SAGAMESH_CACHE");
+  await expect(ensureServerBinary(options)).rejects.toMatchObject({
+    code: "SERVER_MISSING",
+    remedy: expect.stringContaining("SAGAMESH_CACHE"),
+  });
 });
 
 describe("the ways", () => {
