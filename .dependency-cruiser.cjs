@@ -171,7 +171,7 @@ const law = [
     name: "services-nats-server",
     from: services("nats/server"),
     node: true,
-    may: [protocol, services("wire", "nats"), packages("@nats-io", "zod")],
+    may: [protocol, services("wire", "nats"), packages("@nats-io", "env-paths", "zod")],
   },
   // The memory mesh is the model of the ports: it has nothing but them, not even node.
   { name: "services-memory", from: services("memory"), may: [protocol, services("wire")] },
@@ -179,7 +179,7 @@ const law = [
     name: "services-models",
     from: services("models"),
     node: true,
-    may: [protocol, services("wire"), packages("@anthropic-ai/sdk", "zod", "pino")],
+    may: [protocol, services("wire"), packages("@anthropic-ai/sdk", "eventsource-parser", "zod")],
   },
   // Tools of other people's servers: a contract loads without the client, which only a performer's process opens.
   {

@@ -10,6 +10,7 @@
  *
  * The awaits: the head of the response, the pieces of its body.
  */
+import { createParser } from "eventsource-parser";
 import type { Price } from "../../protocol/budget.ts";
 import { limits } from "../../protocol/limits.ts";
 import {
@@ -31,7 +32,6 @@ import {
 import { estimateUsage, readChat, readChatUsage, sizeOf } from "./openai-reply.ts";
 import { planChat, type ChatOptions } from "./openai-request.ts";
 import { ChatChunk, createGathering, type Gathering } from "./openai-stream.ts";
-import { createEventReader } from "./server-events.ts";
 
 export interface OpenAIModelOptions extends ChatOptions {
   /** What the application file calls the model; the server's name if left out. */
@@ -193,7 +193,8 @@ async function gather(
     if (shown.text !== undefined || shown.thinking !== undefined) context.live(shown);
   };
   const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
-  const reader = createEventReader();
+  const events: string[] = [];
+  const reader = createParser({ onEvent: ({ data }) => void (data !== "" && events.push(data)) });
   let whole = "";
   let size = 0;
   for await (const piece of piecesOf(response)) {
@@ -201,14 +202,15 @@ async function gather(
     if (size > answerBytesMax)
       throw new ModelFailure("fail", `${call.failed.server} sent more than ${answerBytesMax} bytes`);
     if (!isStream) whole += piece;
-    // Whoever waited for the connection's end could wait for a server that keeps it.
-    else
-      for (const data of reader.take(piece))
-        if (data === endOfStream) return;
-        else take(data);
+    else reader.feed(piece);
+    for (const data of events.splice(0))
+      if (data === endOfStream)
+        return; // A server may keep the connection: its end is not waited for.
+      else take(data);
   }
-  if (!isStream) take(whole);
-  else for (const data of reader.end()) if (data !== endOfStream) take(data);
+  if (!isStream) return take(whole);
+  reader.feed("\n\n"); // A last event may lack the empty line behind it.
+  for (const data of events) if (data !== endOfStream) take(data);
 }
 
 const endOfStream = "[DONE]";

@@ -2,7 +2,8 @@
  * One process at a time, over a file: for work that two processes of one user must not do at once.
  *
  * Owns: taking, keeping alive, stealing and releasing the lock. Does not own: what is protected.
- * Node has no lock that the operating system releases, so a holder proves itself by a heartbeat.
+ * Node has no lock that the operating system releases, so a holder proves itself by a heartbeat. `proper-lockfile`
+ * judges by silence alone, so it takes the lock of a process that was only stopped, and its two thieves can both win.
  *
  * FC1 A lock is stolen only if its holder is dead and has been silent for a while, or silent for very long:
  *    a process id alone may be reused, or be of another container that shares the folder.

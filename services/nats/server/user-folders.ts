@@ -1,33 +1,27 @@
 /**
  * Where sagamesh keeps its own files on a person's machine.
  *
- * Owns: the two folders, their overrides, and making one. Does not own: what is in them. The environment
- * and the platform are arguments.
+ * Owns: the overrides of the two folders, and making one. Does not own: what is in them, and where a platform keeps
+ * such folders: `env-paths` knows that.
  *
  * UF1 What is in the cache folder can be deleted at any time and is got again; what is in the data
  *    folder is the only copy.
  */
 import { access, constants, mkdir, stat } from "node:fs/promises";
-import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
+import envPaths from "env-paths";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
 
 /** The variables of a process, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+const usual = envPaths("sagamesh", { suffix: "" });
+
 /** `SAGAMESH_CACHE`, else the user's cache folder. May not exist yet. */
-export const cacheFolder = (env: Environment, platform: NodeJS.Platform = process.platform): string => {
-  if (env.SAGAMESH_CACHE) return resolve(env.SAGAMESH_CACHE);
-  if (platform === "darwin") return join(home(env), "Library", "Caches", "sagamesh");
-  return join(env.XDG_CACHE_HOME || join(home(env), ".cache"), "sagamesh");
-};
+export const cacheFolder = ({ SAGAMESH_CACHE: own }: Environment): string => resolve(own || usual.cache);
 
 /** `SAGAMESH_DATA`, else the user's data folder. May not exist yet. */
-export const dataFolder = (env: Environment, platform: NodeJS.Platform = process.platform): string => {
-  if (env.SAGAMESH_DATA) return resolve(env.SAGAMESH_DATA);
-  if (platform === "darwin") return join(home(env), "Library", "Application Support", "sagamesh");
-  return join(env.XDG_DATA_HOME || join(home(env), ".local", "share"), "sagamesh");
-};
+export const dataFolder = ({ SAGAMESH_DATA: own }: Environment): string => resolve(own || usual.data);
 
 /**
  * Makes the folder, for this user alone, unless it is there.
@@ -68,5 +62,3 @@ const isFolder = (path: string): Promise<boolean> =>
     (found) => found.isDirectory(),
     () => false,
   );
-
-const home = (env: Environment): string => env.HOME || homedir();

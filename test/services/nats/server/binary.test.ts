@@ -277,12 +277,27 @@ describe("the official release", () => {
   });
 });
 
-test("the folders follow the override, then the XDG variables, then the platform's habit", () => {
-  expect(cacheFolder({ SAGAMESH_CACHE: "/c", XDG_CACHE_HOME: "/x", HOME: "/h" }, "linux")).toBe("/c");
-  expect(cacheFolder({ XDG_CACHE_HOME: "/x", HOME: "/h" }, "linux")).toBe("/x/sagamesh");
-  expect(cacheFolder({ HOME: "/h" }, "linux")).toBe("/h/.cache/sagamesh");
-  expect(cacheFolder({ HOME: "/h" }, "darwin")).toBe("/h/Library/Caches/sagamesh");
-  expect(dataFolder({ SAGAMESH_DATA: "/d", HOME: "/h" }, "linux")).toBe("/d");
-  expect(dataFolder({ HOME: "/h" }, "linux")).toBe("/h/.local/share/sagamesh");
-  expect(dataFolder({ HOME: "/h" }, "darwin")).toBe("/h/Library/Application Support/sagamesh");
+/** The folders of a process with this environment and no other, as it prints them. */
+function foldersWith(env: Record<string, string>): string[] {
+  const source = new URL("../../../../services/nats/server/user-folders.ts", import.meta.url);
+  const script = `import { cacheFolder, dataFolder } from ${JSON.stringify(source.href)};
+    console.log(cacheFolder(process.env) + " " + dataFolder(process.env));`;
+  const args = ["--input-type=module", "--eval", script];
+  return execFileSync(process.execPath, args, { env, encoding: "utf8" }).trim().split(" ");
+}
+
+test("the folders follow the override, then the platform's habit", () => {
+  const own = { SAGAMESH_CACHE: "/c", SAGAMESH_DATA: "/d", XDG_CACHE_HOME: "/x", HOME: "/h" };
+  expect(foldersWith(own)).toEqual(["/c", "/d"]);
 });
+
+test.runIf(process.platform === "linux")(
+  "on Linux they follow the XDG variables, then the home folder",
+  () => {
+    expect(foldersWith({ XDG_CACHE_HOME: "/x", XDG_DATA_HOME: "/y", HOME: "/h" })).toEqual([
+      "/x/sagamesh",
+      "/y/sagamesh",
+    ]);
+    expect(foldersWith({ HOME: "/h" })).toEqual(["/h/.cache/sagamesh", "/h/.local/share/sagamesh"]);
+  },
+);
