@@ -2,10 +2,10 @@
  * Codec: values to bytes and back, by content type.
  *
  * CD1 What a person reads is JSON; what only machines read is MessagePack. `Content-Type` decides on reading,
- *    both are accepted everywhere, and without the header JSON is tried first, then plain text.
+ *     both are accepted everywhere, and without the header JSON is tried first, then plain text.
  * CD2 Hostile bytes end in a coded error: over-long, truncated, too deep, or holding what JSON cannot say.
  * CD3 A large value travels as `{ "$blob": sha256, bytes }`. The host
- *    that writes a turn offloads, the reader of the ledger inflates; nothing between them sees a reference.
+ *     that writes a turn offloads, the reader of the ledger inflates; nothing between them sees a reference.
  */
 import { Packr } from "msgpackr";
 import { Unpackr } from "msgpackr/unpack-no-eval";

@@ -4,10 +4,10 @@
  *
  * IN1 An intent says what to do and nothing of how it went: attempts and outcomes are events.
  * IN2 The input of a call that a model proposed stands once in the ledger, in the reply; the intent names
- *    the call. Everything else carries its input, and so does a call whose input a policy rewrote
- *    or a human changed.
+ *     the call. Everything else carries its input, and so does a call whose input a policy rewrote
+ *     or a human changed.
  * IN3 A turn stores an intent without its id where that is its place, and without the tool's name where the reply
- *    beside it has that: turn.ts puts them back.
+ *     beside it has that: turn.ts puts them back.
  */
 import { z } from "zod";
 import { Amounts } from "./budget.ts";

@@ -2,7 +2,7 @@
  * JSON as a value: its type, its schema, its canonical text.
  *
  * JS1 `canonicalJson` is equal for equal values whatever their key order; hashes are taken of it, never of
- *    MessagePack bytes.
+ *     MessagePack bytes.
  */
 import { z } from "zod";
 

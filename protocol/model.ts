@@ -2,7 +2,7 @@
  * The model port's data: what a model is sent and what it says. A model is a pure function of the first.
  *
  * MO1 A message stands once in the ledger. `messages` is rebuilt from it, byte for byte, and its digest was
- *    recorded before the call.
+ *     recorded before the call.
  * MO2 Everything a model needs of time, signals and tools is in the request; it has no clock and no hands.
  */
 import { z } from "zod";

@@ -3,7 +3,7 @@
  *
  * SI1 Each kind of thing is signed under a name of its own, so that a signature of one never passes for another's.
  * SI2 A turn's signature stands in a header beside it: the chain is of the bytes, with or without. Its bytes hold the
- *    saga, the number and the hash of the turn before, so a signature of one turn is of all turns before it.
+ *     saga, the number and the hash of the turn before, so a signature of one turn is of all turns before it.
  * SI3 A vote's signature is a member of the vote and signs all others, with the task it is for. Long members are
  *     signed by their digest.
  *

@@ -3,7 +3,7 @@
  *
  * SU1 Most general token first, the saga's id second, so `saga.<id>.>` is a saga's whole conversation.
  * SU2 Only the owner writes `saga.<id>.ledger`, and it is a literal subject: a compare-and-set on a wildcard
- *    is not one on a replicated stream.
+ *     is not one on a replicated stream.
  */
 import { MeshError } from "./errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "./ids.ts";

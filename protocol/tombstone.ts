@@ -2,11 +2,11 @@
  * Tombstone: what is left in LEDGER of a saga whose turns were archived. The last message of its subject.
  *
  * TB1 It is appended by the same compare-and-set as a turn, right after the last turn that the archive holds. So
- *    no turn can come between the archive and the tombstone, and none can follow it: a host that still holds the
- *    saga is fenced by it.
+ *     no turn can come between the archive and the tombstone, and none can follow it: a host that still holds the
+ *     saga is fenced by it.
  * TB2 `prev` is the hash of the last turn's bytes, so an archive can be proved to be the one that the tombstone names.
  * TB3 It holds all that is needed to answer an input as before: the saga's input and parent, how it
- *    ended, and of which intents a late result would still say something new.
+ *     ended, and of which intents a late result would still say something new.
  */
 import { z } from "zod";
 import { DefinitionRef, ParentRef } from "./event.ts";

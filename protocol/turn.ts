@@ -5,8 +5,8 @@
  *     cannot be changed without changing all that follow.
  * TU2 What follows from the rest of the same turn is not stored. Of a result: its attempt where it is the first, the
  *     observer where that is the turn's own host, and the words that say it succeeded. Of an intent: its id where
- *    that is its place in the turn, of an effect's key the saga and intent it begins with, and the tool's name where
- *    the reply that proposed the call has it. Reading puts all of it back, and takes what is written out as well.
+ *     that is its place in the turn, of an effect's key the saga and intent it begins with, and the tool's name where
+ *     the reply that proposed the call has it. Reading puts all of it back, and takes what is written out as well.
  */
 import { z } from "zod";
 import { Event, type EventOf, StoredEvent } from "./event.ts";

@@ -2,7 +2,7 @@
  * App: an application as hosts and workers serve it.
  *
  * AP1 What is wrong in an application is told at load, all faults at once, and nothing is served until it is
- *    right.
+ *     right.
  */
 import { z } from "zod";
 import { twiceNamed } from "../../actors/contract/define.ts";
@@ -105,14 +105,14 @@ export function defineApp(given: AppConfig): App {
   };
 }
 
-/** Every definition reachable, as its author has it: a saga's children are served by whoever serves the saga. */
+/** Every definition reachable, as its author has it: a host that serves a saga serves its children, too. */
 function collectDefinitions(roots: readonly Definition[]): Definition[] {
   const all = new Set(roots);
   for (const { sagas } of all) for (const child of sagas.values()) all.add(child.plain ?? child);
   return [...all];
 }
 
-/** And each as it is under the policies of who may start it. */
+/** Each of them, and each child as it is under the policies of the definitions that may start it. */
 function withHeirs(roots: readonly Definition[]): Definition[] {
   const all = new Set(roots);
   for (const { sagas } of all) for (const child of sagas.values()) all.add(child);

@@ -1,13 +1,13 @@
 /**
  * Fallback: models that stand in for one another under one name, in their order. What is decided here is pure.
  *
- * FB1 Who is asked next is recorded with the failure, and asking is an attempt of the ledger like any other. So the
- *    fold needs no word of the configuration, and hosts with another one fold alike.
- * FB2 Every decision begins with the first. Who is known to take nothing now is passed over, which is recorded with
- *    the result; if nobody takes anything, who does so soonest is waited for.
- * FB3 An overload passes on at once; another failure only after a second try with the first, so that one broken
- *    connection does not change who decides. What the first rejects is to be mended and ends the decision; what a
- *    stand-in rejects only rules that one out.
+ * FB1 The model that is asked next is recorded with the failure, and asking it is an attempt of the ledger like any
+ *     other. So the fold does not depend on the configuration, and hosts with another one fold alike.
+ * FB2 Every decision begins with the first model. One that is paused or slowed down is passed over, which is recorded
+ *     with the result; if all are, the host waits for the one that opens soonest.
+ * FB3 After an overload the next model is asked at once; after another failure only when a second try with the first
+ *     has failed too, so that one broken connection does not change which model decides. A request that the first
+ *     model rejects is at fault and ends the decision; one that a stand-in rejects only rules that stand-in out.
  */
 import type { Result, Route } from "../../protocol/result.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -25,7 +25,7 @@ export const fallbackMax = limits.retryAttemptsMax - 1;
  * Names models of the same application, under `models`, that stand in for one another: the first is asked; when it is
  * overloaded, the second, at once; and so on, and after the last the first again, after the usual wait. Each keeps
  * its own `modelLimits`, its own `pause` and its own slow-down. At most 4; faults are told when the application is
- * loaded. After a crash the attempt that was recorded goes on, with whom it names.
+ * loaded. After a crash the attempt that was recorded goes on, with the model that it names.
  */
 export const fallback = (...order: readonly string[]): Fallback => ({ type: "sagamesh.fallback", order });
 
@@ -42,7 +42,7 @@ export function fallbackFaults(
   const faults = order
     .filter((model) => !isPort(model))
     .map((model) => `${where} names "${model}", which is no model port under models`);
-  if (order.length === 0) faults.push(`${where} names nobody`);
+  if (order.length === 0) faults.push(`${where} names no model`);
   if (order.length > fallbackMax)
     faults.push(`${where} names ${order.length} models; at most ${fallbackMax} can be asked in one decision`);
   if (new Set(order).size < order.length) faults.push(`${where} names a model twice`);
@@ -52,7 +52,7 @@ export function fallbackFaults(
 /** For how long a model takes nothing, as far as is known: 0 if it does, Infinity while it is paused. */
 export type ClosedFor = (model: string) => Promise<number>;
 
-/** Whom this attempt asks. `from` is whom the ledger names; one that is not in the order counts as the first. */
+/** The model that this attempt asks. `from` is the one that the ledger names; any that is not in the order counts as the first. */
 export async function chooseModel(
   order: readonly string[],
   from: string | undefined,
@@ -81,7 +81,7 @@ const passedOver = (closed: readonly { model: string; ms: number }[]): Pick<Rout
         ),
       };
 
-/** The result of an attempt that asked `route.asked`, with who was asked and whom the next attempt asks. See FB3. */
+/** The result of an attempt that asked `route.asked`, with the model that the next attempt asks. See FB3. */
 export function routed(order: readonly string[], route: Route, attempt: number, result: Result): Result {
   if (result.outcome === "succeeded") return { ...result, output: { ...(result.output as object), route } };
   if (result.outcome !== "failed") return result;

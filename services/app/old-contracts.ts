@@ -1,5 +1,5 @@
 /**
- * Old contracts: what had been agreed with the tools and children of a definition that nobody may serve any more.
+ * Old contracts: those of the tools and children of a definition that perhaps no host serves any more.
  *
  * OC1 The registry forgets nothing: what some host has ever served can be looked up by its content hash.
  */

@@ -49,7 +49,7 @@ export function pricesBy(
   return priceOf;
 }
 
-/** What is reserved for whoever of several is asked; undefined if one has no price. */
+/** The price to reserve at where any of several models may be asked; undefined if one has no price. */
 function dearest(prices: readonly (Price | undefined)[]): Price | undefined {
   const known = prices.filter((price) => price !== undefined);
   if (known.length < prices.length || known.length === 0) return undefined;

@@ -1,9 +1,9 @@
 /**
- * Sample: a value that a schema accepts, for a result that nobody recorded.
+ * Sample: a value that a schema accepts, for a result that was never recorded.
  *
  * SA1 The same schema gives the same value, on every machine: it is made from numbered seeds, the first that fits.
- * SA2 What is given was read by the schema itself, refinements and all. Where nothing made of the schema's JSON form
- *    passes, there is no sample, and that is an error: a value that does not fit would be taken for a fault of the tool.
+ * SA2 A sample was read by the schema itself, refinements and all. Where no value made from the schema's JSON form
+ *     passes, that is an error: a value that does not fit would look like a fault of the tool.
  */
 import { generateSync, type GenerateOptions } from "json-schema-faker";
 import { z } from "zod";

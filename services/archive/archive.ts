@@ -6,12 +6,12 @@
  *
  * AV1 Nothing is purged that this very process has not read back from a file on disk, whole and verified.
  * AV2 The tombstone is appended by compare-and-set on the last turn in the file. A turn that came meanwhile refuses
- *    it, and the saga is looked at anew.
- * AV3 From the tombstone on the saga is archived, whether its turns are still there or not; what is left to purge is
- *    purged by whoever looks next, into a file of its own if it has none.
+ *     it, and the saga is looked at anew.
+ * AV3 From the tombstone on the saga is archived, whether its turns are still there or not; what is left is
+ *     purged by the next run of `archive`, after it was written to a file of its own if it stands in none.
  * AV4 Blobs stay on the server, for other sagas may name them: they are shared by content, and a sweep would race
- *    with whoever is about to name one that is there. Claims stay for ever: a claim that vanished would let a late
- *    delivery perform its effect again.
+ *     with a host that is about to name one that is there. Claims stay for ever: a claim that vanished would let a late
+ *     delivery perform its effect again.
  */
 import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ export interface ArchiveDeps {
   readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims">;
   readonly clock: Clock;
   readonly chance: Chance;
-  /** Who archives; recorded. */
+  /** The person or program that archives; the tombstone records it. */
   readonly by: string;
   /** Where the files are. */
   readonly folder: string;

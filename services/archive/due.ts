@@ -1,9 +1,9 @@
 /**
  * Due: whether a saga may be archived, and what its tombstone must say. Both from its view; pure.
  *
- * DU1 Never a live one: it has ended, nothing that was decided after the end is open, and its parent was told.
- * DU2 Nor one with an effect in doubt, unless forced: somebody is still to find out, and what they find is recorded
- *    in the ledger.
+ * DU1 Only a saga that is over: it has ended, nothing that was decided after the end is open, and its parent was told.
+ * DU2 One with an effect in doubt only when forced: a person is still to find out, and the ledger is where what they
+ *     find is recorded.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import type { IntentId } from "../../protocol/ids.ts";

@@ -108,7 +108,7 @@ export async function writeBundle(
   return (await stat(path)).size;
 }
 
-/** A mistyped name must cost nobody a file. */
+/** A mistyped name must not replace a file of another kind. */
 async function assertOurs(path: string, saga: SagaId): Promise<void> {
   const there = await stat(path).catch(() => undefined);
   if (there === undefined) return;

@@ -1,5 +1,6 @@
 /**
- * File: a saga as gzipped lines of JSON: an archive, or a bundle that `export` made, perhaps with its children. `zcat FILE | jq` reads it, and so does every language.
+ * File: a saga as gzipped lines of JSON: an archive, or a bundle that `export` made, perhaps with its children.
+ * `zcat FILE | jq` reads it, and so does every language.
  *
  * Owns: writing and reading one. Does not own: when, and what follows (archive.ts). The first line is the
  * manifest; then the turns' messages in order, with the bytes and headers that the ledger had; then the same of each
@@ -7,9 +8,9 @@
  *
  * AF1 A file is on disk when `writeFile` returns: its bytes and, once `nameFile` returns, its name.
  * AF2 What `readArchive` returns answers like a mesh that holds these sagas alone: whatever reads a ledger there
- *    reads it here.
+ *     reads it here.
  * AF3 A file that was changed is found: the manifest names the last turn's hash, each turn the one before, a blob is
- *    named by its own, and each line has its sum (lines.ts).
+ *     named by its own, and each line has its sum (lines.ts).
  */
 import { createWriteStream } from "node:fs";
 import { open, rename } from "node:fs/promises";
@@ -116,7 +117,7 @@ function gather(value: Json, named: Map<string, LedgerSource["blobs"]>, blobs: L
 
 /**
  * Reads a file whole: memory of its unpacked size. Throws ARCHIVE_BROKEN for what is none, or is not all there; its
- * chain and its blobs are checked by who reads them, and every byte by `verifyArchive`.
+ * chain and its blobs are checked when they are read, and every byte by `verifyArchive`.
  */
 export async function readArchive(path: string): Promise<Archive> {
   const { sections, blobs } = await examineFile(path);

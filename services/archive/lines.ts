@@ -2,7 +2,7 @@
  * Lines: what an archive's lines say, read as far as they can be.
  *
  * AL1 Each line ends with the sum of what stands before it: a byte that no turn's hash covers, such as a time of the
- *    server's or the manifest's own, is covered by that. A file without sums was written before there were any.
+ *     server's or the manifest's own, is covered by that. A file without sums was written before there were any.
  * AL2 A line that cannot be read leaves a hole in its place, so that what follows is still told by its turn.
  * AL3 A file that cannot be unpacked to its end is read up to there.
  */

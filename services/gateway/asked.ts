@@ -27,7 +27,7 @@ export interface Asked {
   take(given: Given): Promise<Taken>;
 }
 
-/** What a door reads before it judges anything. Throws SAGA_UNKNOWN, SAGA_ARCHIVED. */
+/** What the gateway reads of a saga before it judges an answer. Throws SAGA_UNKNOWN, SAGA_ARCHIVED. */
 export interface Read {
   readonly turns: readonly Turn[];
   readonly view: SagaView;

@@ -2,10 +2,10 @@
  * Call: the result of a deferred call, given from outside.
  *
  * GC1 The first answer counts. What the ledger has is compared first, then the claim decides (once.ts); an answer that
- *    says the same again is welcome and changes nothing.
+ *     says the same again is welcome and changes nothing.
  * GC2 A call is asked about once for each time that it was settled: an attempt that failed and is made again asks anew.
- * GC3 A doubt is settled by an answer as an open call is, and so is a failure that somebody else reported: the outside
- *    knows best. What the outside itself has said stands.
+ * GC3 An answer also settles a doubt, and a failure that a host or worker reported: the outside knows best. What the
+ *     outside itself has said stands.
  * GC4 The deadline is the server's: nothing is taken after it, whether or not its timer was recorded yet.
  */
 import { digestOf } from "../../protocol/digest.ts";

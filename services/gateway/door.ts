@@ -8,7 +8,7 @@
  *
  * GD1 Only POST acts. Mail scanners and previews open every link they see.
  * GD2 202 means that the answer is stored, and will be on the saga's ledger. 200: it is there already. Everything else
- *    stored nothing, but for 503, after which nobody knows: the same answer may be sent again.
+ *     stored nothing, but for 503, after which that is unknown: the same answer may be sent again.
  * GD3 An error says its code, what happened and what to do, and never repeats a token or a body.
  */
 import type { ErrorDocument } from "../../protocol/documents/stderr.ts";
@@ -51,7 +51,7 @@ export interface Reply {
 
 export type Door = (request: DoorRequest) => Promise<Reply>;
 
-/** Whoever asks over HTTP gives up some time; what is not stored by then may be sent again. */
+/** HTTP clients give up after a while; an answer that is not stored by then may be sent again. */
 const answerWithinMs = 10_000;
 
 const always = {

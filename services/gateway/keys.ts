@@ -2,8 +2,8 @@
  * Keys: signing links and telling whether one was signed here. Pure but for a hash function.
  *
  * GK1 The first secret signs, all of them verify: put a new one in front, and take the old one away when no link of
- *    its time is needed any more.
- * GK2 A token names its key by a digest of it, so nobody has to name keys, and compares in constant time.
+ *     its time is needed any more.
+ * GK2 A token names its key by a digest of it, so keys need no names. Signatures are compared in constant time.
  * GK3 Nothing of a token is read before its signature was found good.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
@@ -47,7 +47,7 @@ export function createKeys(secrets: readonly string[]): Keys {
         "TOO_LARGE",
         `a link of ${token.length} characters is over the limit of ${tokenCharsMax}`,
         {
-          remedy: "Let whoever uses the link say it, or less of it.",
+          remedy: "Leave the data out of the link, so that its holder says it, or put less into it.",
         },
       );
     },

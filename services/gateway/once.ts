@@ -1,11 +1,11 @@
 /**
- * Once: of all answers to one question, whoever gives them and through however many gateways, one is taken.
+ * Once: of all answers to one question, from any number of people and gateways, one is taken.
  *
- * GO1 A question's first answer is decided by a claim, which names the answer by its digest. Nobody stores an
- *    answer for its saga without having won it; the same answer again has won it, too.
+ * GO1 A question's first answer is decided by a claim, which names the answer by its digest. A gateway
+ *     sends an answer to the saga only when it has won that claim; the same answer given again has won it, too.
  * GO2 The answer's bytes are stored before the claim that names them. So a gateway that dies between the claim and
- *    the inbox leaves nothing stuck: whoever comes next, and is refused, hands on the first answer before it is told.
- * GO3 An answer that lost is never told to be stored, and an answer that was told so has won.
+ *     the inbox leaves nothing stuck: the gateway that refuses the next answer hands on the first one before it says so.
+ * GO3 A reply says "stored" only of an answer that has won.
  */
 import { sha256 } from "../../protocol/digest.ts";
 import { canonicalJson, type Json } from "../../protocol/json.ts";
@@ -37,6 +37,6 @@ export async function takeOnce<A extends Json>(
     return true;
   }
   const held = await patiently(clock, () => ports.blobs.get(claim.holder));
-  await store(JSON.parse(Buffer.from(held).toString()) as A); // GO1: written above, by one who gave an answer of this kind.
+  await store(JSON.parse(Buffer.from(held).toString()) as A); // GO1: written above, by a gateway that took an answer of this kind.
   return false;
 }

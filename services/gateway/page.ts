@@ -1,9 +1,9 @@
 /**
- * Page: what a person sees who opens a link: what is asked, a form if something is to be said, and one button.
+ * Page: what a person who opens a link sees: what is asked, a form if an answer needs one, and one button.
  *
  * GP1 Nothing is run, loaded or framed: no script, and headers that forbid all of it. The page's address is a secret,
- *    so nobody is told where a person came from.
- * GP2 Whatever is shown is text, whoever wrote it.
+ *     so no other site is told where a person came from.
+ * GP2 All that is shown is escaped as text, also what models and outsiders wrote.
  */
 import type { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";

@@ -1,9 +1,9 @@
 /**
- * Reading: what a request's body and query say, before anybody knows what is expected.
+ * Reading: what a request's body and query say, before it is known what the saga expects.
  *
  * GR1 JSON says one thing. A form and a plain text may be read in several ways: as texts, as what the texts look like,
- *    as a text or the one member of an object. All of them are handed on, the most literal first, and the contract
- *    chooses.
+ *     as a text or the one member of an object. All of them are handed on, the most literal first, and the contract
+ *     chooses.
  * GR2 A form's fields may stand in the query too, so that a link in a mail can hold a whole answer.
  */
 import { contentTypes, decode } from "../../protocol/codec.ts";
@@ -29,7 +29,7 @@ const reasonCharsMax = 2_000;
 
 const form = "application/x-www-form-urlencoded";
 
-/** Throws BAD_MESSAGE, TOO_LARGE, and UNSUPPORTED for a type nobody reads. */
+/** Throws BAD_MESSAGE, TOO_LARGE, and UNSUPPORTED for a content type that is not read here. */
 export function readSaid(given: Given): Said {
   const outcome = given.query.get(outcomeField);
   if (outcome !== null && outcome !== "failed" && outcome !== "succeeded")
@@ -133,7 +133,7 @@ const textIn = (value: Json | undefined): string | undefined => {
   return typeof said === "string" && said !== "" ? said : undefined;
 };
 
-/** A content type nobody reads: 415. */
+/** A content type that is not read here: 415. */
 export class UnsupportedType extends MeshError {
   constructor(type: string) {
     super("BAD_MESSAGE", `a body of type ${type.slice(0, 80)} is not read`, {

@@ -1,12 +1,12 @@
 /**
- * Server: the door on a port.
+ * Server: the door behind a port of HTTP.
  *
  *     /healthz   the process lives      /readyz   JetStream answers; 503 while it starts and while it drains
  *
  * GS1 A slow or endless request costs little and ends soon: bounds on headers, body, time and number. A body is read
- *    only where the link was signed here.
+ *     only where the link was signed here.
  * GS2 On the way out nothing new is taken, and what was begun gets its reply.
- * GS3 Rates are the proxy's: one that sees the address of who asks.
+ * GS3 Rates are limited by the proxy in front, which sees the caller's address.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { MeshError } from "../../protocol/errors.ts";
@@ -86,7 +86,7 @@ export async function startGateway({ host, port }: { host: string; port: number 
   // An import would read every member of the module, one of which loads a web client: 14 MB.
   const { createServer } = process.getBuiltinModule("node:http");
   const server = createServer(bounds, (request, response) => {
-    answer(request, response).catch(() => response.destroy()); // Whoever asked has gone.
+    answer(request, response).catch(() => response.destroy()); // The caller has gone.
   });
   server.maxConnections = connectionsMax;
   const listening = await listenHttp(

@@ -2,7 +2,7 @@
  * Signal: one signal of a signed link.
  *
  * GI1 A link is one signal, however often it is used: its id is the signal's. The ledger is asked first, because a
- *    saga forgets ids after a week, and then the claim (once.ts).
+ *     saga forgets ids after a week, and then the claim (once.ts).
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";

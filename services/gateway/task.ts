@@ -1,5 +1,5 @@
 /**
- * Task: one vote of a signed link, in the name of whom the link was made for.
+ * Task: one vote of a signed link, in the name of the person that the link was made for.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { LinkOf } from "../../protocol/link.ts";
@@ -45,7 +45,7 @@ export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise
         { vote, by, ...(as === undefined ? {} : { as }), ...(digest === undefined ? {} : { digest }) },
         (first) => sendVote({ ...deps, from: "gateway" }, { saga, intent: link.intent }, first),
       );
-      return "stored"; // The link holds all of the vote, so whoever came first said the same.
+      return "stored"; // The link holds all of the vote, so the first caller said the same.
     },
   };
 }

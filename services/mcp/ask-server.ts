@@ -1,5 +1,5 @@
 /**
- * Ask server: what a server's tools are now, for somebody who calls none of them.
+ * Ask server: what a server's tools are now, for a command that calls none of them.
  */
 import { connectMsDefault, createConnection } from "./connection.ts";
 import type { Listing } from "./listing.ts";

@@ -1,10 +1,10 @@
 /**
  * Call: one attempt of one tool at its server, and what its end means.
  *
- * MC1 What ends without an answer is unknown, so it is thrown as it is: in doubt for `once`. That nothing happened is
- *    said only where the call was refused before the tool ran, or never left this process.
+ * MC1 A call that ends without an answer may have happened, so its error is thrown as it is: in doubt for `once`. "Not
+ *     performed" is said only of a call that was refused before the tool ran, or never left this process.
  * MC2 An error in the tool's answer (`isError`) is the tool's word that it failed, not that it did nothing: for `once`
- *    it is in doubt, unless the user knows better. Another attempt would be told the same, so there is none.
+ *     it is in doubt, unless the user knows better. Another attempt would be told the same, so there is none.
  */
 import type { Client } from "@modelcontextprotocol/client";
 import type { AnyBody, PerformContext } from "../../actors/contract/tool.ts";
@@ -114,7 +114,7 @@ const notReached: ReadonlySet<string> = new Set([
   ...["NOT_CONNECTED", "NOT_INITIALIZED"],
 ]);
 
-/** MC1. Whether a call ended before its tool began; undefined where nobody knows. */
+/** MC1. Whether a call ended before its tool began; undefined where that is unknown. */
 function refusalOf(error: unknown, protocolCode: number | undefined): Refusal | undefined {
   if (protocolCode !== undefined)
     return neverCalled.has(protocolCode) ? { code: "CALL_INVALID", retry: false } : undefined;

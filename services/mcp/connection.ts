@@ -3,7 +3,7 @@
  * with the process that serves its tools.
  *
  * MN1 A tool is called only after this connection has listed it as it was agreed to; a server that says "my tools
- *    changed", and any after a minute, is asked again first.
+ *     changed", and any after a minute, is asked again first.
  * MN2 The library is loaded when a connection is opened: a host that has no server has none of it.
  * MN3 What leaves this file, errors and log included, holds no secret.
  */
@@ -36,7 +36,7 @@ export interface Connection {
   ready(tool: string, signal: AbortSignal): Promise<Ready>;
   /** What the server's tools are now. Throws TOOL_UNAVAILABLE. */
   list(): Promise<Listing>;
-  /** Counts a call, so that an idle connection that nobody serves is closed. */
+  /** Counts a call, so that an idle connection is closed where no worker serves its tools. */
   during<T>(call: () => Promise<T>): Promise<T>;
   /** The session is over at the server: the next call opens another. */
   forget(): void;

@@ -1,11 +1,11 @@
 /**
- * Effects: which class a tool has when nobody said so.
+ * Effects: the class of a tool that the application gives none.
  *
- * EF1 A hint is the server's word, and nobody checks it. It may only choose `read`, where a lie costs one call more:
- *    a `read` is run again after its performer died, and never because it failed.
+ * EF1 A hint is the server's word, which cannot be checked. It may only choose `read`, where a lie costs one call more:
+ *     a `read` is run again after its performer died, and never because it failed.
  * EF2 `idempotentHint` says that the same call twice changes no more than once. `idempotent` promises more: that the
- *    outside remembers the key. Between two attempts somebody else may have written, and the second would undo it.
- *    So that is the user's word, as is everything else.
+ *     outside remembers the key. Between two attempts another caller may have written, and the second would undo that.
+ *     So that is the user's word, as is everything else.
  */
 import type { Effect } from "../../protocol/tool.ts";
 import type { Hints } from "./listing.ts";

@@ -1,7 +1,7 @@
 /**
  * Listing: what a server says that its tools are, and whether that is still what was agreed to.
  *
- * ML1 Whatever of a tool a model or a person decides by is in its digest: name, texts, schemas, hints.
+ * ML1 A tool's digest is of all that a model or a person decides by: name, texts, schemas, hints.
  */
 import { z } from "zod";
 import { digestOf } from "../../protocol/digest.ts";
@@ -9,7 +9,7 @@ import type { Json } from "../../protocol/json.ts";
 
 const Schema = z.record(z.string(), z.json());
 
-/** What the server says of a tool without anybody being able to check it. */
+/** What the server says of a tool, and cannot be checked. */
 export const Hints = z.object({
   readOnlyHint: z.boolean().optional(),
   destructiveHint: z.boolean().optional(),

@@ -1,8 +1,8 @@
 /**
  * Pinned: a server and its tools in a file that a person reads and commits. `sagamesh mcp pin` writes it.
  *
- * PN1 The file is what was agreed to. Its effect classes are decisions of whoever committed it, so pinning again keeps
- *    them, but for a tool whose hints are others now.
+ * PN1 The file is what was agreed to. Its effect classes are decisions of the person who committed it, so pinning
+ *     again keeps them, but for a tool whose hints have changed.
  */
 import { readFileSync } from "node:fs";
 import { z } from "zod";

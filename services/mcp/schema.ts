@@ -3,9 +3,9 @@
  *
  * SH1 A model is shown the server's own schema, word for word, and the definition's hash covers it.
  * SH2 The check only ever widens what the schema allows: the server checks for itself, and what is refused here would
- *    never reach it. What is not checked is told.
+ *     never reach it. What is not checked is told.
  * SH3 The check runs where sagas are decided, on texts of a model. So no pattern of a server's is run there: one that
- *    backtracks would stop the host.
+ *     backtracks would stop the host.
  */
 import { z } from "zod";
 

@@ -2,7 +2,7 @@
  * Secrets: read from the environment when a connection is opened, and kept out of everything that comes back.
  *
  * MX1 A value is replaced wherever it stands in text of the server's: plain, as JSON, as a URL or a base64 writes it.
- *    That catches what is repeated by mistake or on request, not a server that means to smuggle its own secret out.
+ *     That catches what is repeated by mistake or on request, not a server that means to smuggle its own secret out.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";

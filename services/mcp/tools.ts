@@ -2,8 +2,8 @@
  * Tools: the tools of an MCP server as tools of an application.
  *
  * MP1 Contract and body are apart: the contract is data, from the server or from a pinned file, and loads wherever it
- *    is needed. The body opens a connection when it first performs, so only a process that serves the tool has a
- *    server and its secrets.
+ *     is needed. The body opens a connection when it first performs, so only a process that serves the tool has a
+ *     server and its secrets.
  * MP2 What decides whether something may be run twice is the user's word; see effects.ts for what a hint may.
  */
 import { z } from "zod";
@@ -52,7 +52,7 @@ export type McpToolsOptions = Choices &
 export interface McpTools extends ReadonlyArray<Tool> {
   /** One of them, by the server's own name. Throws TOOL_UNKNOWN. */
   tool(name: string): Tool;
-  /** What somebody should know of these tools: what their schemas leave unchecked here, which tools were left out. */
+  /** What a developer should know of these tools: what their schemas leave unchecked here, which tools were left out. */
   readonly notes: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export interface McpTools extends ReadonlyArray<Tool> {
  *     const files = await mcpTools({ pinned: new URL("files.mcp.json", import.meta.url) });
  *
  * The first asks the server while the application loads, on every host and worker, and is for development. The second
- * asks nobody: the file is read, a host needs neither server nor secrets, and every process has the same contract.
+ * reads a file and asks no server: a host needs neither server nor secrets, and every process has the same contract.
  * Either way a worker that finds a tool changed since refuses to call it: TOOL_CHANGED.
  *
  * A server that dies is started again for the next call; what a `once` was doing then is in doubt. If this process

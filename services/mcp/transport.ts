@@ -16,7 +16,7 @@ import type { ServerConfig } from "./server.ts";
 const lineCharactersMax = 2_000;
 
 /**
- * The library looks at the protocol's version with a second process, unless it has a transport of somebody else's. A
+ * The library looks at the protocol's version with a second process, unless it is given a transport that is not its own. A
  * server that is started twice may do twice what it does at its start.
  */
 class OneProcess extends StdioClientTransport {}

@@ -2,14 +2,14 @@
  * Virtual time: what happens next, happens now.
  *
  * Owns: the queue of everything that is due, and the order in which it comes about. Used by every part of the
- * memory mesh, and by whoever drives it: testMesh, the simulator, tests.
+ * memory mesh, and by the code that drives it: testMesh, the simulator, tests.
  *
  * CK1 Time moves only here, and only forwards, from one due event to the next. No real timer is involved.
  * CK2 Before an event fires, everything the one before it set off has run to where it waits again. So a run is
- *    a sequence, and the same seed is the same sequence.
+ *     a sequence, and the same seed is the same sequence.
  * CK3 Events due at the same millisecond fire in the order in which they were made.
  * CK4 Runs take turns: one that is begun while another goes on waits for its end. So what an event sets off
- *    must not wait for a run.
+ *     must not wait for a run.
  */
 import { assert, MeshError } from "../../protocol/errors.ts";
 import type { Clock } from "../wire/ports.ts";
@@ -69,7 +69,7 @@ export function createVirtualClock(startMs = startMsDefault): VirtualClock {
 
   function run({ until, idle }: { until?: number; idle?: () => boolean } = {}): Promise<RunEnd> {
     const next = lastRun.then(() => loop(until ?? Infinity, idle)); // CK4
-    lastRun = next.catch(() => {}); // whoever began the run hears of it
+    lastRun = next.catch(() => {}); // the caller that began the run hears of it
     return next;
   }
 
@@ -128,7 +128,7 @@ export function createVirtualClock(startMs = startMsDefault): VirtualClock {
 
 /**
  * A promise of the time that `arm` sets; rejects with the signal's reason when aborted. `enter` lets either
- * reach whoever sleeps, or not.
+ * reach the sleeper, or not.
  */
 export const sleepUntil = (
   arm: (fire: () => void) => Cancel,

@@ -5,8 +5,8 @@
  * call or a delivery (gate.ts, stream.ts, queue.ts, ledger.ts).
  *
  * FA1 The seed decides all. Each process and the server draw from a stream of their own, so a further draw in
- *    one does not move the others.
- * FA2 After its end the plan is calm for ever: whoever is well built must then come to an end.
+ *     one does not move the others.
+ * FA2 After its end the plan is calm for ever: from then on every saga must come to its end.
  */
 import type { Chance, Clock } from "../wire/ports.ts";
 
@@ -37,7 +37,7 @@ export interface FaultPlan {
   readonly deposed: number;
   /** On three replicas: an election holds up all writes of a stream. Per write. */
   readonly slowCommit: number;
-  /** A delivery goes out, and nobody gets it: its lease has to end. */
+  /** A delivery goes out and reaches no process: its lease has to end. */
   readonly lostDelivery: number;
   /** A delivery overtakes others, or is overtaken. */
   readonly reordered: number;

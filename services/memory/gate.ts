@@ -6,10 +6,10 @@
  * does (server.ts) and how often something goes wrong (faults.ts).
  *
  * GA1 Nothing of a crashed process comes back: no call resolves or rejects, no sleep ends, no delivery is
- *    taken, no lease is prolonged. What was on its way to the server still happens.
+ *     taken, no lease is prolonged. What was on its way to the server still happens.
  * GA2 A paused process misses nothing but time: what reaches it meanwhile is taken in that order when it goes on.
  * GA3 Requests of one process arrive in the order they were sent, as on one connection. One that is sent late by
- *    a fault is the exception; it comes from a connection that is gone.
+ *     a fault is the exception; it comes from a connection that is gone.
  * GA4 A call that fails by a fault says UNAVAILABLE, and nothing about whether it happened.
  */
 import { MeshError } from "../../protocol/errors.ts";

@@ -1,10 +1,10 @@
 /**
- * The ledger's messages as they are kept and read: whole, by saga, and by those who follow.
+ * The ledger's messages as they are kept and read: whole, by saga, and by followers.
  *
- * LG1 `last` is the leader's word, and so is a refusal; one that was deposed and does not know it gives both by what it
- *    had then. A range may be read from a replica that lags: it then ends early, and has no holes.
+ * LG1 `last` is the leader's word, and so is a refusal; a leader that was deposed and does not know it answers both
+ *     from what it had then. A range may be read from a replica that lags: it then ends early, and has no holes.
  * LG2 A follower is told that there is more, not what: it reads on from where it is, so nothing is lost to it
- *    however long it was away.
+ *     however long it was away.
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import { sagaOfLedger } from "../../protocol/subjects.ts";

@@ -192,7 +192,7 @@ const createLive = (server: MemoryServer, gate: ProcessGate): LivePort => ({
     followCore(gate, signal, (hear) => server.live.listen(saga, (lane, data) => hear({ lane, data }))),
 });
 
-/** Follows what nobody keeps, from the call on. */
+/** Follows what is not stored, from the call on. */
 function followCore<T>(
   gate: ProcessGate,
   signal: AbortSignal,
@@ -206,7 +206,7 @@ function followCore<T>(
   };
   const watch = (wake: () => void) =>
     listen((heard) => {
-      if (!gate.isReachable()) return; // what is sent to one who is cut off is gone
+      if (!gate.isReachable()) return; // what is sent to a process that is cut off is lost
       backlog.push(heard);
       if (backlog.length > coreBacklogMax) backlog.shift();
       wake();
@@ -224,7 +224,7 @@ interface Consuming {
 
 /**
  * Attaches the process to the queue until it stops or crashes. Done once the server has answered: a call that
- * failed must not leave a consumption behind that nobody can stop.
+ * failed must not leave a consumption behind that no caller can stop.
  */
 function consume({ gate, port, queue, inFlightMax, take }: Consuming): Consumption {
   let isStopped = false;

@@ -1,12 +1,12 @@
 /**
  * A work queue with its durable consumer: leases, redelivery and bounds.
  *
- * Owns: who has which message until when. Used for each partition of the inbox and each tool's work. Does not
+ * Owns: which process has which message until when. Used for each partition of the inbox and each tool's work. Does not
  * own: how a delivery reaches a process (gate.ts).
  *
  * QU1 A message is here until it is acked, however often it is delivered.
- * QU2 Ack, nak and working go by the message and not by who says so: a holder whose lease ran out long ago can
- *    still ack what another has now, or give it back. That is how the real server is.
+ * QU2 Ack, nak and working count for the message, not for the delivery: a holder whose lease ran out long ago can
+ *     still ack what another has now, or give it back. That is how the real server is.
  * QU3 What comes back goes before what is new; apart from that messages are handed out in order.
  * QU4 Leases are counted here. A receiver that forgets what it holds has its slots again when the leases end.
  */
@@ -156,7 +156,7 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
     },
     nak: (seq, delayMs) => {
       const item = items.get(seq);
-      if (item === undefined || item.place.kind !== "leased") return; // QU2: whoever leases it now loses it
+      if (item === undefined || item.place.kind !== "leased") return; // QU2: the process that leases it now loses it
       if (delayMs <= 0) return giveBack(item);
       release(item);
       item.place = { kind: "delayed", cancel: clock.quietlyAt(clock.now() + delayMs, () => giveBack(item)) };

@@ -2,7 +2,7 @@
  * The server of a memory mesh: every stream and bucket, in one process and in virtual time.
  *
  * Owns: putting together what the mesh stands on, in the shapes of one server or of three. Called by ports.ts
- * alone, for all processes; it never sees who calls. Left out: power loss, limits of size other than a
+ * alone, for all processes; it never sees which process calls. Left out: power loss, limits of size other than a
  * message's.
  *
  * SV1 Whatever a caller hands over is copied: a process may use its buffer again.
@@ -59,7 +59,7 @@ export interface MemoryServer {
     remove(seq: number): void;
   };
   readonly shelves: Shelves;
-  /** Core messages: whoever listens now hears them. Returns the end of listening. */
+  /** Core messages: the processes that listen now hear them. Returns the end of listening. */
   readonly live: {
     publish(saga: SagaId, lane: string, data: Uint8Array): void;
     listen(saga: SagaId, hear: (lane: string, data: Uint8Array) => void): () => void;
@@ -87,7 +87,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
   const append = (message: Storing, reply: Reply<Ack>) => {
     const head = log.deposedHead(sagaOfLedger(message.subject));
     if (head === undefined) return ledger.store(message, reply);
-    // A deposed leader finds nobody to store with, so it refuses or is silent.
+    // A deposed leader finds no replica to store with, so it refuses or is silent.
     const code = head === message.expectedSeq ? "UNAVAILABLE" : "WRONG_SEQUENCE";
     reply({ error: new MeshError(code, `${message.subject}: a deposed leader has ${head}`) });
   };
@@ -167,7 +167,7 @@ const storedSubject = (subject: string, partitions: number): string => {
   return own.replace(">", [id, ...rest].join("."));
 };
 
-/** A claim is a compare-and-set on a subject nobody has written; its holder is whose nonce is found there. */
+/** A claim is a compare-and-set on a subject without a message; the holder's nonce is found there. */
 function createClaims(stream: (take: (message: StoredMessage) => void) => MemoryStream) {
   const claims = new Map<string, Claim>();
   const { store } = stream(({ subject, headers, storedAt }) =>

@@ -5,12 +5,12 @@
  * `take` is the ledger's, a queue's or the claims'.
  *
  * SR1 One replica looks at the expectation first: an append that is sent again is refused, WRONG_SEQUENCE,
- *    though it was stored. Three look at the Msg-Id first: it is a duplicate, whatever it expects.
+ *     though it was stored. Three look at the Msg-Id first: it is a duplicate, whatever it expects.
  * SR2 On three replicas a write is proposed, and stored a little later, in the order of the proposals. Until
- *    then its subject and its Msg-Id are in flight, and whoever meets them is told so.
+ *     then its subject and its Msg-Id are in flight, and a second writer is told so.
  * SR3 A Msg-Id is known for the window, from its first storing; a repeat does not renew it, and it outlives
- *    its message.
- * SR4 Who compares-and-sets on a subject is alone on it: a plain write does not move its sequence here.
+ *     its message.
+ * SR4 A writer that compares-and-sets on a subject is its only one: a plain write does not move its sequence here.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type Headers, headers as headerNames } from "../../protocol/subjects.ts";

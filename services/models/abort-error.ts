@@ -1,4 +1,4 @@
-/** What a call that was called off ends with. */
+/** The error that a call ends with when it was aborted. */
 
 /** Always an AbortError, whatever reason the caller aborted with; that reason is its cause. */
 export function abortError(signal: AbortSignal, cause: unknown): DOMException {

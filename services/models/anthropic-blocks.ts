@@ -2,18 +2,18 @@
  * An assistant turn of the Messages API, in the ledger and back.
  *
  * NB1 Each byte stands once: text in `text`, a call's tool and input in `calls`, everything else verbatim in
- *    `blocks`, in which stand-ins hold the places of text and calls.
+ *     `blocks`, in which stand-ins hold the places of text and calls.
  * NB2 `rebuildContent` gives back what `keepContent` was given, key for key, except for text that is blank:
- *    the API returns such blocks and refuses them.
+ *     the API returns such blocks and refuses them.
  * NB3 What only the provider can read (thinking above all) is bound to the model that wrote it and to every
- *    byte before it. It is sent back to that model behind that prefix, or it is left out, never changed.
+ *     byte before it. It is sent back to that model behind that prefix, or it is left out, never changed.
  */
 import type Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { Payload, toJson, type Json } from "../../protocol/json.ts";
 import type { Block, Call, Message } from "../../protocol/model.ts";
 
-/** Who wrote the opaque blocks that follow, and the hash of all that had been sent before. */
+/** The model that wrote the opaque blocks that follow, and the hash of all that had been sent before. */
 export interface Origin {
   readonly model: string;
   readonly prefix: string;

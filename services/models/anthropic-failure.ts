@@ -2,7 +2,7 @@
  * What went wrong with the Messages API, by what helps.
  *
  * NF1 The class follows from the status, or from the error's type where a stream broke after its head; never
- *    from the words, which may change.
+ *     from the words, which may change.
  * NF2 What the server says about trying again counts more than the status.
  * NF3 Errors are read by their members, not by their class, so that this holds for any copy of the SDK.
  */

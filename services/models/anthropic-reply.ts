@@ -2,9 +2,9 @@
  * What the Messages API said, as a model's answer.
  *
  * NR1 Every stop reason is an outcome of its own. One that is not known here is a failure: to guess what it
- *    means could make a half answer look whole.
+ *     means could make a half answer look whole.
  * NR2 An answer that was cut off has no calls: the last one may be half of what the model meant, and the
- *    thinking that led to it may lack its signature.
+ *     thinking that led to it may lack its signature.
  */
 import type Anthropic from "@anthropic-ai/sdk";
 import { ModelFailure, type ModelAnswer, type Stop } from "../../protocol/model.ts";

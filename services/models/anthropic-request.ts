@@ -2,12 +2,12 @@
  * A model request as the parameters of a call of the Messages API. Pure.
  *
  * NQ1 A prefix of `messages` gives a prefix of the parameters, byte for byte: nothing earlier changes when
- *    the conversation grows. Caches and thinking blocks live on that. So the time of every user message is
- *    told in it, not only the last one's.
+ *     the conversation grows. Caches and thinking blocks live on that. So the time of every user message is
+ *     told in it, not only the last one's.
  * NQ2 Every `tool_use` gets its one `tool_result` in the next user message, before any text: the result, or
- *    the word that it is pending. What becomes known later is told as text.
+ *     the word that it is pending. What becomes known later is told as text.
  * NQ3 What the model sees of the outside (results, signals) is one line of JSON, so no data can pose as
- *    another message.
+ *     another message.
  */
 import type Anthropic from "@anthropic-ai/sdk";
 import { sha256 } from "../../protocol/digest.ts";

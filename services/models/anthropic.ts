@@ -1,12 +1,12 @@
 /**
  * The model port on Anthropic's Messages API.
  *
- * AN1 One call of `decide` is one request, whatever happens: the API knows no idempotency key, so whoever
- *    asks again may pay twice. Attempts belong to the ledger.
+ * AN1 One call of `decide` is one request, whatever happens: the API knows no idempotency key, so a
+ *     second request may be paid twice. Attempts belong to the ledger.
  * AN2 A stream is one answer. Its tokens are shown as they come, its cost is reported as it grows, and only
- *    the complete message is returned.
+ *     the complete message is returned.
  * AN3 Nothing is read from the environment: not the key, not the address. What an answer came from is what
- *    the application says.
+ *     the application says.
  * AN4 There is no sampling to control, so the same request may get another answer; only the ledger repeats.
  *
  * The awaits: the SDK's first import, the events of the stream, the complete message.

@@ -2,7 +2,7 @@
  * What went wrong with the Chat Completions API, by what helps.
  *
  * OF1 The class follows from the status and the server's code; from the words only where servers have nothing else
- *    to say it by: that a conversation is too long for the model.
+ *     to say it by: that a conversation is too long for the model.
  * OF2 What the server says about trying again counts more than the status.
  * OF3 What is told of a failure is short and holds no secret: servers repeat keys and whole requests.
  */
@@ -76,7 +76,7 @@ const kindOfCode: Readonly<Record<string, Kind>> = {
 };
 
 export interface FailedResponse {
-  /** Whose failure it is, for the reader: the host's name and port. */
+  /** The server that failed, for the reader: its host name and port. */
   readonly server: string;
   readonly headers?: Headers;
   readonly now: number;

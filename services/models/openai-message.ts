@@ -2,11 +2,11 @@
  * An assistant message of the Chat Completions API, in the ledger and back.
  *
  * OM1 Each byte stands once: text in `text`, a call's tool and input in `calls`; in `blocks` only the provider's ids
- *    of the calls and what else it said, verbatim.
+ *     of the calls and what else it said, verbatim.
  * OM2 What only the server can read (reasoning, signatures) is bound to the model that wrote it and to every byte
- *    before it. It is sent back to that model behind that prefix, or it is left out, never changed.
+ *     before it. It is sent back to that model behind that prefix, or it is left out, never changed.
  * OM3 A call's input that is no JSON is kept as the text it is. Sent back it is wrapped, so that no server chokes on
- *    a message that it once wrote itself.
+ *     a message that it once wrote itself.
  */
 import { z } from "zod";
 import { sha256 } from "../../protocol/digest.ts";
@@ -32,7 +32,7 @@ export interface ChatMessage {
   readonly rest: Members;
 }
 
-/** Who wrote what only it can read, and the hash of all that had been sent before. */
+/** The model that wrote what only it can read, and the hash of all that had been sent before. */
 export interface Origin {
   readonly model: string;
   readonly prefix: string;

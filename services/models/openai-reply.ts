@@ -2,10 +2,10 @@
  * What the Chat Completions API said, as a model's answer.
  *
  * OR1 Every finish reason is an outcome of its own. One that is not known here is a failure: to guess what it means
- *    could make a half answer look whole.
+ *     could make a half answer look whole.
  * OR2 An answer that was cut off has no calls: the last one may be half of what the model meant.
  * OR3 A server that tells no usage is not free: what it cost is estimated by the bytes, and marked as estimated, so
- *    that a budget of tokens holds.
+ *     that a budget of tokens holds.
  */
 import { ModelFailure, type ModelAnswer, type Stop } from "../../protocol/model.ts";
 import type { Usage } from "../../protocol/result.ts";

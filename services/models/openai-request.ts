@@ -2,11 +2,11 @@
  * A model request as the body of a call of the Chat Completions API. Pure.
  *
  * OQ1 A prefix of `messages` gives a prefix of the body's messages, byte for byte: nothing earlier changes when the
- *    conversation grows. Caches and reasoning live on that. So the time of every user message is told in it.
+ *     conversation grows. Caches and reasoning live on that. So the time of every user message is told in it.
  * OQ2 Every call gets its one `tool` message right behind the message that made it: the result, or the word that it
- *    is pending. What becomes known later is told as text.
+ *     is pending. What becomes known later is told as text.
  * OQ3 What the model sees of the outside (results, signals) is one line of JSON, so no data can pose as another
- *    message.
+ *     message.
  */
 import { sha256 } from "../../protocol/digest.ts";
 import type { Json } from "../../protocol/json.ts";

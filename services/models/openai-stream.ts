@@ -2,7 +2,7 @@
  * The chunks of a streamed answer of the Chat Completions API, put together. Pure but for what it has gathered.
  *
  * OS1 A call is its index, its id or, where a server gives neither, its name: whatever says that another one begins.
- *    Two calls are never made one, and no guess completes what a model left unfinished.
+ *     Two calls are never made one, and no guess completes what a model left unfinished.
  * OS2 What is not known here is kept: texts are joined, lists and objects merged, the rest replaced.
  */
 import { z } from "zod";
@@ -70,7 +70,7 @@ export interface Completion {
   readonly usage: ChatUsage | undefined;
 }
 
-/** What a chunk adds for those who watch. */
+/** What a chunk adds for the readers of the live lane. */
 export interface Shown {
   readonly text?: string;
   readonly thinking?: string;

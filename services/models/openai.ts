@@ -2,11 +2,11 @@
  * The model port on the Chat Completions API, of OpenAI and of the many servers that speak it: Azure, vLLM, Ollama,
  * llama.cpp, LiteLLM and other gateways.
  *
- * OA1 One call of `decide` is one request, whatever happens: the API knows no idempotency key, so whoever asks again
- *    may pay twice. Attempts belong to the ledger.
+ * OA1 One call of `decide` is one request, whatever happens: the API knows no idempotency key, so a second request
+ *     may be paid twice. Attempts belong to the ledger.
  * OA2 A stream is one answer. Its tokens are shown as they come, and only the complete message is returned.
  * OA3 A key goes to the server it was given for and nowhere else: OPENAI_API_KEY is read only where no address is
- *    named, no redirect is followed, and no failure repeats it.
+ *     named, no redirect is followed, and no failure repeats it.
  *
  * The awaits: the head of the response, the pieces of its body.
  */

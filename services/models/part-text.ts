@@ -1,7 +1,8 @@
 /**
- * What a model reads of the parts of a user message, whoever the provider is.
+ * What a model reads of the parts of a user message: the same with every provider.
  *
- * What comes from outside (results, signals, a human's instructions) is one line of JSON, so no data can pose as another message.
+ * What comes from outside (results, signals, a human's instructions) is one line of JSON, so no data can pose as
+ * another message.
  */
 import type { Part } from "../../protocol/model.ts";
 

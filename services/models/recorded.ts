@@ -3,7 +3,7 @@
  * would cost money and give another answer.
  *
  * RD1 A reply is given only to the request it was recorded for: the step and the digest must both fit. A
- *    near miss would put words in a model's mouth that it never said to this.
+ *     near miss would put words in a model's mouth that it never said to this.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { ModelFailure, type ModelAnswer, type ModelPort, type ModelRequest } from "../../protocol/model.ts";

@@ -2,7 +2,7 @@
  * Tool schemas as the providers take them.
  *
  * TS1 Narrowing only ever widens what a schema allows. The tool's own schema parses the input afterwards, so
- *    what is lost here costs a repair turn at worst, and never lets a bad input through.
+ *     what is lost here costs a repair turn at worst, and never lets a bad input through.
  * TS2 Equal schemas give equal text: the tools stand in front of every prompt that a provider caches.
  */
 

@@ -1,12 +1,12 @@
 /**
  * BlobPort on the object store BLOB, named by digest.
  *
- * BL1 A blob is written once. Who comes second finds it there, or loses the write of its directory entry and
- *    takes its chunks back, so the first one's chunks are never pulled away from under a reader.
+ * BL1 A blob is written once. A second writer finds it there, or loses the write of its directory entry and takes
+ *     its own chunks back, so the first writer's chunks are never pulled away from under a reader.
  * BL2 Chunks are read as a range up to the directory entry. The client's own reader waits without end for
- *    chunks that do not come.
+ *     chunks that do not come.
  * BL3 A leader that was deposed and does not know it yet may lack a blob that is there. So on a replicated store
- *    "not there" is asked again until no such leader can be left: who believes it, parks a saga or refuses an input.
+ *     the question is asked again until no such leader can be left: believing it would park a saga or refuse an input.
  */
 import type { JetStreamClient } from "@nats-io/jetstream";
 import { type ObjectStore, Objm } from "@nats-io/obj";

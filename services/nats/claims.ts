@@ -1,8 +1,8 @@
 /**
  * ClaimPort on the bucket CLAIM: one entry per attempt, written once, for ever.
  *
- * NC1 Only the first write of a key is taken: it expects the key to have none. The winner is who finds its own
- *    nonce there, however often its answer was lost.
+ * NC1 Only the first write of a key is taken: it expects the key to have none. The winner is the caller whose
+ *     nonce is found there, however often the answer to it was lost.
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { buckets } from "../../protocol/subjects.ts";
@@ -16,7 +16,7 @@ const stream = bucketStream(buckets.claim);
 export const createClaims = ({ requests, jsm }: ReadContext): ClaimPort => ({
   /**
    * Throws WRITE_IN_FLIGHT or DUPLICATE_IN_FLIGHT while a rival's claim, or this one's own lost one, is being
-   * stored, and UNAVAILABLE where nobody answered: the same call with the same nonce finds out.
+   * stored, and UNAVAILABLE where no answer came: the same call with the same nonce finds out.
    */
   create: async (key, attempt, nonce) => {
     const name = `${key}.${attempt}`;

@@ -1,8 +1,8 @@
 /**
- * What happens to a connection, for those who have something under way on it.
+ * What happens to a connection, for callers with requests or deliveries under way on it.
  *
  * The client drops what was handed to it and not yet sent when a connection is lost: publishes, acks and
- * requests alike, without a word. So whoever waits for an answer is told.
+ * requests alike, without a word. So every caller that waits for an answer is told.
  */
 import { type NatsConnection, PermissionViolationError, type Status } from "@nats-io/nats-core";
 

@@ -2,12 +2,12 @@
  * The connection to the server.
  *
  * Owns: connecting, the check of the server, waiting for its JetStream, and how long a lost connection is
- * looked for (for ever). Does not own: streams (open.ts), and running a server (embedded-server.ts).
+ * looked for (for ever). Does not own: streams (open.ts), and running a server (server/embedded.ts).
  *
- * CC1 A server that cannot be reached is said so within seconds, with what to do. Once connected, a lost
- *    server is only reported: the ports answer UNAVAILABLE meanwhile, and work goes on when it is back.
+ * CC1 A server that cannot be reached is reported within seconds, with what to do. Once connected, a lost
+ *     server is only reported: the ports answer UNAVAILABLE meanwhile, and work goes on when it is back.
  * CC2 Whatever server the connection moves to is checked as the first one was. One that is too old takes
- *    messages and does not do with them what it should, so the connection is closed rather than used.
+ *     messages and does not do with them what it should, so the connection is closed rather than used.
  */
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";

@@ -5,7 +5,7 @@
  * (streams.ts).
  *
  * ND1 What exists is never changed. A server that is too old takes a configuration, drops what it does not
- *    know and says nothing, so what it echoes is compared, field by field, whoever created it.
+ *     know and says nothing, so what it echoes is compared, field by field, also where another host created it.
  * ND2 Several hosts may do this at once: creating the same thing twice is no error.
  */
 import type { ConsumerConfig, JetStreamManager, StreamConfig } from "@nats-io/jetstream";

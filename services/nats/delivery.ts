@@ -2,7 +2,7 @@
  * One delivery of a durable consumer, as the ports know it.
  *
  * DV1 An ack is sent, not confirmed. One that is lost (said while the connection is lost, say) costs a
- *    redelivery, which every receiver must bear in any case (pull.ts, PU5); a confirmed one costs a round trip each.
+ *     redelivery, which every receiver must bear in any case (pull.ts, PU5); a confirmed one costs a round trip each.
  * DV2 A delivery is settled once; a second ack or nak does nothing.
  */
 import type { Msg, NatsConnection } from "@nats-io/nats-core";
@@ -57,7 +57,7 @@ export function createDelivery(nc: NatsConnection, message: Msg, watch: Delivery
   };
 }
 
-/** Returns a message that nobody took, so that another may have it at once. */
+/** Returns a message that was handed to no receiver, so that another process may have it at once. */
 export const giveBack = (nc: NatsConnection, message: Msg): void => {
   if (!nc.isClosed()) nc.publish(message.reply!, words.nak);
 };

@@ -5,9 +5,9 @@
  * and the cause is always kept. Does not own: whether a call is sent again.
  *
  * NE1 Silence, a lost connection and "no responders" are one code, UNAVAILABLE: during an election the server
- *    says either, and the caller can do the same about all of them.
+ *     says either, and the caller can do the same about all of them.
  * NE2 A code of the server that is not in the table is not guessed at: its HTTP-like status decides between
- *    "later" and "never".
+ *     "later" and "never".
  */
 import { errors, RequestError } from "@nats-io/nats-core";
 import { JetStreamApiError, JetStreamError } from "@nats-io/jetstream";
@@ -36,7 +36,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   10054: "TOO_LARGE",
   10097: "TOO_LARGE",
   10185: "SERVER_TOO_OLD",
-  // Streams and consumers that are not as they must be, or are somebody else's.
+  // Streams and consumers that are not as they must be, or belong to another program.
   [noPeersCode]: "SERVER_MISCONFIGURED",
   10039: "SERVER_MISCONFIGURED",
   10058: "SERVER_MISCONFIGURED",

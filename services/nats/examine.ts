@@ -28,7 +28,7 @@ export interface Entry {
   readonly storedAt: number;
 }
 
-/** The oldest message of a queue that nobody has acked, and the oldest that was never delivered. */
+/** The oldest message of a queue that is not acked, and the oldest that was never delivered. */
 export interface Oldest {
   readonly unacked: StoredMessage | undefined;
   readonly undelivered: StoredMessage | undefined;

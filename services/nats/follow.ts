@@ -8,10 +8,10 @@
  * is enough to begin anew elsewhere.
  *
  * NW1 The consumer numbers its deliveries. A number left out, a message of the server that is no heartbeat, or
- *    silence ends the feed; the next one starts after the last message that came whole.
+ *     silence ends the feed; the next one starts after the last message that came whole.
  * NW2 The server stops sending when its flow control request is not answered, and it is answered in turn: a
- *    slow reader holds a window of messages and no more.
- * NW3 However the loop is left, the subscription and the consumer are given back.
+ *     slow reader holds a window of messages and no more.
+ * NW3 However the reader leaves its loop, the subscription and the consumer are given back.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { createInbox, type Msg, nanos, type NatsConnection } from "@nats-io/nats-core";

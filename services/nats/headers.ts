@@ -8,7 +8,7 @@
  *
  * HH1 A value is one line. Line breaks become spaces, so no value can add a field of its own.
  * HH2 One value per name; of a repeated one the last counts, because what the server says about a message
- *    stands behind what its sender wrote. Names are kept as they were written.
+ *     stands behind what its sender wrote. Names are kept as they were written.
  */
 import type { Msg, MsgHdrs } from "@nats-io/nats-core";
 import { type Headers, headers } from "../../protocol/subjects.ts";

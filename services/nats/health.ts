@@ -50,7 +50,7 @@ export interface ConsumerHealth {
   /** Delivered and not acked. */
   readonly held: number;
   readonly redelivered: number;
-  /** Somebody asks for messages now. */
+  /** A process asks for messages now. */
   readonly pulled: boolean;
   readonly paused: boolean;
   /** Up to where messages were delivered. */

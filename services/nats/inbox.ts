@@ -6,7 +6,7 @@
  * of starts waits in the stream while signals and results go by.
  *
  * NI1 A timer is a stored message with a date, one per subject: arming again replaces, purging disarms. It
- *    survives any process and the server's restart, fires once, and up to half a second late.
+ *     survives any process and the server's restart, fires once, and up to half a second late.
  * NI2 The message a timer leaves behind has no Msg-Id: the server strips it. Its subject names the intent.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";

@@ -2,9 +2,9 @@
  * LedgerPort on the stream LEDGER.
  *
  * NL1 An append is one request with an expectation on the saga's own literal subject. On a wildcard the check
- *    would not see writes that are still on their way through a replicated stream.
+ *     would not see writes that are still on their way through a replicated stream.
  * NL2 An append is never sent twice here. Whether a refused one is stored after all is told by the bytes of the
- *    saga's last turn.
+ *     saga's last turn.
  */
 import { sagaOfLedger, streams, subjects } from "../../protocol/subjects.ts";
 import type { LedgerPort } from "../wire/ports.ts";

@@ -1,5 +1,5 @@
 /**
- * Listening to core messages, which nobody keeps: for live.ts and membership.ts.
+ * Listening to core messages, which no stream keeps: for live.ts and membership.ts.
  *
  * NN1 A listener that does not keep up loses the oldest, never memory.
  */

@@ -1,4 +1,4 @@
-/** LivePort on core NATS: sent to whoever listens now, kept by nobody. */
+/** LivePort on core NATS: sent to the processes that listen now, and never stored. */
 import type { NatsConnection } from "@nats-io/nats-core";
 import { subjects } from "../../protocol/subjects.ts";
 import type { LivePort } from "../wire/ports.ts";

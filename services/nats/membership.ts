@@ -4,8 +4,8 @@
  * Every beat is a publish with the time to live in its headers. The client's `update` has no such field, and
  * what it writes stays for ever.
  *
- * NM1 Who follows listens to the publishes themselves: no consumer on the server, and no way through the store. An
- *    entry that runs out is not seen so; a departure is, because it is a publish as well.
+ * NM1 A follower listens to the publishes themselves, without a consumer on the server. So it does not see an entry
+ *     run out, and does see a departure, which is a publish as well.
  */
 import type { NatsConnection } from "@nats-io/nats-core";
 import { buckets, type Headers } from "../../protocol/subjects.ts";
@@ -18,7 +18,7 @@ import type { ReadContext } from "./read.ts";
 import { bucketStream, entryKey, entrySubject } from "./streams.ts";
 
 const stream = bucketStream(buckets.hosts);
-/** The server's least time to live, for a mark that nobody needs once it is stored. */
+/** The server's least time to live, for a mark that is only needed as a message. */
 const shortest = { [natsHeaders.ttl]: "1s" };
 
 export const createMembership = (context: ReadContext & { readonly nc: NatsConnection }): MembershipPort => {

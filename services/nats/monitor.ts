@@ -25,7 +25,7 @@ export interface Monitored {
   readonly syncAlways: boolean | undefined;
 }
 
-/** Asks `<url>/varz`. Undefined where nobody answers, or something that is no NATS server. */
+/** Asks `<url>/varz`. Undefined where nothing answers, or something that is no NATS server. */
 export async function readMonitor(url: string): Promise<Monitored | undefined> {
   try {
     const answer = await fetch(new URL("/varz", url), { signal: AbortSignal.timeout(patienceMs) });
@@ -37,7 +37,7 @@ export async function readMonitor(url: string): Promise<Monitored | undefined> {
       syncAlways: config === undefined ? undefined : config.sync_always === true,
     };
   } catch {
-    return undefined; // Not there, not reachable from here, or somebody else.
+    return undefined; // Not there, not reachable from here, or another program.
   }
 }
 

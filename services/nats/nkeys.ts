@@ -46,7 +46,7 @@ export const checkNkeySignature: CheckSignature = (publicKey, bytes, signature) 
   if (key === undefined) {
     key = readPublicKey(publicKey);
     if (key === undefined) return false;
-    if (keys.size >= keysMax) keys.clear(); // What is signed names its own key: whoever asks may name many.
+    if (keys.size >= keysMax) keys.clear(); // A signature names its own key, so a caller may name any number of them.
     keys.set(publicKey, key);
   }
   return signature.length === 64 && verify(null, bytes, key, signature);

@@ -28,7 +28,7 @@ import { createThrottles } from "./throttles.ts";
 import { createWork } from "./work.ts";
 
 /**
- * For what is asked of a stream's leader through the API: while there is none, nobody answers, and nobody says so.
+ * For what is asked of a stream's leader through the API: while there is none, no answer comes, and no error either.
  * Asked again that often, a saga goes on soon after the election; a leader answers in milliseconds.
  */
 const askTimeoutMs = 1_000;
@@ -41,7 +41,7 @@ export interface OpenOptions {
    * Another number than there is is refused; `setReplicas` changes it.
    */
   readonly replicas?: number;
-  /** Takes lines for a person: what the server says that nobody asked for. */
+  /** Takes lines for a person: what the server says without being asked. */
   readonly report?: Report;
   /** Shorter leases, for tests. All hosts of a mesh have the same. */
   readonly inboxAckWaitMs?: number;

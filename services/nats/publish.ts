@@ -59,7 +59,7 @@ function parseAck(data: Uint8Array, subject: string): PubAck {
   try {
     return JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString()) as PubAck;
   } catch (error) {
-    // Somebody who is not JetStream answered the publish.
+    // A subscriber other than JetStream answered the publish.
     throw isMeshError(error)
       ? error
       : new MeshError("SERVER_MISCONFIGURED", `${subject}: the answer is no acknowledgement`, {

@@ -7,15 +7,15 @@
  * The client's own `consume` asks for more as soon as a message is handed over; a host must have a bound on
  * what is handed over and not yet acked, so the requests are made here.
  *
- * PU1 held + requested never exceeds `inFlightMax` as it is when more is asked for. What comes beyond it after a restart of the pull is given
- *    back at once.
+ * PU1 held + requested never exceeds `inFlightMax` at the moment of a request. What comes beyond it after a restart
+ *     of the pull is given back at once.
  * PU2 Only a running request is expected to give signs of life. If none comes for some heartbeats, its server
- *    is dead: a new request is made under a new reply subject, in seconds and not when the old one expires.
- *    After a lost connection that is certain, and done as soon as it is back.
+ *     is dead: a new request is made under a new reply subject, in seconds and not when the old one expires.
+ *     After a lost connection that is certain, and done as soon as it is back.
  * PU3 A delivery whose lease has run out no longer counts as held: the server gives it to another.
  * PU4 After `stop` nothing is handed over; what was on its way is given back.
- * PU5 An ack that a dying server took with it is said again when the message comes back, and nobody is bothered:
- *    who acked is done with the message. To work on it again could mean to wait for a claim that is one's own.
+ * PU5 An ack that a dying server took with it is said again when the message comes back, and the receiver does not
+ *     see it twice. It would otherwise work on it again, and perhaps wait for a claim that is its own.
  */
 import { createInbox, type Msg, type NatsConnection, type Subscription } from "@nats-io/nats-core";
 import type { Consumption, Delivery } from "../wire/ports.ts";

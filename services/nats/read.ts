@@ -8,9 +8,9 @@
  * thousand turns twice as fast, but has to be made and taken away, which costs more than reading ten.
  *
  * RE1 Any replica answers a direct read, also one that lags. So the end is not where the answers end: it is
- *    the sequence the caller names, or the leader's word that nothing lies between.
+ *     the sequence the caller names, or the leader's word that nothing lies between.
  * RE2 Each answer names the sequence before it. A hole (a message lost between servers) ends the batch there,
- *    and the next one starts at the hole.
+ *     and the next one starts at the hole.
  */
 import type { JetStreamManager, StoredMsg } from "@nats-io/jetstream";
 import type { Msg } from "@nats-io/nats-core";

@@ -1,7 +1,7 @@
 /**
  * Requests: many at once over one subscription.
  *
- * Owns: the reply subject of this process, who waits for which answer, and the deadlines. Used by every
+ * Owns: the reply subject of this process, which call waits for which answer, and the deadlines. Used by every
  * adapter for what is sent often; management calls go through the client's own manager.
  *
  * The client's `request` makes a timer, two promises and a race for every call; a shared subscription and one
@@ -9,8 +9,8 @@
  *
  * NS1 Every call settles: by its answer, by its deadline, or when the connection is lost.
  * NS2 A lost connection fails all calls at once as UNAVAILABLE, and every further one until it is back. Their
- *    answers would never come, and waiting for the deadline would only add to the outage.
- * NS3 An answer nobody waits for any more is dropped.
+ *     answers would never come, and waiting for the deadline would only add to the outage.
+ * NS3 An answer that comes after its call has settled is dropped.
  */
 import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
@@ -62,7 +62,9 @@ export const createRequests = (nc: NatsConnection): Requests => {
       if (call === undefined) return; // NS3
       if (answer.data.length === 0 && decodeHeaders(answer).status === 503) {
         waiting.delete(token);
-        return call.fail(unanswered(call.subject, "nobody answers: an election, or JetStream is not ready"));
+        return call.fail(
+          unanswered(call.subject, "no server answers: an election, or JetStream is not ready"),
+        );
       }
       if (call.take(answer)) waiting.delete(token);
     },

@@ -4,9 +4,9 @@
  * Owns: the declarations. Does not own: making and comparing them (declare.ts). Pure.
  *
  * NT1 INBOX and WORK are queues: an ack deletes. Nothing else may, so they have no limit by age, count or
- *    bytes; schedules forbid `discard: new`, and a limit would evict acked inputs and far timers first.
+ *     bytes; schedules forbid `discard: new`, and a limit would evict acked inputs and far timers first.
  * NT2 LEDGER is the only truth: no turn can be deleted on its own or pushed out by a newer one.
- * NT3 Everything that is read in ranges allows direct reads; who needs the leader's word asks the leader.
+ * NT3 Everything that is read in ranges allows direct reads; a reader that needs the newest asks the leader.
  */
 import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/nats-core";

@@ -1,8 +1,8 @@
 /**
  * WorkPort on the stream WORK: one durable consumer per tool, shared by all its workers.
  *
- * WK1 The consumer's bound on un-acked messages is the tool's concurrency over the whole mesh, so whoever
- *    starts last with a bound of its own sets it for all. Without one it is left as it is.
+ * WK1 The consumer's bound on un-acked messages is the tool's concurrency over the whole mesh, so the
+ *     worker that starts last with a bound of its own sets it for all. A worker without one leaves it as it is.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";

@@ -2,9 +2,9 @@
  * Agent: the definition that a recording tells of, as data and as what the kernel folds with.
  *
  * RC1 The same data makes the same definition, hash and all, wherever it is read: a bundle that holds it needs no
- *    application.
- * RC2 Of a tool nothing is known but what it was called with and what it said. It counts as `once`: nobody can tell
- *    whether calling it again would do harm, and nothing is known that would undo it.
+ *     application.
+ * RC2 Of a tool nothing is known but what it was called with and what it said. It counts as `once`: it is
+ *     unknown whether calling it again would do harm, and what would undo it.
  * RC3 The user's later words are the signal `user_message`. A text alone ends the saga.
  */
 import { z } from "zod";

@@ -2,8 +2,8 @@
  * Import: recorded conversations to bundles, on which everything that reads a ledger works.
  *
  * IM1 All of them are read and told before the first is written, and each file has its name only once it is whole: bad
- *    input leaves nothing behind.
- * IM2 The same recording gives the same saga: its id is made of what was said, and so are its times where none are told.
+ *     input leaves nothing behind.
+ * IM2 The same recording gives the same saga: its id is made of what was said, and so are its times where it has none.
  */
 import { access, mkdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";

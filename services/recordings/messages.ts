@@ -145,7 +145,7 @@ function readResult(
   const reply = before[last];
   const answered = before.slice(last).filter(({ type }) => type === "result").length;
   const id = typeof own === "string" ? own : reply?.type === "reply" ? reply.ids[answered] : undefined;
-  if (id === undefined) throw faultIn(at, `message ${place}: a result of a call that nobody made`);
+  if (id === undefined) throw faultIn(at, `message ${place}: a result of a call that was never made`);
   return { type: "result", id, output: text, isError: message["error"] === true, place, at: time };
 }
 

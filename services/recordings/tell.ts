@@ -2,9 +2,9 @@
  * Tell: a recorded conversation as the ledger of a saga, decided by the kernel from what was said and what came back.
  *
  * TL1 The ledger is a true one: its turns are what the kernel decides from the recorded replies, results and words as
- *    events, so it folds, and each request has the digest of what this definition's model would have been sent.
- * TL2 What a reply's calls brought, and what the user said before the next reply, is one turn: nobody was asked in
- *    between.
+ *     events, so it folds, and each request has the digest of what this definition's model would have been sent.
+ * TL2 What a reply's calls brought, and what the user said before the next reply, is one turn: the model was not
+ *     asked in between.
  * TL3 Nothing is made up in silence: what the recording lacks and what is not told is noted.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
@@ -39,7 +39,7 @@ export interface Told {
   readonly notes: readonly string[];
 }
 
-/** Who observed what, in a ledger that nobody's host wrote. */
+/** The names that stand for the observers, in a ledger that no host wrote. */
 export const importer = "import";
 
 /** Where no time is recorded: turns are a second apart from here, so that the same recording gives the same bytes. */
@@ -59,7 +59,7 @@ interface Telling {
   at: number;
   /** Calls of the latest reply that have no result yet, by the recording's ids. */
   waiting: Map<string, IntentId>;
-  /** Those that the kernel refused, and so nobody performed. */
+  /** Those that the kernel refused, and that were so never performed. */
   refused: Set<string>;
 }
 
@@ -118,7 +118,8 @@ function opened(
     );
     rest.pop();
   }
-  if (first.length === 0) notes.add("nobody spoke before the first reply: the input is empty", 0);
+  if (first.length === 0)
+    notes.add("the recording has no words before the first reply: the input is empty", 0);
   const input = first.flatMap((entry) => (entry.type === "user" ? [entry.text] : [])).join("\n\n");
   return { input, rest, at: first.at(-1)?.at };
 }
@@ -163,7 +164,7 @@ function isOver({ state, notes }: Telling, next: Entry | undefined): boolean {
 function takeReply(t: Telling, { reply, ids, place, at }: Said, goesOn: boolean): void {
   const intent = openModel(t.state);
   if (intent === undefined)
-    throw faultIn(t.conversation.from, `message ${place}: a reply that nobody had asked for`);
+    throw faultIn(t.conversation.from, `message ${place}: a reply that nothing asked for`);
   const waits = goesOn && (reply.calls ?? []).length === 0 && reply.text !== undefined;
   if (waits) t.notes.add("a reply that only speaks and is answered is told with a call of wait", place);
   const said = ModelReply.parse({

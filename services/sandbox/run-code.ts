@@ -2,8 +2,8 @@
  * Run code: the tool by which a model computes with code of its own, in a sandbox that has nothing but its input.
  *
  * XR1 The same code and input give the same bytes, on every machine: chance is seeded by both, there is no clock,
- *    the time zone is UTC, and what bounds a run is counted, not measured. Only `timeoutMs`, the backstop behind the
- *    count, is real time.
+ *     the time zone is UTC, and what bounds a run is counted, not measured. Only `timeoutMs`, the backstop behind the
+ *     count, is real time.
  * XR2 Code that fails is an answer to the model, not an attempt: it would fail again.
  */
 import { z } from "zod";
@@ -70,7 +70,7 @@ export function runCode(options: RunCodeOptions = {}): Tool<typeof Input, typeof
   return { ...tool, body: tool.body === undefined ? undefined : { ...tool.body, realMs: limits.timeoutMs } };
 }
 
-/** The value, without the one key that means something else to whoever copies it. */
+/** The value, without the key that would set a prototype where the value is copied. */
 const readValue = (text: string): z.infer<typeof Output>["value"] =>
   JSON.parse(text, function (this: object, key, value: unknown) {
     return key === "__proto__" ? undefined : value;

@@ -2,7 +2,7 @@
  * Run in thread: one run, in a thread that is made for it and ends with it.
  *
  * XI1 What runs shares nothing with this process: the thread has no environment and gets text; nothing of one run is
- *    left for the next. A thread that does not come back is ended, whatever it is doing.
+ *     left for the next. A thread that does not come back is ended, whatever it is doing.
  */
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Dead letter: a message set aside with the reason, its origin and its original headers. Nothing waits for it.
+ * Dead letter: a message set aside with the reason, its origin and its original headers. No saga waits for it.
  *
  * DA1 A letter keeps what its message is recognised by, so one that is retried is the same input.
  * DA2 Headers by which the server acts on a message are left out: the letter is neither a schedule nor a repeat.

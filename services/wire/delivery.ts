@@ -1,8 +1,8 @@
 /**
  * Settling a delivery: an ack or a nak that the server may not hear.
  *
- * WI1 One that is lost is followed by another delivery once the lease ends, which every receiver must bear in any
- *    case. So it is not said again, and its failure never stops what its caller was about.
+ * WI1 An ack or nak that is lost costs another delivery once the lease ends, which every receiver must bear in any
+ *     case. So it is not sent again, and its failure never stops the caller.
  */
 import { limits } from "../../protocol/limits.ts";
 import { isTransient } from "./patience.ts";

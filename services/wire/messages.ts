@@ -50,7 +50,7 @@ export async function decodeBody(
   const value = decode(message.data, message.headers[names.contentType]);
   if (!mayHoldBlob(message.data)) return value;
   return inflate(value, (digest) => blobs.get(digest)).catch((error: unknown) => {
-    // MW1: who sends a reference has stored its blob. A message that names another is at fault, not a ledger.
+    // MW1: a sender stores a blob before it names it, so the message is at fault here, and no ledger.
     if (!isMeshError(error, "LEDGER_BROKEN")) throw error;
     throw new MeshError("BAD_MESSAGE", `it names a value that is not stored: ${error.message}`, {
       cause: error,

@@ -2,7 +2,7 @@
  * Patience: sending the same request again while the server does not answer.
  *
  * WT1 Only what may be repeated identically goes through here: a publish with its Msg-Id, a read, a claim
- *    with its nonce.
+ *     with its nonce.
  */
 import { isMeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";

@@ -1,7 +1,8 @@
 /**
- * Patient ports: for those who read a mesh for a person, and have no loop of their own in which they would ask again.
+ * Patient ports: reads that are repeated while the server does not answer, for commands that read a mesh for a person
+ * and have no loop of their own in which they would ask again.
  *
- * PB1 Only reads are wrapped: what writes is repeated by its caller, who knows whether it may be.
+ * PB1 Only reads are wrapped. A write is repeated by its caller, which knows whether it may be repeated.
  */
 import { patiently } from "./patience.ts";
 import type { Clock, Ports } from "./ports.ts";

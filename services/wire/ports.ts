@@ -5,8 +5,8 @@
  * to one contract suite.
  *
  * WO1 A port's method either returns, or throws a MeshError. UNAVAILABLE means "not answered": it may or may
- *    not have happened, and the same call may be sent again. Implementations do not retry by themselves
- *    where a retry could change the meaning; services/mesh/append.ts and patience.ts do.
+ *     not have happened, and the same call may be sent again. Implementations do not retry by themselves
+ *     where a retry could change the meaning; services/host/append.ts and patience.ts do.
  * WO2 Nothing here decides. A port never reads a body.
  */
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -110,7 +110,7 @@ export interface WorkPort {
     options: { inFlightMax: number; concurrencyMax?: number },
     take: (delivery: Delivery) => void,
   ): Promise<Consumption>;
-  /** Nothing of the tool is delivered to anybody until it is resumed; what runs goes on. Creates its consumer if need be. */
+  /** No worker is given a call of the tool until it is resumed; calls that run go on. Creates its consumer if need be. */
   pause(tool: string): Promise<void>;
   resume(tool: string): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
  * Settlement token: what the outside answers a deferred call with. It names the intent, bare or as a link of the
- * gateway. Who may use a bare one is decided by the server's permissions on the result subject; a link's signature
- * is read by the gateway alone.
+ * gateway. The server's permissions on the result subject decide who may use a bare one; only the gateway
+ * reads a link's signature.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";

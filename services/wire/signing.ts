@@ -32,7 +32,7 @@ export function signerOf(check: CheckSignature, written: string, bytes: Uint8Arr
   return signature !== undefined && check(signature.key, bytes, signature.bytes) ? signature.key : undefined;
 }
 
-/** Throws SIGNATURE_INVALID for a vote whose signature is not its own, or where nobody can tell. */
+/** Throws SIGNATURE_INVALID for a vote with a signature that is not of this vote, or that this host cannot check. */
 export function assertVoteSigned(
   check: CheckSignature | undefined,
   task: { readonly saga: SagaId; readonly intent: IntentId },

@@ -1,6 +1,6 @@
 /**
  * Turn headers: what stands beside a turn's bytes. All of it follows from the bytes and the definition's name, so
- * whoever reads a turn can tell whether they are still those it was stored with.
+ * a reader of the turn can tell whether they are still those it was stored with.
  */
 import { sha256, spanOf } from "../../protocol/digest.ts";
 import type { SagaId } from "../../protocol/ids.ts";

@@ -1,10 +1,10 @@
 /**
- * Waiting line: who waits to be let in, first come first served, and who gives up waiting.
+ * Waiting line: callers that wait to be let in, first come first served, until they are or give up.
  */
 export interface WaitingLine<T> {
   /** Resolves with what `letIn` was given; rejects with the signal's reason when aborted, before or meanwhile. */
   wait(signal: AbortSignal): Promise<T>;
-  /** Lets in whoever waits longest. False if nobody does. */
+  /** Lets in the caller that waits longest. False if none waits. */
   letIn(value: T): boolean;
   readonly size: () => number;
 }

@@ -21,7 +21,7 @@ export const dead = defineCommand({
   name: "dead",
   summary: "dead letters: list them, show one, send again, throw away",
   details:
-    "A letter is a message that nobody could take: it holds the message, the reason and where it was sent.\n" +
+    "A letter is a message that no host or worker could take: the message, the reason and where it was sent.\n" +
     "retry sends it again as it was, under its old event id, so a saga that has it already takes it as known.",
   positionals: {
     action: { help: "ls, show, retry or drop" },

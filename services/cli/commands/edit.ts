@@ -9,8 +9,8 @@ export const edit = defineCommand({
   name: "edit",
   summary: "change the arguments of a call that waits for an approval",
   details:
-    "The changed arguments are recorded as yours and need approvals of their own, in a new task: who proposes has " +
-    "not approved. The model is told what was changed.\n" +
+    "The changed arguments are recorded as yours and need approvals of their own, in a new task: to propose " +
+    "is not to approve. The model is told what was changed.\n" +
     votersHelp,
   positionals: { task: { help: "<saga>/<intent>, as `sagamesh tasks` lists it" } },
   options: {

@@ -15,20 +15,24 @@ export const link = defineCommand({
   name: "link",
   summary: "make a link of the gateway: for a signal, an approval or a denial",
   details:
-    "Whoever has the link may use it, once: send it to whom it is for and to nobody else. It is signed with\n" +
+    "The link acts for every person who has it, once: send it to the one it is for only. It is signed with\n" +
     "SAGAMESH_GATEWAY_SECRET, or the embedded server's own secret, and leads to SAGAMESH_GATEWAY_URL.",
   positionals: {
     kind: { help: "signal, approve or deny" },
     to: { help: "the saga's id; of an approval or denial <saga>/<intent>, as `sagamesh tasks` lists it" },
     name: { help: "the signal's name", optional: true },
     data: {
-      help: "what the signal says, JSON or a plain text; whoever uses the link says it unless given",
+      help: "what the signal says, JSON or a plain text; the person who uses the link says it unless given",
       optional: true,
     },
   },
   options: {
     within: { type: "string", hint: "TIME", help: `how long it is good, for example 3d (${withinDefault})` },
-    by: { type: "string", hint: "NAME", help: "in whose name it approves or denies; recorded as given" },
+    by: {
+      type: "string",
+      hint: "NAME",
+      help: "the person in whose name it approves or denies; recorded as given",
+    },
     as: { type: "string", hint: "ROLE", help: "the role in which they do" },
     "public-url": {
       type: "string",
@@ -69,7 +73,7 @@ function make(links: GatewayLinks, { kind, to, name, data, by, as }: Words): str
   }
   if (kind !== "approve" && kind !== "deny") throw usage(`expected signal, approve or deny, got "${kind}"`);
   if (name !== undefined) throw usage(`"${name}" is one word too many`);
-  if (by === undefined) throw usage("--by NAME is missing: a vote is somebody's");
+  if (by === undefined) throw usage("--by NAME is missing: a vote needs the name of the person who votes");
   return links[kind](parseTask(to), by, as);
 }
 

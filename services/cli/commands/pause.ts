@@ -13,7 +13,7 @@ export const pause = defineCommand({
     "tool waits in its stream, sagas that ask a paused model wait in their hosts, on any process. Nothing is lost.",
   positionals: pausableWords,
   options: {
-    reason: { type: "string", hint: "TEXT", help: "kept with the pause, for whoever looks later" },
+    reason: { type: "string", hint: "TEXT", help: "kept with the pause, for people who ask why" },
     tree: treeOption,
   },
   examples: [

@@ -2,8 +2,9 @@
  * Replay run: many sagas by one command. What it is to do is written down beside the run before it begins, so that it can
  * be told to go on by its name alone, or by the same words.
  *
- * RR1 The name is made of the words and of what they mean now: definitions and instructions. Other words are another run.
- * RR2 Each saga's document is kept under what was asked of it, limits apart: a run with higher limits asks no model again.
+ * RR1 The name is made of the options and of what they mean now: definitions and instructions. Others are another run.
+ * RR2 Each saga's document is kept under the options that it depends on, which limits are not: a run with higher limits
+ *     asks no model again.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";

@@ -49,7 +49,7 @@ function list(documents: readonly TaskDocument[]): string {
     task,
     about,
     agent,
-    to.join(", ") || "anybody",
+    to.join(", ") || "anyone",
     dateOf(dueAt),
     question,
   ]);

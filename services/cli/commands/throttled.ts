@@ -23,9 +23,13 @@ export async function readThrottled(ports: Ports, kind: string, name: string): P
   const names = [...new Set(tools.map((tool) => tool.name))].sort();
   if (named.length === 0) throw new MeshError("TOOL_UNKNOWN", unknown("tool", name, names), { remedy });
   if (named.at(-1)?.placement === "host")
-    throw new MeshError("USAGE", `${name} is performed by the hosts themselves, who share no queue for it`, {
-      remedy: 'Give the tool placement "worker" if it must be paused.',
-    });
+    throw new MeshError(
+      "USAGE",
+      `${name} is performed by the hosts themselves, which share no queue for it`,
+      {
+        remedy: 'Give the tool placement "worker" if it must be paused.',
+      },
+    );
   return { kind: "tool", name };
 }
 

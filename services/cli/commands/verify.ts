@@ -19,7 +19,7 @@ export const verify = defineCommand({
     "One changed byte anywhere is named with its turn; turn 0 is what belongs to no turn, such as a file's first line.\n" +
     "With --app each ledger is folded, and what is decided anew must be what was recorded. Archives are read without a\n" +
     "server. Exit code 1 if anything was found.\n" +
-    "A signature proves that who held that key wrote these bytes, after all turns before; not whose key it is. A wrong one\n" +
+    "A signature proves that the holder of that key wrote these bytes, after all turns before; not whose key it is. A wrong one\n" +
     "is always a finding, a missing one only with --trust.",
   positionals: {
     saga: { help: "the saga's id, or the file of an archive", optional: true },

@@ -1,7 +1,7 @@
 /**
  * Command: what a command declares, how its words are read, and its help.
  *
- * Node's own `parseArgs` reads the words: it is strict, so an option nobody declared is refused instead of
+ * Node's own `parseArgs` reads the words: it is strict, so an option that is not declared is refused instead of
  * being dropped, and an option may be given more than once.
  *
  * CF1 Bad usage is a USAGE error that names the word and the command's help.

@@ -11,7 +11,7 @@ import type { Output } from "./output.ts";
 export interface CommandContext {
   readonly config: Config;
   readonly output: Output;
-  /** Aborted when the person or the system asks for an end, or nobody reads the output any more. */
+  /** Aborted when the person or the system asks for an end, or the reader of the output has gone. */
   readonly signal: AbortSignal;
 }
 

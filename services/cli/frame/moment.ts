@@ -3,7 +3,7 @@
  *
  * MT1 Times are UTC unless they say otherwise, as everything that is printed is. A date alone means its whole day.
  * MT2 A ledger's times are its hosts' clocks, which may differ: the last turn that is not later than the time is meant,
- *    with all before it.
+ *     with all before it.
  */
 import { MeshError } from "../../../protocol/errors.ts";
 import type { Turn } from "../../../protocol/turn.ts";

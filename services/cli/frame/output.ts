@@ -2,7 +2,7 @@
  * Output: what a command says. Results on stdout, everything on the way on stderr.
  *
  * OU1 With --json each line of stdout is one document of protocol/documents/, and each line of stderr one
- *    too: progress, the error, or, of a process that serves, a line of its log.
+ *     too: progress, the error, or, of a process that serves, a line of its log.
  * OU2 An error is one coded line and its remedy, never a stack trace.
  */
 import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";

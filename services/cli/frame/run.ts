@@ -116,8 +116,8 @@ function watchPipe(shutdown: Shutdown): { broken: () => boolean } {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
     broken = true;
-    shutdown.request("nobody reads the output");
+    shutdown.request("the reader of the output has gone");
   });
-  process.stderr.on("error", () => undefined); // Nobody to tell.
+  process.stderr.on("error", () => undefined); // There is no one left to tell.
   return { broken: () => broken };
 }

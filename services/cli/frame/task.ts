@@ -11,10 +11,10 @@ import { type OpenTask, tasksOf } from "../../client/tasks.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { type CommandContext, withMesh } from "./context.ts";
 
-/** Who somebody is, is the server's matter; until it knows people apart, a name is a word. */
+/** Only the server can know which person a client is. Where it does not tell people apart, a name is only a word. */
 export const votersHelp =
   "A vote counts only from those the task is for, by name (--by) or in a role (--as). Both are recorded as given: " +
-  "they are claims, and whoever may publish to the server may make them. A signature (--nkey) proves that who holds\n" +
+  "they are claims, which every client of the server may make. A signature (--nkey) proves that the holder of\n" +
   "the key's seed said exactly this; `sagamesh verify` checks it and names the key.";
 
 export const voterOptions = {

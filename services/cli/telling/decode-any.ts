@@ -1,5 +1,5 @@
 /**
- * Decode any: a body whose content type nobody tells. JSON begins with what MessagePack does not use for a
+ * Decode any: a body without a content type. JSON begins with what MessagePack does not use for a
  * whole message, so the order of trying is no guess: JSON, then MessagePack, then text.
  */
 import { contentTypes, decode } from "../../../protocol/codec.ts";

@@ -2,7 +2,7 @@
  * Flow: words as they are said, on a person's terminal.
  *
  * FL1 One speaker has the line at a time. Another, or a turn, begins a line of its own.
- * FL2 What was written cannot be unwritten: what is taken back is said to be.
+ * FL2 A terminal cannot be unwritten: a line says which words were taken back.
  */
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { LiveEvent } from "../../client/live.ts";

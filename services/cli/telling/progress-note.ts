@@ -1,6 +1,6 @@
 /**
- * Now and then: a sign of life for whoever waits, every two seconds at most. What is over sooner says nothing: a script
- * answers at once, and a provider takes seconds for each decision.
+ * Progress note: a sign of life for a person who waits, every two seconds at most. Work that is over sooner says
+ * nothing: a script answers at once, and a provider takes seconds for each decision.
  */
 export function nowAndThen(note: (line: string) => void): (line: string) => void {
   let last = performance.now();

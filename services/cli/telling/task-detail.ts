@@ -49,7 +49,7 @@ export function describeTask(task: TaskDetailDocument): string {
   const { about, agent, question, of, input, digest, denial, commands } = task;
   const rows: [string, string | undefined][] = [
     ["state", stateOf(task)],
-    ["for", `${task.to.join(", ") || "anybody"}${quorumOf(task)}`],
+    ["for", `${task.to.join(", ") || "anyone"}${quorumOf(task)}`],
     ...task.votes.map((vote): [string, string] => ["vote", describeVote(vote)]),
     ["until", `${dateOf(task.dueAt)}; then ${thenOf(task)}`],
     ["follows", followsOf(task)],
@@ -109,7 +109,7 @@ function describeVote({
 }
 
 function thenOf({ atDeadline, atLast, line }: TaskDetailDocument): string {
-  const others = line.map(({ to, withinMs }) => `${to.join(", ") || "anybody"} for ${timeIn(withinMs)}`);
+  const others = line.map(({ to, withinMs }) => `${to.join(", ") || "anyone"} for ${timeIn(withinMs)}`);
   return [...others, holds(atLast ?? atDeadline)].join(", then ");
 }
 
@@ -122,9 +122,9 @@ function holds(atDeadline: TaskDetailDocument["atDeadline"]): string {
     case "deny":
       return "it is denied";
     case "approve":
-      return "it is approved without anybody";
+      return "it is approved without a vote";
     case "fail":
-      return "it fails: nobody answered in time";
+      return "it fails: no answer came in time";
     case "doubt":
       return "the saga is told that it is in doubt";
     case "leave":
@@ -147,7 +147,7 @@ const followsOf = ({ after }: TaskDetailDocument): string | undefined =>
   after === undefined
     ? undefined
     : after.because === "edit"
-      ? `${after.task}, whose arguments ${after.by ?? "somebody"} changed to these`
+      ? `${after.task}, whose arguments ${after.by ?? "a human"} changed to these`
       : `${after.task}, whose deadline passed`;
 
 const standInOf = ({ standIn }: TaskDetailDocument): string | undefined =>

@@ -2,11 +2,11 @@
  * Finds a nats-server that is new enough, or gets one once and keeps it in the user's cache folder.
  *
  * Owns: the order of the search, the cache, and that a binary is proven before it is kept. Does not own:
- * how one is got (a file each: server-release, server-go, server-debian), nor running it as a server.
+ * how one is got (release.ts, go.ts, debian.ts), nor running it as a server.
  *
  * BI1 A binary enters the cache by a rename, after it ran there and told a version that is new enough. So a
- *    process that dies in the middle leaves a folder that the next one clears, never a broken binary.
- * BI2 One process gets at a time; whoever waited uses what the other got.
+ *     process that dies in the middle leaves a folder that the next one clears, never a broken binary.
+ * BI2 One process gets a binary at a time; the others wait and use what it got.
  * BI3 The version is asked of the binary each time; nothing is believed from an earlier run.
  */
 import { chmod, mkdtemp, readdir, rename, rm } from "node:fs/promises";

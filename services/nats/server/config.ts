@@ -1,7 +1,7 @@
 /**
  * The configuration file of the embedded server. Pure.
  *
- * Only this machine can reach it, and whoever is on this machine can: it listens on the loopback address
+ * Only this machine can reach it, and every user of this machine can: it listens on the loopback address
  * and asks for no password. Whatever is not set here has the server's default, `max_payload` included.
  */
 

@@ -1,19 +1,19 @@
 /**
- * The NATS server that sagamesh runs itself: one per data folder, found again by whoever comes next.
+ * The NATS server that sagamesh runs itself: one per data folder, found again by every later command.
  *
- * Owns: start, reuse and stop. Does not own: the binary (server-binary.ts), the process (server-process.ts),
- * what is on record (server-state.ts), who uses it (server-users.ts), when a lost one is asked for again
- * (server-revival.ts). Called by the commands that need a server and were given none.
+ * Owns: start, reuse and stop. Does not own: the binary (binary.ts), the process (process.ts), what is on record
+ * (state.ts), which processes use it (users.ts), when a lost one is asked for again (revival.ts). Called by the
+ * commands that need a server and were given none.
  *
  * EM1 One data folder, at most one server: two on one store would destroy it. Starting is done under the
- *    folder's lock; the record holds the process before it holds the address; and a recorded process that
- *    still lives is waited for, never started beside.
- * EM2 The server outlives whoever started it, also one that was killed. Whoever leaves last ends it, also one
- *    that only found it: so a server whose users were all killed is ended by the next one who comes and goes.
+ *     folder's lock; the record holds the process before it holds the address; and a recorded process that
+ *     still lives is waited for, never started beside.
+ * EM2 The server outlives the process that started it, also one that was killed. The process that leaves last ends
+ *     it, also one that only found it: so a server whose users were all killed is ended by the next that comes and goes.
  * EM3 A server that is reused gives what was asked for, or the call is refused: durability is never less than
- *    the caller believes.
- * EM4 The folder's server comes back on the port it had last, so whoever looks for a lost one finds it there.
- *    It takes another only if that one is taken.
+ *     the caller believes.
+ * EM4 The folder's server comes back on the port it had last, so a process that has lost it finds it there.
+ *     It takes another only if that one is taken.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -43,7 +43,7 @@ import { dataFolder, type Environment, makeFolder } from "./user-folders.ts";
 
 /** A store is recovered before the server answers; one of many gigabytes takes its time. */
 const startTimeoutMs = 10 * 60_000;
-/** A server that lives and does not answer: paused, or still starting for somebody who died. */
+/** A server that lives and does not answer: paused, or still starting for a process that died. */
 const silentTimeoutMs = 30_000;
 
 export interface RunningServer {
@@ -60,7 +60,7 @@ export interface EmbeddedServer extends RunningServer {
   readonly started: boolean;
   /** The folder's server now: the one that runs, or, if it was lost, a new one. Throws as the start does. */
   revive(signal?: AbortSignal): Promise<RunningServer>;
-  /** Takes the use back, and ends the server if nobody else uses it (EM2). May be called again. */
+  /** Takes the use back, and ends the server if no other process uses it (EM2). May be called again. */
   stop(): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export const findRunningServer = async (dataDir: string): Promise<RunningServer 
 };
 
 /**
- * Ends the server of this folder, whoever uses it. False if none runs. The store stays.
+ * Ends the server of this folder, also while processes use it. False if none runs. The store stays.
  *
  * @throws MeshError UNAVAILABLE if the process cannot be ended
  */
@@ -137,7 +137,7 @@ const obtain = async (
   dataDir: string,
   options: EmbeddedServerOptions,
 ): Promise<RunningServer & { readonly started: boolean }> => {
-  // Getting the binary may take minutes, in which nobody need wait for the lock.
+  // Getting the binary may take minutes, in which other processes need not wait for the lock.
   const binary = (await findRunningServer(dataDir)) ? undefined : await ensureServerBinary(options);
   return underLock(dataDir, options, async () => {
     const record = await readRecord(dataDir);
@@ -150,7 +150,7 @@ const obtain = async (
 
 /**
  * Ends the server of a folder whose users have all died, if it runs. False, and nothing is changed, if
- * somebody may still use it or nobody is known to have used it.
+ * a process may still use it, or none is known to have used it.
  *
  * @throws MeshError UNAVAILABLE if the process cannot be ended
  */

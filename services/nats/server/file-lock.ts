@@ -6,10 +6,10 @@
  * judges by silence alone, so it takes the lock of a process that was only stopped, and its two thieves can both win.
  *
  * FC1 A lock is stolen only if its holder is dead and has been silent for a while, or silent for very long:
- *    a process id alone may be reused, or be of another container that shares the folder.
+ *     a process id alone may be reused, or be of another container that shares the folder.
  * FC2 Only one process at a time may steal, and it looks again before it does; otherwise the second of
- *    two thieves would remove the fresh lock of the first.
- * FC3 A lock is removed by the one whose token is in it, or by a thief.
+ *     two thieves would remove the fresh lock of the first.
+ * FC3 A lock is removed only by the process whose token is in it, or by a thief.
  */
 import { randomUUID } from "node:crypto";
 import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -23,7 +23,7 @@ const pollMs = 100;
 export interface LockOptions {
   /** The lock file. Its folder exists. */
   readonly path: string;
-  /** Called once if somebody else holds the lock. */
+  /** Called once if another process holds the lock. */
   readonly onWait?: () => void;
   readonly signal?: AbortSignal;
 }
@@ -98,7 +98,7 @@ const readHolder = async (path: string): Promise<{ pid: number; token: string } 
     const { pid, token } = JSON.parse(await readFile(path, "utf8")) as { pid?: unknown; token?: unknown };
     return typeof pid === "number" && typeof token === "string" ? { pid, token } : undefined;
   } catch {
-    return undefined; // Gone, or its writer has not written yet: nobody to ask about.
+    return undefined; // Gone, or its writer has not written yet: there is no holder to ask about.
   }
 };
 

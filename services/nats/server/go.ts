@@ -3,7 +3,7 @@
  *
  * Owns: the call of `go install`. The Go checksum database and go.sum vouch for what is built.
  *
- * GB1 The module is asked for first, with a short limit, so that no network is noticed in seconds.
+ * GB1 The module is asked for first, with a short limit, so that a missing network is noticed within seconds.
  */
 import { join } from "node:path";
 import { describeError, MeshError } from "../../../protocol/errors.ts";

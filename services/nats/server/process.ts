@@ -1,10 +1,10 @@
 /**
  * The nats-server process: spawned, awaited, ended.
  *
- * Owns: one process from spawn to death. Does not own: who may start or stop it (embedded-server.ts).
+ * Owns: one process from spawn to death. Does not own: which process may start or stop it (embedded.ts).
  *
  * SP1 The server is in a session of its own, with no pipe to its parent: neither a Ctrl-C at the terminal nor
- *    the parent's death by SIGKILL reaches it.
+ *     the parent's death by SIGKILL reaches it.
  * SP2 It is ready when it wrote its ports file and answers there by its name; JetStream has recovered by then.
  */
 import { spawn } from "node:child_process";

@@ -1,11 +1,11 @@
 /**
- * Revival: an embedded server that is lost is started again, by whoever is connected to it.
+ * Revival: an embedded server that is lost is started again, by the processes that are connected to it.
  *
- * Owns: when it is asked for again. Does not own: starting it once, and on which port (embedded-server.ts).
- * Called for every connection to an embedded server; nobody else would bring one back.
+ * Owns: when it is asked for again. Does not own: starting it once, and on which port (embedded.ts).
+ * Called for every connection to an embedded server; nothing else would bring one back.
  *
  * RV1 As long as the connection is lost the server is asked for again, with longer and longer pauses: what is
- *    in its way may go (a full disk, a port, a process that hangs).
+ *     in its way may go (a full disk, a port, a process that hangs).
  * RV2 A server that had to take another port is followed there.
  */
 import type { NatsConnection } from "@nats-io/nats-core";

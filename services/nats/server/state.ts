@@ -2,7 +2,7 @@
  * What is written down about the embedded server of one data folder, and whether it is true.
  *
  * Owns: `server.json`, the last port, the probe of a port, the question whether a process is ours. Does not own: starting
- * and stopping (embedded-server.ts). A record is a claim: processes die without correcting it, ports and
+ * and stopping (embedded.ts). A record is a claim: processes die without correcting it, ports and
  * process ids are given to others. So:
  *
  * SS1 A server is the recorded one only if it names itself by the record's nonce on the recorded port.

@@ -5,7 +5,7 @@
  * such folders: `env-paths` knows that.
  *
  * UF1 What is in the cache folder can be deleted at any time and is got again; what is in the data
- *    folder is the only copy.
+ *     folder is the only copy.
  */
 import { access, constants, mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -53,7 +53,7 @@ const makeEach = async (path: string): Promise<void> => {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    if (!(await isFolder(path))) throw error; // Else somebody has made it meanwhile.
+    if (!(await isFolder(path))) throw error; // Else another process has made it meanwhile.
   }
 };
 

@@ -1,13 +1,13 @@
 /**
- * Who uses the embedded server of one data folder.
+ * Users: the processes that use the embedded server of one data folder.
  *
- * Owns: the folder `users`, one empty file a use, and the question who lives. Does not own: what follows when
- * nobody is left (embedded-server.ts). A use is told by its file's name alone, so it is there whole or not at
+ * Owns: the folder `users`, one empty file a use, and the question which of their processes live. Does not own: what
+ * follows when none is left (embedded.ts). A use is told by its file's name alone, so it is there whole or not at
  * all: `<process id>.<its start>.<its space of process ids>.<token>`.
  *
  * US1 A process is known by its id and its start: ids are given anew.
- * US2 Only who is known to be gone is passed over. A process in another space of process ids, of a container
- *    that shares the folder, cannot be asked after and counts as living.
+ * US2 Only a process that is known to be gone is passed over. A process in another space of process ids, of a container
+ *     that shares the folder, cannot be asked after and counts as living.
  */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -31,7 +31,7 @@ export const enterAsUser = async (dataDir: string): Promise<ServerUser> => {
   return { leave: () => rm(path, { force: true }) };
 };
 
-/** The files of those who may still live (US2), and of those who are gone and did not take their use back. */
+/** The files of the processes that may still live (US2), and of those that are gone and did not take their use back. */
 export const usersOf = async (dataDir: string): Promise<{ living: string[]; dead: string[] }> => {
   const { users } = serverFiles(dataDir);
   const names = await readdir(users).catch((): string[] => []);
@@ -60,7 +60,7 @@ const startOf = async (pid: number): Promise<string | undefined> => {
 
 const startByPs = (pid: number): Promise<string | undefined> =>
   new Promise((resolve) => {
-    const env = { ...process.env, TZ: "UTC", LC_ALL: "C" }; // Equal words, whoever asks.
+    const env = { ...process.env, TZ: "UTC", LC_ALL: "C" }; // Equal words under every user's settings.
     execFile("ps", ["-o", "state=,lstart=", "-p", String(pid)], { env }, (_error, stdout) => {
       const [, state, start] = /^\s*(\S+)\s+(.+?)\s*$/.exec(stdout) ?? [];
       resolve(

@@ -2,7 +2,7 @@
  * The seam between looking for a nats-server and one way to get it. Types only.
  *
  * WA1 A way writes nowhere but in its work folder (a tool's own download cache apart), installs nothing, and
- *    asks for no rights.
+ *     asks for no rights.
  * WA2 A way that cannot be used here says so in seconds: connecting has a limit of its own.
  */
 import type { Report } from "../progress.ts";

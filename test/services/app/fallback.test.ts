@@ -288,7 +288,7 @@ describe("the choice", () => {
 });
 
 test.each<[string, string[], string]>([
-  ["nobody", [], 'models: fallback "best" names nobody'],
+  ["no model", [], 'models: fallback "best" names no model'],
   [
     "who is not there",
     ["ghost"],

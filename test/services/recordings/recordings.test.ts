@@ -286,7 +286,7 @@ describe("what is imported", () => {
       /conversation 1: message 2: .*role/s,
     ],
     [
-      "a result of a call that nobody made",
+      "a result of a call that was never made",
       '[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"b","content":"y"}]',
       /conversation 1: message 3: a result of the call b/,
     ],
