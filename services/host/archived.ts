@@ -5,14 +5,13 @@
 import { acceptArchived } from "../../actors/kernel/accept-archived.ts";
 import { orderOf } from "../../actors/kernel/undo-child.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import type { Event, EventOf, ParentRef } from "../../protocol/event.ts";
+import type { ParentRef } from "../../protocol/event.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import type { Delivery } from "../wire/ports.ts";
+import type { InboxItem, Inputs } from "./inputs.ts";
 
 /** How an input is answered that is not simply known. */
 export interface Answers {
-  readonly refuse: (delivery: Delivery, error: MeshError) => Promise<void>;
-  readonly taken: (delivery: Delivery, start: EventOf<"start">) => Promise<void>;
+  readonly inputs: Pick<Inputs, "answer">;
   /** The parent wants undone what the saga did; its ledger is gone. */
   readonly notUndone: (parent: ParentRef, error: MeshError) => Promise<void>;
 }
@@ -20,11 +19,12 @@ export interface Answers {
 /** Answers each input by the tombstone; what is known is left to be acked. `now` is in milliseconds since the epoch. */
 export async function answerArchived(
   tombstone: Tombstone,
-  inputs: readonly { readonly delivery: Delivery; readonly event: Event }[],
+  items: readonly InboxItem[],
   now: number,
-  { refuse, taken, notUndone }: Answers,
+  { inputs, notUndone }: Answers,
 ): Promise<void> {
-  for (const { delivery, event } of inputs) {
+  for (const item of items) {
+    const { event } = item;
     const order =
       event.type === "signal" && event.name === "cancel" ? orderOf(tombstone, event.data) : undefined;
     if (order !== undefined) {
@@ -33,7 +33,6 @@ export async function answerArchived(
       continue;
     }
     const judged = acceptArchived(tombstone, event, now);
-    if (judged.type === "refused") await refuse(delivery, judged.error);
-    if (judged.type === "taken" && event.type === "start") await taken(delivery, event);
+    if (judged.type === "refused" || judged.type === "taken") await inputs.answer(item, judged);
   }
 }

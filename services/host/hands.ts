@@ -29,9 +29,10 @@ import { performOwn } from "./own-work.ts";
 
 /** What the hands need of the activation they belong to. */
 export interface HandsOwner {
-  /** Undefined once the saga is leaving or was let go of. */
+  /** Undefined once the saga leaves, or is gone. */
   current(): Loaded | undefined;
   isGone(): boolean;
+  /** The conversation as of the open decision. */
   conversation(): Promise<readonly Message[]>;
   /** Takes what this host itself observed, as an input. */
   observe(event: Event, performed?: Performed): void;
@@ -46,7 +47,7 @@ export interface Hands {
   /** What is settled needs no performer and no timer any more. */
   callOff(before: SagaState | undefined, after: SagaState): void;
   /** The event records how an attempt ended. */
-  letGoOf(event: Event): void;
+  release(event: Event): void;
   isInHand(open: OpenIntent): boolean;
   /** Ends what only waits to begin: for a backoff, for its turn. */
   beginNothing(): void;
@@ -227,7 +228,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
   return {
     handOn,
     callOff,
-    letGoOf: (event) => {
+    release: (event) => {
       if (event.type === "result" || event.type === "deferred")
         inHand.delete(`${event.intent}#${event.attempt}`);
     },

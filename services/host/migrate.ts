@@ -2,7 +2,7 @@
  * Migrate: the signal `migrate` at a host. It is judged by the saga's whole ledger, under the definition it names.
  *
  * Owns: whether this host takes it, and what the turn that records the move is decided from. Does not own: the
- * judgement (actors/kernel/migrate.ts), the append (activation.ts).
+ * judgement (actors/kernel/migrate.ts), the append (turn.ts).
  *
  * MH1 Who serves the new definition may take it, whether or not it serves the old one. Nobody else does, and gives it
  *     back, as in a rolling deploy.
@@ -17,15 +17,15 @@ import { reservedSignals } from "../../actors/contract/reserved-signals.ts";
 import { wasSeen } from "../../actors/kernel/seen.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { Event, EventOf } from "../../protocol/event.ts";
+import type { EventOf } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
 import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
 import { patiently } from "../wire/patience.ts";
-import type { Delivery } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
+import type { InboxItem, Inputs, ReadItem } from "./inputs.ts";
 import { type Loaded, noSnapshot } from "./load.ts";
 
 /** A saga under its new definition, as it is before the turn that records the move. */
@@ -34,30 +34,21 @@ export interface Move {
   readonly event: EventOf<"migrated">;
 }
 
-const isMigration = (event: Event | undefined): event is EventOf<"signal"> =>
-  event?.type === "signal" && event.name === "migrate";
-
 /** A signal `migrate` in a batch, and what came with it. */
-export interface Order<Item> {
-  readonly item: Item;
-  readonly delivery: Delivery;
+export interface MoveOrder {
+  readonly item: InboxItem;
   readonly signal: EventOf<"signal">;
-  readonly others: readonly Item[];
+  readonly others: readonly ReadItem[];
 }
 
-type AnyItem = { readonly from: "inbox"; readonly delivery: Delivery } | { readonly from: "host" };
+export const isMoveOrder = ({ from, event }: ReadItem): boolean =>
+  from === "inbox" && event.type === "signal" && event.name === "migrate";
 
 /** The first one, if there is any. */
-export function orderIn<Item extends AnyItem>(
-  items: readonly Item[],
-  read: readonly (Event | undefined)[],
-): Order<Item> | undefined {
-  for (const [index, item] of items.entries()) {
-    const signal = read[index];
-    if (item.from === "inbox" && isMigration(signal))
-      return { item, delivery: item.delivery, signal, others: items.filter((other) => other !== item) };
-  }
-  return undefined;
+export function orderIn(read: readonly ReadItem[]): MoveOrder | undefined {
+  const item = read.find(isMoveOrder);
+  if (item?.from !== "inbox" || item.event.type !== "signal") return undefined;
+  return { item, signal: item.event, others: read.filter((other) => other !== item) };
 }
 
 /**
@@ -68,11 +59,8 @@ export function orderIn<Item extends AnyItem>(
 export async function answerOrder(
   deps: Pick<HostDeps, "ports" | "clock" | "app">,
   saga: SagaId,
-  { delivery, signal, others }: Order<AnyItem>,
-  answers: {
-    readonly refuse: (delivery: Delivery, error: MeshError) => Promise<void>;
-    readonly putBackOrRefuse: (delivery: Delivery, delayMs: number, error: MeshError) => Promise<void>;
-  },
+  { item: { delivery }, signal, others }: MoveOrder,
+  answers: Pick<Inputs, "refuse" | "putBackOrRefuse">,
 ): Promise<Move | "usual" | "later" | "answered"> {
   if (others.some(({ from }) => from === "host")) return "later";
   try {

@@ -28,6 +28,8 @@ export interface Plant {
 }
 
 const activation = "services/host/activation.ts";
+const turn = "services/host/turn.ts";
+const inputs = "services/host/inputs.ts";
 const turnMessage = "services/host/turn-message.ts";
 const performing = "services/perform/perform.ts";
 const claim = "services/perform/claim.ts";
@@ -59,10 +61,10 @@ export const plants: readonly Plant[] = [
     rule: "an intent is performed only after the turn that holds it is acked",
     edits: [
       {
-        file: activation,
-        find: "const outcome = await appendTurn(",
+        file: turn,
+        find: "if (turn === undefined || !(await append(self, own, turn))) return;",
         replace:
-          "loaded = { ...loaded, state: loaded.state ?? decided.state };\n    for (const open of openedBy(decided, batch)) hands.handOn(open);\n    const outcome = await appendTurn(",
+          "if (turn === undefined) return;\n  own.loaded = { ...own.loaded, state: own.loaded.state ?? turn.decided.state };\n  for (const open of intentsToDispatch(turn.decided, turn.batch.events)) own.hands.handOn(open);\n  if (!(await append(self, own, turn))) return;",
       },
     ],
   },
@@ -72,9 +74,10 @@ export const plants: readonly Plant[] = [
     rule: "un-acked inputs are the saga's lease",
     edits: [
       {
-        file: activation,
-        find: "const batch: Batch = { events: [], known: false };",
-        replace: "const batch: Batch = { events: [], known: false };\n    await ackHeld();",
+        file: turn,
+        find: "const course = usualCourse(self, read) ?? (await detour(self, read));",
+        replace:
+          "await self.inputs.ackHeld();\n  const course = usualCourse(self, read) ?? (await detour(self, read));",
       },
     ],
   },
@@ -84,8 +87,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: activation,
-        find: "hands.isEmpty() && (loaded === undefined || !owner || ownWork(loaded.state).length === 0);",
-        replace: "true;",
+        find: "if (!own.hands.isEmpty()) return false;\n  return !own.isProven || ownWorkOf(own.loaded.state, self.deps.placementOf).length === 0;",
+        replace: "return true;",
       },
     ],
   },
@@ -95,26 +98,26 @@ export const plants: readonly Plant[] = [
     rule: "a fenced host gives back what it holds",
     edits: [
       {
-        file: activation,
-        find: "await Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs)));",
+        file: inputs,
+        find: "given: Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs))),",
         replace:
-          "await Promise.all([...deliveries].map((delivery) => (delayMs === undefined ? ackDelivery(delivery) : nakDelivery(delivery, delayMs))));",
+          "given: Promise.all([...deliveries].map((delivery) => (delayMs === undefined ? ackDelivery(delivery) : nakDelivery(delivery, delayMs)))),",
       },
     ],
   },
   {
     name: "known input acked",
     rule: "a known input obliges its receiver to hand on every open intent",
-    edits: [{ file: activation, find: 'batch.known ||= item.from === "inbox";', replace: "" }],
+    edits: [{ file: turn, find: "else known = true;", replace: "" }],
   },
   {
     name: "taken over without handing on",
     rule: "who takes a saga over hands on everything open",
     edits: [
       {
-        file: activation,
-        find: "takeover ? Object.values(state.open) : openedBy(decided, batch)",
-        replace: "openedBy(decided, batch)",
+        file: turn,
+        find: "isTakeover ? Object.values(state.open) : intentsToDispatch(decided, batch.events)",
+        replace: "intentsToDispatch(decided, batch.events)",
       },
     ],
   },
@@ -124,10 +127,9 @@ export const plants: readonly Plant[] = [
     rule: "inputs of one intent that come together are judged one after the other",
     edits: [
       {
-        file: activation,
-        find: "box.push(item);\n      return false;",
-        replace:
-          "if (loaded.head === emptyHead) box.push(item);\n      else batch.known = true;\n      return false;",
+        file: turn,
+        find: "self.inputs.put(item);\n      continue;",
+        replace: "known = true;\n      continue;",
       },
     ],
   },
@@ -137,9 +139,9 @@ export const plants: readonly Plant[] = [
     rule: "an input for a saga without a ledger is offered again for an hour",
     edits: [
       {
-        file: activation,
-        find: "for (const delivery of held) await putBackOrRefuse(delivery, earlyDelayMs(delivery), error);",
-        replace: "for (const delivery of held) await refuse(delivery, error);",
+        file: "services/host/detour.ts",
+        find: "await inputs.putBackOrRefuse(delivery, earlyDelayMs(delivery), error);",
+        replace: "await inputs.refuse(delivery, error);",
       },
     ],
   },
@@ -166,10 +168,9 @@ export const plants: readonly Plant[] = [
     rule: "what the ledger seems not to know is offered again: who says so may lead no more",
     edits: [
       {
-        file: activation,
-        find: 'await putBackOrRefuse(\n      item.delivery,\n      limits.earlyInputDelayMs,\n      new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`),\n    );',
-        replace:
-          'await refuse(item.delivery, new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`));',
+        file: "services/host/detour.ts",
+        find: "await self.inputs.putBackOrRefuse(item.delivery, limits.earlyInputDelayMs, error);",
+        replace: "await self.inputs.refuse(item.delivery, error);",
       },
     ],
   },

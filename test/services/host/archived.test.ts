@@ -7,7 +7,7 @@ import type { Event } from "../../../protocol/event.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";
 import { answerArchived } from "../../../services/host/archived.ts";
-import type { Delivery } from "../../../services/wire/ports.ts";
+import type { InboxItem } from "../../../services/host/inputs.ts";
 
 const tombstone: Tombstone = {
   ...{ v: 1, type: "tombstone", saga: parseSagaId("child-1"), archivedAt: 1, by: "ops", file: "child-1.gz" },
@@ -23,10 +23,12 @@ const cancelBy = (saga: string): Event => ({
 
 async function answersTo(event: Event): Promise<string[]> {
   const said: string[] = [];
-  const delivery = {} as Delivery; // Nothing reads it but the answers, which do not.
-  await answerArchived(tombstone, [{ delivery, event }], 2, {
-    refuse: async (_, { code }) => void said.push(`refused ${code}`),
-    taken: async () => void said.push("taken"),
+  const item = { from: "inbox", event } as InboxItem; // Of the rest nothing is read but by the answers, which do not.
+  await answerArchived(tombstone, [item], 2, {
+    inputs: {
+      answer: async (_, judged) =>
+        void said.push(judged.type === "refused" ? `refused ${judged.error.code}` : judged.type),
+    },
     notUndone: async ({ saga, intent }, { code }) => void said.push(`${saga} ${intent} ${code}`),
   });
   return said;

@@ -1,5 +1,5 @@
 /**
- * Opened: which open intents a turn leaves to be handed on, and which of a state's are its host's own to perform.
+ * Open work: which open intents a turn leaves to be handed on, and which of a state's are its host's own to perform.
  */
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { isSimulated } from "../../actors/kernel/lineage.ts";
@@ -9,12 +9,9 @@ import type { IntentId } from "../../protocol/ids.ts";
 
 /**
  * The open intents that this turn brought: new ones, next attempts, deferred ones that need their limit. All of them
- * where a fork begins: nobody has handed on for it what it inherited.
+ * where a fork begins: what it inherited was never handed on for it.
  */
-export function openedBy(
-  decided: DecidedTurn,
-  { events }: { readonly events: readonly Event[] },
-): OpenIntent[] {
+export function intentsToDispatch(decided: DecidedTurn, events: readonly Event[]): OpenIntent[] {
   if (events.some(({ type }) => type === "forked")) return Object.values(decided.state.open);
   const ids = new Set<IntentId>();
   for (const step of decided.steps) for (const intent of step.intents) ids.add(intent.id);

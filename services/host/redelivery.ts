@@ -1,21 +1,21 @@
 /**
- * Stumble: what a batch that cannot be taken means. Everything goes back; how soon it is offered again, here or
- * elsewhere, and how loud it is said, follows from the error.
+ * Redelivery: when a batch that cannot be taken is offered again, here or elsewhere, and how loud that is said. Both
+ * follow from the error.
  */
 import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { HostDeps } from "./host-deps.ts";
 
-/** Says why, and after how many milliseconds it may be offered again. */
-export function stumbleOver(
+/** Logs why, and returns after how many milliseconds the batch may be offered again. */
+export function redeliveryDelay(
   { log, signal }: Pick<HostDeps, "log" | "signal">,
   saga: SagaId,
   error: unknown,
 ): number {
   const isUnserved = isMeshError(error, "VERSION_UNSERVED");
   const parked = isMeshError(error) && !error.retriable;
-  // A host that lets go of everything stumbles over that.
+  // A host that stops fails whatever it is about.
   const level = isUnserved || signal.aborted ? "debug" : parked ? "error" : "warn";
   log[level](
     { err: error, sagaId: saga, code: isMeshError(error) ? error.code : "INTERNAL" },

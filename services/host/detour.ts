@@ -1,0 +1,170 @@
+/**
+ * Detour: what is rare in a turn, away from its usual way (turn.ts) and back to it.
+ *
+ * At its beginning, a saga that is not in memory is loaded, begun or found archived; one that is to go on under another
+ * definition is moved. From there the turn goes on, or none comes of the batch. While it is judged, an input may have to
+ * be answered, and what was laid by may be needed.
+ *
+ * DT1 Nothing is decided here: what is answered here is answered without a turn.
+ */
+import type { Acceptance } from "../../actors/kernel/accept.ts";
+import { isUnfinishedFork } from "../../actors/kernel/lineage.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Event, EventOf } from "../../protocol/event.ts";
+import { limits } from "../../protocol/limits.ts";
+import { earlyDelayMs } from "../wire/delivery.ts";
+import { patiently } from "../wire/patience.ts";
+import { answerArchived } from "./archived.ts";
+import { publishRefusal, publishTaken } from "./dispatch.ts";
+import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
+import type { HostDeps } from "./host-deps.ts";
+import type { InboxItem, ReadItem } from "./inputs.ts";
+import { type Loaded, loadPast, loadSaga, newSaga } from "./load.ts";
+import { answerOrder, type Move, orderIn } from "./migrate.ts";
+import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
+
+/** What becomes one turn. */
+export interface Batch {
+  readonly events: readonly Event[];
+  /** A repeat was among the inputs, so what is open is handed on again. */
+  readonly known: boolean;
+}
+
+/** How a turn goes on: with what is to be judged, or with events that need no judging. */
+export interface Course {
+  readonly own: Owned;
+  readonly read: readonly ReadItem[];
+  readonly batch?: Batch;
+}
+
+/** How a turn begins that does not begin as usual. Undefined where none comes of the batch: it is answered, or put back. */
+export async function detour(self: Residence, read: readonly ReadItem[]): Promise<Course | undefined> {
+  if (read.length === 0) return undefined;
+  const order = orderIn(read);
+  if (order === undefined) return load(self, read);
+  const { deps, saga, inputs } = self;
+  const answer = await answerOrder(deps, saga, order, inputs);
+  if (isGone(self)) return undefined;
+  switch (answer) {
+    case "usual":
+      return load(self, read);
+    case "later":
+      inputs.put(order.item);
+      return detour(self, order.others);
+    case "answered":
+      return detour(self, order.others);
+    default:
+      return move(self, order.others, answer);
+  }
+}
+
+/** The saga goes on under another definition; what came with the order for that is taken under it. */
+async function move(self: Residence, others: readonly ReadItem[], to: Move): Promise<Course | undefined> {
+  const present = ownOf(self);
+  present?.keeper.found(to.loaded.snapshot);
+  if (present !== undefined) present.loaded = to.loaded;
+  const own = present ?? (await self.own(to.loaded, false));
+  if (own === undefined) return undefined;
+  self.inputs.putFirst(others);
+  return given(own, [to.event]);
+}
+
+/** A turn of exactly these events, with nothing else to judge. */
+const given = (own: Owned, events: readonly Event[]): Course => ({
+  own,
+  read: [],
+  batch: { events, known: false },
+});
+
+async function load(self: Residence, read: readonly ReadItem[]): Promise<Course | undefined> {
+  const present = ownOf(self);
+  if (present !== undefined) return { own: present, read };
+  const { deps, saga, inputs } = self;
+  const found = await loadSaga(deps, deps.app, saga);
+  if (isGone(self)) return undefined;
+  const ofInbox = read.filter((item) => item.from === "inbox");
+  if (found !== undefined && "type" in found) {
+    const notUndone = publishRefusal.bind(undefined, deps, saga);
+    await answerArchived(found, ofInbox, deps.clock.now(), { inputs, notUndone });
+    return undefined;
+  }
+  if (found === undefined || isUnfinishedFork(found.state)) return begin(self, ofInbox, found);
+  const own = await self.own(found, false);
+  return own === undefined ? undefined : { own, read };
+}
+
+/** A saga without a ledger begins with a start; everything else is offered again for an hour. */
+async function begin(
+  self: Residence,
+  read: readonly InboxItem[],
+  copied: Loaded | undefined,
+): Promise<Course | undefined> {
+  const { deps, saga, inputs } = self;
+  const first = read.find(({ event }) => isStart(event, copied));
+  if (first?.event.type !== "start") {
+    const unknown = `no saga ${saga} was started within an hour of this message`;
+    const error = new MeshError("SAGA_UNKNOWN", unknown);
+    for (const delivery of inputs.held) await inputs.putBackOrRefuse(delivery, earlyDelayMs(delivery), error);
+    return undefined;
+  }
+  const { delivery, event: start } = first;
+  const begun = await beginSaga(deps, { saga, start, delivery, copied, isGone: () => isGone(self) });
+  if (begun.type === "fenced") await self.drop("another host has appended");
+  if (begun.type === "refused") for (const one of inputs.held) await inputs.refuse(one, begun.error);
+  if (begun.type !== "begun" || isGone(self)) return undefined;
+  const own = await self.own(begun.loaded, copied === undefined);
+  if (own === undefined) return undefined;
+  // All else is judged by the state after it began.
+  for (const item of read) if (item !== first) inputs.put(item);
+  return given(own, begun.events);
+}
+
+/** Of a fork that was not copied whole only its own start can go on. */
+const isStart = (event: Event, copied: Loaded | undefined): event is EventOf<"start"> =>
+  event.type === "start" && (copied === undefined || event.fork !== undefined);
+
+/** What is appended first. A child whose input its definition does not take is told to its parent. */
+async function beginSaga(deps: HostDeps, begin: ForkStart): Promise<ForkBegun> {
+  const { saga, start } = begin;
+  if (start.fork !== undefined) return beginFork(deps, begin);
+  try {
+    return { type: "begun", loaded: newSaga(deps.app, start), events: [start] };
+  } catch (error) {
+    if (!isMeshError(error, "INPUT_INVALID")) throw error;
+    if (start.parent !== undefined) await publishTaken(deps, saga, start.parent);
+    return { type: "refused", error };
+  }
+}
+
+/** Settles an input that is neither new nor known. `dropped`: this reader's view is old, and everything was given back. */
+export async function answerOther(
+  self: Residence,
+  own: Owned,
+  item: ReadItem,
+  judged: Exclude<Acceptance, { type: "new" | "known" }>,
+): Promise<"answered" | "dropped"> {
+  if (judged.type !== "stale") {
+    await self.inputs.answer(item, judged);
+    return "answered";
+  }
+  // Of a turn that this reader has not seen: because its view is old, or because there is no such intent.
+  const { saga, deps } = self;
+  const { head } = own.loaded;
+  const last = await patiently(deps.clock, () => deps.ports.ledger.last(saga));
+  if (last?.seq !== head.seq || item.from === "host") {
+    await self.drop("its view of the ledger is old");
+    return "dropped";
+  }
+  const error = new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`);
+  await self.inputs.putBackOrRefuse(item.delivery, limits.earlyInputDelayMs, error);
+  return "answered";
+}
+
+/** Puts back into memory what was laid by. Throws as `loadPast`. */
+export async function recallPast(self: Residence, own: Owned): Promise<void> {
+  const { snapshot } = own.loaded;
+  const whole = await loadPast(self.deps, self.deps.app, own.loaded);
+  if (isGone(self)) return;
+  if (whole.snapshot !== snapshot) own.keeper.found(whole.snapshot); // Lost, and so is what names it.
+  own.loaded = whole;
+}

@@ -1,0 +1,178 @@
+/**
+ * Inputs: what came for one saga and is not settled yet: a box of what waits for its turn, and the deliveries that
+ * were taken and are not acked.
+ *
+ * IN1 Held deliveries are the saga's lease: each is acked, refused or given back, once, by one of the functions below.
+ * IN2 An input that cannot be taken now is put back for an hour; only then is it refused, with a code, kept as a dead
+ *     letter.
+ */
+import type { Acceptance } from "../../actors/kernel/accept.ts";
+import { mayHoldBlob } from "../../protocol/codec.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Event, EventOf } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Address } from "../../protocol/subjects.ts";
+import type { Performed } from "../perform/perform.ts";
+import { deadLetter } from "../wire/dead-letter.ts";
+import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
+import { assertOwnValue } from "../wire/messages.ts";
+import type { Delivery } from "../wire/ports.ts";
+import { publishTaken } from "./dispatch.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { readEvent } from "./intake.ts";
+
+interface Unread {
+  readonly from: "inbox";
+  readonly delivery: Delivery;
+  readonly address: Address;
+}
+
+/** An input of the inbox, once it was read. */
+export type InboxItem = Unread & { readonly event: Event };
+
+/** What this host observed itself. */
+export interface HostItem {
+  readonly from: "host";
+  readonly event: Event;
+  readonly performed?: Performed;
+}
+
+export type ReadItem = InboxItem | HostItem;
+export type Item = Unread | ReadItem;
+
+export const isRead = (item: Item): item is ReadItem => "event" in item;
+
+export interface Inputs {
+  /** Taken and not settled. */
+  readonly held: ReadonlySet<Delivery>;
+  put(item: Item): void;
+  /** Before all that waits. */
+  putFirst(items: readonly Item[]): void;
+  /** The next batch, whose deliveries are held from here on. */
+  take(max: number): readonly Item[];
+  /** The batch taken last is over: what this host observed is on the ledger, or was put back. */
+  endBatch(): void;
+  /** What waits, none of it held: it is to be given back. */
+  empty(): readonly Item[];
+  isEmpty(): boolean;
+  /** Resolves when something was put in, or with `poke`. */
+  wait(): Promise<void>;
+  poke(): void;
+  /** The items with their events, without those that cannot be read: they are refused, or put back. */
+  read(items: readonly Item[]): Promise<readonly ReadItem[]>;
+  ackHeld(): Promise<void>;
+  /** Settles an input that neither becomes an event nor is known. */
+  answer(item: ReadItem, judged: Extract<Acceptance, { type: "refused" | "taken" }>): Promise<void>;
+  refuse(delivery: Delivery, error: MeshError): Promise<void>;
+  putBack(delivery: Delivery, delayMs?: number): Promise<void>;
+  putBackOrRefuse(delivery: Delivery, delayMs: number, error: MeshError): Promise<void>;
+  /** Empties all of it: every delivery is given back. What this host observed, also of a batch under way, is left. */
+  giveUp(delayMs?: number): { readonly observed: readonly HostItem[]; readonly given: Promise<unknown> };
+}
+
+/** The inputs of one saga at one host. */
+export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
+  const held = new Set<Delivery>();
+  const box: Item[] = [];
+  let taken: readonly Item[] = [];
+  let wake: (() => void) | undefined;
+
+  const poke = () => {
+    wake?.();
+    wake = undefined;
+  };
+
+  async function refuse(delivery: Delivery, error: MeshError): Promise<void> {
+    deps.log.warn(
+      { sagaId: saga, subject: delivery.subject, code: error.code, reason: error.message },
+      "input refused",
+    );
+    deps.observe.refused(error.code);
+    await deadLetter(deps, "inbox", delivery, error);
+    held.delete(delivery);
+    await ackDelivery(delivery);
+  }
+
+  async function putBack(delivery: Delivery, delayMs?: number): Promise<void> {
+    held.delete(delivery);
+    await nakDelivery(delivery, delayMs);
+  }
+
+  /** IN2. */
+  const putBackOrRefuse = (delivery: Delivery, delayMs: number, error: MeshError): Promise<void> =>
+    deps.clock.now() - delivery.storedAt > limits.earlyInputMs &&
+    delivery.deliveries >= limits.earlyInputLooksMin
+      ? refuse(delivery, error)
+      : putBack(delivery, delayMs);
+
+  async function readOne(item: Item): Promise<ReadItem | undefined> {
+    if (isRead(item)) return item;
+    const { delivery, address } = item;
+    try {
+      const event = await readEvent(deps.ports.blobs, deps.app, address, delivery, deps.checkSignature);
+      if (mayHoldBlob(delivery.data)) assertOwnValue(event);
+      return { ...item, event };
+    } catch (error) {
+      if (!isMeshError(error)) throw error;
+      if (error.code === "AGENT_UNKNOWN") await putBackOrRefuse(delivery, limits.unservedDelayMs, error);
+      else if (error.retriable) await putBack(delivery, limits.earlyInputDelayMs);
+      else await refuse(delivery, error);
+      return undefined;
+    }
+  }
+
+  /** A start that found another saga: its parent hears of it, or it is refused. */
+  async function answerTaken(delivery: Delivery, start: EventOf<"start">): Promise<void> {
+    if (start.parent === undefined)
+      return refuse(delivery, new MeshError("SAGA_ID_TAKEN", `saga ${saga} was started with another input`));
+    await publishTaken(deps, saga, start.parent);
+    held.delete(delivery);
+    await ackDelivery(delivery);
+  }
+
+  return {
+    held,
+    put: (item) => {
+      box.push(item);
+      poke();
+    },
+    putFirst: (items) => void box.unshift(...items),
+    take: (max) => {
+      taken = box.splice(0, max);
+      for (const item of taken) if (item.from === "inbox") held.add(item.delivery);
+      return taken;
+    },
+    endBatch: () => void (taken = []),
+    empty: () => box.splice(0),
+    isEmpty: () => box.length === 0,
+    wait: () => new Promise((resolve) => (wake = resolve)),
+    poke,
+    read: async (items) => (await Promise.all(items.map(readOne))).filter((item) => item !== undefined),
+    ackHeld: async () => {
+      const acking = [...held];
+      held.clear();
+      await Promise.all(acking.map(ackDelivery));
+    },
+    answer: async ({ event, ...item }, judged) => {
+      if (item.from === "host") return;
+      if (judged.type === "refused") await refuse(item.delivery, judged.error);
+      else if (event.type === "start") await answerTaken(item.delivery, event);
+    },
+    refuse,
+    putBack,
+    putBackOrRefuse,
+    giveUp: (delayMs) => {
+      const observed = [...taken, ...box].filter((item) => item.from === "host");
+      const waiting = box.flatMap((item) => (item.from === "inbox" ? [item.delivery] : []));
+      const deliveries = new Set([...held, ...waiting]);
+      box.length = 0;
+      held.clear();
+      taken = [];
+      return {
+        observed,
+        given: Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs))),
+      };
+    },
+  };
+}

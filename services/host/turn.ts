@@ -1,0 +1,170 @@
+/**
+ * Turn: ③④ the one critical section of a saga, from a batch of inputs to the handing on of what was decided.
+ *
+ * `takeTurn` is the usual turn, in order: read → accept → decide → append → hand on; activation.ts acks. What is rare
+ * leaves it for detour.ts and comes back where it left: a saga that is not in memory, a fork, a move to another
+ * definition, a tombstone, inputs that are refused, a view that is old, a past that was laid by.
+ *
+ * V1 Nothing is performed or handed on before the turn that holds it is acked.
+ * V2 Un-acked inputs are the saga's lease. They are acked when the saga has no open intent of its host's own
+ *    and every other open intent was handed on by an acked publish.
+ * V3 A known input changes nothing, but what is open is handed on again before it is acked, after a turn of
+ *    this host's own has proved that the saga is still its.
+ *
+ * V4 and V5, how a saga is given back and how it leaves, are in activation.ts.
+ */
+import { accept } from "../../actors/kernel/accept.ts";
+import { hasReservedCall } from "../../actors/kernel/budget.ts";
+import { type DecidedTurn, decideTurn } from "../../actors/kernel/fold.ts";
+import { PastNeeded } from "../../actors/kernel/past.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
+import type { Event } from "../../protocol/event.ts";
+import { type Head, emptyHead } from "../ledger/reader.ts";
+import { appendTurn } from "./append.ts";
+import { answerOther, type Batch, type Course, detour, recallPast } from "./detour.ts";
+import { isRead, type Item, type ReadItem } from "./inputs.ts";
+import { concernsSame } from "./intake.ts";
+import type { Loaded } from "./load.ts";
+import { isMoveOrder } from "./migrate.ts";
+import { intentsToDispatch, ownWorkOf } from "./open-work.ts";
+import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
+import { encodeTurn, traceIdOf } from "./turn-message.ts";
+
+/** Takes a batch. Rejects where it cannot be taken; then everything is to be given back. */
+export async function takeTurn(self: Residence, items: readonly Item[]): Promise<void> {
+  // What the host observed itself needs no reading; most turns hold nothing else.
+  const read = items.every(isRead) ? items : await self.inputs.read(items);
+  const course = usualCourse(self, read) ?? (await detour(self, read));
+  if (course === undefined || isGone(self)) return; // Answered without a turn, or given back.
+  const { own } = course;
+  const batch = course.batch ?? (await acceptAll(self, own, course.read));
+  if (batch === undefined) return;
+  const turn = await decide(self, own, batch);
+  if (turn === undefined || !(await append(self, own, turn))) return;
+  if (self.phase.type === "leaving") self.phase.owesIntents = true;
+  else if (self.phase.type === "owning") handOn(self, own, turn);
+}
+
+const usualCourse = (self: Residence, read: readonly ReadItem[]): Course | undefined => {
+  const own = ownOf(self);
+  return own === undefined || read.some(isMoveOrder) ? undefined : { own, read };
+};
+
+/** Judges by the state before the turn. Undefined if no turn comes of it. */
+async function acceptAll(self: Residence, own: Owned, read: readonly ReadItem[]): Promise<Batch | undefined> {
+  const events: Event[] = [];
+  let known = false;
+  for (const item of read) {
+    const { event } = item;
+    // What concerns the same intent or signal as another event of the batch waits for the next one.
+    if (events.some((other) => concernsSame(other, event))) {
+      self.inputs.put(item);
+      continue;
+    }
+    const judged = await withPast(self, own, ({ definition, state }) =>
+      accept(definition, state, event, self.deps.clock.now()),
+    );
+    if (judged === undefined || isGone(self)) return undefined;
+    if (judged.type === "new") events.push(judged.event);
+    else if (judged.type !== "known") {
+      if ((await answerOther(self, own, item, judged)) === "dropped") return undefined;
+    } else if (item.from === "host") own.hands.release(event);
+    else known = true;
+  }
+  // V3. Where nothing is open there is nothing to hand on, and nothing to prove.
+  if (known && events.length === 0 && Object.keys(own.loaded.state.open).length > 0)
+    events.push({ type: "adopted" });
+  return events.length === 0 ? undefined : { events, known };
+}
+
+/** A turn on its way to the ledger. */
+interface Turn {
+  readonly at: number;
+  /** Undefined for a saga's first. */
+  readonly before: SagaState | undefined;
+  readonly batch: Batch;
+  readonly decided: DecidedTurn;
+}
+
+/** Undefined if the saga is given back instead. */
+async function decide(self: Residence, own: Owned, { events, known }: Batch): Promise<Turn | undefined> {
+  const { saga, deps } = self;
+  if (deps.hasLapsed()) {
+    await self.drop("this host stood still for too long"); // V4
+    return undefined;
+  }
+  const at = deps.clock.now();
+  const before = stateOf(own.loaded);
+  const isAnew = !own.isProven && before !== undefined && hasReservedCall(before);
+  const batch: Batch = isAnew
+    ? { events: [...events, { type: "adopted", anew: true }], known }
+    : { events, known };
+  const decided = await withPast(self, own, (from) =>
+    decideTurn(from.definition, stateOf(from), { saga, at, events: batch.events }),
+  );
+  if (decided === undefined || isGone(self)) return undefined;
+  return { at, before: stateOf(own.loaded), batch, decided };
+}
+
+const stateOf = ({ head, state }: Loaded): SagaState | undefined => (head === emptyHead ? undefined : state);
+
+/** True once the turn is on the ledger and the saga is this host's still. */
+async function append(self: Residence, own: Owned, { at, decided }: Turn): Promise<boolean> {
+  const { saga, deps } = self;
+  const { definition, head } = own.loaded;
+  const from = { agent: definition.name, traceId: traceIdOf(saga) };
+  const message = await encodeTurn(deps, from, head, decided, at);
+  const outcome = await appendTurn(
+    {
+      ledger: deps.ports.ledger,
+      clock: deps.clock,
+      onRetry: (reason) => deps.observe.append("retried", reason),
+    },
+    saga,
+    message,
+    deps.signal,
+  );
+  deps.observe.append(outcome.type);
+  if (outcome.type === "fenced") await self.drop("another host has appended");
+  if (isGone(self) || outcome.type === "fenced") return false; // The next host finds the turn and hands on what is open.
+  const next: Head = { turn: decided.state.turn, seq: outcome.seq, hash: message.hash };
+  own.loaded = { ...own.loaded, state: own.keeper.grew(message.data.length, decided.state), head: next };
+  own.loaded.messages?.push(...decided.said);
+  own.isProven = true;
+  return true;
+}
+
+/** V1: the turn is acked, so its intents may be handed on and what is closed may be called off. */
+function handOn(self: Residence, own: Owned, { before, decided, batch }: Turn): void {
+  const { saga, deps } = self;
+  const { hands } = own;
+  const { state } = decided;
+  for (const shown of decided.shown) deps.live(saga, shown.kind, shown.value);
+  hands.callOff(before, state);
+  const heardSignal = batch.events.some((event) => event.type === "signal");
+  const isTakeover = !own.isRecovered && (batch.known || hasWorkOfAnother(self, own, before));
+  for (const event of batch.events) hands.release(event);
+  if (isTakeover) {
+    own.isRecovered = true;
+    deps.observe.takenOver(deps.clock.now() - self.bornAt);
+  }
+  for (const open of isTakeover ? Object.values(state.open) : intentsToDispatch(decided, batch.events))
+    hands.handOn(open, heardSignal);
+  deps.observe.turn(decided, before);
+  void own.keeper.keep(own.loaded, "running");
+}
+
+/** An open intent of the host's own, which this host has not in hand: its former owner died, or is frozen. */
+const hasWorkOfAnother = ({ deps }: Residence, { hands }: Owned, before: SagaState | undefined): boolean =>
+  before !== undefined && ownWorkOf(before, deps.placementOf).some((open) => !hands.isInHand(open));
+
+/** Takes a pure step; once more with what was laid by, if that is missing. Undefined if the saga is gone meanwhile. */
+async function withPast<T>(self: Residence, own: Owned, step: (loaded: Loaded) => T): Promise<T | undefined> {
+  try {
+    return step(own.loaded);
+  } catch (error) {
+    if (!(error instanceof PastNeeded)) throw error;
+    await recallPast(self, own);
+    return isGone(self) ? undefined : step(own.loaded);
+  }
+}
