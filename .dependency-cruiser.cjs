@@ -30,11 +30,16 @@ const allActors = actors(...rings);
 const law = [
   {
     name: "protocol",
-    from: protocol,
+    from: folder("protocol"),
     except: "^protocol/digest\\.ts$",
-    may: [protocol, packages("zod", "msgpackr")],
+    may: [packages("zod", "msgpackr")],
   },
-  { name: "protocol-digest", from: "^protocol/digest\\.ts$", may: [protocol, "^(node:)?crypto$"] },
+  { name: "protocol-digest", from: "^protocol/digest\\.ts$", may: [folder("protocol"), "^(node:)?crypto$"] },
+  {
+    name: "protocol-documents",
+    from: folder("protocol/documents"),
+    may: [folder("protocol"), packages("zod")],
+  },
 
   { name: "actors-values", from: actors("values"), may: [protocol, packages("zod")] },
   { name: "actors-machine", from: actors("machine"), may: [protocol, packages("zod", "xstate")] },
@@ -214,9 +219,23 @@ const law = [
   },
 
   // From here on: the places that wire things together.
+  // What is wrong with a mesh that was read.
+  {
+    name: "services-runtime-doctor",
+    from: services("runtime/doctor"),
+    node: true,
+    may: [protocol, services("wire", "nats", "nats/server"), packages("zod")],
+  },
+  // What a process tells of itself: fed by what the parts tell of their work.
+  {
+    name: "services-runtime-health",
+    from: services("runtime/health"),
+    node: true,
+    may: [protocol, allActors, services("wire", "http", "nats", "perform", "host", "worker")],
+  },
   {
     name: "services-runtime",
-    from: services("runtime", "runtime/doctor", "runtime/health"),
+    from: services("runtime"),
     node: true,
     may: [protocol, allActors, "^services/(?!cli/|demo/|testing/)[^/]+/", packages("zod", "pino")],
   },
@@ -242,13 +261,19 @@ const law = [
     ],
   },
   {
+    name: "services-cli",
+    from: services("cli"),
+    node: true,
+    may: [protocol, services("runtime", "cli/frame", "cli/commands")],
+  },
+  {
     name: "services-cli-commands",
-    from: services("cli", "cli/commands"),
+    from: services("cli/commands"),
     node: true,
     may: [
       protocol,
       allActors,
-      "^services/(wire|app|ledger|views|client|archive|recordings|replay|throttle|runtime|demo|cli)/",
+      "^services/(wire|app|ledger|views|client|archive|recordings|replay|throttle|runtime|demo|cli/frame|cli/telling)/",
       packages("zod", "pino"),
     ],
   },

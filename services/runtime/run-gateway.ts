@@ -10,7 +10,7 @@ import { type Gateway, startGateway } from "../gateway/server.ts";
 import type { Config } from "./config.ts";
 import { openGatewayConfig, ownSecret, ownUrl, portFile } from "./gateway-secret.ts";
 import { withinMs } from "./health/mesh-gauges.ts";
-import type { Part } from "./part.ts";
+import type { Part } from "./health/part.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
 import { graceMs } from "./shutdown.ts";
 

@@ -5,7 +5,7 @@ import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { type App, assertServable } from "../app/app.ts";
 import { type HostBounds, startHost } from "../host/host.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
-import type { Part } from "./part.ts";
+import type { Part } from "./health/part.ts";
 import { graceMs } from "./shutdown.ts";
 
 export type { HostBounds };

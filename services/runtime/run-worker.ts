@@ -4,7 +4,7 @@
 import { type App, assertServable, workerTools } from "../app/app.ts";
 import { startWorker } from "../worker/worker.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
-import type { Part } from "./part.ts";
+import type { Part } from "./health/part.ts";
 import { graceMs } from "./shutdown.ts";
 
 /** Starts a worker as part of a process. Throws APP_INVALID, and TOOL_UNSERVED for a tool without a body. */

@@ -15,9 +15,10 @@ import { forkIsolated } from "./isolate.ts";
 import { endLeanStart } from "./lean-start.ts";
 import { createLogger } from "./logger.ts";
 import { openMesh, type OpenMesh } from "./mesh.ts";
-import type { Part } from "./part.ts";
+import type { Part } from "./health/part.ts";
 import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance, systemClock } from "./system.ts";
+import { packageVersion } from "./version.ts";
 
 export interface ServeOptions {
   readonly config: Config;
@@ -123,7 +124,8 @@ export async function serve(
 /** Loaded only where it is asked for: an HTTP server is not for nothing. */
 async function openHealth({ health }: Config): Promise<Health | undefined> {
   const { host, port } = health;
-  return port === undefined ? undefined : (await import("./health/health.ts")).startHealth({ host, port });
+  if (port === undefined) return undefined;
+  return (await import("./health/health.ts")).startHealth({ host, port, version: packageVersion() });
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -11,23 +11,29 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describeError } from "../../../protocol/errors.ts";
 import { listenHttp } from "../../http/listen.ts";
-import type { OpenMesh } from "../mesh.ts";
-import type { Part } from "../part.ts";
-import { packageVersion } from "../version.ts";
+import type { MeshHealth } from "../../nats/health.ts";
+import type { Ports } from "../../wire/ports.ts";
 import { contentType, createExposition } from "./exposition.ts";
 import { createMeshGauges, type MeshGauges, withinMs } from "./mesh-gauges.ts";
 import { createMetrics, type Observers } from "./metrics.ts";
+import type { Part } from "./part.ts";
 import { createProcessGauges } from "./process-gauges.ts";
 
 /** A probe waits a second or so; a server that takes longer is none to rely on. */
 const answerMs = 1_000;
+
+/** What health reads of a mesh. */
+export interface WatchedMesh {
+  readonly ports: Pick<Ports, "claims">;
+  readonly readHealth: () => Promise<MeshHealth>;
+}
 
 export interface Health {
   /** Where it listens. */
   readonly url: string;
   readonly observers: Observers;
   /** The mesh is open; `parts` are what serves, once it does. */
-  serving(mesh: OpenMesh, parts: readonly Part[]): void;
+  serving(mesh: WatchedMesh, parts: readonly Part[]): void;
   /** From here on not ready. */
   draining(): void;
   close(): Promise<void>;
@@ -35,16 +41,23 @@ export interface Health {
 
 type Phase =
   | { readonly kind: "starting" }
-  | { readonly kind: "serving"; readonly mesh: OpenMesh; readonly parts: readonly Part[] }
+  | { readonly kind: "serving"; readonly mesh: WatchedMesh; readonly parts: readonly Part[] }
   | { readonly kind: "draining" };
 
+export interface HealthOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Of the package: what the metrics say this process is. */
+  readonly version: string;
+}
+
 /** Listens. Throws USAGE where that cannot be: the port is taken, the address is not this machine's. */
-export async function startHealth({ host, port }: { host: string; port: number }): Promise<Health> {
+export async function startHealth({ host, port, version }: HealthOptions): Promise<Health> {
   const exposition = createExposition();
   const observers = createMetrics(exposition);
   const processGauges = createProcessGauges(exposition);
   const info = exposition.gauge("sagamesh_info", "Always 1; the labels say what this is.", ["version"]);
-  info.set([packageVersion()], 1);
+  info.set([version], 1);
   const ready = exposition.gauge("sagamesh_ready", "1 if the process can do its work now, else 0.");
   const resident = exposition.gauge("sagamesh_sagas_resident", "Sagas in this host's memory.");
   const partitions = exposition.gauge("sagamesh_partitions", "Partitions this host takes inputs of.");
