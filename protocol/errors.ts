@@ -202,6 +202,11 @@ const table = {
     retriable: false,
     remedy: "Restore the stream from a backup; `sagamesh verify SAGA` names the turn.",
   },
+  LEDGER_VERSION: {
+    meaning: "the ledger is of another version's format, which this one does not read",
+    retriable: false,
+    remedy: "Read it, and let its saga end, with the version of sagamesh that wrote it.",
+  },
   MACHINE_THREW: {
     meaning: "the machine threw while it took an event",
     retriable: false,

@@ -68,6 +68,8 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
       ...inputOrCall,
       ...resting,
       undoes: IntentId.optional(),
+      /** It only reads: nothing of it ever stands. */
+      reads: z.literal(true).optional(),
       ...forTask,
     }),
     /** `request` is the digest of all that is sent. */
@@ -157,6 +159,8 @@ const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolNam
        * those in doubt: the others are what it was for.
        */
       standing: z.array(z.string()),
+      /** A parent hears of it: it is open until that is stored. Closed from the start without. */
+      tells: z.literal(true).optional(),
     }),
   ] as const;
 

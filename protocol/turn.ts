@@ -1,27 +1,40 @@
 /**
- * Turn: one ledger message. The events taken in, the intents decided from them, appended atomically.
+ * Turn: one ledger message. The events taken in, the intents decided from them and those that they closed, appended
+ * atomically.
  *
  * TU1 `prev` is the SHA-256 of the previous turn's bytes as stored ("" before the first): a turn
  *     cannot be changed without changing all that follow.
  * TU2 What follows from the rest of the same turn is not stored. Of a result: its attempt where it is the first, the
  *     observer where that is the turn's own host, and the words that say it succeeded. Of an intent: its id where
  *     that is its place in the turn, of an effect's key the saga and intent it begins with, and the tool's name where
- *     the reply that proposed the call has it. Reading puts all of it back, and takes what is written out as well.
+ *     the reply that proposed the call has it. Of closings: the one that the event implies (closing.ts). Reading puts
+ *     all of it back, and takes what is written out as well; that an event closed nothing must be said (`stays`).
  */
 import { z } from "zod";
+import { Closing, impliedClosing, StoredClosing } from "./closing.ts";
 import { Event, type EventOf, StoredEvent } from "./event.ts";
 import { type IntentId, intentId, keyPrefix, SagaId } from "./ids.ts";
 import { Intent, StoredIntent } from "./intent.ts";
-import type { Json } from "./json.ts";
+import { canonicalJson, type Json } from "./json.ts";
 
-/** One event that a turn took in, and the intents decided from it, in order. */
-export const Step = z.object({ event: Event, intents: z.array(Intent) });
+/** One event, what was decided from it, and which intents it closed: all of them, in the order in which they closed. */
+export const Step = z.object({ event: Event, intents: z.array(Intent), closed: z.array(Closing) });
 export type Step = z.infer<typeof Step>;
 
-const StoredStep = z.object({ event: StoredEvent, intents: z.array(StoredIntent) });
+const StoredStep = z.object({
+  event: StoredEvent,
+  intents: z.array(StoredIntent),
+  /** Without the closing that the event implies, which holds unless another one of the same intent is here. */
+  closed: z.array(StoredClosing).optional(),
+  /** The event closed nothing that it names. */
+  stays: z.literal(true).optional(),
+});
+
+/** Of the ledger's format. A host, a client and an archive read this one and refuse every other. */
+export const ledgerVersion = 2;
 
 const StoredTurn = z.object({
-  v: z.literal(1),
+  v: z.literal(ledgerVersion),
   saga: SagaId,
   turn: z.int().positive(),
   /** Milliseconds since the epoch by the deciding host's clock; what the fold calls `now`. */
@@ -41,7 +54,8 @@ export const Turn = StoredTurn.transform((turn, context): Turn => {
   const places = placesOf(turn);
   const steps = turn.steps.map((step) => {
     const event = wholeEvent(step.event, turn.host);
-    return { event, intents: step.intents.map((intent) => wholeIntent(intent, event, turn.saga, places)) };
+    const intents = step.intents.map((intent) => wholeIntent(intent, event, turn.saga, places));
+    return { event, intents, closed: wholeClosed(step, event, intents) };
   });
   if (steps.some(({ intents }) => intents.some((intent) => intent.kind === "tool" && intent.name === "")))
     context.addIssue("an intent names neither its tool nor a call of the reply beside it");
@@ -53,9 +67,10 @@ export function toStored(turn: Turn): z.input<typeof Turn> {
   const places = placesOf(turn);
   return {
     ...turn,
-    steps: turn.steps.map(({ event, intents }) => ({
-      event: event.type === "result" ? shortResult(event, turn.host) : event,
-      intents: intents.map((intent) => shortIntent(intent, event, turn.saga, places)),
+    steps: turn.steps.map((step) => ({
+      event: step.event.type === "result" ? shortResult(step.event, turn.host) : step.event,
+      intents: step.intents.map((intent) => shortIntent(intent, step.event, turn.saga, places)),
+      ...shortClosed(step),
     })),
   };
 }
@@ -106,6 +121,37 @@ function shortIntent(intent: Intent, event: Event, saga: SagaId, places: () => I
     key: key.startsWith(prefix) ? key.slice(prefix.length) : key,
   };
 }
+
+function wholeClosed(
+  { closed = [], stays }: z.infer<typeof StoredStep>,
+  event: Event,
+  intents: readonly Intent[],
+): Closing[] {
+  const told = closed.map((one) =>
+    typeof one === "string" ? ({ intent: one, as: "cancelled" } as const) : one,
+  );
+  const implied = stays === true ? undefined : impliedClosing(event, intents);
+  return implied === undefined || told.some(({ intent }) => intent === implied.intent)
+    ? told
+    : [implied, ...told];
+}
+
+function shortClosed({ event, intents, closed }: Step): Pick<z.infer<typeof StoredStep>, "closed" | "stays"> {
+  const implied = impliedClosing(event, intents);
+  const [first, ...rest] = closed;
+  const isImplied =
+    implied !== undefined && first !== undefined && canonicalJson(first) === canonicalJson(implied);
+  const told = (isImplied ? rest : closed).map((one) => (isPlain(one) ? one.intent : one));
+  return {
+    ...(told.length === 0 ? {} : { closed: told }),
+    ...(implied === undefined || closed.some(({ intent }) => intent === implied.intent)
+      ? {}
+      : { stays: true }),
+  };
+}
+
+const isPlain = (closing: Closing): boolean =>
+  closing.as === "cancelled" && Object.values(closing).filter((one) => one !== undefined).length === 2;
 
 /** The tool of a call, if the event is the reply that proposed it; else "", which is no tool's name. */
 function nameInReply(event: Event, call: string | undefined): string {

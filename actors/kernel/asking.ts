@@ -21,6 +21,7 @@ import type { Callable, Question } from "../machine/callable.ts";
 import type { Definition } from "../contract/definition.ts";
 import {
   argumentsDigest,
+  closedAs,
   closeIntent,
   type Folding,
   inputOrCall,
@@ -160,7 +161,7 @@ export function escalate(f: Folding, id: IntentId): boolean {
   if (task === undefined || first === undefined) return false;
   const { about, question, otherwise, tool, digest, input, call, rewrittenBy } = task.intent;
   if (about !== "approval" && about !== "question") return false;
-  closeIntent(f, id);
+  closeIntent(f, id, closedAs("superseded", "deadline"));
   openTask(f, {
     about,
     question,
@@ -271,7 +272,7 @@ export function callPeople(f: Folding, task: IntentId): void {
 /** A reminder is due. */
 export function takeReminder(f: Folding, id: IntentId, open: OpenIntent): void {
   const task = servedBy(open);
-  closeIntent(f, id);
+  closeIntent(f, id, closedAs("succeeded"));
   if (task === undefined || f.state.open[task] === undefined) return;
   const reminder = Number(open.input);
   if (notify(f, task, reminder)) remindLater(f, task, reminder + 1);
@@ -316,7 +317,7 @@ export function dismissAttendants(f: Folding): boolean {
   for (const [id, open] of openEntries(f)) {
     const task = servedBy(open);
     if (task === undefined || f.state.open[task] !== undefined || open.told === true) continue;
-    if (open.intent.kind === "timer") closeIntent(f, id);
+    if (open.intent.kind === "timer") closeIntent(f, id, closedAs("cancelled", "task"));
     else if (open.intent.kind === "saga") cancelChild(f, id);
     else continue;
     dismissed = true;

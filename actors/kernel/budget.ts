@@ -22,8 +22,15 @@ import { limits } from "../../protocol/limits.ts";
 import type { Message } from "../../protocol/model.ts";
 import type { Result, Usage } from "../../protocol/result.ts";
 import type { Budget } from "../contract/definition.ts";
-import { actorError, changeOpen, type Draft, type Folding, openEntries, tellActor } from "./folding.ts";
-import { withoutKey } from "../values/schema.ts";
+import {
+  actorError,
+  changeOpen,
+  type Draft,
+  endIntent,
+  type Folding,
+  openEntries,
+  tellActor,
+} from "./folding.ts";
 import { lateCallOf, mayHaveBegun, withLate, withLost, withoutLate } from "./late.ts";
 import { addAmounts, excessOf, inputPriceMax, promptTokens, spentWith, usedOf } from "./spending.ts";
 import type { BudgetState, LateCall, OpenIntent, SagaState } from "../contract/state.ts";
@@ -389,8 +396,9 @@ export function takeAdopted(f: Folding): void {
       f.intents.push({ kind: "retry", id, attempt: attempt + 1, notBefore: f.at, ...asking });
       changeOpen(f, id, { attempt: attempt + 1, notBefore: f.at, since: f.state.turn, lost: lost + 1 });
     } else {
-      f.state.open = withoutKey(f.state.open, id);
-      tellActor(f, actor, id, { error: actorError("denied", "BUDGET_EXCEEDED", refusal) });
+      const error = actorError("denied", "BUDGET_EXCEEDED", refusal);
+      endIntent(f, id, { as: error.outcome, code: error.code, reason: refusal });
+      tellActor(f, actor, id, { error });
     }
   }
 }

@@ -22,6 +22,7 @@ import { endingOf } from "./ending.ts";
 import {
   type AskedModel,
   changeOpen,
+  closedAs,
   closeIntent,
   type Draft,
   type Folding,
@@ -93,6 +94,8 @@ export function decideTurn(
     at: turn.at,
     state: draft,
     intents: [],
+    closed: [],
+    unanswered: new Map(),
     nextK: 0,
     queue: [],
     said: [],
@@ -103,9 +106,11 @@ export function decideTurn(
   };
   const steps = turn.events.map((event) => {
     f.intents = [];
+    f.closed = [];
+    f.unanswered.clear();
     take(f, event);
     run(f);
-    return { event, intents: f.intents };
+    return { event, intents: f.intents, closed: f.closed };
   });
   if (draft.turn % limits.seenTidyTurns === 0) Object.assign(draft, tidySeen(draft, turn.at));
   return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
@@ -246,7 +251,8 @@ function takeUndoOrder(f: Folding, data: Json): boolean {
   const order = orderOf(f.state, data);
   if (order === undefined) return false;
   // Whoever asks has heard of the end; told again, it would be taken for the end that is asked for.
-  for (const [id, open] of openEntries(f)) if (open.intent.kind === "end") closeIntent(f, id);
+  for (const [id, open] of openEntries(f))
+    if (open.intent.kind === "end") closeIntent(f, id, closedAs("superseded"));
   f.state.tells = order.tell;
   f.state.toldParent = false;
   const ending = endingOfUndone(order);
@@ -288,7 +294,8 @@ function release(f: Folding, held: Held): void {
 
 function closeDoubtTasks(f: Folding): void {
   for (const [id, open] of openEntries(f))
-    if (open.intent.kind === "task" && open.intent.about === "doubt") closeIntent(f, id);
+    if (open.intent.kind === "task" && open.intent.about === "doubt")
+      closeIntent(f, id, closedAs("cancelled"));
 }
 
 /** Results of one turn were judged by the state before it: each is judged again by what came before it. */
@@ -333,7 +340,7 @@ function takeTimer(f: Folding, event: EventOf<"timer">): void {
   if (open.intent.kind === "timer" && servedBy(open) !== undefined)
     return takeReminder(f, event.intent, open);
   if (open.intent.kind !== "timer" || open.event === undefined) return;
-  closeIntent(f, event.intent);
+  closeIntent(f, event.intent, closedAs("succeeded"));
   if (open.sendTo !== undefined) sendToChild(f, open.sendTo, open.event);
   else
     f.queue.push({
@@ -441,7 +448,8 @@ function progressEnd(f: Folding): boolean {
   if (f.state.phase.kind !== "ending" || f.state.plans.length > 0) return false;
   for (const [id, open] of openEntries(f)) {
     if (isRunningChild(open)) cancelChild(f, id);
-    else if (isOverAtOnce(f, open) && !asksAboutEffect(open)) closeIntent(f, id);
+    else if (isOverAtOnce(f, open) && !asksAboutEffect(open))
+      closeIntent(f, id, closedAs("cancelled", "end"));
   }
   if (openEntries(f).length > 0) return false;
   const { ending } = f.state.phase;
@@ -449,9 +457,11 @@ function progressEnd(f: Folding): boolean {
   const unsaid = standingOf(f).filter((one) => ending.status !== "completed" || one.outcome === "in_doubt");
   const below = ending.status === "completed" ? [] : (f.state.leftBelow ?? []);
   const standing = [...unsaid.map(describeEffect), ...below];
-  const intent: Intent = { kind: "end", id: newId(f), standing, ...ending };
+  const isTold = f.state.parent !== undefined && !f.state.toldParent;
+  const tells = isTold ? { tells: true as const } : {};
+  const intent: Intent = { kind: "end", id: newId(f), standing, ...tells, ...ending };
   f.intents.push(intent);
-  if (f.state.parent !== undefined && !f.state.toldParent) {
+  if (isTold) {
     f.state.open = { ...f.state.open, [intent.id]: { intent, input: null, attempt: 1 } };
     f.state.toldParent = true;
   }

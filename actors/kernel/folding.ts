@@ -5,12 +5,14 @@
  * G1 `state` is this turn's own copy. Its records are replaced, never written into: the state before the
  *    turn stays as it was.
  */
+import { type ClosedAs, type ClosedBecause, type Closing, closingBy } from "../../protocol/closing.ts";
 import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode } from "../../protocol/errors.ts";
 import { type IntentId, intentId, turnOf } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { Message } from "../../protocol/model.ts";
+import type { Result } from "../../protocol/result.ts";
 import { readWith, withoutKey } from "../values/schema.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Definition } from "../contract/definition.ts";
@@ -27,6 +29,10 @@ export interface Folding {
   readonly state: Draft;
   /** Intents of the step being folded. */
   intents: Intent[];
+  /** What that step has closed. */
+  closed: Closing[];
+  /** The model calls among it that had no answer, by the actor that had asked. */
+  readonly unanswered: Map<string, IntentId>;
   /** Number of the next intent within the turn. */
   nextK: number;
   /** Events for the machine that follow from what was folded. */
@@ -65,10 +71,17 @@ export const newId = (f: Folding): IntentId => intentId(f.state.turn, f.nextK++)
 /** Records an intent and holds it open. */
 export function openIntent(f: Folding, open: OpenIntent): void {
   f.intents.push(open.intent);
-  if (open.intent.kind === "model")
-    f.asked.push({ intent: open.intent.id, input: open.input, said: f.said.length });
+  if (open.intent.kind === "model") takeModel(f, open);
   f.state.open = { ...f.state.open, [open.intent.id]: open };
   if (open.actor !== undefined) f.state.actors = { ...f.state.actors, [open.actor]: open.intent.id };
+}
+
+/** A model that is asked anew in the step in which the last call was given up takes the place of that one. */
+function takeModel(f: Folding, { intent: { id }, input, actor }: OpenIntent): void {
+  f.asked.push({ intent: id, input, said: f.said.length });
+  const before = actor === undefined ? undefined : f.unanswered.get(actor);
+  if (before === undefined) return;
+  f.closed = f.closed.map((one) => (one.intent === before ? { ...one, as: "superseded", by: id } : one));
 }
 
 export function changeOpen(f: Folding, id: IntentId, change: Partial<OpenIntent>): void {
@@ -76,11 +89,17 @@ export function changeOpen(f: Folding, id: IntentId, change: Partial<OpenIntent>
   if (open !== undefined) f.state.open = { ...f.state.open, [id]: { ...open, ...change } };
 }
 
+/** As what an intent is closed, and why where no event says so. */
+export type Closed = Omit<Closing, "intent">;
+
+export const closedAs = (as: ClosedAs, because?: ClosedBecause): Closed =>
+  because === undefined ? { as } : { as, because };
+
 /**
- * Closes an intent without telling anybody. A model call's cost may still come in, unless the call was decided
- * in this very turn: then it never begins and costs neither money nor one of the budget's steps.
+ * Closes an intent without telling its actor, and records as what. A model call's cost may still come in, unless the
+ * call was decided in this very turn: then it never begins and costs neither money nor one of the budget's steps.
  */
-export function closeIntent(f: Folding, id: IntentId): void {
+export function closeIntent(f: Folding, id: IntentId, closed: Closed): void {
   const open = f.state.open[id];
   if (open?.intent.kind === "model") {
     if (turnOf(id) === f.state.turn) f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
@@ -88,7 +107,33 @@ export function closeIntent(f: Folding, id: IntentId): void {
     else if (f.state.budget !== undefined && mayHaveBegun(open, f.state.turn))
       f.state.budget = withLate(f.state.budget, open);
   }
+  if (open !== undefined) endIntent(f, id, closed);
+}
+
+/** The same for one whose cost is told, or is accounted for by who closes it. */
+export function endIntent(f: Folding, id: IntentId, closed: Closed): void {
+  const { intent, actor } = f.state.open[id] ?? {};
+  const isUnanswered = closed.as === "cancelled" || closed.as === "superseded";
+  if (intent?.kind === "model" && actor !== undefined && isUnanswered) f.unanswered.set(actor, id);
+  recordClosing(f, id, closed);
   f.state.open = withoutKey(f.state.open, id);
+}
+
+/** Records how an intent ended that is not open any more: its outcome is corrected. */
+export const recordClosing = (f: Folding, id: IntentId, closed: Closed): void =>
+  void f.closed.push({ intent: id, ...closed });
+
+/** As what a result closes an intent. */
+export function closedBy(id: IntentId, result: Result): Closed {
+  const { intent: _intent, ...closed } = closingBy(id, result);
+  return closed;
+}
+
+/** An effect stands although its intent did not succeed, or does not say that it can be undone. */
+export function noteStanding(f: Folding, id: IntentId): void {
+  f.closed = f.closed.map((one) =>
+    one.intent === id && one.as !== "in_doubt" ? { ...one, stands: true } : one,
+  );
 }
 
 export const openEntries = (f: Folding): [IntentId, OpenIntent][] =>

@@ -17,8 +17,7 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { jsonBytes } from "../../protocol/json.ts";
 import type { AgentContext } from "../agent/context.ts";
 import type { Definition } from "../contract/definition.ts";
-import { type Folding, isAwaited, openEntries } from "./folding.ts";
-import { withoutKey } from "../values/schema.ts";
+import { closedAs, endIntent, type Folding, isAwaited, openEntries } from "./folding.ts";
 import { askForDecision, askModel, plainRequest } from "./issue.ts";
 import { decider, leavesIn } from "./lineage.ts";
 import { Asked } from "../request/request.ts";
@@ -43,7 +42,7 @@ export function takeForked(f: Folding, event: EventOf<"forked">): void {
   if (event.effects === "live") keepChildren(f);
   for (const [id, { intent, actor }] of openEntries(f))
     // The origin sends it; nobody here waits for that.
-    if (intent.kind === "signal" && actor === undefined) f.state.open = withoutKey(f.state.open, id);
+    if (intent.kind === "signal" && actor === undefined) endIntent(f, id, closedAs("succeeded", "forked"));
   askAnew(f, before, event.answered ?? []);
 }
 
@@ -99,7 +98,7 @@ function askAnew(f: Folding, before: Variant | undefined, answered: readonly Int
   if (held.length > 0) f.state.held = f.state.held?.filter((one) => one.kind !== "retry");
   for (const one of [...open, ...held]) {
     if (one.intent.kind !== "model") continue;
-    f.state.open = withoutKey(f.state.open, one.intent.id);
+    endIntent(f, one.intent.id, closedAs("superseded", "forked"));
     f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
     if (isAwaited(f, one.intent.id, one.actor)) ask(f, before, { ...one, actor: one.actor }, one.intent);
   }

@@ -17,6 +17,7 @@ import { type Callable, isSagaKind, type ModelCall, type Question, raiseSrc } fr
 import { digestOfRequest } from "../request/conversation.ts";
 import {
   argumentsDigest,
+  closedAs,
   closeIntent,
   type Folding,
   inputOrCall,
@@ -58,7 +59,8 @@ export function issue(f: Folding, action: MachineAction): void {
         timer: action.id,
       });
     case "untimer":
-      for (const [id, open] of openEntries(f)) if (open.timer === action.id) closeIntent(f, id);
+      for (const [id, open] of openEntries(f))
+        if (open.timer === action.id) closeIntent(f, id, closedAs("cancelled"));
       return dropHeldTimer(f, action.id);
     case "send":
       return action.delayMs === undefined ? send(f, action.to, action.event) : sendLater(f, action);
@@ -238,7 +240,12 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
   const id = newId(f);
   const key = effectKey(decider(f.state), id, digestOf(call.input));
   openIntent(f, {
-    intent: { kind: "tool", id, name: tool.name, key, ...inputOrCall(call), ...restingOf(call) },
+    intent: {
+      ...{ kind: "tool", id, name: tool.name, key },
+      ...inputOrCall(call),
+      ...restingOf(call),
+      ...(tool.effect === "read" ? { reads: true } : {}),
+    },
     input: call.input,
     attempt: 1,
     actor: call.actor,

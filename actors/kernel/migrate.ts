@@ -5,11 +5,13 @@
  * who takes it (services).
  *
  * MI1 A saga may be moved if the new definition, given all that came in, decides all that was decided: the same calls
- *     under the same keys, the same timers, tasks, children and ends. Of a model call the request may differ.
+ *     under the same keys, the same timers, tasks, children and ends, and each ends as it ended: a success that the new
+ *     schema does not read would count as a failure, in silence. Of a model call the request may differ.
  * MI2 What is open goes on under the new definition only where its contract is the old one's: an open call its effect
  *     class, placement and schemas, what stands its compensation, a result its schema, a kept signal its own.
  * MI3 Where nobody can say what the old contract was, the saga stays where it is.
  */
+import type { Closing } from "../../protocol/closing.ts";
 import { digestOf } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Intent } from "../../protocol/intent.ts";
@@ -21,7 +23,7 @@ import type { Definition } from "../contract/definition.ts";
 import { decideTurn } from "./fold.ts";
 import { readWith } from "../values/schema.ts";
 import { lastMigration } from "./migrated.ts";
-import { differenceOf } from "./replay.ts";
+import { type Difference, differenceOf } from "./replay.ts";
 import { isReserved } from "../contract/reserved-signals.ts";
 import type { SagaState } from "../contract/state.ts";
 
@@ -34,14 +36,17 @@ export interface OldContracts {
   child(name: string): Contract | undefined;
 }
 
+/** What a step decided: an intent, or as what it closed one. */
+type Decided = Intent | Closing;
+
 /** What keeps a saga where it is. */
 export interface Obstacle {
   /** The first turn that would be another; 0 where it is the state that it rests in. */
   readonly turn: number;
   /** In words. */
   readonly why: string;
-  readonly expected?: Intent;
-  readonly got?: Intent;
+  readonly expected?: Decided;
+  readonly got?: Decided;
 }
 
 /** A ledger under the new definition, as far as its decisions go. */
@@ -96,7 +101,7 @@ export function foldUnder(to: Definition, turns: readonly Turn[]): FoldedUnder {
       const difference = differenceOf(turn, decided.steps, "but for requests");
       if (difference !== undefined) {
         const { expected, got } = difference;
-        return obstacle(inWords(to, expected, got), {
+        return obstacle(inWords(to, { expected, got }, turns), {
           ...(expected === undefined ? {} : { expected }),
           ...(got === undefined ? {} : { got }),
         });
@@ -121,8 +126,7 @@ export function judgeRest(
   old: OldContracts,
 ): Migration {
   if (!folded.can) return folded;
-  const obstacle =
-    priceObstacle(to, turns) ?? resultObstacle(to, turns, old) ?? restObstacle(to, folded.state, old);
+  const obstacle = priceObstacle(to, turns) ?? restObstacle(to, folded.state, old);
   return obstacle === undefined ? folded : { can: false, obstacle };
 }
 
@@ -136,7 +140,12 @@ function otherRequests(recorded: readonly Step[], decided: readonly Step[]): num
     }).length;
 }
 
-function inWords(to: Definition, expected: Intent | undefined, got: Intent | undefined): string {
+function inWords(
+  to: Definition,
+  { expected, got }: Pick<Difference, "expected" | "got">,
+  turns: readonly Turn[],
+): string {
+  if (isClosing(expected) || isClosing(got)) return endWords(expected as Closing, got as Closing, turns);
   if (expected === undefined) return `nothing more was decided there; ${to.name} would decide ${brief(got)}`;
   if (expected.kind === "tool" && !to.tools.has(expected.name))
     return `"${expected.name}" was called, which the new definition does not have`;
@@ -150,6 +159,20 @@ function inWords(to: Definition, expected: Intent | undefined, got: Intent | und
     (key) => canonicalJson((expected as Members)[key]) !== canonicalJson((got as Members)[key]),
   );
   return `${brief(expected)} was decided; the new definition decides it with another ${members.join(", ")}`;
+}
+
+const isClosing = (one: Decided | undefined): one is Closing => one !== undefined && "as" in one;
+
+function endWords(expected: Closing | undefined, got: Closing | undefined, turns: readonly Turn[]): string {
+  const id = (expected ?? got)?.intent ?? "";
+  const intent = turns
+    .flatMap(({ steps }) => steps.flatMap(({ intents }) => intents))
+    .find((one) => one.id === id && one.kind !== "retry");
+  const name = intent !== undefined && "name" in intent ? intent.name : id;
+  if (expected?.as === "succeeded" && got?.code === "BAD_RESULT")
+    return `what ${name} gave does not fit the output of the new definition's`;
+  const ended = (one: Closing | undefined) => (one === undefined ? "nothing" : `${one.intent} as ${one.as}`);
+  return `of ${name}, ${ended(expected)} ended there; under the new definition ${ended(got)}`;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -178,24 +201,6 @@ function priceObstacle(to: Definition, turns: readonly Turn[]): Obstacle | undef
         turn: 0,
         why: `its dollars are counted by the prices it was started with, which have none for the model ${unknown}`,
       };
-}
-
-/** MI2. A success that the new schema does not read would count as a failure, in silence. */
-function resultObstacle(to: Definition, turns: readonly Turn[], old: OldContracts): Obstacle | undefined {
-  const called = new Map<string, Intent>();
-  for (const { turn, steps } of turns)
-    for (const { event, intents } of steps) {
-      for (const intent of intents) if (intent.kind !== "retry") called.set(intent.id, intent);
-      const intent = event.type === "result" ? called.get(event.intent) : undefined;
-      if (event.type !== "result" || event.result.outcome !== "succeeded") continue;
-      if (intent?.kind !== "tool" && (intent?.kind !== "saga" || intent.undoes !== undefined)) continue;
-      const now = intent.kind === "tool" ? to.tools.get(intent.name) : to.sagas.get(intent.name);
-      if (now === undefined || readWith(now.output, event.result.output).success) continue;
-      const before = intent.kind === "tool" ? old.tool(intent.name) : old.child(intent.name);
-      if (before !== undefined && isSame(before["output"], jsonSchema(now.output))) continue; // It never could be read.
-      return { turn, why: `what ${intent.name} gave does not fit the output of the new definition's` };
-    }
-  return undefined;
 }
 
 const isSame = (a: unknown, b: unknown): boolean => digestOf(a ?? null) === digestOf(b ?? null);

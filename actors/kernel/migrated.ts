@@ -9,6 +9,7 @@
  * MG2 A request that was asked for under the old definition is not what the new one would send. So every open call of
  *     a model is closed, and asked anew under the new frame, with a digest of its own.
  */
+import type { Closing } from "../../protocol/closing.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { assert } from "../../protocol/errors.ts";
@@ -17,7 +18,7 @@ import type { IntentId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { AgentContext } from "../agent/context.ts";
-import { closeIntent, type Folding, openEntries } from "./folding.ts";
+import { closedAs, closeIntent, type Folding, openEntries } from "./folding.ts";
 import { withoutKey } from "../values/schema.ts";
 import { issue } from "./issue.ts";
 import { srcOf } from "../machine/machine.ts";
@@ -36,6 +37,13 @@ export type Comparison = "strict" | "but for requests";
 export function compared(intent: Intent, comparison: Comparison): Partial<Intent> {
   if (comparison === "strict" || intent.kind !== "model") return intent;
   const { name: _name, request: _request, budget: _budget, outputTokensMax: _max, ...rest } = intent;
+  return rest;
+}
+
+/** What of a closing is compared: words about a request's size follow from the prompt. */
+export function comparedClosing(closing: Closing, comparison: Comparison): Partial<Closing> {
+  if (comparison === "strict") return closing;
+  const { reason: _reason, ...rest } = closing;
   return rest;
 }
 
@@ -59,7 +67,7 @@ export function takeMigrated(f: Folding, { to, id: signal, sentAt }: EventOf<"mi
 /** MG2. What the old call costs is charged when it comes in, like that of any superseded one. */
 function askAnew(f: Folding, id: IntentId, open: OpenIntent): void {
   const { actor } = open;
-  closeIntent(f, id);
+  closeIntent(f, id, closedAs("superseded", "moved"));
   const src = actor === undefined ? undefined : srcOf(f.state.snapshot, actor);
   if (actor === undefined || src === undefined || f.state.actors[actor] !== id) return; // Nobody waits for it.
   f.state.actors = withoutKey(f.state.actors, actor);

@@ -10,6 +10,8 @@ import type { IntentId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import {
   actorError,
+  type Closed,
+  closedAs,
   closeIntent,
   type Folding,
   newId,
@@ -36,7 +38,8 @@ export function refusalOfRaise({ saga, budget }: SagaState, raise: Raise): strin
 export function takeRaise(f: Folding, event: EventOf<"signal">): void {
   if (f.state.phase.kind !== "running") return;
   raise(f, event.data as Raise); // Proof: the door has read it with its schema.
-  for (const [id, open] of openEntries(f)) if (isRaiseTask(open)) granted(f, id, open);
+  for (const [id, open] of openEntries(f))
+    if (isRaiseTask(open)) granted(f, id, open, closedAs("succeeded", "raised"));
 }
 
 const isRaiseTask = ({ intent }: OpenIntent): boolean => intent.kind === "task" && intent.about === "budget";
@@ -44,16 +47,22 @@ const isRaiseTask = ({ intent }: OpenIntent): boolean => intent.kind === "task" 
 /** A human's answer to the task. */
 export function settleRaise(f: Folding, id: IntentId, open: OpenIntent, answer: Raise): void {
   raise(f, answer);
-  granted(f, id, open);
+  granted(f, id, open, closedAs("succeeded"));
 }
 
-function granted(f: Folding, id: IntentId, open: OpenIntent): void {
-  closeIntent(f, id);
+function granted(f: Folding, id: IntentId, open: OpenIntent, closed: Closed): void {
+  closeIntent(f, id, closed);
   tellActor(f, open.actor, id, { output: null });
 }
 
-export function refuseRaise(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
-  closeIntent(f, id);
+/** No more is given: `closed` says by whom, or that nobody answered in time. */
+export function refuseRaise(
+  f: Folding,
+  id: IntentId,
+  open: OpenIntent,
+  { reason, closed }: { readonly reason: string; readonly closed: Closed },
+): void {
+  closeIntent(f, id, closed);
   tellActor(f, open.actor, id, { error: actorError("denied", "BUDGET_EXCEEDED", reason) });
 }
 

@@ -1,11 +1,13 @@
 /**
  * Replay: a ledger folded into a state, proving on the way that today's code decides what was recorded.
  *
- * L1 The intents a fold yields equal the recorded ones, or the fold stops with turn, expected and got.
+ * L1 The intents a fold yields and those that it closes equal the recorded ones, or the fold stops with turn, expected
+ *    and got.
  * L2 Replay performs nothing.
  * L3 Turns before the saga was moved to the definition were decided by another one. Of their model calls the digest is
  *    not compared: it was, when it was moved (migrate.ts).
  */
+import type { Closing } from "../../protocol/closing.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, Event } from "../../protocol/event.ts";
 import type { Intent } from "../../protocol/intent.ts";
@@ -14,7 +16,7 @@ import type { Message } from "../../protocol/model.ts";
 import type { Step, Turn } from "../../protocol/turn.ts";
 import type { Definition } from "../contract/definition.ts";
 import { type DecidedTurn, decideTurn } from "./fold.ts";
-import { type Comparison, compared, lastMigration } from "./migrated.ts";
+import { type Comparison, compared, comparedClosing, lastMigration } from "./migrated.ts";
 import type { SagaState } from "../contract/state.ts";
 
 /** The definition that a ledger's next turn is decided by. Throws LEDGER_BROKEN as `definitionOf`. */
@@ -60,37 +62,50 @@ export function foldTurn(
   return decided;
 }
 
-/** Where a turn is not as it was recorded. */
+/** Where a turn is not as it was recorded: an intent that was decided, or one that was closed. */
 export interface Difference {
   readonly step: number;
   readonly event: Event["type"];
-  /** The number of the intent, from 1. */
+  readonly what: "intent" | "closing";
+  /** Its number among those of the step, from 1. */
   readonly k: number;
-  readonly expected: Intent | undefined;
-  readonly got: Intent | undefined;
+  readonly expected: Intent | Closing | undefined;
+  readonly got: Intent | Closing | undefined;
 }
 
-/** The first intent that is not as recorded. */
+/** The first intent or closing that is not as recorded. */
 export function differenceOf(
   turn: Turn,
   decided: readonly Step[],
   comparison: Comparison,
 ): Difference | undefined {
-  for (const [index, { event, intents }] of turn.steps.entries()) {
-    const got = decided[index]?.intents ?? [];
-    for (let k = 0; k < Math.max(intents.length, got.length); k++)
-      if (textOf(intents[k], comparison) !== textOf(got[k], comparison))
-        return { step: index + 1, event: event.type, k: k + 1, expected: intents[k], got: got[k] };
+  for (const [index, { event, intents, closed }] of turn.steps.entries()) {
+    const got = decided[index];
+    const found =
+      firstOther(intents, got?.intents ?? [], (intent) => compared(intent, comparison)) ??
+      firstOther(closed, got?.closed ?? [], (closing) => comparedClosing(closing, comparison));
+    if (found === undefined) continue;
+    const what = found.list === intents ? "intent" : "closing";
+    const { k, expected, got: other } = found;
+    return { step: index + 1, event: event.type, what, k, expected, got: other };
   }
   return undefined;
 }
 
-const textOf = (intent: Intent | undefined, comparison: Comparison): string =>
-  intent === undefined ? "nothing" : canonicalJson(compared(intent, comparison));
+/** The first place at which two lists are not alike, as far as they are compared. */
+function firstOther<T>(list: readonly T[], got: readonly T[], as: (one: T) => unknown) {
+  const textAt = (of: readonly T[], k: number) => (k < of.length ? canonicalJson(as(of[k] as T)) : undefined);
+  for (let k = 0; k < Math.max(list.length, got.length); k++)
+    if (textAt(list, k) !== textAt(got, k)) return { list, k: k + 1, expected: list[k], got: got[k] };
+  return undefined;
+}
+
+const textOf = (one: Intent | Closing | undefined): string =>
+  one === undefined ? "nothing" : canonicalJson(one);
 
 /** With as much of both as a person reads. */
-const inOneLine = ({ step, event, k, expected, got }: Difference): string =>
-  `step ${step} (${event}), intent ${k}: expected ${excerpt(textOf(expected, "strict"))}, got ${excerpt(textOf(got, "strict"))}`;
+const inOneLine = ({ step, event, what, k, expected, got }: Difference): string =>
+  `step ${step} (${event}), ${what} ${k}: expected ${excerpt(textOf(expected))}, got ${excerpt(textOf(got))}`;
 
 const excerpt = (text: string): string =>
   text.length <= 500 ? text : `${text.slice(0, 500)}… (${text.length} characters)`;

@@ -16,14 +16,19 @@ import type { Result, Usage } from "../../protocol/result.ts";
 import type { Effect, Retry } from "../../protocol/tool.ts";
 import {
   actorError,
+  closedAs,
+  closedBy,
   closeIntent,
+  endIntent,
   type Folding,
   isAwaited,
   isRead,
   isWanted,
   newId,
+  noteStanding,
   openEntries,
   openIntent,
+  recordClosing,
   servedBy,
   tellActor,
   toolOf,
@@ -83,9 +88,7 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
     const refusal = refusalOfRetry(f, open);
     return refusal === undefined ? retry(f, id, open, result) : giveUpAsking(f, open, refusal);
   }
-  // A settled model call has told its cost: it is not closed as one whose cost may still come in.
-  if (open.intent.kind === "model") f.state.open = withoutKey(f.state.open, id);
-  else closeIntent(f, id);
+  endIntent(f, id, closedBy(id, result));
   if (result.outcome === "succeeded" && servedBy(open) === undefined) rememberResult(f, open, output);
   if (open.intent.kind === "tool") {
     if (open.intent.undoes !== undefined) return settleUndoing(f, id, open, open.intent.undoes, result);
@@ -98,7 +101,10 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
       ? settleUndoing(f, id, open, open.intent.undoes, result)
       : settleChildUndoing(f, id, open.intent.undoes, result);
   const child = standingChild(f, open, result);
-  if (child !== undefined) f.state.effects = [...f.state.effects, child];
+  if (child !== undefined) {
+    f.state.effects = [...f.state.effects, child];
+    if (result.outcome === "succeeded" && result.undoable !== true) noteStanding(f, id);
+  }
   if (result.outcome === "succeeded")
     tellActor(f, open.actor, id, { output, unread: unreadOf(open, result.output) });
   else
@@ -236,7 +242,7 @@ function retry(f: Folding, id: IntentId, open: OpenIntent, result: Result): void
   const next = { ...rest, attempt, notBefore, ...(ask === undefined ? {} : { ask }) };
   if (open.intent.kind !== "model" || !isPaused(f)) return openAgain(f, next);
   // A tool's attempts go on: what an earlier one did must find its intent open. A model's cost money and do nothing.
-  f.state.open = withoutKey(f.state.open, id);
+  endIntent(f, id, closedBy(id, result));
   holdRetry(f, next);
 }
 
@@ -253,8 +259,9 @@ function openAgain(f: Folding, open: OpenIntent): void {
 /** What is left of the budget does not allow another attempt. */
 function giveUpAsking(f: Folding, open: OpenIntent, refusal: string): void {
   const { id } = open.intent;
-  f.state.open = withoutKey(f.state.open, id);
-  tellActor(f, open.actor, id, { error: actorError("denied", "BUDGET_EXCEEDED", refusal) });
+  const error = actorError("denied", "BUDGET_EXCEEDED", refusal);
+  endIntent(f, id, { as: error.outcome, code: error.code, reason: refusal });
+  tellActor(f, open.actor, id, { error });
 }
 
 /** The next attempt of a model call whose last one failed while the saga was paused, if it is still asked for. */
@@ -323,11 +330,16 @@ function askAboutDoubt(f: Folding, id: IntentId, open: OpenIntent, reason: strin
     f.state.doubts = { ...f.state.doubts, [id]: { ...doubt, actor: open.actor, task } };
 }
 
-/** R2. A definite result for an intent that was settled in doubt, cancelled, or failed for being late. */
-export function correct(f: Folding, id: IntentId, doubt: Doubt, received: Result): void {
+/**
+ * R2. A definite result for an intent that was settled in doubt, cancelled, or failed for being late. `answered`: it is
+ * what a human said of the doubt, which closes the task.
+ */
+export function correct(f: Folding, id: IntentId, doubt: Doubt, received: Result, answered = false): void {
   const { result, output } = checked(f, openOf(id, doubt), received);
   if (result.outcome !== "succeeded" && result.outcome !== "failed") return;
-  if (doubt.task !== undefined) closeIntent(f, doubt.task);
+  if (doubt.task !== undefined && answered) closeIntent(f, doubt.task, closedAs("succeeded"));
+  recordClosing(f, id, closedBy(id, result));
+  if (doubt.task !== undefined && !answered) closeIntent(f, doubt.task, closedAs("cancelled", "settled"));
   if (result.outcome === "succeeded") rememberResult(f, openOf(id, doubt), output);
   if (doubt.undoes !== undefined) correctUndoing(f, id, doubt.undoes, result);
   else correctEffect(f, id, doubt, result, output);
@@ -355,7 +367,7 @@ function correctUndoing(f: Folding, id: IntentId, undoes: IntentId, result: Resu
   if (result.outcome !== "succeeded") return;
   for (const [task, open] of openEntries(f))
     if (open.intent.kind === "task" && open.intent.about === "stuck" && open.intent.of === undoes)
-      closeIntent(f, task);
+      closeIntent(f, task, closedAs("cancelled", "undone"));
   settleUndone(f, undoes, id);
 }
 

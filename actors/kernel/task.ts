@@ -20,6 +20,9 @@ import {
   actorError,
   argumentsDigest,
   changeOpen,
+  type Closed,
+  closedAs,
+  closedBy,
   closeIntent,
   type Folding,
   isAwaited,
@@ -147,20 +150,29 @@ function decideBy(f: Folding, id: IntentId, open: OpenIntent, vote: Vote): void 
     case "approval":
       if (vote.vote === "approve") return approve(f, id, open, by);
       if (vote.vote === "edit") return input === undefined ? undefined : edit(f, id, open, { input, by });
-      return deny(f, id, open, reason ?? `denied by ${by}`);
+      return deny(f, id, open, { reason: reason ?? `denied by ${by}`, closed: deniedBy(vote) });
     case "question":
       return isDenied
-        ? fail(f, id, open, reason ?? `${by} declined to answer`)
+        ? fail(f, id, open, { reason: reason ?? `${by} declined to answer`, closed: deniedBy(vote) })
         : takeAnswer(f, id, open, { by, answer: answer ?? null });
     case "doubt":
       return settleDoubt(f, open, answer ?? null);
     case "stuck":
-      return settleStuck(f, id, open, !isDenied);
+      return settleStuck(f, id, open, isDenied ? deniedBy(vote) : closedAs("succeeded"));
     case "budget":
-      if (isDenied) return refuseRaise(f, id, open, reason ?? `${by} raised no limit`);
+      if (isDenied)
+        return refuseRaise(f, id, open, {
+          reason: reason ?? `${by} raised no limit`,
+          closed: deniedBy(vote),
+        });
       return settleRaise(f, id, open, answer as Raise); // Proof: the door has read it.
   }
 }
+
+const deniedBy = ({ reason }: Vote): Closed => ({
+  as: "denied",
+  ...(reason === undefined ? {} : { reason }),
+});
 
 /**
  * The saga that stands in has ended. What it says is one vote, under its id; if it failed, said what cannot be taken,
@@ -168,7 +180,7 @@ function decideBy(f: Folding, id: IntentId, open: OpenIntent, vote: Vote): void 
  */
 export function takeStandIn(f: Folding, id: IntentId, open: OpenIntent, result: Result): void {
   const task = servedBy(open);
-  closeIntent(f, id);
+  closeIntent(f, id, closedBy(id, result));
   const asked = task === undefined ? undefined : f.state.open[task];
   if (open.intent.kind !== "saga" || task === undefined || asked === undefined) return;
   if (result.outcome === "succeeded") {
@@ -195,25 +207,31 @@ export function takeTaskTimeout(f: Folding, id: IntentId, open: OpenIntent): voi
   switch (open.intent.about) {
     case "approval":
       return open.intent.otherwise === "approve"
-        ? approved(f, id, open)
-        : deny(f, id, open, "nobody approved in time");
+        ? approved(f, id, open, closedAs("succeeded", "default"))
+        : deny(f, id, open, { reason: "nobody approved in time", closed: closedAs("denied", "deadline") });
     case "question":
-      if (open.intent.otherwise === undefined) return fail(f, id, open, "nobody answered in time");
-      return answerQuestion(f, id, open, open.intent.otherwise);
+      if (open.intent.otherwise === undefined)
+        return fail(f, id, open, { reason: "nobody answered in time", closed: late });
+      return answerQuestion(f, id, open, {
+        answer: open.intent.otherwise,
+        closed: closedAs("succeeded", "default"),
+      });
     case "doubt":
       return giveUpDoubt(f, id, open);
     case "stuck":
-      return settleStuck(f, id, open, false);
+      return settleStuck(f, id, open, closedAs("denied", "deadline"));
     case "budget":
-      return refuseRaise(f, id, open, "nobody raised the budget in time");
+      return refuseRaise(f, id, open, { reason: "nobody raised the budget in time", closed: late });
   }
 }
+
+const late = closedAs("failed", "deadline");
 
 function approve(f: Folding, id: IntentId, open: OpenIntent, by: string): void {
   if (open.intent.kind !== "task") return;
   const approvals = [...new Set([...(open.approvals ?? []), by])];
   if (approvals.length < (open.intent.quorum ?? 1)) return changeOpen(f, id, { approvals });
-  approved(f, id, open);
+  approved(f, id, open, closedAs("succeeded"));
 }
 
 /** What an open task's call is of: a tool, or the saga or agent that it starts. */
@@ -221,8 +239,8 @@ const calleeOf = ({ tools, sagas }: Definition, call: ProposedCall): Callee | un
   tools.get(call.tool) ?? sagas.get(call.tool);
 
 /** The approved call becomes an intent, unless what was decided meanwhile forbids it now. The actor goes on waiting. */
-function approved(f: Folding, id: IntentId, open: OpenIntent): void {
-  closeIntent(f, id);
+function approved(f: Folding, id: IntentId, open: OpenIntent, closed: Closed): void {
+  closeIntent(f, id, closed);
   const { call } = open;
   if (call === undefined || !isAwaited(f, id, call.actor)) return;
   if (isPaused(f)) holdApproved(f, id, call);
@@ -240,7 +258,7 @@ export function issueHeldCall(f: Folding, id: IntentId, call: ProposedCall): voi
  * its author included, for who proposes has not approved. The model hears of it with the call's result.
  */
 function edit(f: Folding, id: IntentId, open: OpenIntent, { by, input }: { by: string; input: Json }): void {
-  closeIntent(f, id);
+  closeIntent(f, id, closedAs("superseded", "edit"));
   const callee = open.call === undefined ? undefined : calleeOf(f.definition, open.call);
   if (callee === undefined || open.intent.kind !== "task" || open.call === undefined) return;
   if (!isAwaited(f, id, open.call.actor)) return;
@@ -258,13 +276,19 @@ function edit(f: Folding, id: IntentId, open: OpenIntent, { by, input }: { by: s
   );
 }
 
-function deny(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
-  closeIntent(f, id);
+/** What the actor is told of a task that gave no yes, and as what the task is closed. */
+interface Refused {
+  readonly reason: string;
+  readonly closed: Closed;
+}
+
+function deny(f: Folding, id: IntentId, open: OpenIntent, { reason, closed }: Refused): void {
+  closeIntent(f, id, closed);
   tellActor(f, open.actor, id, { error: actorError("denied", "APPROVAL_DENIED", reason) });
 }
 
-function fail(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
-  closeIntent(f, id);
+function fail(f: Folding, id: IntentId, open: OpenIntent, { reason, closed }: Refused): void {
+  closeIntent(f, id, closed);
   tellActor(f, open.actor, id, { error: actorError("failed", "DEFERRED_TOO_LATE", reason) });
 }
 
@@ -280,14 +304,22 @@ function takeAnswer(
   const answers = { ...open.answers, [by]: digest };
   const agreeing = Object.values(answers).filter((one) => one === digest).length;
   if (agreeing < quorum) return changeOpen(f, id, { answers });
-  answerQuestion(f, id, open, answer);
+  answerQuestion(f, id, open, { answer, closed: closedAs("succeeded") });
 }
 
 /** The door refuses an answer that does not fit; a default that does not is a question nobody answered. */
-function answerQuestion(f: Folding, id: IntentId, open: OpenIntent, answer: Json): void {
+function answerQuestion(
+  f: Folding,
+  id: IntentId,
+  open: OpenIntent,
+  { answer, closed }: { readonly answer: Json; readonly closed: Closed },
+): void {
   const read = readWith(answerSchema(f, open), answer);
-  if (!read.success) return fail(f, id, open, `its default does not fit: ${read.reason}`);
-  closeIntent(f, id);
+  if (!read.success) {
+    const reason = `its default does not fit: ${read.reason}`;
+    return fail(f, id, open, { reason, closed: { as: "failed", reason } });
+  }
+  closeIntent(f, id, closed);
   if (f.definition.kind === "agent") return tellActor(f, open.actor, id, { output: toJson(read.data) });
   const unread = { by: "question", name: open.call?.tool ?? "", value: answer } as const;
   tellActor(f, open.actor, id, { output: read.data, unread });
@@ -303,12 +335,12 @@ function settleDoubt(f: Folding, open: OpenIntent, answer: Json): void {
     parsed.data.outcome === "happened"
       ? { outcome: "succeeded", output: toJson(parsed.data.output) }
       : { outcome: "failed", code: "NOT_PERFORMED", reason: "a human found that it did not happen" };
-  if (corrects(f.definition, doubt, { attempt: doubt.attempt, result })) correct(f, of, doubt, result);
+  if (corrects(f.definition, doubt, { attempt: doubt.attempt, result })) correct(f, of, doubt, result, true);
 }
 
 /** Nobody knows, in time: the actor hears that it is in doubt, and a late result still corrects it. */
 function giveUpDoubt(f: Folding, id: IntentId, open: OpenIntent): void {
-  closeIntent(f, id);
+  closeIntent(f, id, late);
   const of = open.intent.kind === "task" ? open.intent.of : undefined;
   const doubt = of === undefined ? undefined : f.state.doubts[of];
   if (of === undefined || doubt === undefined) return;
@@ -317,9 +349,9 @@ function giveUpDoubt(f: Folding, id: IntentId, open: OpenIntent): void {
   tellActor(f, actor, of, { error: actorError("in_doubt", "IN_DOUBT", "nobody settled the doubt in time") });
 }
 
-function settleStuck(f: Folding, id: IntentId, open: OpenIntent, undone: boolean): void {
-  closeIntent(f, id);
+function settleStuck(f: Folding, id: IntentId, open: OpenIntent, closed: Closed): void {
+  closeIntent(f, id, closed);
   const of = open.intent.kind === "task" ? open.intent.of : undefined;
   if (of === undefined) return;
-  if (undone) settleUndone(f, of); // Denied, it stays as it is: stuck, and listed as standing.
+  if (closed.as === "succeeded") settleUndone(f, of); // Denied, it stays as it is: stuck, and listed as standing.
 }

@@ -16,12 +16,14 @@ import {
   actorError,
   argumentsDigest,
   changeOpen,
+  closedAs,
   closeIntent,
   doneFor,
   type Folding,
   isAwaited,
   isRead,
   newId,
+  noteStanding,
   openEntries,
   openIntent,
   refuseActor,
@@ -89,7 +91,7 @@ function giveUp(f: Folding, id: IntentId, because: string): void {
   const open = f.state.open[id];
   if (open === undefined) return;
   const error = actorError("cancelled", "CANCELLED", because === "" ? "undone" : because);
-  if (isOverAtOnce(f, open)) closeIntent(f, id);
+  if (isOverAtOnce(f, open)) closeIntent(f, id, closedAs("cancelled", "undo"));
   else if (open.intent.kind === "saga") return cancelChild(f, id);
   else if (open.deferred === true) releaseDeferred(f, id, open);
   else return;
@@ -123,7 +125,7 @@ export function beginEndByUndoing(f: Folding, ending: Ending): void {
 export function abandon(f: Folding, id: IntentId): void {
   const open = f.state.open[id];
   if (open === undefined) return;
-  if (isOverAtOnce(f, open)) return closeIntent(f, id);
+  if (isOverAtOnce(f, open)) return closeIntent(f, id, closedAs("cancelled"));
   const { actor: _actor, ...rest } = open;
   f.state.open = { ...f.state.open, [id]: rest };
   if (open.intent.kind === "saga") cancelChild(f, id);
@@ -191,6 +193,7 @@ export function recordEffect(
       : f.state.effects.map((other) =>
           other === standing ? { ...effect, settledAt: standing.settledAt } : other,
         );
+  if (outcome === "in_doubt") noteStanding(f, id);
 }
 
 /** A compensation whose input cannot be made leaves the effect standing, which the end then lists. */
@@ -259,7 +262,7 @@ function releaseUnawaited(f: Folding): void {
 
 /** It was asked for, so it counts as an effect in doubt and is undone by its key; a late answer corrects that. */
 function releaseDeferred(f: Folding, id: IntentId, open: OpenIntent): void {
-  closeIntent(f, id);
+  closeIntent(f, id, closedAs("cancelled", "undo"));
   recordEffect(f, id, open, "in_doubt", undefined);
   recordDoubt(f, id, open, "cancelled");
 }

@@ -1,5 +1,6 @@
 /** Migrate document: what `migrate` says of each saga, and how a move is told of one that was moved. */
 import { z } from "zod";
+import { Closing } from "../closing.ts";
 import { DefinitionRef } from "../event.ts";
 import { SagaId } from "../ids.ts";
 import { Intent } from "../intent.ts";
@@ -30,8 +31,8 @@ export const MigrateDocument = z.object({
   requestsDiffer: z.int().optional(),
   /** The first turn that the new definition would have decided otherwise, or 0 for the state that the saga rests in. */
   turn: z.int().optional(),
-  expected: Intent.optional(),
-  got: Intent.optional(),
+  expected: z.union([Intent, Closing]).optional(),
+  got: z.union([Intent, Closing]).optional(),
   /** The reason in words. */
   why: z.string().optional(),
 });

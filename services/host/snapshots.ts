@@ -27,8 +27,8 @@ interface SnapshotDeps {
   readonly clock: Clock;
 }
 
-/** How a state is written here. Another number is no snapshot of this code's. */
-const format = 2;
+/** How a state is written here. Another number is no snapshot of this code's, nor of a ledger that it reads. */
+const format = 3;
 
 export interface Snapshot {
   readonly format: number;

@@ -10,7 +10,7 @@ import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { limits } from "../../protocol/limits.ts";
 import { headers } from "../../protocol/subjects.ts";
-import { toStored, type Turn } from "../../protocol/turn.ts";
+import { ledgerVersion, toStored, type Turn } from "../../protocol/turn.ts";
 import type { Head } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import { signTurn } from "../wire/signing.ts";
@@ -39,7 +39,7 @@ export async function encodeAs(
   after: Head,
   decided: Omit<Turn, "v" | "prev">,
 ): Promise<TurnMessage> {
-  const turn: Turn = { v: 1, ...decided, prev: after.hash };
+  const turn: Turn = { v: ledgerVersion, ...decided, prev: after.hash };
   let data = encodeJson(toStored(turn));
   if (data.length > limits.inlineBytesMax) {
     const smaller = offload(toStored(turn));

@@ -13,7 +13,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { Tombstone, tombstoneEvent } from "../../protocol/tombstone.ts";
-import { Turn } from "../../protocol/turn.ts";
+import { ledgerVersion, Turn } from "../../protocol/turn.ts";
 import { inflate } from "../wire/blobs.ts";
 import type { BlobPort, LedgerPort, StoredMessage } from "../wire/ports.ts";
 
@@ -83,17 +83,29 @@ export async function readTurn(
   };
 }
 
-/** A turn's bytes as a turn, blobs put back. Throws BAD_MESSAGE, LEDGER_BROKEN, or SAGA_ARCHIVED (L2). */
+/**
+ * A turn's bytes as a turn, blobs put back. Throws BAD_MESSAGE, LEDGER_BROKEN, SAGA_ARCHIVED (L2), or LEDGER_VERSION for
+ * a turn of another format.
+ */
 export async function decodeTurn(
   blobs: LedgerSource["blobs"],
   message: Pick<StoredMessage, "data" | "headers">,
 ): Promise<Turn> {
   await assertNotArchived(blobs, message);
-  const parsed = Turn.safeParse(await valueOf(blobs, message));
-  if (!parsed.success)
-    throw new MeshError("LEDGER_BROKEN", `a ledger message is no turn: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  const value = await valueOf(blobs, message);
+  const parsed = Turn.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const { v } = OfVersion.safeParse(value).data ?? {};
+  throw v === undefined || v === ledgerVersion
+    ? new MeshError("LEDGER_BROKEN", `a ledger message is no turn: ${z.prettifyError(parsed.error)}`)
+    : new MeshError(
+        "LEDGER_VERSION",
+        `a ledger message has the format ${v}; this version reads ${ledgerVersion}`,
+      );
 }
+
+/** A turn of whatever format. */
+const OfVersion = z.object({ v: z.int(), saga: z.string(), turn: z.int() });
 
 /** Whether a ledger message is the last one of an archived saga. */
 export const isTombstone = (message: Pick<StoredMessage, "headers">): boolean =>

@@ -20,7 +20,7 @@ import type {
   RecordingFormat,
 } from "../../protocol/documents/recording.ts";
 import { subjects } from "../../protocol/subjects.ts";
-import { toStored } from "../../protocol/turn.ts";
+import { ledgerVersion, toStored } from "../../protocol/turn.ts";
 import { writeBundle } from "../archive/export.ts";
 import { archiveName, type ArchiveSection, blobsOf, onDisk } from "../archive/file.ts";
 import { manifestOf } from "../archive/manifest.ts";
@@ -177,7 +177,15 @@ async function sectionOf(
   const messages: StoredMessage[] = [];
   let prev = "";
   for (const { turn, at, steps } of turns) {
-    const whole = { v: 1 as const, saga, turn, at, host: importer, prev, steps: [...steps] };
+    const whole = {
+      v: ledgerVersion as typeof ledgerVersion,
+      saga,
+      turn,
+      at,
+      host: importer,
+      prev,
+      steps: [...steps],
+    };
     let data = encodeJson(toStored(whole));
     if (data.length > limits.inlineBytesMax) {
       const smaller = offload(toStored(whole));

@@ -13,7 +13,7 @@ import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Message } from "../../protocol/model.ts";
-import type { Step, Turn } from "../../protocol/turn.ts";
+import { ledgerVersion, type Step, type Turn } from "../../protocol/turn.ts";
 
 /** A call as it was made. */
 interface Made {
@@ -58,7 +58,10 @@ export function takeTurn(run: Run, at: number, events: readonly Event[], host: s
     for (const { id, kind } of intents) if (kind !== "retry") run.openedAt.set(id, at);
   for (const [id, { intent, input }] of openEntriesIn(run))
     if (intent.kind === "tool" || intent.kind === "saga") run.made.set(id, { name: intent.name, input });
-  run.turns.push({ v: 1, saga, turn: decided.state.turn, at, host, prev: "", steps: decided.steps });
+  run.turns.push({
+    ...{ v: ledgerVersion, saga, turn: decided.state.turn, at, host, prev: "" },
+    steps: decided.steps,
+  });
   return decided.steps;
 }
 

@@ -26,7 +26,7 @@ import type { Intent, IntentOf } from "../../protocol/intent.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import type { Message, ModelAnswer } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
-import { toStored, Turn } from "../../protocol/turn.ts";
+import { ledgerVersion, toStored, Turn } from "../../protocol/turn.ts";
 
 /** An event, or one that is known once it is known what is open. */
 export type Happening = Event | ((story: Story) => Event);
@@ -175,7 +175,15 @@ function append(ledger: Ledger, at: number, events: readonly Event[], acceptance
   const decided = decideTurn(definition, state, { saga, at, events });
   const { steps } = decided;
   const bytes = encodeJson(
-    toStored({ v: 1, saga, turn: decided.state.turn, at, host: "given", prev: ledger.prev, steps }),
+    toStored({
+      v: ledgerVersion,
+      saga,
+      turn: decided.state.turn,
+      at,
+      host: "given",
+      prev: ledger.prev,
+      steps,
+    }),
   );
   const turn = Turn.parse(decode(bytes, contentTypes.json));
   const rested =

@@ -4,7 +4,9 @@
  * Method: turns of agents' stories as the kernel decides them, stored, and read from their bytes.
  */
 import { describe, expect, test } from "vitest";
+import { type Closing, impliedClosing } from "../../protocol/closing.ts";
 import type { Event } from "../../protocol/event.ts";
+import type { IntentId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { toStored, Turn } from "../../protocol/turn.ts";
 import {
@@ -33,7 +35,14 @@ const story = given(
 
 /** A turn with one step. */
 const turnOf = (event: Event, ...intents: Intent[]): Turn =>
-  ({ ...story.turns[1]!, turn: 7, host: "h-1", steps: [{ event, intents }] }) satisfies Turn;
+  ({ ...story.turns[1]!, turn: 7, host: "h-1", steps: [stepOf(event, intents)] }) satisfies Turn;
+
+/** As the event implies it. */
+const stepOf = (event: Event, intents: Intent[]) => ({
+  event,
+  intents,
+  closed: [impliedClosing(event, intents)].filter((one) => one !== undefined),
+});
 
 const result = (output: unknown, by = "h-1") =>
   ({
@@ -54,6 +63,37 @@ const look = {
 } as Intent;
 
 describe("a stored turn", () => {
+  test("says nothing of what it closed where that follows from its event, and all of it elsewhere", () => {
+    const told = (turn: Turn) => stored(turn).steps.map(({ closed, stays }) => ({ closed, stays }));
+    expect(told(turnOf(result(1)))).toEqual([{}]);
+    const [step] = turnOf(result(1)).steps;
+    const of = (...closed: Closing[]) => ({ ...turnOf(result(1)), steps: [{ ...step!, closed }] });
+    const [id, other] = ["6-0", "5-0"] as [IntentId, IntentId];
+    const read = (turn: Turn) => Turn.parse(stored(turn));
+    for (const [closed, words] of [
+      [[], { stays: true }],
+      [
+        [
+          { intent: id, as: "succeeded" },
+          { intent: other, as: "cancelled" },
+        ],
+        { closed: ["5-0"] },
+      ],
+      [[{ intent: other, as: "cancelled", because: "end" }], { stays: true }],
+      [
+        [
+          { intent: other, as: "cancelled" },
+          { intent: id, as: "succeeded" },
+        ],
+        {},
+      ],
+      [[{ intent: id, as: "failed", code: "BAD_RESULT", reason: "r", stands: true }], {}],
+    ] as [Closing[], object][]) {
+      expect(told(of(...closed))[0]).toMatchObject(words);
+      expect(read(of(...closed))).toEqual(of(...closed));
+    }
+  });
+
   test("is read as it was decided, whatever it holds", () => {
     const kinds = new Set(
       story.turns.flatMap(({ steps }) => steps.flatMap(({ intents }) => intents.map(({ kind }) => kind))),

@@ -405,7 +405,7 @@ export const plants: readonly Plant[] = [
         replace: `const { context } = f.definition;
   for (const [old, open] of openEntries(f)) {
     if (open.intent.kind !== "tool" || open.intent.undoes !== undefined || open.actor === undefined) continue;
-    closeIntent(f, old);
+    closeIntent(f, old, closedAs("superseded"));
     const id = newId(f);
     const key = effectKey(f.state.saga, id, digestOf(open.input));
     openIntent(f, { ...open, attempt: 1, intent: { ...open.intent, id, key } });

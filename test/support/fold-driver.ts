@@ -19,7 +19,7 @@ import type { Event } from "../../protocol/event.ts";
 import { type IntentId, parseSagaId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
-import { Turn } from "../../protocol/turn.ts";
+import { ledgerVersion, toStored, Turn } from "../../protocol/turn.ts";
 import { type CorpusCase, type Driver, failure } from "./machine-driver.ts";
 
 const saga = parseSagaId("corpus");
@@ -55,15 +55,15 @@ export function createFoldDriver(of: CorpusCase): Driver {
       before === undefined ? { type: "new" as const, event } : accept(definition, before, event, now);
     if (judged.type !== "new") return;
     const decided = decideTurn(definition, before, { saga, at: now, events: [judged.event] });
-    const recorded = {
-      v: 1,
+    const recorded = toStored({
+      v: ledgerVersion,
       saga,
       turn: decided.state.turn,
       at: now,
       host: "h",
       prev: "",
       steps: decided.steps,
-    };
+    });
     foldTurn(definition, stored === null ? undefined : state(), Turn.parse(toJson(recorded)));
     stored = stateToJson(definition, decided.state);
     for (const { kind, value } of decided.shown) if (kind === "emit") emitted.push(JSON.stringify(value));

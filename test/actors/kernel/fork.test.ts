@@ -124,9 +124,9 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
   test("would fold to something else if the fork's id stood in for its origin's", () => {
     const whole = forkedAt(turns, turns.length).map(({ steps, ...turn }) => ({
       ...turn,
-      steps: steps.map(({ event, intents }) => ({
+      steps: steps.map(({ event, ...step }) => ({
         event: event.type === "start" ? { ...event, fork: undefined } : event,
-        intents,
+        ...step,
       })),
     }));
     expect(() => foldLedger(story.definition, whole)).toThrow(/FOLD_DIVERGED/);

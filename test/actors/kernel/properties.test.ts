@@ -21,7 +21,7 @@ import type { Event } from "../../../protocol/event.ts";
 import { type IntentId, parseSagaId } from "../../../protocol/ids.ts";
 import { canonicalJson, type Json, toJson } from "../../../protocol/json.ts";
 import type { Result } from "../../../protocol/result.ts";
-import { Turn } from "../../../protocol/turn.ts";
+import { ledgerVersion, toStored, Turn } from "../../../protocol/turn.ts";
 import {
   agentOf,
   call,
@@ -257,8 +257,9 @@ function walkThrough(definition: Definition, moves: readonly Move[]): Walked {
     const decided = decideTurn(definition, state, { saga, at, events });
     state = decided.state;
     states.push(state);
-    const recorded = { v: 1, saga, turn: state.turn, at, host: "h", prev: "", steps: decided.steps };
-    turns.push(Turn.parse(JSON.parse(JSON.stringify(recorded))));
+    const { steps } = decided;
+    const stored = toStored({ v: ledgerVersion, saga, turn: state.turn, at, host: "h", prev: "", steps });
+    turns.push(Turn.parse(JSON.parse(JSON.stringify(stored))));
     return state;
   };
   const { name, version, hash } = definition;
@@ -462,7 +463,15 @@ describe("a batch of an agent's calls", () => {
     const append = (...events: Event[]) => {
       const decided = decideTurn(agent, state, { saga, at: 0, events });
       state = decided.state;
-      turns.push({ v: 1, saga, turn: state.turn, at: 0, host: "h", prev: "", steps: decided.steps });
+      turns.push({
+        v: ledgerVersion,
+        saga,
+        turn: state.turn,
+        at: 0,
+        host: "h",
+        prev: "",
+        steps: decided.steps,
+      });
       return { state, intents: decided.steps.flatMap(({ intents }) => intents) };
     };
     const reply = (of: SagaState, said: object): Event => {

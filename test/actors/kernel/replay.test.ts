@@ -91,6 +91,28 @@ describe("a turn that today's code decides otherwise", () => {
     );
   });
 
+  test("because an intent was closed as something else says which, and as what", () => {
+    const [step] = turns[1]!.steps;
+    const other = { ...turns[1]!, steps: [{ ...step!, closed: [{ ...step!.closed[0]!, as: "failed" }] }] };
+    const error = thrownBy(() => foldTurn(definition, before, other as Turn));
+    expect(error.code).toBe("FOLD_DIVERGED");
+    expect(error.message).toMatch(
+      /turn 2 of saga-1, step 1 \(result\), closing 1: expected .*failed.*, got .*succeeded/,
+    );
+  });
+
+  test("because a closing more or less was recorded says which", () => {
+    const [step] = turns[1]!.steps;
+    const none = { ...turns[1]!, steps: [{ ...step!, closed: [] }] };
+    expect(thrownBy(() => foldTurn(definition, before, none)).message).toMatch(
+      /closing 1: expected nothing, got/,
+    );
+    const twice = { ...turns[1]!, steps: [{ ...step!, closed: [...step!.closed, ...step!.closed] }] };
+    expect(thrownBy(() => foldTurn(definition, before, twice)).message).toMatch(
+      /closing 2: expected .*, got nothing/,
+    );
+  });
+
   test("is told in a few hundred characters, however much was recorded", () => {
     const long = forged((text) => text.replace('"name":"look"', `"name":"${"x".repeat(100_000)}"`));
     expect(thrownBy(() => foldTurn(definition, before, long)).message.length).toBeLessThan(2_000);

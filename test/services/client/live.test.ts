@@ -7,12 +7,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json } from "../../../protocol/json.ts";
-import { Turn } from "../../../protocol/turn.ts";
+import { ledgerVersion, Turn } from "../../../protocol/turn.ts";
 import { createLiveMerge, type LiveEvent, type LiveMerge } from "../../../services/client/live.ts";
 
 const turn = (number: number, event: unknown, intents: unknown[]): Turn =>
   Turn.parse({
-    v: 1,
+    v: ledgerVersion,
     saga: "s",
     turn: number,
     at: number,

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { Event } from "../../../protocol/event.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Intent } from "../../../protocol/intent.ts";
-import type { Turn } from "../../../protocol/turn.ts";
+import { ledgerVersion, type Turn } from "../../../protocol/turn.ts";
 import type { Entry } from "../../../services/demo/account.ts";
 import type { PlannedKill } from "../../../services/demo/kill-plan.ts";
 import { recoveryOf, sumOf, tallyByTool } from "../../../services/demo/reckon.ts";
@@ -18,8 +18,8 @@ const charge: Intent = { kind: "tool", id, name: "charge_deposit", key };
 
 const turnsOf = (steps: { event: Event; intents?: Intent[]; host?: string; at?: number }[]): Turn[] =>
   steps.map(({ event, intents = [], host = "h1", at }, index) => ({
-    ...{ v: 1, saga, turn: index + 1, at: at ?? index, host, prev: "" },
-    steps: [{ event, intents }],
+    ...{ v: ledgerVersion, saga, turn: index + 1, at: at ?? index, host, prev: "" },
+    steps: [{ event, intents, closed: [] }],
   }));
 const start: Event = {
   type: "start",

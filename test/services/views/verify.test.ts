@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { encodeJson, offload } from "../../../protocol/codec.ts";
 import { chainHash } from "../../../protocol/digest.ts";
 import { MeshError } from "../../../protocol/errors.ts";
-import type { SagaId } from "../../../protocol/ids.ts";
+import type { IntentId, SagaId } from "../../../protocol/ids.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";
@@ -102,12 +102,32 @@ describe("verifyLedger", () => {
     );
   });
 
+  test("a closing that the fold does not close is found at its turn", async () => {
+    const app = defineApp({ sagas: [agent] });
+    const forged = changed(2, (turn) => ({
+      ...turn,
+      steps: turn.steps.map((step) => ({
+        ...step,
+        closed: [{ intent: "2-0" as IntentId, as: "cancelled" }],
+      })),
+    }));
+    const { ok, findings } = await verifyLedger(portsOf(stored(forged)), saga, app);
+    expect(ok).toBe(false);
+    expect(findings).toMatchObject([
+      {
+        turn: 3,
+        code: "FOLD_DIVERGED",
+        what: expect.stringMatching(/expected .*cancelled.*, got .*succeeded/),
+      },
+    ]);
+  });
+
   test("the same success recorded twice is found", async () => {
     const { findings } = await verify(
       stored(
         changed(2, (turn) => ({
           ...turn,
-          steps: [...turn.steps, { event: turn.steps[0]!.event, intents: [] }],
+          steps: [...turn.steps, { event: turn.steps[0]!.event, intents: [], closed: [] }],
         })),
       ),
     );
