@@ -4,8 +4,10 @@ import { createClosingLine } from "./test/support/closing-line.ts";
 /** Inside the repository `sagamesh` means its sources: `import "sagamesh"` is services/index.ts, unbuilt. */
 const source = "sagamesh-source";
 
-/** What runs whole processes, kills servers, or walks many seeds: `npm run test:e2e`. All else is `npm test`. */
+/** What runs whole processes or kills servers: `npm run test:e2e`. All else is `npm test`. */
 const endToEnd = ["test/end-to-end/**/*.test.ts", "test/**/*.e2e.test.ts"];
+/** What goes through cases by number: a share of them in `npm test`, all in `npm run test:e2e` (test/support/share.ts). */
+const walks = "test/**/*.walk.test.ts";
 
 export default defineConfig({
   resolve: { conditions: [source, "module", "node"] },
@@ -21,8 +23,16 @@ export default defineConfig({
     execArgv: [`--conditions=${source}`], // for what node itself resolves, here and in forked processes
     reporters: ["default", createClosingLine()],
     projects: [
-      { extends: true, test: { name: "quick", include: ["test/**/*.test.ts"], exclude: endToEnd } },
-      { extends: true, test: { name: "e2e", include: endToEnd } },
+      {
+        extends: true,
+        test: {
+          name: "quick",
+          include: ["test/**/*.test.ts"],
+          exclude: endToEnd,
+          provide: { walksAll: false },
+        },
+      },
+      { extends: true, test: { name: "e2e", include: [...endToEnd, walks], provide: { walksAll: true } } },
     ],
   },
 });

@@ -1,9 +1,7 @@
 /**
- * A long saga under fire: 200 steps, one request or effect in a hundred fails, and hosts and workers are killed
- * at random. It ends completed, and the model was asked exactly as often as the ledger can explain.
- *
- * Method: a hundred seeds on the memory mesh in virtual time (test/support/long-run.ts), and one run of real processes
- * and SIGKILL on a real server. The seed of a failing run is in its name; LONG_AGENT_SEED=<n> runs that seed alone.
+ * A long saga of real processes on a real server: 200 steps, and hosts and workers are killed by SIGKILL. It ends
+ * completed, and the model was asked exactly as often as the ledger can explain. test/services/host/long-agent.walk.test.ts
+ * has a hundred such runs in virtual time.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,34 +10,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { seededChance } from "../../services/memory/faults.ts";
 import { systemClock } from "../../services/runtime/system.ts";
 import { checkAccount, type Line, longAgent } from "../support/long-agent.ts";
-import { expectExplained, type LongRun, runInMemory, saga, steps } from "../support/long-run.ts";
+import { expectExplained, saga, steps } from "../support/long-run.ts";
 import { type AccountServer, openRealMesh, startAccountServer } from "../support/real-mesh.ts";
 import { type SpawnedProcess, spawnProcess } from "../support/spawn-process.ts";
-
-describe("a saga of 200 steps with 1 % injected failures and kills", () => {
-  const only = process.env["LONG_AGENT_SEED"];
-  const seeds = only === undefined ? Array.from({ length: 100 }, (_, i) => i + 1) : [Number(only)];
-  const runs: LongRun[] = [];
-
-  test.each(seeds)(
-    "ends completed, and the number of model requests is exactly decisions + recorded retries + calls that a kill hit while open (seed %i)",
-    async (seed) => {
-      const run = await runInMemory(seed);
-      runs.push(run);
-      expectExplained(run);
-    },
-  );
-
-  test.skipIf(only !== undefined)(
-    "was retried, killed and hit in the middle of calls: the runs are not all calm",
-    () => {
-      const sum = (of: (run: LongRun) => number) => runs.reduce((total, run) => total + of(run), 0);
-      expect(sum((run) => run.retries)).toBeGreaterThan(100);
-      expect(sum((run) => run.kills)).toBeGreaterThan(300);
-      expect(sum((run) => run.hit)).toBeGreaterThan(50);
-    },
-  );
-});
 
 describe("on a real server, with real processes", () => {
   let server: AccountServer;

@@ -1,6 +1,6 @@
 /* eslint-disable no-template-curly-in-string -- the words of our own source hold templates */
 /**
- * Plants: the rules of the protocol, each broken in the product's own source. planted-faults.test.ts shows that
+ * Plants: the rules of the protocol, each broken in the product's own source. planted-faults.e2e.test.ts shows that
  * the simulator finds every one; what it could not find, it would not find in a real mistake either.
  *
  * Rules that are not here, and why:

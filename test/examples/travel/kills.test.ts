@@ -1,13 +1,13 @@
 /**
  * Goal: whoever dies, whatever fails, and whoever is told of it in what order, each booking of the journey stands with
  * its compensation registered or was given back once.
- * Method: a death on each side of every write of the journey's own ledger; deaths anywhere, of agents and validators
+ * Method: a death on each side of every write of the journey's own ledger (kills.e2e.test.ts); deaths anywhere, of agents and validators
  * and their workers, at random, in the middle of random failures; and two reports at any two moments, on the ledger
  * alone. What is held is asked of the outside.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { crashMatrix, given, signalled, started, type Story } from "sagamesh/testing";
+import { given, signalled, started, type Story } from "sagamesh/testing";
 import type { SagaEnd } from "sagamesh";
 import { openTestMesh } from "../../../services/testing/test-mesh.ts";
 import { stateOf } from "../../../services/views/state-view.ts";
@@ -19,29 +19,6 @@ import { createTravel } from "./travel.ts";
 
 const all = ["T1", "T2", "T3", "T4", "T5"] as const;
 const nodeAt = (place: string) => all.find((node) => placeOf[node]?.place === place);
-
-describe("with one death at each write of the journey's ledger", () => {
-  test("what T5's failure undoes is given back once, in reverse, and nothing is held", async () => {
-    const outside = createOutside();
-    const { travel, app } = createTravel(outside);
-    let turns: number | undefined;
-    const report = await crashMatrix(
-      app,
-      async (t) => {
-        outside.reset();
-        outside.refuse("Cologne-SFO");
-        const saga = await t.start(travel, {}, { id: "trip-1" });
-        const { status, standing } = await saga.result();
-        turns ??= (await saga.ledger()).length;
-        const booked = outside.entries().map(({ place }) => nodeAt(place));
-        return { status, standing, booked, back: outside.cancelled.map(nodeAt), held: heldAt(outside) };
-      },
-      { ledger: "trip-1" },
-    );
-    expect(report.faults, report.text).toEqual([]);
-    expect(report.rows).toHaveLength(2 * turns!);
-  });
-});
 
 /** At the end of anything: held is what stands, with its compensation registered; all else was given back once. */
 async function expectWhole(

@@ -7,15 +7,7 @@
 import { describe, expect, test } from "vitest";
 import { setup } from "xstate";
 import { z } from "zod";
-import {
-  defineAgent,
-  defineApp,
-  defineSaga,
-  defineTool,
-  NotPerformed,
-  type SignalEvents,
-  toActors,
-} from "sagamesh";
+import { defineAgent, defineApp, defineSaga, defineTool, type SignalEvents, toActors } from "sagamesh";
 import { crashMatrix, recordedModel, scriptedModel, testMesh } from "sagamesh/testing";
 import purchaseApp, { purchase } from "../../examples/purchase.ts";
 import {
@@ -26,35 +18,7 @@ import {
   cancelBooking,
   createTripApp,
 } from "../../examples/trip-booking.ts";
-
-const trip = { traveller: "ada", to: "LIS", deadlineMs: 60_000 };
-
-/** An agency that keeps its own account and remembers keys, as a real one must. */
-function createAgency(refuses?: string, isReady: (what: string) => Promise<unknown> = async () => undefined) {
-  const booked = new Map<string, string>();
-  /** Also what was cancelled since: a key that was used stays used. */
-  const known = new Map<string, string>();
-  const cancelled: string[] = [];
-  const agency: Agency = {
-    reserve: async (what, { key }) => {
-      if (what === refuses) throw new NotPerformed(`no ${what} left`, { retry: false });
-      await isReady(what);
-      booked.set(key, what);
-      known.set(key, what);
-      return { bookingId: `${what}-1` };
-    },
-    find: async (key) => {
-      const what = known.get(key);
-      return what === undefined ? undefined : { bookingId: `${what}-1` };
-    },
-    cancel: async ({ madeWithKey }) => {
-      const what = booked.get(madeWithKey);
-      if (what !== undefined) cancelled.push(what); // The second time there is nothing to cancel.
-      booked.delete(madeWithKey);
-    },
-  };
-  return { agency, booked, cancelled, clear: () => [booked.clear(), known.clear(), cancelled.splice(0)] };
-}
+import { createAgency, trip } from "../../support/agency.ts";
 
 const signals = { go: z.object({}) };
 const ring = defineTool({
@@ -253,43 +217,6 @@ describe("crash matrix", () => {
       expect(report.faults, report.text).toEqual([]);
     }
   });
-
-  test(
-    "a booking that succeeds after the deadline is cancelled first, wherever a process dies",
-    { timeout: 300_000 },
-    async () => {
-      let now = () => 0;
-      const scene = { isOver: false };
-      /**
-       * When the agency is ready, from the start. A takeover costs more than half a minute: the deadline, at 45 s,
-       * finds the car in flight wherever a process died before.
-       */
-      const readyAfterMs: Record<string, number> = { book_hotel: 25_000, book_car: 50_000 };
-      const isReady = async (what: string) => {
-        while (now() < (readyAfterMs[what] ?? 0) && !scene.isOver) await new Promise(setImmediate);
-      };
-      const { agency, booked, cancelled, clear } = createAgency(undefined, isReady);
-      const ends: unknown[] = [];
-      const report = await crashMatrix(createTripApp(agency), async (t) => {
-        clear();
-        const begun = t.now();
-        now = () => t.now() - begun;
-        scene.isOver = false;
-        try {
-          const saga = await t.start(bookTrip, { ...trip, deadlineMs: 45_000 }, { id: "trip-1" });
-          const end = await saga.result();
-          ends.push(end);
-          return { end, booked: [...booked.values()], cancelled: [...cancelled] };
-        } finally {
-          scene.isOver = true;
-        }
-      });
-      expect(ends[0]).toMatchObject({ status: "failed", reason: "the deadline passed", standing: [] });
-      expect(cancelled).toEqual(["book_car", "book_hotel", "book_flight"]);
-      expect(report.rows.length).toBeGreaterThan(20);
-      expect(report.faults, report.text).toEqual([]);
-    },
-  );
 
   test("an idempotent tool that ignores its key is found, with the crash that shows it", async () => {
     let charges = 0;

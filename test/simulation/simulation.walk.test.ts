@@ -1,20 +1,28 @@
 /**
- * The first seeds of crashes, lost and late messages, and what must hold of each; and that a seed is a run.
+ * A thousand seeds of crashes, lost and late messages, or a share of them, and what must hold of each; and that a seed
+ * is a run.
  *
- * Method: the command `npm run test:simulation`, as simulation.e2e.test.ts runs it for a thousand seeds. A failure names
- * the seed and how to run it again with every step shown.
+ * Method: the command `npm run test:simulation`, in two processes. A failure names the seed and how to run it again
+ * with every step shown.
  */
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { share } from "../support/share.ts";
 import { runSimulation } from "./child.ts";
 import { simulate } from "./simulator.ts";
 
+const seedsEach = share(50, 500);
+
 describe("simulation", () => {
-  test("no promise is broken in the first 80 seeds", async () => {
-    const { report, text } = await runSimulation(["--seeds", "80", "--from", "1"]);
-    expect(report.found, text).toEqual([]);
-    expect(report.ran).toBe(80);
-  });
+  test.concurrent.for([1, 1 + seedsEach])(
+    `no promise is broken in ${seedsEach} seeds from %i on`,
+    { timeout: 600_000 },
+    async (from, { expect }) => {
+      const { report, text } = await runSimulation(["--seeds", String(seedsEach), "--from", String(from)]);
+      expect(report.found, text).toEqual([]);
+      expect(report.ran).toBe(seedsEach);
+    },
+  );
 
   test("the same seed is the same run, line by line", async () => {
     for (const seed of [11, 12, 13]) {

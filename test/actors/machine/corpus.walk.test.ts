@@ -18,6 +18,7 @@ import {
   failure,
 } from "../../support/machine-driver.ts";
 import { createFoldDriver } from "../../support/fold-driver.ts";
+import { share } from "../../support/share.ts";
 import * as children from "./corpus/children.ts";
 import * as errors from "./corpus/errors.ts";
 import * as events from "./corpus/events.ts";
@@ -30,7 +31,7 @@ const corpus: CorpusCase[] = [parallel, history, timers, invocations, children, 
   (file) => Object.values<CorpusCase>(file),
 );
 
-const pathsPerMachine = 150;
+const pathsPerMachine = share(45, 150);
 const seed = 20261121;
 
 /** Runs the path through both and compares what they show before the first and after every event. */
