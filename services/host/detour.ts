@@ -15,7 +15,7 @@ import { limits } from "../../protocol/limits.ts";
 import { earlyDelayMs } from "../wire/delivery.ts";
 import { patiently } from "../wire/patience.ts";
 import { answerArchived } from "./archived.ts";
-import { publishRefusal, publishTaken } from "./dispatch.ts";
+import { publishRefusal, publishTaken } from "./tell-sagas.ts";
 import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, ReadItem } from "./inputs.ts";

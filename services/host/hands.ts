@@ -2,17 +2,16 @@
  * Hands: ⑤ what becomes of an acked turn's intents in this host: handed on by an acked publish, or performed here.
  *
  * Owns: what is being published and performed for one saga, and calling off what is settled. Does not own: when a
- * turn is acked (activation.ts), how a message looks (dispatch.ts), how an attempt is performed (own-work.ts).
+ * turn is acked (turn.ts), where a message goes (dispatch.ts), how an attempt is performed (own-work.ts).
  *
  * D1 An attempt is in hand from its beginning until the turn that records how it ended: never begun twice here.
- * D2 Once the saga is somebody else's, or is leaving, no further attempt begins, and what ends is published as an
+ * D2 Once the saga is another host's, or is leaving, no further attempt begins, and what ends is published as an
  *    ordinary input. An attempt has begun before it asks for its claim: what was claimed and not performed would
  *    cost an attempt.
  */
 import { lateCallOf } from "../../actors/kernel/late.ts";
 import { isSimulated } from "../../actors/kernel/lineage.ts";
-import { treeOfChild } from "../../actors/kernel/slices.ts";
-import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
+import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/contract/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -21,7 +20,7 @@ import type { Message } from "../../protocol/model.ts";
 import { CutOff } from "../perform/cut-off.ts";
 import type { Performed } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
-import { arm, publishEnd, publishSignal, publishStart, publishUndo, publishWork } from "./dispatch.ts";
+import { dispatch } from "./dispatch.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { localResult } from "./intake.ts";
 import type { Loaded } from "./load.ts";
@@ -78,49 +77,25 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
   function handOn(open: OpenIntent, settleFirst = false): void {
     const loaded = owner.current();
     if (loaded === undefined) return;
-    const from = { saga, agent: loaded.definition.name };
-    const { intent } = open;
-    if (isSimulated(loaded.state, intent)) return performHere(open, false);
-    switch (intent.kind) {
-      case "tool":
-        if (open.deferred === true) return keepUntil(arm(deps, from, open, open.dueAt ?? 0));
-        if (deps.placementOf(intent.name) === "worker")
-          return keepUntil(publishWork(deps, from, open, intent));
-        return performHere(open, false);
-      case "model":
-        return performHere(open, settleFirst);
-      case "saga": {
-        if (intent.undoes !== undefined && intent.starts !== true)
-          return keepUntil(publishUndo(deps, from, intent));
-        const child = loaded.definition.sagas.get(intent.name);
-        if (child === undefined) return undefined;
-        const tree = treeOfChild(loaded.state, loaded.definition, intent);
-        return keepUntil(publishStart(deps, from, open, intent, { child, tree }));
-      }
-      case "timer":
-        return keepUntil(arm(deps, from, open, intent.dueAt));
-      case "task":
-        return open.dueAt === undefined ? undefined : keepUntil(arm(deps, from, open, open.dueAt));
-      case "signal":
-        return keepUntil(publishSignal(deps, from, open, intent), open);
-      case "end":
-        return loaded.state.parent === undefined
-          ? undefined
-          : keepUntil(publishEnd(deps, from, loaded.state, intent), open);
-    }
+    const { kind } = open.intent;
+    const isTold = kind === "signal" || kind === "end";
+    if (isSimulated(loaded.state, open.intent) || (isOwnWork(open, deps.placementOf) && !isTold))
+      return performHere(open, settleFirst && kind === "model");
+    const stored = dispatch(deps, loaded, open);
+    if (stored !== undefined) keepUntil(stored, isTold ? open : undefined);
   }
 
   /** A publish in flight keeps the inputs un-acked; where its ack is the intent's result, that follows. */
-  function keepUntil(published: Promise<void>, settles?: OpenIntent): void {
+  function keepUntil(stored: Promise<void>, settles?: OpenIntent): void {
     publishing += 1;
     if (settles !== undefined) inHand.add(keyOf(settles));
-    published
+    stored
       .then(() => {
         if (settles !== undefined && owner.current() !== undefined)
           owner.observe(localResult(settles.intent.id, settles.attempt, deps.incarnation, null));
       })
       .catch((error: unknown) => {
-        if (owner.isGone()) return; // Whoever has the saga now hands it on.
+        if (owner.isGone()) return; // Its next owner hands it on.
         log.warn({ err: error, sagaId: saga }, "not handed on");
         void owner.drop("something could not be handed on");
       })

@@ -18,7 +18,7 @@ import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
 import { assertOwnValue } from "../wire/messages.ts";
 import type { Delivery } from "../wire/ports.ts";
-import { publishTaken } from "./dispatch.ts";
+import { publishTaken } from "./tell-sagas.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
 

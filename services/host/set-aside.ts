@@ -21,7 +21,7 @@ import { resultOfKilled } from "../perform/killed.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import type { Delivery } from "../wire/ports.ts";
 import { appendTurn } from "./append.ts";
-import { publishRefusal } from "./dispatch.ts";
+import { publishRefusal } from "./tell-sagas.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
 import { type Loaded, loadPast, loadSaga } from "./load.ts";

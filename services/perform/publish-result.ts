@@ -5,9 +5,9 @@
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { ResultMessage } from "../../protocol/result.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
-import { encodeBody, makeHeaders } from "../wire/messages.ts";
-import { patiently } from "../wire/patience.ts";
+import { makeHeaders } from "../wire/messages.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
+import { send } from "../wire/send.ts";
 import type { Performed } from "./perform.ts";
 
 /**
@@ -27,25 +27,20 @@ export async function publishResult(
       : { outcome: "deferred" as const, withinMs: performed.withinMs };
   const { by = deps.incarnation, spent } = performed.type === "result" ? performed : {};
   const body: ResultMessage = { attempt, by, ...(spent === undefined ? {} : { spent }), ...said };
-  const forever = { patienceMs: Number.POSITIVE_INFINITY, signal };
-  const { data, contentType } = await patiently(
-    deps.clock,
-    () => encodeBody(deps.ports.blobs, body),
-    forever,
-  );
   const id = `${intent}:${attempt}:${said.outcome}${to.insteadOf === undefined ? "" : `:${to.insteadOf}`}`;
-  const message = {
-    subject: subjects.result(saga, intent),
-    data,
-    headers: makeHeaders({
-      [headers.saga]: saga,
-      [headers.intent]: intent,
-      [headers.attempt]: String(attempt),
-      [headers.event]: `result.${said.outcome}`,
-      [headers.from]: deps.incarnation,
-      [headers.contentType]: contentType,
+  await send({ ...deps, signal }, body, (data, contentType) =>
+    deps.ports.inbox.publish({
+      subject: subjects.result(saga, intent),
+      data,
+      headers: makeHeaders({
+        [headers.saga]: saga,
+        [headers.intent]: intent,
+        [headers.attempt]: String(attempt),
+        [headers.event]: `result.${said.outcome}`,
+        [headers.from]: deps.incarnation,
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${saga}:result:${id}`,
     }),
-    msgId: `${saga}:result:${id}`,
-  };
-  await patiently(deps.clock, () => deps.ports.inbox.publish(message), forever);
+  );
 }

@@ -1,0 +1,182 @@
+/**
+ * Tell sagas: what one saga tells another: a child to start, a signal, an end to the parent. Each has a Msg-Id that
+ * is made of the intent, so that what is told again is the same message.
+ */
+import type { Definition } from "../../actors/contract/definition.ts";
+import { noSpending, spendingOf } from "../../actors/kernel/spending.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
+import { isUndoable, type UndoneChild, undoOrder } from "../../actors/kernel/undo-child.ts";
+import type { TreePlace } from "../../protocol/budget.ts";
+import type { MeshError } from "../../protocol/errors.ts";
+import type { ParentRef } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
+import type { ResultMessage } from "../../protocol/result.ts";
+import { headers, subjects } from "../../protocol/subjects.ts";
+import { makeHeaders } from "../wire/messages.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
+import { send } from "../wire/send.ts";
+
+export interface DispatchDeps {
+  readonly ports: Pick<Ports, "inbox" | "work" | "blobs">;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Whose message it is: what every message of a saga carries in its headers. */
+export interface Sender {
+  readonly saga: SagaId;
+  readonly agent: string;
+}
+
+/** A child's start. Its id is a hash of the intent: published again, it is the same child. */
+export function publishStart(
+  deps: DispatchDeps,
+  from: Sender,
+  open: OpenIntent,
+  intent: IntentOf<"saga">,
+  { child, tree }: { readonly child: Definition; readonly tree: TreePlace },
+): Promise<void> {
+  const body = {
+    name: child.name,
+    version: child.version,
+    // A child that no policies are bound to is whatever its name and version are where it is started.
+    ...(child.plain === undefined ? {} : { hash: child.hash }),
+    input: open.input,
+    parent: { saga: from.saga, intent: intent.id },
+    tree,
+  };
+  return send(deps, body, (data, contentType) =>
+    deps.ports.inbox.publish({
+      subject: subjects.start(intent.saga),
+      data,
+      headers: makeHeaders({
+        [headers.saga]: intent.saga,
+        [headers.agent]: child.name,
+        [headers.from]: from.saga,
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${intent.saga}:start:${from.saga}:${intent.id}`,
+    }),
+  );
+}
+
+/** A signal to another saga, with an id of its own by which that saga knows a repeat. */
+export function publishSignal(
+  deps: DispatchDeps,
+  from: Sender,
+  open: OpenIntent,
+  intent: IntentOf<"signal">,
+): Promise<void> {
+  const id = `${from.saga}:${intent.id}`;
+  // A model's reply holds what the model sends (N2), and the open intent has it from there.
+  const body = intent.call === undefined ? (intent.data ?? null) : open.input;
+  return send(deps, body, (data, contentType) =>
+    deps.ports.inbox.publish({
+      subject: subjects.signal(intent.saga, intent.name),
+      data,
+      headers: makeHeaders({
+        [headers.saga]: intent.saga,
+        [headers.agent]: intent.to,
+        [headers.event]: id,
+        [headers.from]: from.saga,
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${intent.saga}:signal:${id}`,
+    }),
+  );
+}
+
+/** A child that ended well is to undo what it did; its next end is the result of this intent. */
+export function publishUndo(deps: DispatchDeps, from: Sender, intent: IntentOf<"saga">): Promise<void> {
+  const order = { ...intent, kind: "signal", name: "cancel", data: undoOrder(from.saga, intent.id) } as const;
+  return publishSignal(deps, from, { intent: order, input: null, attempt: 1 }, order);
+}
+
+/** A child's end, as the result of its parent's intent: the one that started it, or that asked it to undo. */
+export function publishEnd(
+  deps: DispatchDeps,
+  from: Sender,
+  state: SagaState,
+  intent: IntentOf<"end">,
+): Promise<void> {
+  const { status, output, reason } = intent;
+  const parent = state.tells ?? state.parent;
+  if (parent === undefined) return Promise.resolve();
+  if (state.tells !== undefined) {
+    const undone: UndoneChild = { standing: intent.standing };
+    const told = { attempt: 1, by: from.saga, outcome: "succeeded", output: undone } as const;
+    return publishToParent(deps, from.saga, parent, told, intent.id);
+  }
+  const spent = spendingOf(state);
+  const body: ResultMessage =
+    status === "completed"
+      ? {
+          ...{ attempt: 1, by: from.saga, spent, outcome: "succeeded", output: output ?? null },
+          ...(isUndoable(state) ? { undoable: true } : {}),
+        }
+      : {
+          attempt: 1,
+          by: from.saga,
+          spent,
+          outcome: "failed",
+          code: intent.code ?? "TOOL_FAILED",
+          reason: reason ?? status,
+          retry: false,
+          ...(intent.standing.length === 0 ? {} : { standing: intent.standing }),
+        };
+  return publishToParent(deps, from.saga, parent, body, intent.id);
+}
+
+/** Tells a parent that its child never began. */
+export const publishRefusal = (
+  deps: DispatchDeps,
+  saga: SagaId,
+  parent: ParentRef,
+  { code, message }: MeshError,
+): Promise<void> =>
+  publishToParent(
+    deps,
+    saga,
+    parent,
+    { attempt: 1, by: saga, spent: noSpending, outcome: "failed", code, reason: message, retry: false },
+    "refused",
+  );
+
+/** Tells a parent that its child's id is another saga's. */
+export function publishTaken(deps: DispatchDeps, saga: SagaId, parent: ParentRef): Promise<void> {
+  const reason = `saga ${saga} exists and was started by another`;
+  const body: ResultMessage = {
+    attempt: 1,
+    by: saga,
+    spent: noSpending,
+    outcome: "failed",
+    code: "SAGA_ID_TAKEN",
+    reason,
+    retry: false,
+  };
+  return publishToParent(deps, saga, parent, body, "taken");
+}
+
+function publishToParent(
+  deps: DispatchDeps,
+  from: SagaId,
+  parent: ParentRef,
+  body: ResultMessage,
+  id: string,
+): Promise<void> {
+  return send(deps, body, (data, contentType) =>
+    deps.ports.inbox.publish({
+      subject: subjects.result(parent.saga, parent.intent),
+      data,
+      headers: makeHeaders({
+        [headers.saga]: parent.saga,
+        [headers.intent]: parent.intent,
+        [headers.event]: `result.${body.outcome}`,
+        [headers.from]: from,
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${parent.saga}:result:${parent.intent}:${from}:${id}`,
+    }),
+  );
+}
