@@ -5,7 +5,7 @@
  * What is made stands between two marks; the rest of a document is written by people. `npm run doors` writes it.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { readLaw, root, type Allowed, type Row } from "./import-law.ts";
 
 const end = "<!-- /made -->";
@@ -84,19 +84,24 @@ function nodes({ node }: Allowed): string {
   return node === "none" ? "no module of Node" : node.map((name) => `\`node:${name}\``).join(", ");
 }
 
-/** A line for each folder with its reason in short, the trees from below, and in each first what imports least. */
+/** A line for each folder with its reason in short, under the folder it stands in; what imports least comes first. */
 function mapLines(law: readonly Row[]): readonly string[] {
-  const height = ({ folder, folders }: Row) => (trees.includes(folder) ? -1 : folders.length);
-  const below = (one: Row, other: Row) => height(one) - height(other);
-  return [...trees, "deploy"].flatMap((tree) =>
-    law
-      .filter(({ folder }) => inTree(folder, tree))
-      .toSorted(below)
-      .flatMap(({ folder }) => {
-        const file = join(root, folder, "README.md");
-        if (!existsSync(file)) return [];
-        const [short = ""] = reasonOf(readFileSync(file, "utf8")).split(/[:.;]( |$)/);
-        return [`- [${folder}](${folder}/README.md): ${short.charAt(0).toLowerCase()}${short.slice(1)}`];
-      }),
-  );
+  const height = (folder: string) => law.find((row) => row.folder === folder)?.folders.length ?? 0;
+  const known = [...new Set([...trees, ...law.map(({ folder }) => folder)])];
+  const under = (parent: string) =>
+    known
+      .filter((folder) => dirname(folder) === parent)
+      .toSorted((one, other) => (parent === "." ? 0 : height(one) - height(other)));
+  const lines = (folder: string, indent: string): readonly string[] => [
+    `${indent}- [${basename(folder)}](${folder}/README.md): ${shortOf(folder)}`,
+    ...under(folder).flatMap((child) => lines(child, `${indent}  `)),
+  ];
+  return under(".").flatMap((folder) => lines(folder, ""));
+}
+
+/** The beginning of a folder's reason: up to the first colon, semicolon or full stop. */
+function shortOf(folder: string): string {
+  const file = join(root, folder, "README.md");
+  const [short = ""] = existsSync(file) ? reasonOf(readFileSync(file, "utf8")).split(/[:.;]( |$)/) : [];
+  return `${short.charAt(0).toLowerCase()}${short.slice(1)}`;
 }
