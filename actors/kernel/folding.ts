@@ -7,7 +7,7 @@
  */
 import { type ClosedAs, type ClosedBecause, type Closing, closingBy } from "../../protocol/closing.ts";
 import { digestOf } from "../../protocol/digest.ts";
-import { type ErrorCode } from "../../protocol/errors.ts";
+import type { ErrorCode } from "../../protocol/errors.ts";
 import { type IntentId, intentId, turnOf } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";

@@ -6,10 +6,16 @@
  * G1 Two kills or more hold a host's first and a worker's after it, in the order of the work.
  * G2 Over the seeds 1 to 50, three kills each, every effect class meets every window.
  */
+import { sha256 } from "../../protocol/digest.ts";
 
-/** `before-record`: the request is dropped. `after-record`: it is done, no reply. `after-reply`: reply sent. */
-export const windows = ["before-record", "after-record", "after-reply"] as const;
-export type Window = (typeof windows)[number];
+/** The request is dropped; it is done, and no reply; the reply is sent. */
+export const windowInWords = {
+  "before-record": "before the outside world recorded the request",
+  "after-record": "after the outside world recorded it and before it replied",
+  "after-reply": "after the outside world replied",
+} as const;
+export type Window = keyof typeof windowInWords;
+export const windows = Object.keys(windowInWords) as Window[];
 
 export type Role = "host" | "worker";
 
@@ -44,7 +50,8 @@ export const killsMax = 8;
 
 /** The plan of `kills` kills, 0 to 8. Beyond one for each target, tools with many requests are hit again. */
 export function planKills(seed: number, kills: number): PlannedKill[] {
-  const random = createRandom(seed);
+  let drawn = 0;
+  const random = () => chanceOf(`${seed} ${++drawn}`);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T; // None is empty.
   const chosen: Target[] = kills >= 2 ? [...pickPair(pick)] : [];
   while (chosen.length < Math.min(kills, targets.length))
@@ -72,13 +79,5 @@ function pickPair(pick: <T>(from: readonly T[]) => T): [Target, Target] {
   return [host, pick(targets.filter((target, index) => target.role === "worker" && index > orderOf(host)))];
 }
 
-/** Mulberry32: a small generator of numbers in [0, 1), good enough to spread kills. */
-function createRandom(seed: number): () => number {
-  let state = Math.imul(seed, 0x9e3779b1) >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+/** A number in [0, 1) that is the same for the same text. */
+export const chanceOf = (text: string): number => Number.parseInt(sha256(text).slice(0, 8), 16) / 2 ** 32;

@@ -1,125 +1,129 @@
 /**
- * Processes: the demo's own children. Starts them, hears them, says when one has died, and ends them by their
- * number.
+ * Processes: two hosts and a worker, as children of the demo's, and another process in the place of each that was killed.
  *
- * P1 What was started here is ended here, whatever happened in between; a child ends by itself when its channel
- *    to the demo closes.
+ * DP1 What was started here is ended here, whatever happened in between; a child ends by itself when its channel to the
+ *     demo closes.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MeshError } from "../../protocol/errors.ts";
-import type { ToDemo, ToWorld } from "./letters.ts";
 
-export interface Launch {
-  readonly role: string;
-  /** What the story calls it: `host 1`. */
-  readonly name: string;
-  /** A sibling of this file, without its extension. */
-  readonly file: string;
-  readonly arguments: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-}
-
-export interface Member {
-  readonly role: string;
-  readonly name: string;
-  readonly pid: number;
-  /** Resolves when it serves. Throws UNAVAILABLE if it dies before, or is not ready in time. */
-  readonly ready: Promise<void>;
-  /** Its name in ledgers; empty until it has told it. */
-  incarnation(this: void): string;
-  /** Where its door is; empty for all but the outside world. */
-  url(this: void): string;
-  tell(this: void, letter: ToWorld): void;
-}
+/** What a process tells the demo: its name in ledgers, before it takes anything; that it serves. */
+export type Letter = { readonly incarnation: string } | "ready";
 
 export interface ProcessesOptions {
   /** Folder of the children's logs, one file each. */
-  readonly logFolder: string;
-  readonly onLetter: (letter: ToDemo) => void;
-  /** A child has ended that was not told to. */
-  readonly onDeath: (member: Member, signal: NodeJS.Signals | null) => void;
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly tell: (line: string) => void;
+  /** Told of each process: it may be killed from now on. */
+  readonly onStart: (pid: number) => void;
 }
 
 export interface Processes {
-  start(launch: Launch): Member;
-  /** Ends everything. May be called again. */
-  stop(): Promise<void>;
+  /** Starts all three and resolves when they serve. Throws UNAVAILABLE. */
+  enter(): Promise<void>;
+  /** What the story calls a process, by its number or its incarnation. */
+  nameOf(this: void, who: number | string): string;
+  incarnationOf(this: void, pid: number): string;
+  /** Aborted when one has ended that was not killed. */
+  readonly failed: AbortSignal;
+  close(): Promise<void>;
+}
+
+interface Member {
+  readonly role: string;
+  readonly name: string;
+  readonly child: ChildProcess;
+  incarnation: string;
+  /** Throws UNAVAILABLE if it ends before it serves, or is not ready in time. */
+  readonly ready: Promise<void>;
+  readonly ended: Promise<NodeJS.Signals | null>;
 }
 
 const readyWithinMs = 60_000;
 const endWithinMs = 1_500;
 
-export function createProcesses({ logFolder, onLetter, onDeath }: ProcessesOptions): Processes {
-  const running = new Map<ChildProcess, Promise<void>>();
-  let stopping = false;
+export function openProcesses({ folder, environment, tell, onStart }: ProcessesOptions): Processes {
+  const members: Member[] = [];
+  const failed = new AbortController();
+  let closing = false;
 
-  function start(launch: Launch): Member {
-    const { role, name } = launch;
-    if (stopping) throw new MeshError("CANCELLED", "the demo is ending");
-    const logFile = join(logFolder, `${name.replaceAll(" ", "-")}.log`);
-    const child = spawnChild(launch, logFile);
-    const { pid } = child;
-    if (pid === undefined) throw new MeshError("UNAVAILABLE", `${name} could not be started`);
-    const said = { incarnation: "", url: "" };
+  const start = (role: string): Member => {
+    const name = `${role} ${members.filter((one) => one.role === role).length + 1}`;
+    const logFile = join(folder, `${name.replace(" ", "-")}.log`);
+    const child = spawnChild(role, logFile, environment);
+    const ended = new Promise<NodeJS.Signals | null>((resolve) =>
+      child.once("exit", (_, signal) => resolve(signal)),
+    );
     const ready = Promise.withResolvers<void>();
-    ready.promise.catch(() => undefined); // Whoever waits hears of it; a process that is killed may have nobody.
+    const member: Member = { role, name, child, incarnation: "", ready: ready.promise, ended };
+    members.push(member);
+    onStart(pidOf(member));
+    child.on("message", (letter: Letter) => {
+      if (letter === "ready") ready.resolve();
+      else member.incarnation = letter.incarnation;
+    });
     const fail = (what: string) =>
       ready.reject(
-        new MeshError("UNAVAILABLE", `${name} ${what}`, {
-          remedy: `Read its log, ${logFile}; --data keeps it.`,
-        }),
+        new MeshError("UNAVAILABLE", `${name} ${what}`, { remedy: `--data keeps its log, ${logFile}.` }),
       );
     const timer = setTimeout(() => fail(`was not ready within ${readyWithinMs / 1_000} s`), readyWithinMs);
-    const tell = (letter: ToWorld) => {
-      if (child.connected) child.send(letter);
-    };
-    const member = {
-      role,
-      name,
-      pid,
-      ready: ready.promise,
-      incarnation: () => said.incarnation,
-      url: () => said.url,
-      tell,
-    };
-    child.on("message", (letter: ToDemo) => {
-      if (letter.type === "born") said.incarnation = letter.incarnation;
-      if (letter.type === "ready") {
-        said.url = letter.url ?? "";
-        clearTimeout(timer);
-        ready.resolve();
-      }
-      onLetter(letter);
-    });
-    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-    running.set(child, ended);
-    child.once("exit", (code, signal) => {
-      running.delete(child);
-      clearTimeout(timer);
-      fail(`ended before it was ready (${signal ?? `exit code ${code ?? "unknown"}`})`);
-      if (!stopping) onDeath(member, signal);
+    ready.promise.then(
+      () => clearTimeout(timer),
+      () => clearTimeout(timer), // The process that takes its place may be the only one to hear of it.
+    );
+    void ended.then((signal) => {
+      fail(`ended before it was ready (${signal ?? "by itself"})`);
+      if (!closing) replace(member, signal);
     });
     return member;
-  }
+  };
+
+  const replace = (dead: Member, signal: NodeJS.Signals | null): void => {
+    if (signal !== "SIGKILL")
+      return failed.abort(
+        new MeshError("UNAVAILABLE", `${dead.name} has ended by itself`, { remedy: "--data keeps its log." }),
+      );
+    const member = start(dead.role);
+    member.ready.then(
+      () => tell(`${member.name} (process ${pidOf(member)}) serves in the place of ${dead.name}`),
+      () => undefined, // It was killed in turn, and replaced.
+    );
+  };
 
   return {
-    start,
-    stop: async () => {
-      stopping = true;
-      await Promise.all([...running].map(([child, ended]) => end(child, ended)));
+    enter: async () => {
+      const started = ["host", "host", "worker"].map(start);
+      await Promise.all(started.map(({ ready }) => ready));
+      tell(`processes: ${started.map((one) => `${one.name} (${pidOf(one)})`).join(", ")}`);
+    },
+    nameOf: (who) =>
+      members.find((one) => one.incarnation === who || one.child.pid === who)?.name ??
+      (who === "outside" ? "the outside world" : String(who)),
+    incarnationOf: (pid) => members.find((one) => one.child.pid === pid)?.incarnation ?? "",
+    failed: failed.signal,
+    close: async () => {
+      closing = true;
+      await Promise.all(members.map(end));
     },
   };
 }
 
-function spawnChild({ file, arguments: args, environment }: Launch, logFile: string): ChildProcess {
+const pidOf = ({ child }: Member): number => child.pid ?? 0;
+
+function spawnChild(
+  role: string,
+  logFile: string,
+  environment: Readonly<Record<string, string>>,
+): ChildProcess {
   // The script has the form of this file: .ts in the sources, .js in the package.
-  const script = fileURLToPath(new URL(`./${file}${extname(import.meta.url)}`, import.meta.url));
+  const script = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url));
   const log = openSync(logFile, "a");
   try {
-    return spawn(process.execPath, [...process.execArgv, script, ...args], {
+    return spawn(process.execPath, [...process.execArgv, script, role], {
       env: { ...process.env, ...environment },
       stdio: ["ignore", log, log, "ipc"],
       detached: true, // A group of its own: Ctrl-C reaches the demo alone, and the demo ends the rest.
@@ -129,8 +133,8 @@ function spawnChild({ file, arguments: args, environment }: Launch, logFile: str
   }
 }
 
-/** P1. */
-async function end(child: ChildProcess, ended: Promise<void>): Promise<void> {
+/** DP1. */
+async function end({ child, ended }: Member): Promise<void> {
   if (child.connected) child.disconnect();
   const timer = setTimeout(() => child.kill("SIGKILL"), endWithinMs);
   await ended;

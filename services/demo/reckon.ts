@@ -8,8 +8,28 @@
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Outcome } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { Entry } from "./account.ts";
-import type { Strike } from "./letters.ts";
+import type { Json } from "../../protocol/json.ts";
+import type { PlannedKill } from "./kill-plan.ts";
+
+/** What the outside world wrote down of a request. */
+export interface Entry {
+  readonly at: number;
+  readonly tool: string;
+  readonly key: string;
+  /** `performed`: done now. `remembered`: the key was known, nothing was done. `read`: nothing to do. */
+  readonly did: "performed" | "remembered" | "read";
+  readonly input: Json;
+  readonly output: Json;
+}
+
+/** A kill that happened. `at` in milliseconds since the epoch, taken right before the signal was sent. */
+export interface Strike {
+  readonly kill: PlannedKill;
+  readonly pid: number;
+  /** Of the request that was hit. */
+  readonly key: string;
+  readonly at: number;
+}
 
 /** Of one tool, or of all. */
 export interface Tally {

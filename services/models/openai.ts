@@ -194,7 +194,11 @@ async function gather(
   };
   const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
   const events: string[] = [];
-  const reader = createParser({ onEvent: ({ data }) => void (data !== "" && events.push(data)) });
+  const reader = createParser({
+    onEvent: ({ data }) => {
+      if (data !== "") events.push(data);
+    },
+  });
   let whole = "";
   let size = 0;
   for await (const piece of piecesOf(response)) {

@@ -7,9 +7,8 @@ import type { Event } from "../../../protocol/event.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Intent } from "../../../protocol/intent.ts";
 import { ledgerVersion, type Turn } from "../../../protocol/turn.ts";
-import type { Entry } from "../../../services/demo/account.ts";
 import type { PlannedKill } from "../../../services/demo/kill-plan.ts";
-import { recoveryOf, sumOf, tallyByTool } from "../../../services/demo/reckon.ts";
+import { type Entry, recoveryOf, sumOf, tallyByTool } from "../../../services/demo/reckon.ts";
 
 const saga = parseSagaId("hire-1");
 const id = parseIntentId("1-0");

@@ -16,7 +16,6 @@ import { isMeshError } from "../../../../protocol/errors.ts";
 import { ensureServerBinary } from "../../../../services/nats/server/binary.ts";
 import { createReleaseWay } from "../../../../services/nats/server/release.ts";
 import type { ServerWay } from "../../../../services/nats/server/way.ts";
-import { cacheFolder, dataFolder } from "../../../../services/nats/server/user-folders.ts";
 
 let root: string;
 let cacheDir: string;
