@@ -27,7 +27,7 @@ export type { Predicate, Predicates } from "../actors/values/condition.ts";
 export { Plan, PlanFinding } from "../protocol/documents/plan.ts";
 export { Condition, GraphPatch, Invalidation } from "../protocol/workflow.ts";
 export type { MemoryConfig, MemoryEdit } from "../actors/contract/memory-spec.ts";
-export type { AgentBudget, Budget, SagaDefinition, Signals } from "../actors/contract/definition.ts";
+export type { SagaDefinition, Signals } from "../actors/contract/definition.ts";
 export {
   allowOnly,
   argumentsMatch,
@@ -118,3 +118,4 @@ export { anthropicModel, type AnthropicModelOptions } from "./models/anthropic.t
 export { openaiModel, type OpenAIModelOptions } from "./models/openai.ts";
 export { connect, type ConnectOptions } from "./runtime/connect.ts";
 export { gatewayLinks, type GatewayLinks, type GatewayLinksOptions } from "./runtime/links.ts";
+export type { AgentBudget, Budget } from "../actors/contract/budget-config.ts";

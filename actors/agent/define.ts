@@ -2,11 +2,12 @@
  * Defining agents: whose next step a model decides.
  */
 import { z } from "zod";
+import { digestOf } from "../../protocol/digest.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
-import { contextFaults, type ContextPolicy, cuttingPolicy } from "../contract/context-policy.ts";
+import { contextFaults, type ContextPolicy, cuttingPolicy, summarizeOf } from "../contract/context-policy.ts";
 import { commonFaults, define, twiceNamed } from "../contract/define.ts";
-import type { AgentBudget, SagaDefinition, Signals } from "../contract/definition.ts";
+import type { SagaDefinition, Signals } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import {
   type MemoryConfig,
@@ -19,7 +20,6 @@ import {
 import type { Policy } from "../contract/policy.ts";
 import { jsonSchema, withCompensations } from "../contract/tool-contract.ts";
 import type { Tool } from "../contract/tool.ts";
-import { memoryFaults } from "../kernel/memory.ts";
 import { type Asking, type Callable, question } from "../machine/callable.ts";
 import { openMachine } from "../machine/machine.ts";
 import type { Addressee, AgentSpec } from "../request/agent-spec.ts";
@@ -27,7 +27,11 @@ import { faultsBetween, writable } from "../request/between-sagas.ts";
 import { frameTokensOf, requestFrame, reservedNames, shownSchema } from "../request/conversation.ts";
 import { recallTool } from "../request/recall.ts";
 import { agentMachine } from "./agent.ts";
+import { agentKind, type AgentOwn } from "./kind.ts";
+import { memoryFaults } from "./memory.ts";
+import type { AgentBudget } from "../contract/budget-config.ts";
 
+/** What `defineAgent` takes. */
 export interface AgentConfig<
   I extends z.ZodType,
   O extends z.ZodType,
@@ -127,9 +131,18 @@ export function defineAgent<
     ...(memory === undefined ? {} : { [memorySignal]: MemoryEdit }),
   } as M extends z.ZodNever ? S : WithMemory<S>; // M is given where a memory is.
   return define(
-    "agent",
+    agentKind,
     { ...config, signals },
     {
+      own: {
+        frame,
+        frameDigest: digestOf(frame ?? null),
+        instructions: spec.instructions,
+        context,
+        memory,
+        references: config.references ?? false,
+        outputTokensMax: config.outputTokensMax,
+      },
       machine,
       // An agent may call another and hand its work over to it, too.
       callables: [
@@ -137,33 +150,34 @@ export function defineAgent<
         ...(config.ask === undefined ? [] : [question({ ...config.ask, answer: z.json() })]),
       ],
       faults,
-      frame,
-      ...(frame === undefined ? {} : { frameTokens: frameTokensOf(frame) }),
-      instructions: spec.instructions,
-      model: spec.model,
-      identity: {
-        frame,
-        budget: config.budget,
-        outputTokensMax: config.outputTokensMax,
-        policies: policyNames(config.policies),
-        memory: identityOf(memory),
-        context,
-        repairsMax: config.repairsMax,
-        whenFlagged: config.whenFlagged,
-        whenCancelled: config.whenCancelled,
-        references: config.references,
-      },
+      frameTokens: frame && frameTokensOf(frame),
+      models: [spec.model, ...[summarizeOf(context)?.model].filter((model) => model !== undefined)],
+      identity: identityOf(config, { frame, memory, context }),
       whenEarly: "keep",
       whenFlagged: config.whenFlagged,
       budget: config.budget,
       outputTokensMax: config.outputTokensMax,
       policies: config.policies,
-      memory,
-      context,
-      references: config.references,
     },
   );
 }
+
+/** What of an agent decides, as data. */
+const identityOf = (
+  config: AgentConfig<z.ZodType, z.ZodType, Signals>,
+  { frame, memory, context }: Pick<AgentOwn, "frame" | "memory" | "context">,
+): unknown => ({
+  frame,
+  budget: config.budget,
+  outputTokensMax: config.outputTokensMax,
+  policies: policyNames(config.policies),
+  memory: memoryIdentity(memory),
+  context,
+  repairsMax: config.repairsMax,
+  whenFlagged: config.whenFlagged,
+  whenCancelled: config.whenCancelled,
+  references: config.references,
+});
 
 /** Two tools of one name, or two sagas, are told of any definition; to a model a tool and a saga are both calls. */
 function calledFaults(spec: AgentSpec): string[] {
@@ -193,7 +207,7 @@ function agentFaults({ name, tools, agents, signals, memory, context, repairsMax
 }
 
 /** A memory as data: what of it decides, without its functions, whose text differs between source and build. */
-const identityOf = (memory: MemorySpec | undefined): unknown =>
+const memoryIdentity = (memory: MemorySpec | undefined): unknown =>
   memory && {
     schema: jsonSchema(memory.schema),
     initial: memory.initial,

@@ -1,8 +1,43 @@
 /**
- * Budget configuration: what of a budget is known when its definition is.
+ * Budget configuration: the bounds that a definition declares, and what is wrong with them.
  */
 import { limits } from "../../protocol/limits.ts";
-import type { AgentBudget } from "./definition.ts";
+
+/**
+ * Bounds of one saga and of all below it, which share them: each child gets a slice for as long as it runs. What is
+ * not named is not bounded. The signal `budget` raises them.
+ *
+ * Tokens and dollars are reserved before a call and settled after it, so calls in parallel never use more than the
+ * pool, whatever dies. The bound on a call's input takes a token for at least one byte of text; a port that reports
+ * more than was reserved is charged all of it, and the pool closes.
+ */
+export interface Budget {
+  /** Decisions of models. The last one is told so, and may only finish or undo. */
+  readonly steps?: number;
+  /** Input and output tokens of every call, superseded ones too. */
+  readonly tokens?: number;
+  /** As the port reports it, else by the application's `prices`. Each model asked needs a price. */
+  readonly usd?: number;
+  /** From the start. The first decision after it is the last one. */
+  readonly wallClockMs?: number;
+  /** Calls of tools. What undoes them is free. */
+  readonly toolCalls?: number;
+  /** Sub-agents and child sagas opened, at any depth. */
+  readonly children?: number;
+  /** Levels of sagas below this one: 8 at most, which is the default. 0: none. */
+  readonly depthMax?: number;
+  /** Children open at once: 64 at most, which is the default. */
+  readonly childrenOpenMax?: number;
+}
+
+/** Of an agent, whose model can be told. */
+export interface AgentBudget extends Budget {
+  /**
+   * After the last step: `end` (default) fails the saga with BUDGET_EXCEEDED and undoes what was done; `ask`
+   * suspends it and asks a human, for a week at most, until the answer or the signal `budget` raises the limit.
+   */
+  readonly atLimit?: "end" | "ask";
+}
 
 /** The largest value of each member; all but dollars are whole numbers. */
 const bounds = {

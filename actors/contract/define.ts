@@ -8,46 +8,44 @@ import { digestOf } from "../../protocol/digest.ts";
 import { Name } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import { isSagaKind, type ModelCall, type Question, type SagaKind } from "../machine/callable.ts";
+import type { ModelCall, Question } from "../machine/callable.ts";
 import type { Machine } from "../machine/machine.ts";
 import { readWith } from "../values/schema.ts";
-import type { WorkflowSpec } from "../workflow/spec.ts";
-import { budgetFaults } from "./budget-config.ts";
-import { type CuttingPolicy, summarizeOf } from "./context-policy.ts";
-import type { AgentBudget, Definition, SagaDefinition, Signals, RequestFrame } from "./definition.ts";
+import { type AgentBudget, budgetFaults } from "./budget-config.ts";
+import type { Definition, Kind, SagaDefinition, Signals } from "./definition.ts";
 import { heirs, policyFaults } from "./inherit.ts";
-import { memorySignal, type MemorySpec } from "./memory-spec.ts";
+import { memorySignal } from "./memory-spec.ts";
 import type { Policy } from "./policy.ts";
 import { isReserved } from "./reserved-signals.ts";
 import { faultsOf, readQuestion, withUsed } from "./terms.ts";
 import { contractOf, jsonSchema, toolFaults, withCompensations } from "./tool-contract.ts";
 import type { Tool } from "./tool.ts";
 
-export interface Parts {
+/** What a kind makes of what its author declared. */
+export interface Parts<Own> {
+  readonly own: Own;
   readonly machine: Machine;
+  /** What its machine binds, and what may become an intent besides. */
   readonly callables: readonly unknown[];
   readonly faults: string[];
+  /** What of it decides, as data: part of the hash. */
   readonly identity: unknown;
   readonly whenEarly: "keep" | "ignore";
   readonly whenFlagged?: "show" | "pause" | undefined;
-  readonly frame?: RequestFrame | undefined;
-  readonly frameTokens?: number;
-  readonly instructions?: string;
-  readonly model?: string;
+  /** Of what is the same in every request; `limits.requestTokens` unless given. */
+  readonly frameTokens?: number | undefined;
+  /** Models it asks besides its single calls. */
+  readonly models?: readonly string[];
   readonly budget?: AgentBudget | undefined;
   readonly outputTokensMax?: number | undefined;
   readonly policies?: readonly Policy[] | undefined;
-  readonly memory?: MemorySpec | undefined;
-  readonly context?: CuttingPolicy | undefined;
-  readonly workflow?: WorkflowSpec;
-  readonly references?: boolean | undefined;
 }
 
 /** What a definition of any kind is made of comes together here. */
-export function define<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
-  kind: SagaKind,
+export function define<I extends z.ZodType, O extends z.ZodType, S extends Signals, Own>(
+  kind: Kind<Own>,
   config: { name: string; version: number; description?: string; input: I; output: O; signals: S },
-  parts: Parts,
+  parts: Parts<Own>,
 ): SagaDefinition<I, O, S> {
   const { name, version, description = "", input, output, signals } = config;
   const callables = withUsed(parts.callables);
@@ -59,12 +57,13 @@ export function define<I extends z.ZodType, O extends z.ZodType, S extends Signa
   const questions = callables.filter(isQuestion);
   for (const one of questions) parts.faults.push(...questionFaults(name, one));
   const modelCalls = callables.filter(isModelCall);
-  const definition: Definition = {
+  const definition: Definition<Own> = {
     kind,
+    own: parts.own,
     name,
     version,
     hash: digestOf([
-      kind,
+      kind.name,
       name,
       version,
       schemasOf(config),
@@ -84,32 +83,19 @@ export function define<I extends z.ZodType, O extends z.ZodType, S extends Signa
       policies,
     ),
     modelCalls,
-    models: [
-      ...new Set([
-        ...(parts.model === undefined ? [] : [parts.model]),
-        ...modelCalls.map(({ model }) => model),
-        ...[summarizeOf(parts.context)?.model].filter((model) => model !== undefined),
-      ]),
-    ],
+    models: [...new Set([...(parts.models ?? []), ...modelCalls.map(({ model }) => model)])],
     policies,
     budget: parts.budget ?? {},
-    outputTokensMax: parts.outputTokensMax,
     frameTokens: parts.frameTokens ?? limits.requestTokens,
     whenFlagged: parts.whenFlagged ?? "show",
-    frame: parts.frame,
-    frameDigest: digestOf(parts.frame ?? null),
-    instructions: parts.instructions ?? "",
-    context: parts.context,
-    memory: parts.memory,
-    ...{ workflow: parts.workflow, references: parts.references ?? false },
     faults: parts.faults,
   };
-  return { kind, name, version, description, input, output, signals, definition };
+  return { kind: "saga", name, version, description, input, output, signals, definition };
 }
 
 const kindOf = (callable: unknown): unknown => (callable as { kind?: unknown }).kind;
 const isTool = (callable: unknown): callable is Tool => kindOf(callable) === "tool";
-const isSaga = (callable: unknown): callable is SagaDefinition => isSagaKind(kindOf(callable));
+const isSaga = (callable: unknown): callable is SagaDefinition => kindOf(callable) === "saga";
 
 const isModelCall = (callable: unknown): callable is ModelCall => kindOf(callable) === "model";
 

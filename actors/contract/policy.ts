@@ -12,7 +12,6 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Effect } from "../../protocol/tool.ts";
 import type { Approval } from "./approval.ts";
-import type { SagaKind } from "../machine/callable.ts";
 import type { Flag } from "./state.ts";
 
 /** A call on its way to become an intent. Reserved calls and compensations are not asked about. */
@@ -20,8 +19,8 @@ export interface PolicyQuestion {
   readonly saga: SagaId;
   /** The name of the definition whose saga makes the call. */
   readonly agent: string;
-  /** Whether it is a tool's, or starts a saga or an agent. */
-  readonly kind: "tool" | SagaKind;
+  /** `tool`, or the kind of what it starts: `saga`, `agent`, `workflow`. */
+  readonly kind: string;
   /** The name of the tool, or of what is started. */
   readonly tool: string;
   /** Undefined for a start. */

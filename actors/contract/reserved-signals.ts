@@ -15,11 +15,11 @@ import { DefinitionRef } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { Invalidation } from "../../protocol/workflow.ts";
-import type { SagaKind } from "../machine/callable.ts";
 import { readWith } from "../values/schema.ts";
 
 const reason = z.string().min(1).max(limits.reasonLengthMax);
 
+/** Each row is a name and the schema of its data. */
 export const reservedSignals = {
   /** Undo what was done, then end. Takes any data, because nobody who wants to stop a saga should fail at a schema. */
   cancel: z.json(),
@@ -47,42 +47,44 @@ export const reservedSignals = {
   migrate: z.object({ definition: DefinitionRef }),
 } as const satisfies Readonly<Record<string, z.ZodType>>;
 
+/** A signal of this table. */
 export type ReservedSignal = keyof typeof reservedSignals;
+/** What a signal of this table holds. */
 export type ReservedData<K extends ReservedSignal> = z.input<(typeof reservedSignals)[K]>;
 
-/** What speaks to a model; a machine that wants to hear something of the kind declares a signal of its own. */
-const forAgents: ReadonlySet<string> = new Set<ReservedSignal>(["instruct", "rate_limited"]);
+/** What only some kinds take, and what such a signal speaks of. A kind names those it takes. */
+const notForAll: Readonly<Record<string, string>> = {
+  instruct: "speaks to a model, and {} has none of its own",
+  rate_limited: "speaks to a model, and {} has none of its own",
+  invalidate: "speaks of nodes, and {} has none",
+  conclude: "speaks of nodes, and {} has none",
+} satisfies Partial<Record<ReservedSignal, string>>;
 
-/** What speaks of a workflow's nodes. */
-const forWorkflows: ReadonlySet<string> = new Set<ReservedSignal>(["invalidate", "conclude"]);
-
+/** Whether a name is one of this table's. */
 export const isReserved = (name: string): name is ReservedSignal => Object.hasOwn(reservedSignals, name);
 
-/** Names of what a definition of this kind takes beside its own signals. */
-export const reservedFor = (kind: SagaKind): ReservedSignal[] =>
-  (Object.keys(reservedSignals) as ReservedSignal[]).filter(
-    (name) => (kind === "agent" || !forAgents.has(name)) && (kind === "workflow" || !forWorkflows.has(name)),
-  );
+/** Names of what a definition takes beside its own signals; `takes` are its kind's. */
+export const reservedFor = (takes: readonly string[]): ReservedSignal[] =>
+  (Object.keys(reservedSignals) as ReservedSignal[]).filter((name) => isTaken(takes, name));
+
+/** Whether a definition takes a signal that it does not declare; `takes` are its kind's. */
+export const isTaken = (takes: readonly string[], name: string): name is ReservedSignal =>
+  isReserved(name) && (!Object.hasOwn(notForAll, name) || takes.includes(name));
 
 /** Why a saga takes no signal of this name, and what to do. `declared` are those that its definition names. */
 export function unknownSignal(
-  kind: SagaKind,
+  takes: readonly string[],
   definition: string,
   signal: string,
   declared: readonly string[] = [],
 ): MeshError {
-  const takes = `it takes ${[...reservedFor(kind), ...declared].join(", ")}`;
-  if (!isReserved(signal))
-    return new MeshError("SIGNAL_UNKNOWN", `${definition} declares no signal "${signal}"; ${takes}`);
-  return new MeshError(
-    "SIGNAL_UNKNOWN",
-    forWorkflows.has(signal)
-      ? `"${signal}" speaks of nodes, and ${definition} is no workflow; ${takes}`
-      : `"${signal}" speaks to a model, and ${definition} has none of its own; ${takes}`,
-    {
-      remedy: "Declare a signal of another name in the machine's definition, and let its states take it.",
-    },
-  );
+  const taken = `it takes ${[...reservedFor(takes), ...declared].join(", ")}`;
+  const why = isReserved(signal) ? notForAll[signal] : undefined;
+  if (why === undefined)
+    return new MeshError("SIGNAL_UNKNOWN", `${definition} declares no signal "${signal}"; ${taken}`);
+  return new MeshError("SIGNAL_UNKNOWN", `"${signal}" ${why.replace("{}", definition)}; ${taken}`, {
+    remedy: "Declare a signal of another name in the machine's definition, and let its states take it.",
+  });
 }
 
 /** A reserved signal's data as its row takes it (RS2), or why it does not. */

@@ -42,7 +42,7 @@ const place = {
   quorum: z.int().positive().optional(),
   remindEveryMs: z.number().min(limits.remindEveryMinMs).max(limits.timerMaxMs).optional(),
   notify: z.object({ tool: callable("tool", "tool"), input: GivenInput }).optional(),
-  standIn: z.object({ saga: callable("saga", "saga", "agent", "workflow"), input: GivenInput }).optional(),
+  standIn: z.object({ saga: callable("saga", "saga"), input: GivenInput }).optional(),
 };
 const people = z.array(z.string().min(1).max(200));
 

@@ -17,14 +17,12 @@ import { limits } from "../../protocol/limits.ts";
 import type { Definition } from "../contract/definition.ts";
 import { readWith } from "../values/schema.ts";
 import { lateCallOf } from "./late.ts";
-import { refusalOfEdit } from "./memory.ts";
-import { memorySignal } from "../contract/memory-spec.ts";
 import { assertDoubtsWhole } from "./past.ts";
 import { refusalOfRaise } from "./raise.ts";
 import {
   isReserved,
   readReserved,
-  reservedFor,
+  isTaken,
   type ReservedSignal,
   reservedSignals,
   unknownSignal,
@@ -34,7 +32,6 @@ import { wasSeen } from "./seen.ts";
 import type { Doubt, OpenIntent, SagaState } from "../contract/state.ts";
 import { recordedVote, refusalOfVote } from "./task.ts";
 import { orderOf } from "./undo-child.ts";
-import { refusalOfInvalidation } from "../workflow/workflow.ts";
 
 /**
  * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
@@ -112,10 +109,9 @@ function acceptSignal(
       );
     const isUndone = event.name === "cancel" && orderOf(state, event.data) !== undefined;
     if (!isUndone) assertTaken(definition, state, event.name);
-    if (event.name === memorySignal && definition.memory !== undefined) assertEdit(definition, state, event);
     const data = readData(definition, event);
     if (event.name === "budget") assertRaise(state, data as Raise);
-    if (event.name === "invalidate") assertNodes(definition, state, data);
+    assertTimely(definition, state, { name: event.name, data });
     return { type: "new", event: { ...event, data } };
   } catch (error) {
     if (!isMeshError(error)) throw error;
@@ -144,18 +140,14 @@ function assertRaise(state: SagaState, raise: Raise): void {
   if (refusal !== undefined) throw new MeshError("INPUT_INVALID", refusal);
 }
 
-/** Only of nodes that the graph has as it is now. */
-function assertNodes(definition: Definition, { snapshot, saga }: SagaState, data: Json): void {
-  const refusal = refusalOfInvalidation(definition, snapshot.context, data);
-  if (refusal !== undefined) throw new MeshError("INPUT_INVALID", `${saga}: ${refusal}`);
-}
-
-/** A human's edit of the memory must fit as the memory is now; the fold looks again. */
-function assertEdit(definition: Definition, state: SagaState, { data }: EventOf<"signal">): void {
-  const refusal = refusalOfEdit(definition, state, data);
-  if (refusal === undefined) return;
-  const code = refusal.code === "TOO_LARGE" ? refusal.code : "INPUT_INVALID";
-  throw new MeshError(code, `the memory of ${state.saga}: ${refusal.reason}`);
+/** What the kind takes only as the saga is now: an edit of its memory, say. The fold looks again. */
+function assertTimely(
+  definition: Definition,
+  state: SagaState,
+  signal: { readonly name: string; readonly data: Json },
+): void {
+  const refusal = definition.kind.refusalOf?.(definition, state, signal);
+  if (refusal !== undefined) throw new MeshError(refusal.code, refusal.reason);
 }
 
 /** Another saga writes to one of a definition, and knows only an id: what it says means nothing to any other. */
@@ -170,8 +162,8 @@ function assertAddressee({ name }: Definition, { saga }: SagaState, event: Event
 
 function assertTaken(definition: Definition, { saga, phase }: SagaState, signal: string): void {
   const isOwn = Object.hasOwn(definition.signals, signal);
-  if (!isOwn && !(reservedFor(definition.kind) as string[]).includes(signal))
-    throw unknownSignal(definition.kind, definition.name, signal, Object.keys(definition.signals));
+  if (!isOwn && !isTaken(definition.kind.takes, signal))
+    throw unknownSignal(definition.kind.takes, definition.name, signal, Object.keys(definition.signals));
   if (phase.kind === "ended")
     throw new MeshError("SAGA_ENDED", `${saga} has ended; "${signal}" came too late`);
   if (phase.kind !== "running" && (signal === "pause" || signal === "instruct"))

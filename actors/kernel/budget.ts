@@ -21,7 +21,8 @@ import { jsonBytes } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Message } from "../../protocol/model.ts";
 import type { Result, Usage } from "../../protocol/result.ts";
-import type { Budget } from "../contract/definition.ts";
+import type { Budget } from "../contract/budget-config.ts";
+import type { ModelQuery } from "../contract/definition.ts";
 import {
   actorError,
   changeOpen,
@@ -124,9 +125,6 @@ export function hear(f: Folding, message: Message): void {
 const messageTokens = (message: Message & { role: "user" }): number =>
   jsonBytes(message) + limits.messageTokens + message.parts.length * limits.partTokens;
 
-/** How far an agent's machine has told its model that the end is near. */
-export type Told = "told" | "asked" | undefined;
-
 /** What a call of a model is asked with: how much it may write, and what is reserved for it. */
 export interface Terms {
   readonly outputTokensMax?: number;
@@ -140,16 +138,16 @@ export type Verdict =
   | { readonly type: "refuse"; readonly reason: string };
 
 /** What becomes of a decision that an agent's machine asks for (B1, B3). */
-export function judgeDecision(f: Folding, model: string, told: Told): Verdict {
-  const { outputTokensMax } = f.definition;
+export function judgeDecision(f: Folding, query: ModelQuery): Verdict {
+  const { last: told, outputTokensMax } = query;
   const bound = outputTokensMax === undefined ? {} : { outputTokensMax };
   if (f.state.budget === undefined) return { type: "ask", with: bound };
   const left = availableOf(f.state) ?? {};
   const { context } = f.state.budget;
   const words = told === undefined ? lastStepTokens : 0;
-  const room = roomOf(f, model, left, context + words);
+  const room = roomOf(f, query, left, context + words);
   // Who was told hears otherwise only if the words of that leave it true.
-  const wide = told === undefined ? room : roomOf(f, model, left, context + 3 * lastStepTokens);
+  const wide = told === undefined ? room : roomOf(f, query, left, context + 3 * lastStepTokens);
   const ending = endingOf(f, left, { ...room, ordinary: wide.ordinary });
   if (ending === undefined)
     return told === undefined
@@ -163,15 +161,11 @@ export function judgeDecision(f: Folding, model: string, told: Told): Verdict {
 }
 
 /** What becomes of a machine's single model call, of which none is the last. */
-export function judgeModelCall(
-  f: Folding,
-  model: string,
-  request: unknown,
-): Exclude<Verdict, { type: "tell" }> {
+export function judgeModelCall(f: Folding, query: ModelQuery): Exclude<Verdict, { type: "tell" }> {
   if (f.state.budget === undefined) return { type: "ask", with: {} };
   const left = availableOf(f.state) ?? {};
-  const context = limits.requestTokens + limits.messageTokens + limits.partTokens + jsonBytes(request);
-  const room = roomOf(f, model, left, context);
+  const context = limits.requestTokens + limits.messageTokens + limits.partTokens + jsonBytes(query.request);
+  const room = roomOf(f, query, left, context);
   const ending = endingOf(f, left, room);
   return ending?.over === true || ending?.name === "wallClockMs"
     ? { type: "refuse", reason: ending.reason }
@@ -182,11 +176,11 @@ export function judgeModelCall(
  * What becomes of a summary, which the decision after it can do without: only if there is room for both. It is told
  * as text what was sent as messages, and quoting may double that.
  */
-export function judgeSummary(f: Folding, model: string): Exclude<Verdict, { type: "tell" }> {
+export function judgeSummary(f: Folding, query: ModelQuery): Exclude<Verdict, { type: "tell" }> {
   const { budget } = f.state;
   if (budget === undefined) return { type: "ask", with: {} };
   const left = availableOf(f.state) ?? {};
-  const room = roomOf(f, model, left, 2 * budget.context);
+  const room = roomOf(f, query, left, 2 * budget.context);
   const ending = endingOf(f, left, room);
   return ending === undefined
     ? askWithin(room.ordinary, room, {})
@@ -215,9 +209,9 @@ interface Room {
   readonly cost?: (output: number) => Amounts;
 }
 
-function roomOf(f: Folding, model: string, left: Amounts, input: number): Room {
+function roomOf(f: Folding, { model, outputTokensMax }: ModelQuery, left: Amounts, input: number): Room {
   const { budget } = f.state;
-  const want = f.definition.outputTokensMax ?? limits.outputTokensMax;
+  const want = outputTokensMax ?? limits.outputTokensMax;
   if (!countsTokens(budget)) return { all: want, ordinary: want, want, narrow: undefined };
   const price = budget.prices?.[model];
   const lastWords = Math.min(want, limits.lastStepTokens);

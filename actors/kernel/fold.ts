@@ -18,7 +18,6 @@ import { dismissAttendants, takeReminder } from "./asking.ts";
 import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
 import { reasonOf } from "../machine/callable.ts";
 import type { Definition } from "../contract/definition.ts";
-import { endingOf } from "./ending.ts";
 import {
   type AskedModel,
   changeOpen,
@@ -27,7 +26,6 @@ import {
   type Draft,
   type Folding,
   isAwaited,
-  machineInputOf,
   newId,
   openEntries,
   type Queued,
@@ -40,7 +38,7 @@ import { takeForked } from "./fork.ts";
 import { lateCallOf } from "./late.ts";
 import { type MachineStep, statusOf } from "../machine/machine.ts";
 import type { MachineEvent } from "../machine/actions.ts";
-import { rememberSignal, takeEdit } from "./memory.ts";
+import { learn } from "./learn.ts";
 import { memorySignal } from "../contract/memory-spec.ts";
 import { takeMigrated } from "./migrated.ts";
 import { assertDoubtsWhole } from "./past.ts";
@@ -118,6 +116,7 @@ export function decideTurn(
 
 /** The state before a saga's first turn. Its snapshot comes with the start, before anything reads it. */
 function blank(saga: SagaId, definition: Definition): Draft {
+  const memory = definition.kind.memory?.(definition);
   return {
     saga,
     turn: 0,
@@ -140,7 +139,7 @@ function blank(saga: SagaId, definition: Definition): Draft {
     seenPacks: [],
     kept: [],
     spent: nothingSpent,
-    ...(definition.memory === undefined ? {} : { memory: definition.memory.initial }),
+    ...(memory === undefined ? {} : { memory }),
   };
 }
 
@@ -190,7 +189,8 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   const input: unknown = read.data;
   openBudget(f, event);
   guarded(f, () => {
-    follow(f, f.definition.machine.initial(machineInputOf(f, event.input, input)));
+    const { kind, machine } = f.definition;
+    follow(f, machine.initial(kind.machineInput(event.input, input, f.at)));
   });
 }
 
@@ -200,9 +200,11 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
   if (event.name === "resume") return takeResume(f, event);
   if (event.name === "budget") return takeRaise(f, event);
   if (!steer(f, event) || f.state.phase.kind !== "running") return;
-  if (event.name === memorySignal && f.definition.memory !== undefined) return takeEdit(f, event);
-  rememberSignal(f, event);
   const { id, name, data, from } = event;
+  if (f.state.memory !== undefined) {
+    learn(f, { type: "signal", name, data, from });
+    if (name === memorySignal) return;
+  }
   const signal = { id, name, data, at: f.at, from };
   if (isPaused(f)) return holdSignal(f, signal);
   f.state.kept = [...f.state.kept, signal];
@@ -210,18 +212,13 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
 }
 
 /** A kept signal as the machine takes it. Read anew each time: what a schema makes of it may not be JSON. */
-function eventOf(f: Folding, { name, data, at, from }: KeptSignal): MachineEvent {
-  if (f.definition.kind !== "saga")
-    return { type: "sagamesh.signal", name, data, at, from, now: f.at, free: isUnasked(f) };
-  const schema = Object.hasOwn(f.definition.signals, name) ? f.definition.signals[name] : undefined;
-  const read = schema === undefined ? undefined : readWith(schema, data);
-  assert(read?.success === true, `the signal "${name}" fits its schema; the door refuses what does not`);
-  return { type: name, data: read.data, at, from };
-}
+const eventOf = (f: Folding, signal: KeptSignal): MachineEvent =>
+  f.definition.kind.signalEvent(f.definition, signal, { now: f.at, free: isUnasked(f) });
 
 /** Whether the model was not asked yet: what was decided in this turn never begins if it is decided anew. */
-const isUnasked = ({ state }: Folding): boolean => {
-  const id = state.actors["decision"];
+const isUnasked = ({ definition, state }: Folding): boolean => {
+  const { decision } = definition.kind;
+  const id = decision === undefined ? undefined : state.actors[decision];
   return id === undefined || turnOf(id) === state.turn;
 };
 
@@ -240,9 +237,9 @@ function takeCancel(f: Folding, event: EventOf<"signal">): void {
         : "cancelled";
   const wasPaused = isPaused(f);
   f.state.paused = undefined;
-  if (f.definition.kind !== "saga")
-    f.queue.push({ event: { type: "sagamesh.cancel", reason, from: event.from, at: f.at } });
-  else beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
+  const told = f.definition.kind.cancelEvent({ reason, from: event.from, at: f.at });
+  if (told === undefined) beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
+  else f.queue.push({ event: told });
   if (wasPaused) letGo(f);
 }
 
@@ -420,7 +417,7 @@ function endOfMachine(f: Folding): void {
       reason,
     });
   }
-  const ending = endingOf(f.definition, status);
+  const ending = f.definition.kind.ending(f.definition, status);
   if (ending.code === "BAD_RESULT") return beginEndByUndoing(f, ending);
   f.state.phase = { kind: "ending", ending };
 }

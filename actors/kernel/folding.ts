@@ -177,8 +177,7 @@ export function tellActor(
 ): void {
   if (!isAwaited(f, id, actor)) return;
   const { unread: value } = "output" in said ? said : {};
-  // A workflow keeps what was said as it was said, and reads it anew whenever it is asked for.
-  const isKept = f.definition.kind === "workflow" && value !== undefined;
+  const isKept = f.definition.kind.hears === "given" && value !== undefined;
   const unread = isKept ? undefined : value;
   const event =
     "output" in said ? doneFor(f, actor, isKept ? value.value : said.output) : errorFor(f, actor, said.error);
@@ -193,8 +192,9 @@ export function refuseActor(f: Folding, actor: string, name: string, code: Error
   tellActor(f, actor, id, { error: actorError("denied", code, reason) });
 }
 
-/** Calls of an agent's or a workflow's, whose ids hold a dot, are told by one event; other actors as XState names them. */
-const isCall = (f: Folding, actor: string): boolean => f.definition.kind !== "saga" && actor.includes(".");
+/** Calls, whose ids hold a dot, are told by one event; other actors as XState names them. */
+export const isCall = ({ definition }: Folding, actor: string): boolean =>
+  definition.kind.calls !== "none" && actor.includes(".");
 
 export const doneFor = (f: Folding, actor: string, output: unknown): MachineEvent =>
   isCall(f, actor)
@@ -223,9 +223,3 @@ export function argumentsDigest(callee: Pick<Tool, "input">, input: Json): strin
 
 export const isRead = (f: Folding, open: OpenIntent): boolean =>
   open.intent.kind === "tool" && toolOf(f, open.intent.name)?.effect === "read";
-
-/** A workflow keeps its input as it was given, and reads it anew whenever it is asked for. */
-export function machineInputOf({ definition: { kind }, at }: Folding, given: Json, read: unknown): unknown {
-  if (kind === "saga") return read;
-  return { input: kind === "workflow" ? given : read, at };
-}

@@ -10,25 +10,19 @@
  */
 import { assert } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
-import type { Variant } from "../../protocol/fork.ts";
 import type { IntentId } from "../../protocol/ids.ts";
-import { turnOf } from "../../protocol/ids.ts";
-import type { IntentOf } from "../../protocol/intent.ts";
 import { jsonBytes } from "../../protocol/json.ts";
-import type { AgentContext } from "../agent/context.ts";
 import type { Definition } from "../contract/definition.ts";
-import { closedAs, endIntent, type Folding, isAwaited, openEntries } from "./folding.ts";
-import { askForDecision, askModel, plainRequest } from "./issue.ts";
-import { decider, leavesIn } from "./lineage.ts";
-import { Asked } from "../request/request.ts";
+import { askAnew } from "./ask-anew.ts";
+import { closedAs, endIntent, type Folding, openEntries } from "./folding.ts";
+import { leavesIn } from "./lineage.ts";
 import type { OpenIntent } from "../contract/state.ts";
-import { varied, variantAfter } from "../request/variant.ts";
+import { variantAfter } from "../request/variant.ts";
 
 export function takeForked(f: Folding, event: EventOf<"forked">): void {
   const { fork } = f.state;
   assert(fork !== undefined && leavesIn(fork.lineage, f.state.turn), "a fork leaves where its lineage says");
-  const before = fork.variant;
-  const variant = variantAfter(before, event);
+  const variant = variantAfter(fork.variant, event);
   f.state.fork = {
     lineage: fork.lineage,
     effects: event.effects,
@@ -43,7 +37,7 @@ export function takeForked(f: Folding, event: EventOf<"forked">): void {
   for (const [id, { intent, actor }] of openEntries(f))
     // The origin sends it; nobody here waits for that.
     if (intent.kind === "signal" && actor === undefined) endIntent(f, id, closedAs("succeeded", "forked"));
-  askAnew(f, before, event.answered ?? []);
+  askAllAnew(f, event.answered ?? []);
 }
 
 /** FK4. */
@@ -89,7 +83,7 @@ function keepChildren(f: Folding): void {
 }
 
 /** FK3. */
-function askAnew(f: Folding, before: Variant | undefined, answered: readonly IntentId[]): void {
+function askAllAnew(f: Folding, answered: readonly IntentId[]): void {
   const open = openEntries(f)
     .map(([, one]) => one)
     .filter(({ intent }) => !answered.includes(intent.id));
@@ -100,36 +94,8 @@ function askAnew(f: Folding, before: Variant | undefined, answered: readonly Int
     if (one.intent.kind !== "model") continue;
     endIntent(f, one.intent.id, closedAs("superseded", "forked"));
     f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
-    if (isAwaited(f, one.intent.id, one.actor)) ask(f, before, { ...one, actor: one.actor }, one.intent);
+    askAnew(f, one);
   }
-}
-
-function ask(
-  f: Folding,
-  before: Variant | undefined,
-  { actor, input }: OpenIntent & { readonly actor: string },
-  intent: IntentOf<"model">,
-): void {
-  if (f.definition.kind === "agent") {
-    const { outputTokensMax: _bound, ...asked } = Asked.parse(input);
-    const { digest, last } = f.state.snapshot.context as AgentContext; // Proof: it is the agent machine's own.
-    return askForDecision(f, actor, { ...asked, digest, ...(last === undefined ? {} : { last }) });
-  }
-  const call = callOf(f, before, intent, input as { now: number; outputTokensMax?: number });
-  if (call !== undefined) askModel(f, varied(call, f.state.fork?.variant), actor, intent.input ?? null);
-}
-
-/** A machine may bind several calls of one model; the digest recorded tells which one this was. */
-function callOf(
-  { definition, state }: Folding,
-  before: Variant | undefined,
-  { id, input = null, request }: IntentOf<"model">,
-  asked: { readonly now: number; readonly outputTokensMax?: number },
-): Definition["modelCalls"][number] | undefined {
-  const saga = decider(state, turnOf(id));
-  return definition.modelCalls.find(
-    (call) => plainRequest(saga, varied(call, before), input, asked).digest === request,
-  );
 }
 
 /** Whether only its performer can tell how an open intent ends, and what was done outside may be done twice. */

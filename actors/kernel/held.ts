@@ -14,7 +14,7 @@
 import { assert } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
-import { type Folding, type Queued } from "./folding.ts";
+import type { Folding, Queued } from "./folding.ts";
 import { readWith } from "../values/schema.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { Held, KeptSignal, OpenIntent, ProposedCall, Unread } from "../contract/state.ts";
@@ -23,8 +23,9 @@ import type { Held, KeptSignal, OpenIntent, ProposedCall, Unread } from "../cont
 export const isPaused = ({ state }: Folding): boolean =>
   state.paused !== undefined && state.phase.kind === "running";
 
-const isDecision = (held: Held): boolean =>
-  held.kind === "retry" || (held.kind === "event" && held.waits?.actor === "decision");
+const isDecision = ({ definition: { kind } }: Folding, held: Held): boolean =>
+  kind.decision !== undefined &&
+  (held.kind === "retry" || (held.kind === "event" && held.waits?.actor === kind.decision));
 
 function hold(f: Folding, held: Held): void {
   f.state.held = [...(f.state.held ?? []), held];
@@ -45,9 +46,8 @@ export function holdEvent(f: Folding, { event, waits, unread, timer }: Queued): 
 /** H3. */
 export function holdSignal(f: Folding, signal: KeptSignal): void {
   const held = f.state.held ?? [];
-  const isAgent = f.definition.kind === "agent";
-  const before = held.filter((one) => !isAgent || !isDecision(one));
-  const after = held.filter((one) => isAgent && isDecision(one));
+  const before = held.filter((one) => !isDecision(f, one));
+  const after = held.filter((one) => isDecision(f, one));
   f.state.held = [...before, { kind: "signal", signal }, ...after];
 }
 

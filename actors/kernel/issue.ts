@@ -9,12 +9,13 @@ import { digestOf } from "../../protocol/digest.ts";
 import { assert, type ErrorCode } from "../../protocol/errors.ts";
 import { childSagaId, effectKey, type IntentId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
-import type { Message, ModelRequest } from "../../protocol/model.ts";
+import type { Message } from "../../protocol/model.ts";
 import { approvalOf, askApproval, askHuman, type Review, termsFor } from "./asking.ts";
+import { askModel } from "./ask-model.ts";
+import type { ForwardParams, StartParams } from "../contract/calls.ts";
 import { issueSend } from "./send.ts";
-import { countCall, hear, judgeDecision, judgeModelCall, judgeSummary, refusalOfCall } from "./budget.ts";
-import { type Callable, isSagaKind, type ModelCall, type Question, raiseSrc } from "../machine/callable.ts";
-import { digestOfRequest } from "../request/conversation.ts";
+import { countCall, hear, refusalOfCall } from "./budget.ts";
+import { type Callable, type Question, raiseSrc } from "../machine/callable.ts";
 import {
   argumentsDigest,
   closedAs,
@@ -22,6 +23,7 @@ import {
   type Folding,
   inputOrCall,
   isAwaited,
+  isCall,
   newId,
   openEntries,
   openIntent,
@@ -34,14 +36,13 @@ import { agreement, type Callee, judge, type Refusal, type Ruling } from "./judg
 import { decider, forbidden } from "./lineage.ts";
 import { askForRaise } from "./raise.ts";
 import { recallTool } from "../request/recall.ts";
-import { type Asked, askedDigest, type BuiltRequest, modelOf } from "../request/request.ts";
-import { reservedFor } from "../contract/reserved-signals.ts";
+import { isTaken } from "../contract/reserved-signals.ts";
 import { countChild, openingOf } from "./slices.ts";
+import type { Definition } from "../contract/definition.ts";
 import type { ProposedCall } from "../contract/state.ts";
 import type { LineTerms } from "../contract/terms.ts";
 import type { Tool } from "../contract/tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
-import { framed, varied } from "../request/variant.ts";
 
 /** Carries out one action of the machine, as far as the fold is concerned. */
 export function issue(f: Folding, action: MachineAction): void {
@@ -79,50 +80,43 @@ function issueBuiltin(f: Folding, { name, params }: Extract<MachineAction, { typ
     f.said.push(message);
     return hear(f, message);
   }
-  if (name === "sagamesh.forward") return forward(f, params as unknown as Forwarded);
-  const call = params as unknown as { id: string; src: string; input: Json; dependsOn?: string[] };
+  if (name === "sagamesh.forward") return forward(f, params as unknown as ForwardParams);
+  const call = params as unknown as StartParams;
   assert(name === "sagamesh.start" || name === "sagamesh.stop", `the agent machine has no action ${name}`);
   if (name === "sagamesh.start") invoke(f, call.id, call.src, call.input, call.dependsOn);
   else stop(f, call.id);
 }
 
-interface Forwarded {
-  readonly id: string;
-  readonly name: string;
-  readonly data: Json;
-}
-
 /** A signal goes on to who has taken the work over, if that one takes it; if not, it is recorded and no more. */
-function forward(f: Folding, { id: actor, name, data }: Forwarded): void {
+function forward(f: Folding, { id: actor, name, data }: ForwardParams): void {
   const id = currentOf(f, actor);
   const intent = id === undefined ? undefined : f.state.open[id]?.intent;
   const successor = intent?.kind === "saga" ? f.definition.sagas.get(intent.name) : undefined;
   if (id === undefined || successor === undefined) return;
-  const takes = [...reservedFor(successor.kind), ...Object.keys(successor.signals)];
-  if (takes.includes(name)) sendToChild(f, id, { type: name, data });
+  if (isTaken(successor.kind.takes, name) || Object.hasOwn(successor.signals, name))
+    sendToChild(f, id, { type: name, data });
 }
 
 function invoke(f: Folding, actor: string, src: string, input: Json, dependsOn?: readonly string[]): void {
   const callable = f.definition.machine.bound(src);
   assert(callable !== undefined, `"${src}" is bound; machine-faults.ts refuses what is not`);
-  const from = f.definition.kind !== "saga" && actor.includes(".") ? actor : undefined;
+  const calling = isCall(f, actor) ? { from: actor } : {};
+  const given = f.definition.kind.calls === "given" ? { given: true as const } : {};
   // U1. A machine that is not type-checked could otherwise write what no reader of the ledger takes.
-  const isJudged = callable.kind === "tool" || isSagaKind(callable.kind);
+  const isJudged = callable.kind === "tool" || callable.kind === "saga";
   const read = isJudged ? undefined : readWith(callable.input, input);
   if (read?.success === false) return refuseActor(f, actor, callable.name, "CALL_INVALID", read.reason);
   switch (callable.kind) {
     case "tool":
-    case "saga":
-    case "agent":
-    case "workflow": {
+    case "saga": {
       const callee = calleeOf(f, callable);
       return propose(f, callee, {
         tool: callable.name,
         input,
         actor,
-        ...(from === undefined ? {} : { from }),
+        ...calling,
         ...(dependsOn === undefined ? {} : { dependsOn }),
-        ...(f.definition.kind === "workflow" ? { given: true } : {}),
+        ...given,
       });
     }
     case "question":
@@ -131,17 +125,15 @@ function invoke(f: Folding, actor: string, src: string, input: Json, dependsOn?:
         tool: src,
         input,
         actor,
-        ...(from === undefined ? {} : { from }),
-        ...(f.definition.kind === "workflow" ? { given: true } : {}),
+        ...calling,
+        ...given,
       });
     case "send":
       return issueSend(f, actor, input);
     case "compensation":
       return beginCompensation(f, actor, input as { because: string; calls?: string[] });
     case "model":
-      return f.definition.kind === "agent"
-        ? askForDecision(f, actor, input as unknown as DecisionInput)
-        : askModel(f, varied(callable as ModelCall, f.state.fork?.variant), actor, input);
+      return askModel(f, callable, actor, input);
   }
 }
 
@@ -255,7 +247,7 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
 const restingOf = ({ dependsOn }: ProposedCall) =>
   dependsOn === undefined ? {} : { dependsOn: [...dependsOn] };
 
-function startChild(f: Folding, child: Callable, call: ProposedCall): void {
+function startChild(f: Folding, child: Definition, call: ProposedCall): void {
   const opening = openingOf(f, child.name);
   assert(!("code" in opening), "a child that may not be opened was refused before");
   const id = newId(f);
@@ -273,80 +265,6 @@ function startChild(f: Folding, child: Callable, call: ProposedCall): void {
     input: call.input,
     attempt: 1,
     actor: call.actor,
-  });
-}
-
-type DecisionInput = Asked & { readonly digest: string; readonly last?: "told" | "asked" };
-
-/** A decision, or the summary that one needs first: both are calls of a model and count alike. */
-export function askForDecision(f: Folding, actor: string, input: DecisionInput): void {
-  const { context } = f.definition;
-  const { frame, frameDigest } = framed(f.definition, f.state.fork?.variant);
-  assert(frame !== undefined, "an agent whose requests cannot be built is never served");
-  const { digest, last, ...plain } = input;
-  const name = modelOf(context, plain) ?? frame.model;
-  const verdict = plain.summarize === undefined ? judgeDecision(f, name, last) : judgeSummary(f, name);
-  if (verdict.type === "refuse") return refuseActor(f, actor, actor, "BUDGET_EXCEEDED", verdict.reason);
-  if (verdict.type === "tell") {
-    const { last: isLast, text } = verdict;
-    f.queue.push({ event: { type: "sagamesh.budget", last: isLast, text, at: f.at } });
-    return;
-  }
-  const { budget, ...bound } = verdict.with;
-  const asked = { ...plain, ...bound };
-  f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
-  openIntent(f, {
-    intent: {
-      kind: "model",
-      id: newId(f),
-      name,
-      request: askedDigest({ ...f.definition, frameDigest }, asked, f.at, digest),
-      ...(asked.summarize === undefined ? {} : { input: { summarize: asked.summarize } }),
-      ...verdict.with,
-    },
-    input: toJson({ ...asked, now: f.at }),
-    attempt: 1,
-    actor,
-  });
-}
-
-/** The request of a machine's single model call, rebuilt from its intent. */
-const modelCallRequest = (saga: string, call: ModelCall, input: Json, now: number): ModelRequest => ({
-  saga,
-  step: 1,
-  now,
-  model: call.model,
-  instructions: call.instructions,
-  messages: [
-    { role: "user", at: now, parts: [{ type: "text", text: (input as { prompt: string }).prompt }] },
-  ],
-  tools: [],
-  signals: [],
-});
-
-/** The same with its digest, which says all that is sent. */
-export function plainRequest(
-  saga: string,
-  call: ModelCall,
-  input: Json,
-  { now, outputTokensMax }: { readonly now: number; readonly outputTokensMax?: number | undefined },
-): BuiltRequest {
-  const bound = outputTokensMax === undefined ? {} : { outputTokensMax };
-  const request = { ...modelCallRequest(saga, call, input, now), ...bound };
-  return { request, digest: digestOfRequest(request), sent: undefined };
-}
-
-export function askModel(f: Folding, call: ModelCall, actor: string, input: Json): void {
-  const verdict = judgeModelCall(f, call.model, modelCallRequest(decider(f.state), call, input, f.at));
-  if (verdict.type === "refuse") return refuseActor(f, actor, "modelCall", "BUDGET_EXCEEDED", verdict.reason);
-  const { outputTokensMax } = verdict.with;
-  const request = plainRequest(decider(f.state), call, input, { now: f.at, outputTokensMax }).digest;
-  f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
-  openIntent(f, {
-    intent: { kind: "model", id: newId(f), name: call.model, request, input, ...verdict.with },
-    input: toJson({ now: f.at, outputTokensMax }),
-    attempt: 1,
-    actor,
   });
 }
 

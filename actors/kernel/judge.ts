@@ -14,7 +14,7 @@ import { describeError } from "../../protocol/errors.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Definition } from "../contract/definition.ts";
-import { type Folding } from "./folding.ts";
+import type { Folding } from "./folding.ts";
 import { readWith } from "../values/schema.ts";
 import { toolsReached } from "../contract/inherit.ts";
 import { decider } from "./lineage.ts";
@@ -87,7 +87,7 @@ const questionOf = (f: Folding, callee: Callee, input: unknown): PolicyQuestion 
   Object.freeze({
     saga: decider(f.state),
     agent: f.definition.name,
-    kind: callee.kind,
+    kind: callee.kind === "tool" ? "tool" : callee.kind.name,
     tool: callee.name,
     effect: callee.kind === "tool" ? callee.effect : undefined,
     input: frozen(input),

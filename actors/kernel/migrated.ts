@@ -10,21 +10,13 @@
  *     a model is closed, and asked anew under the new frame, with a digest of its own.
  */
 import type { Closing } from "../../protocol/closing.ts";
-import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import { assert } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
-import type { IntentId } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { AgentContext } from "../agent/context.ts";
+import { askAnew } from "./ask-anew.ts";
 import { closedAs, closeIntent, type Folding, openEntries } from "./folding.ts";
-import { withoutKey } from "../values/schema.ts";
-import { issue } from "./issue.ts";
-import { srcOf } from "../machine/machine.ts";
-import { Asked } from "../request/request.ts";
 import { remember } from "./seen.ts";
-import type { OpenIntent } from "../contract/state.ts";
 
 /**
  * How a fold is held against the record. `but for requests`: of a model call only that one is asked for there, and
@@ -61,24 +53,10 @@ export function takeMigrated(f: Folding, { to, id: signal, sentAt }: EventOf<"mi
   const until = Math.max(sentAt, f.at) + limits.signalHorizonMs + limits.clockSkewMs;
   f.state.seen = remember(f.state.seen, { type: "signal", id: signal }, until);
   f.state.definition = to;
-  for (const [id, open] of openEntries(f)) if (open.intent.kind === "model") askAnew(f, id, open);
-}
-
-/** MG2. What the old call costs is charged when it comes in, like that of any superseded one. */
-function askAnew(f: Folding, id: IntentId, open: OpenIntent): void {
-  const { actor } = open;
-  closeIntent(f, id, closedAs("superseded", "moved"));
-  const src = actor === undefined ? undefined : srcOf(f.state.snapshot, actor);
-  if (actor === undefined || src === undefined || f.state.actors[actor] !== id) return; // Nobody waits for it.
-  f.state.actors = withoutKey(f.state.actors, actor);
-  issue(f, { type: "invoke", id: actor, src, input: inputOf(f, open) });
-}
-
-/** What the machine asked with: a decision's digest and whether it is the last stand in its context only. */
-function inputOf(f: Folding, { intent, input }: OpenIntent) {
-  assert(intent.kind === "model", "only calls of models are asked anew");
-  if (f.definition.kind !== "agent") return intent.input ?? null;
-  const { step, cut, summarize } = Asked.parse(input);
-  const { digest, last } = f.state.snapshot.context as AgentContext; // Proof: it is the machine of agent.ts.
-  return toJson({ step, digest, cut, summarize, ...(summarize === undefined ? { last } : {}) });
+  for (const [id, open] of openEntries(f)) {
+    if (open.intent.kind !== "model") continue;
+    // MG2. What the old call costs is charged when it comes in, like that of any superseded one.
+    closeIntent(f, id, closedAs("superseded", "moved"));
+    askAnew(f, open);
+  }
 }

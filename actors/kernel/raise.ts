@@ -72,7 +72,7 @@ function raise(f: Folding, { wallClockMs, ...more }: Raise): void {
   if (budget?.deadline !== undefined && wallClockMs !== undefined)
     f.state.budget = { ...budget, deadline: Math.max(budget.deadline, f.at) + wallClockMs };
   // A model that was told that this is its last step hears that it is not.
-  if (f.definition.kind === "agent")
+  if (f.definition.kind.decision !== undefined)
     f.queue.push({
       event: {
         type: "sagamesh.budget",

@@ -38,7 +38,7 @@ import { refusalOfRetry, settleCost } from "./budget.ts";
 import type { Definition } from "../contract/definition.ts";
 import { holdRetry, isPaused } from "./held.ts";
 import { decider } from "./lineage.ts";
-import { rememberResult } from "./memory.ts";
+import { learn } from "./learn.ts";
 import { backoffMs } from "../values/retry.ts";
 import type { Doubt, OpenIntent, Position, Unread } from "../contract/state.ts";
 import {
@@ -89,7 +89,7 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
     return refusal === undefined ? retry(f, id, open, result) : giveUpAsking(f, open, refusal);
   }
   endIntent(f, id, closedBy(id, result));
-  if (result.outcome === "succeeded" && servedBy(open) === undefined) rememberResult(f, open, output);
+  if (result.outcome === "succeeded" && servedBy(open) === undefined) learnResult(f, open, output);
   if (open.intent.kind === "tool") {
     if (open.intent.undoes !== undefined) return settleUndoing(f, id, open, open.intent.undoes, result);
     if (open.intent.for !== undefined) return; // People were told of a task, or were not: nothing follows from it.
@@ -115,6 +115,11 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
       },
     });
   undoIfLate(f, id);
+}
+
+function learnResult(f: Folding, { intent, input }: OpenIntent, output: unknown): void {
+  if (f.state.memory !== undefined && (intent.kind === "tool" || intent.kind === "saga"))
+    learn(f, { type: "result", intent, input, output });
 }
 
 /** What a child could not undo stands in its parent's end too, for whoever cancels a tree reads that one. */
@@ -168,7 +173,7 @@ function checked(f: Folding, open: OpenIntent, said: Result): { result: Result; 
   if (parsed.success)
     return {
       result,
-      output: intent.kind === "model" ? modelOutput(f, parsed.data as ModelReply) : parsed.data,
+      output: intent.kind === "model" ? f.definition.kind.heard(parsed.data as ModelReply) : parsed.data,
     };
   const { reason } = parsed;
   return effect === "once"
@@ -195,10 +200,6 @@ function schemaOf(f: Folding, open: OpenIntent): z.ZodType {
   if (intent.kind === "saga") return f.definition.sagas.get(intent.name)?.output ?? z.json();
   return z.json();
 }
-
-/** An agent's machine reads the whole reply, another machine the text it asked for. */
-const modelOutput = (f: Folding, reply: ModelReply): unknown =>
-  f.definition.kind === "agent" ? reply : { text: reply.text ?? "" };
 
 /** What a result says a model call has cost. Only of model calls: a tool's output may hold a `usage` of its own. */
 export function usageOf(result: Result): Usage | undefined {
@@ -340,7 +341,7 @@ export function correct(f: Folding, id: IntentId, doubt: Doubt, received: Result
   if (doubt.task !== undefined && answered) closeIntent(f, doubt.task, closedAs("succeeded"));
   recordClosing(f, id, closedBy(id, result));
   if (doubt.task !== undefined && !answered) closeIntent(f, doubt.task, closedAs("cancelled", "settled"));
-  if (result.outcome === "succeeded") rememberResult(f, openOf(id, doubt), output);
+  if (result.outcome === "succeeded") learnResult(f, openOf(id, doubt), output);
   if (doubt.undoes !== undefined) correctUndoing(f, id, doubt.undoes, result);
   else correctEffect(f, id, doubt, result, output);
 }

@@ -17,14 +17,14 @@ import {
 import type { EventOf } from "../../protocol/event.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { limits } from "../../protocol/limits.ts";
-import { isSagaKind } from "../machine/callable.ts";
 import { availableOf, declaredOf } from "./budget.ts";
-import type { Budget, Definition } from "../contract/definition.ts";
+import type { Definition } from "../contract/definition.ts";
 import type { Folding } from "./folding.ts";
 import { decider } from "./lineage.ts";
 import type { MachineAction } from "../machine/actions.ts";
 import { addAmounts, inputPriceMax, nothingSpent, sumOf } from "./spending.ts";
 import type { OpenIntent, SagaState } from "../contract/state.ts";
+import type { Budget } from "../contract/budget-config.ts";
 
 export type Opening =
   | { readonly budget: Amounts | undefined }
@@ -93,7 +93,7 @@ export function shareOf(free: number, declared: readonly (number | undefined)[])
 
 /** L3. */
 function withoutOwn(f: Folding, left: Amounts): Amounts {
-  if (f.definition.kind !== "agent") return left;
+  if (f.definition.kind.decision === undefined) return left;
   const model = f.definition.models[0];
   const price = model === undefined ? undefined : f.state.budget?.prices?.[model];
   const input = (f.state.budget?.context ?? 0) + limits.messageTokens + limits.partTokens;
@@ -116,7 +116,7 @@ const declaredBy = (definition: Definition, child: string): Amounts =>
 const childrenAhead = ({ definition, ahead }: Folding): string[] =>
   ahead.flatMap((action) => {
     const callable = definition.machine.bound(startedBy(action) ?? "");
-    return callable !== undefined && isSagaKind(callable.kind) ? [callable.name] : [];
+    return callable?.kind === "saga" ? [callable.name] : [];
   });
 
 function startedBy(action: MachineAction): string | undefined {

@@ -30,7 +30,7 @@ export function steer(f: Folding, event: Signal): boolean {
       return false;
     case "flagged":
       raiseFlag(f, event);
-      return f.definition.kind === "agent";
+      return f.definition.kind.decision !== undefined;
     default:
       return true;
   }

@@ -14,7 +14,6 @@ import { type Json, toJson } from "../../protocol/json.ts";
 import { StandInVote } from "../../protocol/notice.ts";
 import type { Result } from "../../protocol/result.ts";
 import { approvalOf, askedOf, callPeople, denyAttendant, escalate } from "./asking.ts";
-import { askedSchema } from "../request/conversation.ts";
 import type { Definition } from "../contract/definition.ts";
 import {
   actorError,
@@ -61,9 +60,8 @@ export function answerSchema({ definition, state }: Asking, open: OpenIntent): z
     return doubtAnswer(output as z.ZodType<unknown, Json>); // Proof: a schema reads whatever it is given.
   }
   if (open.intent.about !== "question" || open.call === undefined) return z.json();
-  const shown = (open.input as { schema?: Record<string, unknown> } | null)?.schema;
-  if (shown !== undefined && definition.kind === "agent") return askedSchema(shown);
-  return definition.machine.bound(open.call.tool)?.output ?? z.json();
+  const asked = definition.kind.answerSchema?.(open.input);
+  return asked ?? definition.machine.bound(open.call.tool)?.output ?? z.json();
 }
 
 /** Why a vote cannot be taken by its task, or undefined. Without it the fold would have nothing to do. */
@@ -320,7 +318,8 @@ function answerQuestion(
     return fail(f, id, open, { reason, closed: { as: "failed", reason } });
   }
   closeIntent(f, id, closed);
-  if (f.definition.kind === "agent") return tellActor(f, open.actor, id, { output: toJson(read.data) });
+  if (f.definition.kind.answerSchema !== undefined)
+    return tellActor(f, open.actor, id, { output: toJson(read.data) });
   const unread = { by: "question", name: open.call?.tool ?? "", value: answer } as const;
   tellActor(f, open.actor, id, { output: read.data, unread });
 }

@@ -10,12 +10,13 @@
  */
 import { z } from "zod";
 import { ParentRef } from "../../protocol/event.ts";
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import { childSagaId, type IntentId, type SagaId, turnOf } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
 import { type Folding, newId, openIntent } from "./folding.ts";
 import type { Ending, OpenIntent, SagaState, StandingEffect } from "../contract/state.ts";
-import { nodeUndo } from "../workflow/undo.ts";
+import type { Effected } from "../contract/tool.ts";
+import { decider, isInherited } from "./lineage.ts";
 
 /** What a `cancel` holds that asks a saga to undo what it did although it has ended (UC2). */
 const UndoOrder = z.object({ reason: z.string(), tell: ParentRef });
@@ -52,11 +53,11 @@ export function standingChild(
 ): StandingEffect | undefined {
   if (intent.kind !== "saga" || result.outcome !== "succeeded") return undefined;
   const effect = { input, output: result.output, outcome: "succeeded", key: intent.saga } as const;
-  const ofNode = nodeUndo(f, intent.call, effect);
-  // What a workflow's node undoes by other means need not be able to undo itself.
-  if (ofNode === undefined && result.undoable !== true) return undefined;
-  if (ofNode === "none" && result.undoable !== true) return undefined;
-  const undo = ofNode === undefined ? { undo: { tool: intent.name, input: null }, child: intent.saga } : {};
+  const said = saidUndo(f, intent.call, effect);
+  // What is undone by other means need not be able to undo itself.
+  if (said === undefined && result.undoable !== true) return undefined;
+  if (said === "none" && result.undoable !== true) return undefined;
+  const undo = said === undefined ? { undo: { tool: intent.name, input: null }, child: intent.saga } : {};
   return {
     ...{
       intent: intent.id,
@@ -65,7 +66,7 @@ export function standingChild(
       outcome: "succeeded",
       settledAt: f.state.turn,
     },
-    ...(typeof ofNode === "object" ? { undo: ofNode } : undo),
+    ...(typeof said === "object" ? { undo: said } : undo),
     ...(intent.call === undefined ? {} : { call: intent.call }),
     ...(intent.dependsOn === undefined ? {} : { dependsOn: intent.dependsOn }),
   };
@@ -81,6 +82,33 @@ export function issueChildUndo(f: Folding, { intent: undoes, tool }: StandingEff
   });
   return id;
 }
+
+/** Starts the saga that undoes an effect by what it does. */
+export function issueUndoingSaga(
+  f: Folding,
+  { intent: undoes }: StandingEffect,
+  { tool, input }: NonNullable<StandingEffect["undo"]>,
+): IntentId {
+  const id = newId(f);
+  // What a fork inherited is undone by one and the same saga, whichever fork undoes it: the second finds it taken.
+  const saga = isInherited(f.state, undoes)
+    ? childSagaId(decider(f.state, turnOf(undoes)), undoes, tool)
+    : childSagaId(decider(f.state), id, tool);
+  openIntent(f, {
+    intent: { kind: "saga", id, name: tool, saga, undoes, starts: true, input },
+    input,
+    attempt: 1,
+  });
+  return id;
+}
+
+/** What the saga's kind says of the undoing of what a call did; undefined: nothing, `none`: nothing undoes it. */
+export const saidUndo = (
+  { definition, state }: Folding,
+  call: string | undefined,
+  effect: Effected<unknown, unknown>,
+): NonNullable<StandingEffect["undo"]> | "none" | undefined =>
+  call === undefined ? undefined : definition.kind.undoOf?.(definition, state, call, effect);
 
 /** UC2: what a saga that is brought back ends with, once it has undone everything. */
 export const endingOfUndone = ({ reason }: UndoOrder): Ending => ({

@@ -3,7 +3,7 @@
  *
  * V1 A plan waits for every open effect before it undoes the first: a late success joins the set.
  * V2 Reverse order of dependency: an effect is undone once nothing that rests on it still stands in the plan. What
- *    rests on what is said by who made the call (workflow-undo.ts); else all that was decided after an effect settled
+ *    rests on what is said by the call (undo-order.ts); else all that was decided after an effect settled
  *    rests on it. Effects decided together are undone in parallel.
  * V3 An effect is undone by one intent at a time, and once: the intent that undoes it is part of the state.
  */
@@ -35,8 +35,8 @@ import { decider, forbidden, isInherited } from "./lineage.ts";
 import { assertWhole } from "./past.ts";
 import type { Doubt, Ending, OpenIntent, Position, StandingEffect, UndoPlan } from "../contract/state.ts";
 import { type Effected, type Tool, undoOf } from "../contract/tool.ts";
-import { isRunningChild, issueChildUndo } from "./undo-child.ts";
-import { issueUndoingSaga, leftOf, nodeUndo, waiting } from "../workflow/undo.ts";
+import { isRunningChild, issueChildUndo, issueUndoingSaga, saidUndo } from "./undo-child.ts";
+import { waiting } from "./undo-order.ts";
 
 /** All that stands. */
 export function standingOf(f: Folding): readonly StandingEffect[] {
@@ -62,8 +62,8 @@ export function beginCompensation(
   const { because, calls } = input;
   if (calls === undefined) return addPlan(f, { because, undone: [], then: { type: "answer", actor } });
   const only = [...new Set(calls)].flatMap((call) => intentsOfCall(f, call) ?? []);
-  // A workflow names what it called, whatever that has left; a model is told where it errs.
-  if (f.definition.kind !== "workflow" && only.length < new Set(calls).size)
+  // A machine that calls again names what it called, whatever that has left; a model is told where it errs.
+  if (!f.definition.kind.redoes && only.length < new Set(calls).size)
     return refuseActor(
       f,
       actor,
@@ -203,8 +203,8 @@ function undoOrNone(
   call: string | undefined,
   effect: Effected<unknown, unknown>,
 ): StandingEffect["undo"] {
-  const ofNode = nodeUndo(f, call, effect);
-  if (ofNode !== undefined) return ofNode === "none" ? undefined : ofNode;
+  const said = saidUndo(f, call, effect);
+  if (said !== undefined) return said === "none" ? undefined : said;
   try {
     const undo = undoOf(tool, effect);
     return undo === undefined ? undefined : { tool: undo.tool.name, input: undo.input };
@@ -235,13 +235,8 @@ export function progressPlans(f: Folding): boolean {
 /** A plan waits for effects in flight, not for what undoes them and not for what only reads (V1). */
 const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenIntent): boolean => {
   const { intent } = open;
-  // Nothing of a workflow is done again while what it did before stands and a human is asked about it.
-  if (
-    only !== undefined &&
-    f.definition.kind === "workflow" &&
-    intent.kind === "task" &&
-    intent.about === "stuck"
-  )
+  // Nothing is done again while what it did before stands and a human is asked about it.
+  if (only !== undefined && f.definition.kind.redoes && intent.kind === "task" && intent.about === "stuck")
     return intent.of !== undefined && only.includes(intent.of);
   if (only !== undefined) return only.includes(id);
   if (intent.kind === "tool") return intent.undoes === undefined && !isRead(f, open) && !isNotice(open);
@@ -345,7 +340,7 @@ export function settleUndone(f: Folding, undoes: IntentId, by?: IntentId, output
   const effect = effectOf(f, undoes);
   if (effect === undefined || (by !== undefined && effect.undoing !== by && effect.stuck !== true)) return;
   removeEffect(f, undoes);
-  if (f.definition.kind === "workflow" && effect.call !== undefined)
+  if (f.definition.kind.redoes && effect.call !== undefined)
     f.queue.push({ event: { type: "sagamesh.undone", call: effect.call, output, at: f.at } });
   const doubt = f.state.doubts[undoes];
   if (doubt !== undefined) f.state.doubts = { ...f.state.doubts, [undoes]: { ...doubt, undone: true } };
@@ -380,6 +375,13 @@ export function askAboutStuck(f: Folding, undoes: IntentId, by: IntentId, reason
   });
 }
 
+/** The calls of effects that a plan left standing: their compensation got stuck, or there is none. */
+const leftOf = (
+  { definition }: Folding,
+  standing: readonly StandingEffect[],
+): { readonly left?: string[] } =>
+  definition.kind.redoes ? { left: standing.flatMap(({ call }) => call ?? []) } : {};
+
 function completePlan(f: Folding, plan: UndoPlan): void {
   f.state.plans = f.state.plans.filter((other) => other !== plan);
   if (plan.only === undefined) f.state.undoneBefore = here(f); // What began meanwhile was undone with the rest.
@@ -390,7 +392,7 @@ function completePlan(f: Folding, plan: UndoPlan): void {
         ({ intent }) => plan.only === undefined || plan.only.includes(intent),
       );
       const said = { undone: plan.undone, standing: standing.map(describeEffect) };
-      f.queue.push({ event: doneFor(f, then.actor, { ...said, ...leftOf(f.definition, standing) }) });
+      f.queue.push({ event: doneFor(f, then.actor, { ...said, ...leftOf(f, standing) }) });
       return;
     }
     case "tell":

@@ -12,14 +12,8 @@ import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 
-export type CallableKind =
-  "tool" | "saga" | "agent" | "workflow" | "compensation" | "question" | "model" | "send";
-
-/** The kinds of definitions. */
-export type SagaKind = "saga" | "agent" | "workflow";
-
-export const isSagaKind = (kind: unknown): kind is SagaKind =>
-  kind === "saga" || kind === "agent" || kind === "workflow";
+/** What a machine may invoke. A `saga` is a definition of any kind, which is started as a child. */
+export type CallableKind = "tool" | "saga" | "compensation" | "question" | "model" | "send";
 
 /** What a machine may invoke: its kind, its name and the schemas of what goes in and comes out. */
 export interface Callable<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> {
@@ -96,7 +90,7 @@ export interface Telling {
    * approval a `StandInVote`: one vote. If it fails, or says what cannot be taken, the people are told.
    */
   readonly standIn?: {
-    readonly saga: Callable & { readonly kind: SagaKind };
+    readonly saga: Callable & { readonly kind: "saga" };
     readonly input?: Readonly<Record<string, unknown>>;
   };
 }

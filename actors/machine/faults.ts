@@ -7,7 +7,7 @@
  * F1 All faults are listed at once, and finding them calls no function of the machine.
  */
 import type { AnyStateMachine, AnyStateNode } from "xstate";
-import { callableOf, isSagaKind } from "./callable.ts";
+import { callableOf } from "./callable.ts";
 import { nodesOf } from "./snapshot.ts";
 
 /** XState's own actions that the door knows; all others would be side effects. */
@@ -149,7 +149,7 @@ function auditSendTo(audit: Audit, where: string, { to }: Partial<ActionFunction
   const logic: unknown =
     typeof target?.src === "string" ? audit.machine.implementations.actors[target.src] : undefined;
   const kind = callableOf(logic)?.kind;
-  if (kind !== undefined && !isSagaKind(kind))
+  if (kind !== undefined && kind !== "saga")
     audit.faults.add(`${where}: "${to}" is a ${kind} and takes no signals; send to a saga or an agent`);
 }
 

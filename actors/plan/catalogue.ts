@@ -48,8 +48,8 @@ export const catalogueOf = (parts: {
       : { undoneBy: typeof compensation === "string" ? compensation : compensation.tool.name }),
     ...{ input: shown(input), output: shown(output) },
   })),
-  agents: [...parts.sagas].map(({ kind, name, description, input, output }) => ({
-    ...{ kind, name, description, input: shown(input), output: shown(output) },
+  agents: [...parts.sagas].map(({ definition: { kind }, name, description, input, output }) => ({
+    ...{ kind: kind.name, name, description, input: shown(input), output: shown(output) },
   })),
   models: [...parts.models],
   predicates: [...parts.predicates],

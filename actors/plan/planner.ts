@@ -24,9 +24,10 @@ import {
 } from "../../protocol/documents/plan.ts";
 import { modelCall, toActors } from "../machine/callable.ts";
 import { defineSaga } from "../saga/define.ts";
-import type { Budget, SagaDefinition } from "../contract/definition.ts";
+import type { SagaDefinition } from "../contract/definition.ts";
 import { emptyDraft, planForms } from "./proposal.ts";
 import type { Tool } from "../contract/tool.ts";
+import type { Budget } from "../contract/budget-config.ts";
 
 export const PlanRequest = z.object({
   spec: z.string().min(1).max(limits.planSpecCharactersMax),

@@ -3,11 +3,31 @@
  */
 import type { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
+import type { ModelTool } from "../../protocol/model.ts";
 import type { CuttingPolicy } from "../contract/context-policy.ts";
 import type { Signals } from "../contract/definition.ts";
 import type { MemorySpec } from "../contract/memory-spec.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Asking, Callable } from "../machine/callable.ts";
+
+/** What is the same in every request of an agent. */
+export interface RequestFrame {
+  readonly model: string;
+  readonly instructions: string;
+  readonly tools: readonly ModelTool[];
+  readonly signals: readonly string[];
+}
+
+/** What an agent's requests are made of besides its conversation. */
+export interface RequestParts {
+  /** Undefined where no request can be built; such a definition has faults. */
+  readonly frame: RequestFrame | undefined;
+  readonly frameDigest: string;
+  /** Its own, which the frame's begin with. */
+  readonly instructions: string;
+  /** How much of its conversation its model is sent; undefined: all. */
+  readonly context: CuttingPolicy | undefined;
+}
 
 /**
  * Whom an agent may write to: a saga's definition, or as much of it as is needed. Two that write to each other name

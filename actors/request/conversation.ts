@@ -13,8 +13,7 @@ import { canonicalJson, jsonBytes } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Message, ModelRequest, ModelTool } from "../../protocol/model.ts";
 import { namesBetween, toolsBetween } from "./between-sagas.ts";
-import type { AgentSpec } from "./agent-spec.ts";
-import type { RequestFrame } from "../contract/definition.ts";
+import type { AgentSpec, RequestFrame } from "./agent-spec.ts";
 
 /** The digest of a conversation one message longer. The empty conversation's digest is "". */
 export const chainDigest = (digest: string, message: Message): string =>

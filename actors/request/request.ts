@@ -13,9 +13,10 @@ import { canonicalJson } from "../../protocol/json.ts";
 import type { Message, ModelRequest } from "../../protocol/model.ts";
 import { cuttingPolicy, summarizeOf } from "../contract/context-policy.ts";
 import { chainDigest, requestDigest } from "./conversation.ts";
-import type { Definition, RequestFrame } from "../contract/definition.ts";
+import type { BuiltRequest } from "../contract/definition.ts";
 import { Cut } from "./retention.ts";
 import { sentMessages } from "./sent.ts";
+import type { RequestFrame, RequestParts } from "./agent-spec.ts";
 
 /** What is asked of an agent's model: a decision, or with `summarize` a summary of the messages up to there. */
 export const Asked = z.object({
@@ -25,9 +26,10 @@ export const Asked = z.object({
   /** The most tokens the model may write, where that is bounded. */
   outputTokensMax: z.int().optional(),
 });
+/** As the schema of its name. */
 export type Asked = z.infer<typeof Asked>;
 
-type Agent = Pick<Definition, "context" | "frameDigest"> & { readonly frame: RequestFrame };
+type Agent = Pick<RequestParts, "context" | "frameDigest"> & { readonly frame: RequestFrame };
 
 /** K1. The digest under which the request is recorded. `chain` is the whole conversation's. */
 export function askedDigest(
@@ -42,17 +44,8 @@ export function askedDigest(
 }
 
 /** The model that is asked, where it is not the agent's own. */
-export const modelOf = (context: Definition["context"], { summarize }: Asked): string | undefined =>
+export const modelOf = (context: RequestParts["context"], { summarize }: Asked): string | undefined =>
   summarize === undefined ? undefined : summarizeOf(cuttingPolicy(context))?.model;
-
-/** A request that is ready to be sent. Only `buildRequest` and `plainRequest` make one. */
-export interface BuiltRequest {
-  readonly request: ModelRequest;
-  /** What must have been recorded before the call (K1). */
-  readonly digest: string;
-  /** K2; undefined where `digest` says it all. */
-  readonly sent: string | undefined;
-}
 
 /** The request of an agent's intent, from its whole conversation up to there. */
 export function buildRequest(

@@ -8,7 +8,7 @@ import { digestOf } from "../../protocol/digest.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { Variant } from "../../protocol/fork.ts";
 import type { ModelCall } from "../machine/callable.ts";
-import type { Definition, RequestFrame } from "../contract/definition.ts";
+import type { RequestFrame, RequestParts } from "./agent-spec.ts";
 
 /** The variant after an event: what a later fork does not change, stays. */
 export function variantAfter(before: Variant | undefined, event: Event): Variant | undefined {
@@ -21,7 +21,7 @@ export function variantAfter(before: Variant | undefined, event: Event): Variant
   };
 }
 
-type Framed = Pick<Definition, "frame" | "frameDigest" | "instructions">;
+type Framed = Pick<RequestParts, "frame" | "frameDigest" | "instructions">;
 
 /** What is the same in every request of an agent, and its digest. */
 export function framed(

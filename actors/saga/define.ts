@@ -5,13 +5,16 @@ import type { AnyStateMachine } from "xstate";
 import type { z } from "zod";
 import { toJson } from "../../protocol/json.ts";
 import { commonFaults, define } from "../contract/define.ts";
-import type { Budget, SagaDefinition, Signals } from "../contract/definition.ts";
+import type { SagaDefinition, Signals } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import type { Policy } from "../contract/policy.ts";
 import { callableOf } from "../machine/callable.ts";
 import { machineFaults } from "../machine/faults.ts";
 import { openMachine } from "../machine/machine.ts";
+import { sagaKind } from "./kind.ts";
+import type { Budget } from "../contract/budget-config.ts";
 
+/** What `defineSaga` takes. */
 export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
   /** A letter, then up to 63 letters, digits, _ or -. */
   name: string;
@@ -41,7 +44,8 @@ export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends S
   const inMachine = machineFaults(config.machine).map((fault) => `${config.name}: ${fault}`);
   const faults = [...commonFaults(config), ...inMachine];
   const machine = openMachine(config.machine);
-  return define("saga", config, {
+  return define(sagaKind, config, {
+    own: undefined,
     machine,
     callables: Object.values(config.machine.implementations.actors)
       .map(callableOf)

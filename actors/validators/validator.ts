@@ -18,7 +18,7 @@ import { limits } from "../../protocol/limits.ts";
 import { Answer, type ValidationType, Verdict, type VerdictKind } from "../../protocol/verdict.ts";
 import { modelCall } from "../machine/callable.ts";
 import { defineSaga } from "../saga/define.ts";
-import type { Budget, SagaDefinition } from "../contract/definition.ts";
+import type { SagaDefinition } from "../contract/definition.ts";
 import { readWith } from "../values/schema.ts";
 import { defineTool, type Implementation, type Tool } from "../contract/tool.ts";
 import {
@@ -33,6 +33,7 @@ import {
 } from "./context.ts";
 import { type JudgingContext, judgingMachine, type JudgingPart } from "./machine.ts";
 import { type ModelJudge, modelInstructions, modelPrompt, readAnswer, repairPrompt } from "./model.ts";
+import type { Budget } from "../contract/budget-config.ts";
 
 /** What a validator is started with. `given` makes it; a model that calls one says no more than `seen.item`. */
 export const ValidatorInput = z.object({

@@ -7,23 +7,25 @@ import { z } from "zod";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { Condition, Edge, type Invalidation } from "../../protocol/workflow.ts";
-import type { Callable, SagaKind } from "../machine/callable.ts";
+import type { Callable } from "../machine/callable.ts";
 import type { Predicates } from "../values/condition.ts";
 import { commonFaults, define } from "../contract/define.ts";
-import type { Budget, SagaDefinition, Signals } from "../contract/definition.ts";
+import type { SagaDefinition, Signals } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import { askedIn, judgedFaults, type Judged, judgingIdentity, judgingOf, type NodeJudges } from "./judged.ts";
 import { openMachine } from "../machine/machine.ts";
 import type { Policy } from "../contract/policy.ts";
 import type { Effected, Tool } from "../contract/tool.ts";
+import { workflowKind } from "./kind.ts";
 import { workflowMachine } from "./workflow.ts";
 import { graphOf, startOf } from "./graph.ts";
 import { nodeFaults, shapeFaults } from "./plan.ts";
 import type { Graph, GraphNode, NodeContext, WorkflowSpec, WorkflowView } from "./spec.ts";
 import { jsonSchema } from "../contract/tool-contract.ts";
+import type { Budget } from "../contract/budget-config.ts";
 
 /** What a node may run: a tool, an agent, or a saga of any kind, another workflow included. */
-export type Runnable = Callable & { readonly kind: "tool" | SagaKind };
+export type Runnable = Callable & { readonly kind: "tool" | "saga" };
 
 /** One transaction of a workflow. */
 export interface NodeConfig<I = unknown, C extends Runnable = Runnable> {
@@ -157,9 +159,10 @@ export function defineWorkflow<
     judging,
   };
   return define(
-    "workflow",
+    workflowKind,
     { ...config, signals, output },
     {
+      own: spec,
       machine: openMachine(workflowMachine(spec), { builtin: true }),
       callables: judging === undefined ? callables : [...callables, ...askedIn(judging)],
       faults,
@@ -178,7 +181,6 @@ export function defineWorkflow<
       whenEarly: "ignore",
       budget,
       policies,
-      workflow: spec,
     },
   );
 }

@@ -10,6 +10,7 @@ import { judged } from "../values/condition.ts";
 import type { Definition } from "../contract/definition.ts";
 import type { SagaState, StandingEffect } from "../contract/state.ts";
 import { contextOfState, truthOf } from "./context.ts";
+import { isWorkflow } from "./kind.ts";
 import { graphNow } from "./plan.ts";
 
 type Folded = { readonly definition: Definition; readonly state: SagaState };
@@ -20,7 +21,7 @@ export function applicationOf({
   state,
 }: Folded): Pick<ApplicationState, "entities" | "memory" | "signals" | "changes"> {
   const memory = state.memory === undefined ? {} : { memory: state.memory };
-  if (definition.workflow === undefined) return { entities: {}, ...memory, signals: {}, changes: {} };
+  if (!isWorkflow(definition)) return { entities: {}, ...memory, signals: {}, changes: {} };
   const { nodes, heard, changes } = contextOfState(state);
   const entities = Object.entries(nodes).flatMap(([name, { status, log, output }]) =>
     status === "committed" ? [[name, log ?? output ?? null] as const] : [],
@@ -59,8 +60,8 @@ export function dependencyOf({
     ...(call === undefined ? {} : { call }),
     ...(dependsOn === undefined ? {} : { dependsOn: [...dependsOn] }),
   }));
-  const { workflow } = definition;
-  if (workflow === undefined) return { nodes: [], edges: [], effects };
+  if (!isWorkflow(definition)) return { nodes: [], edges: [], effects };
+  const workflow = definition.own;
   const context = contextOfState(state);
   const graph = graphNow(workflow, context);
   const nodes = graph.order.flatMap((name) => {

@@ -5,7 +5,7 @@ import type { Json } from "../../protocol/json.ts";
 import type { Change, JudgedBy, Verdict, VerdictKind } from "../../protocol/verdict.ts";
 import type { GraphPatch } from "../../protocol/workflow.ts";
 import type { AugmentBudget } from "./augment.ts";
-import type { Asking, Callable, SagaKind } from "../machine/callable.ts";
+import type { Asking, Callable } from "../machine/callable.ts";
 import type { Material, PinName } from "../validators/context.ts";
 
 /** Where in a node's run it is judged. */
@@ -14,7 +14,7 @@ export const stages = ["before", "output", "commit"] as const;
 
 /** A validator, as much of it as a workflow needs. */
 export interface Judge extends Callable {
-  readonly kind: SagaKind;
+  readonly kind: "saga";
   /** The input that shows it what it declares of what there is. Pure. */
   given(material: Material): unknown;
 }

@@ -15,6 +15,7 @@ import { limits } from "../../protocol/limits.ts";
 import { type Answer, type Change, Verdict } from "../../protocol/verdict.ts";
 import type { CallError } from "../contract/calls.ts";
 import { type AugmentBudget, augmented, timesOf } from "./augment.ts";
+import { kindNameOf } from "../contract/definition.ts";
 import { readWith } from "../values/schema.ts";
 import type { Material } from "../validators/context.ts";
 import { combined } from "../values/verdicts.ts";
@@ -67,7 +68,7 @@ const planOf = ({ nodes, restsOn }: Graph): Json =>
   toJson({
     nodes: [...nodes.values()].map(
       ({ name, run, description, when, compensation, pointOfNoReturn, optional }) => ({
-        ...{ name, run: run.name, kind: run.kind, description, when },
+        ...{ name, run: run.name, kind: kindNameOf(run), description, when },
         after: restsOn.get(name) ?? [],
         undoneBy: pointOfNoReturn ? "point_of_no_return" : compensation?.run.name,
         ...(optional ? { optional } : {}),

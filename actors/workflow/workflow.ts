@@ -156,18 +156,3 @@ function endedOf({ over = "failed", ending, output }: WorkflowContext): Workflow
   if (over === "completed") return { status: over, output: output ?? null };
   return { status: over, code: ending?.code ?? "", reason: ending?.reason ?? "" };
 }
-
-/** Why an invalidation cannot be taken, or undefined. A node that did nothing yet may still be told of. */
-export function refusalOfInvalidation(
-  { workflow }: { readonly workflow: WorkflowSpec | undefined },
-  context: unknown,
-  data: Json,
-): string | undefined {
-  if (workflow === undefined) return undefined;
-  const { node, keep = [] } = data as unknown as Invalidation; // Proof: read by its schema.
-  const { nodes } = context as Pick<WorkflowContext, "nodes">;
-  const unknown = [node, ...keep].filter((name) => !Object.hasOwn(nodes, name));
-  if (unknown.length > 0)
-    return `it has no node "${unknown.join('", "')}"; it has ${Object.keys(nodes).join(", ")}`;
-  return keep.includes(node) ? `"${node}" cannot hold no more and be kept` : undefined;
-}

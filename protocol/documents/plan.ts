@@ -191,7 +191,7 @@ export const PlanCatalogue = z.object({
       undoneBy: z.string().optional(),
     }),
   ),
-  agents: z.array(Offered.extend({ kind: z.enum(["agent", "saga", "workflow"]) })),
+  agents: z.array(Offered.extend({ kind: z.string() })),
   models: z.array(z.string()),
   predicates: z.array(z.string()),
   validators: z.array(z.object({ name: Name, description: z.string() })).default([]),

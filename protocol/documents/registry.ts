@@ -8,7 +8,9 @@ import { Effect } from "../tool.ts";
 
 /** A definition as hosts register it; the schemas are JSON Schema of what goes in. */
 export const DefinitionDocument = z.object({
-  kind: z.enum(["saga", "agent", "workflow"]),
+  /** The name of its kind, and the reserved signals that this kind takes besides those of all. */
+  kind: z.string(),
+  takes: z.array(z.string()).default([]),
   name: z.string(),
   version: z.int(),
   hash: z.string(),

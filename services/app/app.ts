@@ -4,6 +4,7 @@
  * AP1 What is wrong in an application is told at load, all faults at once, and nothing is served until it is
  *     right.
  */
+import { kindFaults } from "../../actors/kinds.ts";
 import { z } from "zod";
 import { twiceNamed } from "../../actors/contract/define.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
@@ -57,7 +58,7 @@ export function defineApp(given: AppConfig): App {
   const [startable = []] = served;
   const definitions = withHeirs(served.flat());
   const tools = new Map<string, Tool>();
-  const faults = [...shapeFaults, ...definitions.flatMap((definition) => definition.faults)];
+  const faults = [...shapeFaults, ...definitions.flatMap((one) => [...one.faults, ...kindFaults(one)])];
   faults.push(...policyFaults("the application", policies), ...planned.faults);
   for (const tool of [
     ...definitions.flatMap((one) => [...one.tools.values()]),
@@ -161,7 +162,7 @@ export function assertServable(app: App, role: "host" | "worker"): void {
     for (const { kind, name, models } of app.definitions)
       for (const model of models)
         if (!app.models.has(model) && !app.fallbacks.has(model))
-          faults.push(`${kind} ${name}: no model port is named "${model}"; add it under models`);
+          faults.push(`${kind.name} ${name}: no model port is named "${model}"; add it under models`);
     for (const definition of app.definitions) faults.push(...unpricedFaults(definition, app.priceOf));
     for (const tool of app.tools.values())
       if (tool.placement === "host" && tool !== recallTool && !app.bodies.has(tool.name))

@@ -15,7 +15,7 @@ export const definitionDocument = (
   const { kind, name, version, hash, description, input, output, signals, tools, sagas, models, budget } =
     definition;
   return {
-    ...{ kind, name, version, hash, description },
+    ...{ kind: kind.name, takes: [...kind.takes], name, version, hash, description },
     input: jsonSchema(input),
     output: jsonSchema(output),
     signals: Object.fromEntries(

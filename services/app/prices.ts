@@ -93,6 +93,6 @@ export function unpricedFaults(definition: Definition, priceOf: PriceOf): string
     .filter((model) => priceOf(model) === undefined)
     .map(
       (model) =>
-        `${definition.kind} ${definition.name}: its budget is in dollars, and model "${model}" has no price; add it under prices`,
+        `${definition.kind.name} ${definition.name}: its budget is in dollars, and model "${model}" has no price; add it under prices`,
     );
 }

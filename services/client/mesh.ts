@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { SagaDefinition, Signals } from "../../actors/contract/definition.ts";
 import {
   type ReservedData,
-  reservedFor,
+  isTaken,
   type ReservedSignal,
   reservedSignals,
   unknownSignal,
@@ -203,10 +203,10 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
 }
 
 /** Throws SIGNAL_UNKNOWN, INPUT_INVALID. */
-function assertSignal({ kind, name: of, signals }: SagaDefinition, name: string, data: unknown): void {
-  const isTaken = (reservedFor(kind) as string[]).includes(name);
-  const schema = isTaken ? reservedSignals[name as ReservedSignal] : signals[name];
-  if (schema === undefined) throw unknownSignal(kind, of, name, Object.keys(signals));
+function assertSignal({ definition, name: of, signals }: SagaDefinition, name: string, data: unknown): void {
+  const { takes } = definition.kind;
+  const schema = isTaken(takes, name) ? reservedSignals[name] : signals[name];
+  if (schema === undefined) throw unknownSignal(takes, of, name, Object.keys(signals));
   const parsed = schema.safeParse(data);
   if (!parsed.success)
     throw new MeshError("INPUT_INVALID", `signal "${name}": ${z.prettifyError(parsed.error)}`);

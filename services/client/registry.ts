@@ -6,12 +6,7 @@
  *    cannot be read here, the host decides alone.
  */
 import { z } from "zod";
-import {
-  isReserved,
-  readReserved,
-  reservedFor,
-  unknownSignal,
-} from "../../actors/contract/reserved-signals.ts";
+import { isReserved, isTaken, readReserved, unknownSignal } from "../../actors/contract/reserved-signals.ts";
 import { DefinitionDocument, ToolDocument } from "../../protocol/documents/registry.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
@@ -119,10 +114,10 @@ export function checkSignal({ definitions }: Registered, ref: DefinitionRef, nam
     throw new MeshError("INPUT_INVALID", `signal "${name}": ${reserved.reason}`);
   const definition = definitions.find((one) => one.name === ref.name && one.hash === ref.hash);
   if (definition === undefined) return;
-  if ((reservedFor(definition.kind) as string[]).includes(name)) return;
+  if (isTaken(definition.takes, name)) return;
   const schema = definition.signals[name];
   if (schema === undefined)
-    throw unknownSignal(definition.kind, ref.name, name, Object.keys(definition.signals));
+    throw unknownSignal(definition.takes, ref.name, name, Object.keys(definition.signals));
   const fault = faultOf(schema, data);
   if (fault === undefined || fitsAsText(schema, data)) return;
   throw new MeshError("INPUT_INVALID", `signal "${name}": ${fault}`);

@@ -2,12 +2,11 @@
  * Ask model: ⑤ one attempt of a model call by the saga's host: a place in the model's line, the request as it was
  * recorded, and what the reply costs.
  */
-import { plainRequest } from "../../actors/kernel/issue.ts";
+import { isAgent } from "../../actors/agent/kind.ts";
+import type { BuiltRequest } from "../../actors/contract/definition.ts";
 import { usageOf } from "../../actors/kernel/settle.ts";
 import { excessOf } from "../../actors/kernel/spending.ts";
-import { type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
 import type { OpenIntent } from "../../actors/contract/state.ts";
-import { framed, varied } from "../../actors/request/variant.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -38,7 +37,7 @@ export async function askModel(
     if (!context.mayBegin()) return { type: "silent" };
     const tokens = createTokenTeller(deps, saga, open);
     const price = context.current()?.state.budget?.prices?.[route.asked] ?? deps.app.priceOf(route.asked);
-    const { references } = loaded.definition;
+    const references = isAgent(loaded.definition) && loaded.definition.own.references;
     const options = { digest: intent.request, cutOff: context.cutOff, price, references };
     const result =
       port === undefined
@@ -87,18 +86,9 @@ async function requestOf(
   intent: IntentOf<"model">,
   context: OwnWorkContext,
 ): Promise<BuiltRequest> {
-  // As issue.ts made it.
-  const asked = open.input as { step: number; now: number; outputTokensMax?: number };
-  const variant = state.fork?.variant;
-  const { frame, frameDigest } = framed(definition, variant);
-  if (frame !== undefined)
-    return buildRequest({ ...definition, frame, frameDigest }, saga, asked, await context.messages());
-  // A machine may bind several calls of one model; the digest recorded tells which one this is.
-  const requests = definition.modelCalls
-    .map((call) => varied(call, variant))
-    .filter((call) => call.model === intent.name)
-    .map((call) => plainRequest(saga, call, intent.input ?? null, asked));
-  const request = requests.find(({ digest }) => digest === intent.request) ?? requests[0];
+  const messages = definition.kind.decision === undefined ? [] : await context.messages();
+  const recorded = { saga, variant: state.fork?.variant, intent, open: open.input };
+  const request = definition.kind.requestOf(definition, recorded, messages);
   if (request === undefined)
     throw new MeshError("INTERNAL", `${definition.name} binds no call of ${intent.name}`);
   return request;

@@ -8,6 +8,7 @@
  *    on. Until the turn after the copies, which records `forked`, nothing of the fork is performed or handed on.
  * O3 What the origin recorded, since, of what was open is taken over in that turn, with who observed it.
  */
+import { isAgent } from "../../actors/agent/kind.ts";
 import { accept } from "../../actors/kernel/accept.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
@@ -194,12 +195,9 @@ function forkedBy(
 }
 
 /** Throws MODEL_UNKNOWN, INPUT_INVALID for what cannot be asked of a saga of this definition. */
-function assertVariant(
-  { app }: HostDeps,
-  { kind, name, models, budget }: Definition,
-  { model, instructions }: ForkOrder,
-): void {
-  if (instructions !== undefined && kind !== "agent")
+function assertVariant({ app }: HostDeps, definition: Definition, { model, instructions }: ForkOrder): void {
+  const { name, models, budget } = definition;
+  if (instructions !== undefined && !isAgent(definition))
     throw new MeshError("INPUT_INVALID", `${name} is no agent and has no instructions to be replaced`);
   if (model === undefined) return;
   if (models.length === 0)

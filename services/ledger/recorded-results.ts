@@ -8,7 +8,7 @@
  * R2 Nothing is answered twice by one recorded call, but a read: that changes nothing, so the last answer stands.
  * R3 What is not settled in the ledger answers nothing.
  */
-import type { Callable } from "../../actors/machine/callable.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
 import { argumentsDigest } from "../../actors/kernel/folding.ts";
 import type { Tool } from "../../actors/contract/tool.ts";
 import type { Spending } from "../../protocol/budget.ts";
@@ -215,7 +215,7 @@ export interface Recordings<T extends MadeCall = RecordedCall> {
  */
 export function recordings<T extends MadeCall>(
   calls: readonly T[],
-  calleeOf: (name: string) => Tool | Pick<Callable, "kind" | "input"> | undefined,
+  calleeOf: (name: string) => Tool | Definition | undefined,
   normalize?: (name: string, input: Json) => Json,
 ): Recordings<T> {
   const signatureOf = ({ kind, name, input }: AskedCall): string => {

@@ -8,7 +8,7 @@
  */
 import { z } from "zod";
 import { withReferences } from "../../actors/request/call-references.ts";
-import type { BuiltRequest } from "../../actors/request/request.ts";
+import type { BuiltRequest } from "../../actors/contract/definition.ts";
 import { priced } from "../../actors/kernel/spending.ts";
 import type { Price } from "../../protocol/budget.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";

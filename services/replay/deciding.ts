@@ -5,6 +5,7 @@
  *    same number among those that were answered. It was given another conversation: what they have in common is told,
  *    not proven.
  */
+import { isAgent } from "../../actors/agent/kind.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -48,7 +49,7 @@ export function createDeciding(run: Run, context: DecidingOptions): Deciding {
     const open = openIn(run, id);
     if (open?.intent.kind !== "model") return { failed: `${id} asks no model` };
     const { intent } = open;
-    const isSummary = run.definition.kind === "agent" && intent.input !== undefined;
+    const isSummary = isAgent(run.definition) && intent.input !== undefined;
     const counterpart = followsRecord
       ? recorded.find((one) => one.intent.id === id)
       : answered.find((one) => !met.has(one.intent.id));

@@ -5,8 +5,8 @@
  *    So an order of members or a default written out is no difference; two texts of one meaning are, unless the
  *    tool's author says otherwise.
  */
+import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
-import type { Callable } from "../../actors/machine/callable.ts";
 import type { Tool } from "../../actors/contract/tool.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
@@ -14,7 +14,7 @@ import { type Json, toJson } from "../../protocol/json.ts";
 /** The input as it is compared. Throws APP_INVALID where a tool's `normalize` throws. */
 export type Normalize = (tool: string, input: Json) => Json;
 
-export type CalleeOf = (name: string) => Tool | Pick<Callable, "kind" | "input"> | undefined;
+export type CalleeOf = (name: string) => Tool | Definition | undefined;
 
 /** `ignored` are paths as `--ignore` takes them: `tool.member.inner`, where `*` is every member or element. */
 export function normalizer(calleeOf: CalleeOf, ignored: readonly string[] = []): Normalize {

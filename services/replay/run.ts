@@ -2,12 +2,9 @@
  * Run: a saga decided anew in memory, turn by turn, by the pure fold. Nothing of it is written anywhere.
  */
 import { accept } from "../../actors/kernel/accept.ts";
-import type { Definition } from "../../actors/contract/definition.ts";
+import type { Definition, BuiltRequest } from "../../actors/contract/definition.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
-import { plainRequest } from "../../actors/kernel/issue.ts";
-import { Asked, type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
 import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
-import { framed, varied } from "../../actors/request/variant.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -75,24 +72,12 @@ export function accepted(run: Run, event: Event, now: number): Event | undefined
 /** What an open call of a model is sent. */
 export function requestIn(run: Run, id: IntentId, { intent, input }: OpenIntent): BuiltRequest {
   const { definition, saga, messages } = run;
+  const said = messages.slice(0, run.askedWith.get(id) ?? messages.length);
   const variant = run.state?.fork?.variant;
-  const { frame, frameDigest } = framed(definition, variant);
-  const asked = input as { now: number; outputTokensMax?: number }; // As issue.ts made it.
-  if (frame !== undefined) {
-    const said = messages.slice(0, run.askedWith.get(id) ?? messages.length);
-    return buildRequest(
-      { ...definition, frame, frameDigest },
-      saga,
-      { ...Asked.parse(input), now: asked.now },
-      said,
-    );
-  }
-  const { name = "", request, input: prompt = null } = intent.kind === "model" ? intent : {};
-  const built = definition.modelCalls
-    .map((call) => varied(call, variant))
-    .filter(({ model }) => model === name)
-    .map((call) => plainRequest(saga, call, prompt, asked));
-  const own = built.find(({ digest }) => digest === request) ?? built[0];
-  if (own === undefined) throw new MeshError("INTERNAL", `${definition.name} binds no call of ${name}`);
+  const own =
+    intent.kind === "model"
+      ? definition.kind.requestOf(definition, { saga, variant, intent, open: input }, said)
+      : undefined;
+  if (own === undefined) throw new MeshError("INTERNAL", `${definition.name} makes no call as ${id}`);
   return own;
 }

@@ -5,11 +5,12 @@
  * V2 Another definition supplies tools, context policy, policies, instructions and the first message's words. What was
  *    said after that is said: the conversation is the recorded one.
  */
+import { type AgentOwn, isAgent } from "../../actors/agent/kind.ts";
 import { cutOf } from "../../actors/agent/retention.ts";
-import type { Definition } from "../../actors/contract/definition.ts";
+import type { Definition, BuiltRequest } from "../../actors/contract/definition.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
-import { plainRequest } from "../../actors/kernel/issue.ts";
-import { type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
+import { plainRequest } from "../../actors/request/plain.ts";
+import { buildRequest } from "../../actors/request/request.ts";
 import { framed } from "../../actors/request/variant.ts";
 import { shortDigestOf } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
@@ -32,11 +33,13 @@ export function variedDefinition(recorded: Definition, variation: Variation): De
   const base = variation.with === undefined ? recorded : otherDefinition(recorded, variation.with);
   const { prompt } = variation;
   if (prompt === undefined) return base;
-  if (base.frame === undefined)
+  if (!isAgent(base))
     throw new MeshError("USAGE", `${base.name} is no agent and has no instructions of its own`, {
       remedy: "Leave --prompt out, or give another machine by --with.",
     });
-  return { ...base, ...framed(base, { instructions: prompt.text }), instructions: prompt.text };
+  const varied = { ...framed(base.own, { instructions: prompt.text }), instructions: prompt.text };
+  const definition: Definition<AgentOwn> = { ...base, own: { ...base.own, ...varied } };
+  return definition;
 }
 
 function otherDefinition({ name, kind }: Definition, { file, app }: { file: string; app: App }): Definition {
@@ -46,9 +49,13 @@ function otherDefinition({ name, kind }: Definition, { file, app }: { file: stri
       remedy: `Give an application file with a definition of this name; this one has ${app.definitions.map((one) => one.name).join(", ") || "none"}.`,
     });
   if (other.kind !== kind)
-    throw new MeshError("USAGE", `${name} is a ${kind} in the ledger and a ${other.kind} in ${file}`, {
-      remedy: "Compare like with like: a conversation can be put only to another agent.",
-    });
+    throw new MeshError(
+      "USAGE",
+      `${name} is a ${kind.name} in the ledger and a ${other.kind.name} in ${file}`,
+      {
+        remedy: "Compare like with like: a conversation can be put only to another agent.",
+      },
+    );
   return other;
 }
 
@@ -80,15 +87,16 @@ export function variedRequest(
 ): BuiltRequest | undefined {
   const { saga, now, step, outputTokensMax } = request;
   const bound = outputTokensMax === undefined ? {} : { outputTokensMax };
-  const { frame, modelCalls, context } = definition;
-  if (frame === undefined) {
-    const call = modelCalls[place] ?? modelCalls.find(({ model }) => model === intent.name);
+  const { modelCalls } = definition;
+  const frame = isAgent(definition) ? definition.own.frame : undefined;
+  if (!isAgent(definition) || frame === undefined) {
+    const call = modelCalls[place ?? 0] ?? modelCalls.find(({ model }) => model === intent.name);
     return call && plainRequest(saga, call, intent.input ?? null, { now, outputTokensMax });
   }
   const messages = begunAnew(definition, turns, said);
-  const cut = cutOf(context, messages);
+  const cut = cutOf(definition.own.context, messages);
   return buildRequest(
-    { ...definition, frame },
+    { ...definition.own, frame },
     saga,
     { step, now, ...bound, ...(cut === undefined ? {} : { cut }) },
     messages,

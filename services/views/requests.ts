@@ -1,18 +1,16 @@
 /**
  * Requests: every request to a model that a ledger recorded, rebuilt from it.
  */
-import type { Definition } from "../../actors/contract/definition.ts";
+import type { Definition, BuiltRequest } from "../../actors/contract/definition.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
-import { plainRequest } from "../../actors/kernel/issue.ts";
 import { deciderOf } from "../../actors/kernel/lineage.ts";
-import { Asked, type BuiltRequest, buildRequest } from "../../actors/request/request.ts";
+import { Asked } from "../../actors/request/request.ts";
 import type { Cut } from "../../actors/request/retention.ts";
-import { framed, varied, variantAfter } from "../../actors/request/variant.ts";
+import { variantAfter } from "../../actors/request/variant.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Variant } from "../../protocol/fork.ts";
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { IntentId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
-import type { Json } from "../../protocol/json.ts";
 import type { Message } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 
@@ -28,8 +26,6 @@ export interface RecordedRequest extends BuiltRequest {
   readonly said: readonly Message[];
   /** What a context policy left out of them. */
   readonly cut: Cut | undefined;
-  /** Of a machine's call: which of those that it binds. */
-  readonly place: number;
 }
 
 /**
@@ -52,13 +48,14 @@ export function requestsOf(
     const { said, asked } = fold(turn);
     messages.push(...said);
     for (const { event } of turn.steps) variant = variantAfter(variant, event);
-    const asking = { definition, variant, saga: deciderOf(turn.saga, lineage, turn.turn), at: turn.at };
+    const asking = { variant, saga: deciderOf(turn.saga, lineage, turn.turn) };
     return turn.steps.flatMap(({ intents }) =>
       intents.flatMap((intent) => {
         if (intent.kind !== "model" || (only !== undefined && intent.id !== only)) return [];
         const own = asked.find((one) => one.intent === intent.id);
         const conversation = messages.slice(0, before + (own?.said ?? 0));
-        const built = own && rebuilt(asking, intent, { input: own.input, messages: conversation });
+        const built =
+          own && definition.kind.requestOf(definition, { ...asking, intent, open: own.input }, conversation);
         if (built === undefined)
           throw new MeshError(
             "FOLD_DIVERGED",
@@ -74,35 +71,4 @@ export function requestsOf(
       }),
     );
   });
-}
-
-function rebuilt(
-  { definition, variant, saga, at }: Asking,
-  intent: IntentOf<"model">,
-  { input, messages }: { input: Json; messages: readonly Message[] },
-): (BuiltRequest & Pick<RecordedRequest, "place">) | undefined {
-  const { frame, frameDigest } = framed(definition, variant);
-  const agent = { ...definition, frame, frameDigest };
-  if (frame !== undefined)
-    return {
-      ...buildRequest({ ...agent, frame }, saga, { ...Asked.parse(input), now: at }, messages),
-      place: 0,
-    };
-  // A machine may bind several calls of one model; the digest recorded tells which one this is.
-  const { outputTokensMax } = intent;
-  const requests = definition.modelCalls.flatMap((call, place) => {
-    const asked = varied(call, variant);
-    return asked.model === intent.name
-      ? [{ ...plainRequest(saga, asked, intent.input ?? null, { now: at, outputTokensMax }), place }]
-      : [];
-  });
-  return requests.find(({ digest }) => digest === intent.request) ?? requests[0];
-}
-
-/** Who asked, when, and with what in place of the definition's own. */
-interface Asking {
-  readonly definition: Definition;
-  readonly variant: Variant | undefined;
-  readonly saga: SagaId;
-  readonly at: number;
 }

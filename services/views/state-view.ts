@@ -5,6 +5,7 @@ import type { Definition } from "../../actors/contract/definition.ts";
 import { applicationOf, committedRuns, dependencyOf, recoveryOf } from "../../actors/workflow/dimensions.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
+import { isWorkflow } from "../../actors/workflow/kind.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";
@@ -34,20 +35,17 @@ export function stateOf(
   const { state } = viewing;
   const common = { saga: last.saga, turn: last.turn, at: last.at, of };
   if (dimension === "dependency") return { ...common, dimension, ...dependencyOf({ definition, state }) };
+  const isGraph = isWorkflow(definition);
   const view = viewOf(turns, viewing);
   const effects = new Map(state.effects.map((effect) => [effect.intent, effect]));
   const timeOf = new Map(turns.map(({ turn, at }) => [turn, at]));
   if (dimension === "application") {
     const said = applicationOf({ definition, state });
-    const others =
-      definition.workflow === undefined ? standingOutputs(view.intents, new Set(effects.keys())) : {};
+    const others = isGraph ? {} : standingOutputs(view.intents, new Set(effects.keys()));
     return {
       ...{ ...common, dimension, ...said, input: view.input },
       entities: { ...others, ...said.entities },
-      checkpoints:
-        definition.workflow === undefined
-          ? checkpointsOf(view.intents, timeOf)
-          : commitsOf(definition, turns),
+      checkpoints: isGraph ? commitsOf(definition, turns) : checkpointsOf(view.intents, timeOf),
     };
   }
   const words = reasoningOf(turns);
@@ -55,7 +53,7 @@ export function stateOf(
     const { intent } = one;
     if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.for !== undefined) return [];
     const { call, undoes } = intent;
-    const isNode = definition.kind === "workflow" && call !== undefined;
+    const isNode = isGraph && call !== undefined;
     const reasoning = call === undefined || isNode ? undefined : words.get(call.slice(0, call.indexOf(".")));
     const settledAt = one.settledTurn === undefined ? undefined : timeOf.get(one.settledTurn);
     return [

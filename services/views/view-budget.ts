@@ -5,7 +5,7 @@
  *    with, and whatever nobody has told the cost of counts as reserved: a call that was superseded, too.
  */
 import { availableOf, cut, declaredOf, reservedOf } from "../../actors/kernel/budget.ts";
-import type { Budget } from "../../actors/contract/definition.ts";
+import type { Budget } from "../../actors/contract/budget-config.ts";
 import { usageOf } from "../../actors/kernel/settle.ts";
 import { addAmounts, asAmounts, excessOf, spendingOf, sumOf } from "../../actors/kernel/spending.ts";
 import type { SagaState, Spent } from "../../actors/contract/state.ts";

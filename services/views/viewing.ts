@@ -1,7 +1,7 @@
 /**
  * Viewing: what a view of a ledger holds, while it is made and when it is done.
  */
-import type { Budget } from "../../actors/contract/definition.ts";
+import type { Budget } from "../../actors/contract/budget-config.ts";
 import type { SagaState, Spent } from "../../actors/contract/state.ts";
 import type { Prices, Spending } from "../../protocol/budget.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";

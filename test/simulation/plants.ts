@@ -401,15 +401,15 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "actors/kernel/issue.ts",
-        find: "const { context } = f.definition;",
-        replace: `const { context } = f.definition;
-  for (const [old, open] of openEntries(f)) {
-    if (open.intent.kind !== "tool" || open.intent.undoes !== undefined || open.actor === undefined) continue;
-    closeIntent(f, old, closedAs("superseded"));
-    const id = newId(f);
-    const key = effectKey(f.state.saga, id, digestOf(open.input));
-    openIntent(f, { ...open, attempt: 1, intent: { ...open.intent, id, key } });
-  }`,
+        find: "      return askModel(f, callable, actor, input);",
+        replace: `      for (const [old, open] of f.definition.kind.decision === undefined ? [] : openEntries(f)) {
+        if (open.intent.kind !== "tool" || open.intent.undoes !== undefined || open.actor === undefined) continue;
+        closeIntent(f, old, closedAs("superseded"));
+        const id = newId(f);
+        const key = effectKey(f.state.saga, id, digestOf(open.input));
+        openIntent(f, { ...open, attempt: 1, intent: { ...open.intent, id, key } });
+      }
+      return askModel(f, callable, actor, input);`,
       },
     ],
   },

@@ -16,6 +16,7 @@ import { type IntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { type Json, jsonBytes } from "../../protocol/json.ts";
 import type { Message, ModelAnswer } from "../../protocol/model.ts";
+import { agentOwn } from "./own.ts";
 
 export interface Tree {
   readonly sagas: ReadonlyMap<SagaId, Ledger>;
@@ -141,7 +142,7 @@ export function createTree({ root, prices, answer, check }: TreeOptions): Tree {
     const key = `${state.saga}/${intent.id}#${attempt}`;
     if (intent.kind !== "model" || begun.has(key)) return;
     begun.add(key);
-    const { frame } = definition;
+    const { frame } = agentOwn(definition);
     const inputTokens = jsonBytes([frame?.instructions, frame?.tools, messages]);
     const usage = { inputTokens, outputTokens: intent.outputTokensMax ?? 0 };
     const price = prices[intent.name];

@@ -22,6 +22,7 @@ import {
   succeeded,
 } from "../../../services/testing/given.ts";
 import { agentOf, call, calling, chargeAsk, finish, hold, look, send } from "../../support/workbench.ts";
+import { agentOwn } from "../../support/own.ts";
 
 const agent = agentOf();
 const begun = started({ of: "x" });
@@ -37,7 +38,7 @@ const kinds = (story: Story): string[] => story.intents.map(({ kind }) => kind);
 const requestOf = (story: Story): ModelRequest => {
   const open = story.state.open[story.intent("model")];
   const { step, now } = open?.input as { step: number; now: number };
-  const { frame } = story.definition;
+  const { frame } = agentOwn(story.definition);
   if (frame === undefined) throw new Error("an agent has a frame");
   return { saga: story.state.saga, step, now, ...frame, messages: story.messages };
 };

@@ -30,6 +30,7 @@ import {
   succeeded,
 } from "../../../services/testing/given.ts";
 import { call, chargeModel, finish, hold, look, Of } from "../../support/workbench.ts";
+import { agentOwn } from "../../support/own.ts";
 
 const agentWith = (
   context?: ContextPolicy,
@@ -68,10 +69,11 @@ const policies: Record<string, ContextPolicy> = {
 /** The open call of a model, as a host would send it. */
 function sendable(story: Story) {
   const open = Object.values(story.state.open).find(({ intent }) => intent.kind === "model");
-  const { frame } = story.definition;
+  const own = agentOwn(story.definition);
+  const { frame } = own;
   if (open === undefined || frame === undefined) return undefined;
   const asked = open.input as unknown as Parameters<typeof buildRequest>[2];
-  const built = buildRequest({ ...story.definition, frame }, story.state.saga, asked, story.messages);
+  const built = buildRequest({ ...own, frame }, story.state.saga, asked, story.messages);
   return { built, asked, intent: open.intent as { request: string; name: string } };
 }
 

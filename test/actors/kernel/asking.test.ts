@@ -30,6 +30,7 @@ import {
 } from "../../../services/testing/given.ts";
 import { setup } from "xstate";
 import { agentOf, call, calling, Of } from "../../support/workbench.ts";
+import { agentOwn } from "../../support/own.ts";
 
 const begun = started({ of: "x" });
 const day = 86_400_000;
@@ -443,7 +444,7 @@ describe("a notice", () => {
     expect([...calling(pay).definition.tools.keys()]).toContain("tell");
     const agent = agentOf({ ask: { to: [], ...notifying } });
     expect([...agent.definition.tools.keys()]).toContain("tell");
-    expect(agent.definition.frame?.tools.map(({ name }) => name)).not.toContain("tell");
+    expect(agentOwn(agent.definition).frame?.tools.map(({ name }) => name)).not.toContain("tell");
   });
 });
 

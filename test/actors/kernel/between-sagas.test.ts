@@ -19,6 +19,7 @@ import {
   succeeded,
 } from "../../../services/testing/given.ts";
 import { agentOf, call, finish, hold, look } from "../../support/workbench.ts";
+import { agentOwn } from "../../support/own.ts";
 
 const peer = agentOf({
   name: "peer",
@@ -78,14 +79,14 @@ describe("send", () => {
   });
 
   test("is no call of an agent that declares nobody, where a tool may be named so", () => {
-    expect(agentOf().definition.frame?.tools.filter(({ name }) => name === "send")).toHaveLength(1); // Its own tool.
-    expect(writer.definition.frame?.tools.map(({ name }) => name)).toContain("send");
+    expect(agentOwn(agentOf().definition).frame?.tools.filter(({ name }) => name === "send")).toHaveLength(1); // Its own tool.
+    expect(agentOwn(writer.definition).frame?.tools.map(({ name }) => name)).toContain("send");
     const story = given(agentOf({ tools: [look] }), begun).when(sending());
     expect(lastParts(story)).toMatchObject([{ code: "TOOL_UNKNOWN" }]);
   });
 
   test("shows the model each signal with the schema of its data", () => {
-    const shown = writer.definition.frame?.tools.find(({ name }) => name === "send");
+    const shown = agentOwn(writer.definition).frame?.tools.find(({ name }) => name === "send");
     expect(shown?.description).toContain('peer takes note with data {"type":"object"');
     expect(shown?.schema).toMatchObject({
       properties: { agent: { enum: ["peer"] }, signal: { enum: ["note", "stop"] } },

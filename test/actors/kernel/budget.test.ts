@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { availableOf, reservedOf } from "../../../actors/kernel/budget.ts";
 import { defineAgent } from "../../../actors/agent/define.ts";
-import type { AgentBudget, SagaDefinition } from "../../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import { usedOf } from "../../../actors/kernel/spending.ts";
 import { dollars, type Price } from "../../../protocol/budget.ts";
@@ -28,6 +28,8 @@ import {
 } from "../../../services/testing/given.ts";
 import { z } from "zod";
 import { agentOf, call, calling, finish, hold, look, Of } from "../../support/workbench.ts";
+import type { AgentBudget } from "../../../actors/contract/budget-config.ts";
+import { agentOwn } from "../../support/own.ts";
 
 const begun = started({ of: "x" });
 const price: Price = { inputPerMillion: 2, outputPerMillion: 10 };
@@ -53,7 +55,7 @@ const decision = (story: Story) => {
 /** The request that the open decision stands for, rebuilt from the ledger as a host does. */
 const requestOf = (story: Story): ModelRequest => {
   const { intent, step, now } = decision(story);
-  const { frame } = story.definition;
+  const { frame } = agentOwn(story.definition);
   if (frame === undefined) throw new Error("an agent has a frame");
   const bound = intent.outputTokensMax === undefined ? {} : { outputTokensMax: intent.outputTokensMax };
   return { saga: story.state.saga, step, now, ...frame, messages: story.messages, ...bound };

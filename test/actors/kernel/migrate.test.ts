@@ -44,6 +44,7 @@ import {
   send,
   sequence,
 } from "../../support/workbench.ts";
+import { agentOwn } from "../../support/own.ts";
 
 const refOf = ({ definition: { name, version, hash } }: SagaDefinition) => ({ name, version, hash });
 const judge = (to: SagaDefinition, story: Story, old: OldContracts = contractsOf(story.definition)) =>
@@ -62,7 +63,7 @@ function movable(to: SagaDefinition, story: Story) {
 
 /** The digest of an agent's first request, as `asking` was told, if it is made at this time. */
 const firstRequest = ({ definition }: SagaDefinition, at: number) =>
-  requestDigest(definition.frameDigest, 1, at, asking.messages.slice(0, 1).reduce(chainDigest, ""));
+  requestDigest(agentOwn(definition).frameDigest, 1, at, asking.messages.slice(0, 1).reduce(chainDigest, ""));
 
 /** The ledger with the turn that records the move, as a host makes it, and what that turn decided. */
 function moved(story: Story, to: SagaDefinition, ...before: SagaDefinition[]): readonly Turn[] {

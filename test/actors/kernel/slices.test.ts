@@ -6,7 +6,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { availableOf, reservedOf } from "../../../actors/kernel/budget.ts";
-import type { AgentBudget, Definition } from "../../../actors/contract/definition.ts";
+import type { Definition } from "../../../actors/contract/definition.ts";
 import { shareOf } from "../../../actors/kernel/slices.ts";
 import { usedOf } from "../../../actors/kernel/spending.ts";
 import { amountNames, type Amounts, type TreePlace } from "../../../protocol/budget.ts";
@@ -23,6 +23,7 @@ import {
 } from "../../../services/testing/given.ts";
 import { type Act, createTree } from "../../support/tree-of-sagas.ts";
 import { agentOf, call, finish, hold, look } from "../../support/workbench.ts";
+import type { AgentBudget } from "../../../actors/contract/budget-config.ts";
 
 const seed = 20261121;
 const begun = started({ of: "x" });

@@ -12,6 +12,7 @@ import type { Json } from "../../../protocol/json.ts";
 import { Plan as PlanSchema, planSchema } from "../../../protocol/documents/plan.ts";
 import { catalogueOfApp } from "../../../services/app/planner.ts";
 import { held, offsite, tools } from "../../examples/planned-bookings.ts";
+import { isWorkflow } from "../../../actors/workflow/kind.ts";
 
 const model = scriptedModel("clerk", () => ({
   calls: [{ tool: "finish", input: { output: { id: "x", places: 3 } } }],
@@ -324,7 +325,7 @@ describe("an answer", () => {
 describe("a plan that runs", () => {
   let runs = 0;
   const plannedOf = ({ startable }: ReturnType<typeof defineApp>) => {
-    const [definition] = startable.filter(({ kind }) => kind === "workflow");
+    const [definition] = startable.filter(isWorkflow);
     return { definition };
   };
   const run = async (plan: unknown, input: Json) => {

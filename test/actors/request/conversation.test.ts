@@ -10,8 +10,9 @@ import {
 import type { Message, ModelRequest } from "../../../protocol/model.ts";
 import { digestOf } from "../../../protocol/digest.ts";
 import { agentOf, look } from "../../support/workbench.ts";
+import { agentOwn } from "../../support/own.ts";
 
-const { frame, frameDigest } = agentOf().definition;
+const { frame, frameDigest } = agentOwn(agentOf().definition);
 if (frame === undefined) throw new Error("an agent has a frame");
 const messages: Message[] = [
   { role: "user", at: 1, parts: [{ type: "text", text: "hello" }] },

@@ -14,6 +14,7 @@ import facts from "./journey.json" with { type: "json" };
 import { createOutside, heldAt, type Outside } from "./outside.ts";
 import { nodeOf, undoneIn } from "./story.ts";
 import { createTravel } from "./travel.ts";
+import { workflowOwn } from "../../support/own.ts";
 
 const all = ["T1", "T2", "T3", "T4", "T5"] as const;
 const nodeAt = (place: string) => all.find((node) => placeOf[node]?.place === place);
@@ -82,7 +83,7 @@ describe("the journey", () => {
     });
     expect(outside.entries().map(({ place }) => nodeAt(place))).toEqual([...all]);
     expect(givenBack(outside)).toEqual([]);
-    const { nodes } = travel.definition.workflow!.graph;
+    const { nodes } = workflowOwn(travel.definition).graph;
     expect([...nodes.keys()]).toEqual(facts.transactions.map(({ id }) => id));
     const agents = new Map(facts.transactions.map(({ id, agent }) => [id, agent]));
     for (const [node, { run }] of nodes)

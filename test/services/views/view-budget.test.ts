@@ -3,7 +3,7 @@
  * words a person reads. Method: the views of stories, once by what was registered and once by the fold.
  */
 import { expect, test } from "vitest";
-import type { AgentBudget, SagaDefinition } from "../../../actors/contract/definition.ts";
+import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import { SagaRow } from "../../../protocol/documents/saga.ts";
 import type { Event } from "../../../protocol/event.ts";
@@ -22,6 +22,7 @@ import {
   voted,
 } from "../../../services/testing/given.ts";
 import { agentOf, call, look } from "../../support/workbench.ts";
+import type { AgentBudget } from "../../../actors/contract/budget-config.ts";
 
 const leaf = agentOf({ name: "leaf", tools: [look], budget: { steps: 3, tokens: 90_000 } });
 const rootOf = (budget: AgentBudget): SagaDefinition => agentOf({ name: "root", budget, agents: [leaf] });
