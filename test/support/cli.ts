@@ -1,8 +1,11 @@
 /**
- * The command line as a person runs it: a process of its own, with what it wrote and how it ended.
+ * The command line as a person runs it: a process of its own, with what it wrote and how it ended; or the same command
+ * in the test's own process, which is there at once.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { commands } from "../../services/cli/commands.ts";
+import { runWords } from "../../services/cli/frame/run.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = fileURLToPath(new URL("../../services/cli/main.ts", import.meta.url));
@@ -27,17 +30,17 @@ export interface CliOptions {
   readonly cwd?: string;
 }
 
+/** What names a mesh, or changes how a command speaks. */
+const ownVariables = [
+  ...["NATS_URL", "SAGAMESH_DATA", "SAGAMESH_GATEWAY_URL", "SAGAMESH_GATEWAY_SECRET"],
+  ...["LOG_LEVEL", "ANTHROPIC_API_KEY"],
+];
+
 /** Starts `sagamesh` from the sources. Nothing of the caller's environment that names a mesh reaches it. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
-  const {
-    NATS_URL: _url,
-    SAGAMESH_DATA: _data,
-    SAGAMESH_GATEWAY_URL: _gateway,
-    SAGAMESH_GATEWAY_SECRET: _secret,
-    LOG_LEVEL: _level,
-    ANTHROPIC_API_KEY: _key,
-    ...inherited
-  } = process.env;
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !ownVariables.includes(name)),
+  );
   const child = spawn(process.execPath, ["--conditions=sagamesh-source", main, ...args], {
     cwd: options.cwd ?? root,
     env: { ...inherited, ...options.env },
@@ -77,6 +80,21 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
       );
     });
   return { process: child, ended, says };
+}
+
+/**
+ * Runs a command to its end in this process: what it says and its exit code are those of the process it would be. Not
+ * for what listens to signals, reads stdin or writes a log.
+ */
+export async function runHere(args: readonly string[]): Promise<Ended> {
+  for (const name of ownVariables) delete process.env[name];
+  const said = { stdout: "", stderr: "" };
+  const streams = {
+    out: (text: string) => void (said.stdout += text),
+    err: (text: string) => void (said.stderr += text),
+  };
+  const code = await runWords(commands, args, streams, new AbortController().signal);
+  return { code, signal: null, ...said };
 }
 
 /** Runs a command to its end. */

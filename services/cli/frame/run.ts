@@ -24,18 +24,22 @@ export async function runCommandLine(groups: CommandGroups, words: readonly stri
     },
     err: (text) => void process.stderr.write(text),
   };
-  const code = await run(groups, words, streams, shutdown);
+  const code = await runWords(groups, words, streams, shutdown.signal);
   // What was written must have left before the process goes; an open handle must not keep it.
   await new Promise((resolve) => (pipe.broken() ? resolve(undefined) : process.stdout.write("", resolve)));
   // What was asked to end and ended well is a success: a host that drained, for example.
   process.exit(pipe.broken() || code === 0 ? 0 : (shutdown.exitCode() ?? code));
 }
 
-async function run(
+/**
+ * Runs one command line in this process and resolves to its exit code; what it says goes to `streams`. Never rejects.
+ * The signal asks it to end.
+ */
+export async function runWords(
   groups: CommandGroups,
   words: readonly string[],
   streams: Streams,
-  shutdown: Shutdown,
+  signal: AbortSignal,
 ): Promise<number> {
   const output = createOutput(streams, words.includes("--json"));
   try {
@@ -56,9 +60,9 @@ async function run(
       streams.out(`${commandHelp(command)}\n`);
       return 0;
     }
-    return await command.run(args as never, { config: readConfig(globals), output, signal: shutdown.signal });
+    return await command.run(args as never, { config: readConfig(globals), output, signal });
   } catch (error) {
-    if (shutdown.signal.aborted && error === shutdown.signal.reason) return 1; // Asked to end; nothing to explain.
+    if (signal.aborted && error === signal.reason) return 1; // Asked to end; nothing to explain.
     output.fail(error);
     return isUsageError(error) ? 2 : 1;
   }

@@ -1,8 +1,9 @@
 /**
- * The command line, run as people run it: real processes against a real server.
+ * The command line against a real server: what each command says, on which stream, and its exit code.
  *
- * One server and one `up` serve the whole file; each test has sagas of its own. What is wrong is typed wrong
- * here for real, and every answer must be one coded line, its remedy and an exit code.
+ * One server and one `up` serve the whole file; each test has sagas of its own. Commands run in the test's process, as
+ * words of a command line (support/cli.ts); cli.e2e.test.ts runs processes. What is wrong is typed wrong here for real,
+ * and every answer must be one coded line, its remedy and an exit code.
  */
 import { connect } from "@nats-io/transport-node";
 import { createServer, type Server } from "node:net";
@@ -11,16 +12,14 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { z } from "zod";
 import { encodeMsgpack } from "../../../protocol/codec.ts";
 import { DoctorDocument } from "../../../protocol/documents/doctor.ts";
 import { EndDocument, SagaRow } from "../../../protocol/documents/saga.ts";
 import { ErrorDocument, ProgressDocument } from "../../../protocol/documents/stderr.ts";
 import { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import { LetterDocument, LetterDoneDocument } from "../../../protocol/documents/letter.ts";
-import { MigrateDocument } from "../../../protocol/documents/migrate.ts";
 import { PromptDocument } from "../../../protocol/documents/prompt.ts";
-import { SentDocument, StartedDocument } from "../../../protocol/documents/stored.ts";
+import { SentDocument } from "../../../protocol/documents/stored.ts";
 import { ServingDocument, VersionDocument } from "../../../protocol/documents/process.ts";
 import { ThrottledDocument } from "../../../protocol/documents/throttle.ts";
 import { VerifyDocument } from "../../../protocol/documents/verify.ts";
@@ -33,7 +32,15 @@ import { WhyDocument } from "../../../protocol/documents/why.ts";
 import { settleIntent } from "../../../services/client/mesh.ts";
 import { openMesh } from "../../../services/runtime/mesh.ts";
 import { systemChance, systemClock } from "../../../services/runtime/system.ts";
-import { type CliOptions, type Ended, runCli, type RunningCli, startCli } from "../../support/cli.ts";
+import {
+  type CliOptions,
+  type Ended,
+  runCli,
+  runHere,
+  type RunningCli,
+  startCli,
+} from "../../support/cli.ts";
+import { document, documents, expectError, until } from "../../support/cli-said.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 
 const app = "test/apps/desk.ts";
@@ -55,45 +62,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const cli = (...args: string[]): Promise<Ended> => runCli([...args, "--server", server.url]);
+const cli = (...args: string[]): Promise<Ended> => runHere([...args, "--server", server.url]);
 const input = (errand: string, to = "rome"): string => JSON.stringify({ errand, to });
 const start = (id: string, errand: string, ...more: string[]): Promise<Ended> =>
   cli("start", "desk", "--input", input(errand), "--id", id, ...more);
 
-/** The lines of stdout as documents of one schema. */
-const documents = <S extends z.ZodType>(schema: S, { stdout }: Ended): z.infer<S>[] =>
-  stdout
-    .trim()
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => schema.parse(JSON.parse(line)));
-const document = <S extends z.ZodType>(schema: S, ended: Ended): z.infer<S> => {
-  const all = documents(schema, ended);
-  expect(all).toHaveLength(1);
-  return all[0] as z.infer<S>;
-};
-
-/** Runs the command until its output satisfies, for what the mesh needs a moment for. */
-async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  for (const giveUpAt = Date.now() + 15_000; ;) {
-    const value = await read();
-    if (holds(value)) return value;
-    if (Date.now() > giveUpAt) throw new Error(`it never held: ${JSON.stringify(value)}`);
-  }
-}
-
 const openTasks = async (saga: string) =>
   documents(TaskDocument, await cli("tasks", "--json")).filter((task) => task.saga === saga);
 
-function expectError(ended: Ended, code: string, exitCode: 1 | 2): void {
-  expect(ended.stderr).toMatch(new RegExp(`^error: \\[${code}\\] .+\\nremedy: .+\\n$`));
-  expect(ended.stdout).toBe("");
-  expect(ended.code).toBe(exitCode);
-}
-
 describe("help", () => {
   test("the overall help lists every command and the exit codes", async () => {
-    const { stdout, code } = await runCli(["--help"]);
+    const { stdout, code } = await runHere(["--help"]);
     expect(code).toBe(0);
     for (const name of [
       "demo",
@@ -128,7 +107,7 @@ describe("help", () => {
 
   test("each command's help has its usage and an example", async () => {
     for (const name of ["demo", "up", "start", "replay", "tasks", "decode"]) {
-      const { stdout, code } = await runCli([name, "--help"]);
+      const { stdout, code } = await runHere([name, "--help"]);
       expect(code).toBe(0);
       expect(stdout).toContain(`Usage: sagamesh ${name}`);
       expect(stdout).toMatch(/^Example: .*sagamesh /m);
@@ -136,20 +115,20 @@ describe("help", () => {
   });
 
   test("the version is package.json's", async () => {
-    expect(document(VersionDocument, await runCli(["--version", "--json"])).version).toMatch(
+    expect(document(VersionDocument, await runHere(["--version", "--json"])).version).toMatch(
       /^\d+\.\d+\.\d+$/,
     );
   });
 
   test("no command at all is bad usage, with the help", async () => {
-    const { code, stdout } = await runCli([]);
+    const { code, stdout } = await runHere([]);
     expect(code).toBe(2);
     expect(stdout).toContain("Usage: sagamesh COMMAND");
   });
 });
 
 describe("P8: what is typed wrong", () => {
-  test("an unknown command is refused", async () => expectError(await runCli(["strat"]), "USAGE", 2));
+  test("an unknown command is refused", async () => expectError(await runHere(["strat"]), "USAGE", 2));
   test("an unknown option is refused instead of being dropped", async () => {
     const ended = await cli("start", "desk", "--input", input("book"), "--it", "x");
     expectError(ended, "USAGE", 2);
@@ -163,7 +142,7 @@ describe("P8: what is typed wrong", () => {
   test("one word too many is refused", async () => expectError(await cli("inspect", "a", "b"), "USAGE", 2));
   test("bad JSON is refused before a server is looked for", async () =>
     expectError(
-      await runCli(["start", "desk", "--input", "{role:dev}", "--server", "nats://127.0.0.1:1"]),
+      await runHere(["start", "desk", "--input", "{role:dev}", "--server", "nats://127.0.0.1:1"]),
       "BAD_JSON",
       2,
     ));
@@ -173,7 +152,7 @@ describe("P8: what is typed wrong", () => {
   test("a task without its intent is refused", async () =>
     expectError(await cli("approve", "nobody"), "BAD_ID", 2));
   test("an address that is none is refused with the option's name", async () => {
-    const ended = await runCli(["ls", "--server", "http://localhost"]);
+    const ended = await runHere(["ls", "--server", "http://localhost"]);
     expectError(ended, "USAGE", 2);
     expect(ended.stderr).toContain("--server");
   });
@@ -217,10 +196,10 @@ describe("servers that cannot be used", () => {
     });
 
   test("a server that is not there is said so in one line", async () =>
-    expectError(await runCli(["ls", "--server", "nats://127.0.0.1:1"]), "UNAVAILABLE", 1));
+    expectError(await runHere(["ls", "--server", "nats://127.0.0.1:1"]), "UNAVAILABLE", 1));
 
   test("a password in the address is not printed", async () => {
-    const { stderr } = await runCli(["ls", "--server", "nats://ana:hunter2@127.0.0.1:1"]);
+    const { stderr } = await runHere(["ls", "--server", "nats://ana:hunter2@127.0.0.1:1"]);
     expect(stderr).toContain("UNAVAILABLE");
     expect(stderr).not.toContain("hunter2");
   });
@@ -245,7 +224,7 @@ describe("servers that cannot be used", () => {
       socket.write(`INFO ${JSON.stringify(old)}\r\n`);
     });
     await new Promise<void>((resolve) => fake.listen(0, "127.0.0.1", resolve));
-    const ended = await runCli([
+    const ended = await runHere([
       "ls",
       "--server",
       `nats://127.0.0.1:${(fake.address() as { port: number }).port}`,
@@ -257,30 +236,30 @@ describe("servers that cannot be used", () => {
 
   test("something that is no NATS server is told as unavailable", async () => {
     const { url, server: fake } = await listen("HTTP/1.1 400 Bad Request\r\n\r\n");
-    const ended = await runCli(["ls", "--server", url]);
+    const ended = await runHere(["ls", "--server", url]);
     fake.close();
     expect(ended.stderr).toMatch(/^error: \[(UNAVAILABLE|SERVER_REFUSED)\] .+\nremedy: .+\n$/);
     expect(ended.code).toBe(1);
   });
 
   test("reading where nothing was ever started starts nothing and says so", async () => {
-    const ended = await runCli(["ls", "--data", join(folder, "empty")]);
+    const ended = await runHere(["ls", "--data", join(folder, "empty")]);
     expectError(ended, "UNAVAILABLE", 1);
     expect(ended.stderr).toContain("nothing was ever started");
     expect(ended.stderr).toContain("sagamesh up");
   });
 
   test("an application file that does not exist or holds none is one line", async () => {
-    expectError(await runCli(["host", "--app", "nowhere.ts", "--server", server.url]), "APP_INVALID", 1);
+    expectError(await runHere(["host", "--app", "nowhere.ts", "--server", server.url]), "APP_INVALID", 1);
     const file = join(folder, "no-app.mjs");
     await writeFile(file, "export default { hello: 1 };\n");
-    expectError(await runCli(["worker", "--app", file, "--server", server.url]), "APP_INVALID", 1);
+    expectError(await runHere(["worker", "--app", file, "--server", server.url]), "APP_INVALID", 1);
   });
 
   test("an application with faults starts no server", async () => {
     for (const role of ["up", "host"]) {
       const data = join(folder, `faulty-${role}`);
-      const ended = await runCli([role, "--app", "test/apps/desk-unserved.ts", "--data", data]);
+      const ended = await runHere([role, "--app", "test/apps/desk-unserved.ts", "--data", data]);
       expectError(ended, "APP_INVALID", 1);
       expect(ended.stderr).toContain('no model port is named "clerk"');
       expect(existsSync(data)).toBe(false);
@@ -346,7 +325,7 @@ describe("serving", () => {
 
   test("an option of every command that means nothing to one is refused there, and not in its help", async () => {
     expectError(await cli("decode"), "USAGE", 2);
-    expect((await runCli(["decode", "--help"])).stdout).not.toContain("--server");
+    expect((await runHere(["decode", "--help"])).stdout).not.toContain("--server");
   });
 });
 
@@ -778,66 +757,6 @@ describe("replay", () => {
 });
 
 describe("migrate", () => {
-  test(
-    "a sleeping saga is moved to the next version once a host serves it; one that differs is told where",
-    { timeout: 60_000 },
-    async () => {
-      const own = await startTestServer();
-      const env = { NATS_URL: own.url };
-      const run = (...args: string[]) => runCli(args, { env });
-      const first = startCli(["up", "--app", app], { env });
-      await first.says("serves desk@1");
-      await run("start", "desk", "--input", input("wait"), "--id", "wait-1");
-      await run("start", "desk", "--input", input("upgrade"), "--id", "upgrade-1");
-      const listed = () => run("ls", "--json").then((ended) => documents(SagaRow, ended));
-      await until(listed, (rows) => rows.length === 2 && rows.every(({ turns }) => turns === 2));
-      first.process.kill("SIGTERM");
-      await first.ended;
-
-      const other = await run("migrate", "--dry-run", "--app", "test/apps/desk-other.ts", "--json");
-      expect(other.code).toBe(1);
-      expect(documents(MigrateDocument, other)).toMatchObject([
-        { saga: "upgrade-1", verdict: "cannot", turn: 2, expected: { kind: "task", tool: "upgrade" } },
-        { saga: "wait-1", verdict: "can" },
-      ]);
-      const said = await run(
-        "migrate",
-        "--dry-run",
-        "--app",
-        "test/apps/desk-other.ts",
-        "--saga",
-        "upgrade-1",
-      );
-      expect(said.stdout).toMatch(
-        /upgrade-1 {2}cannot move {2}desk@1 .* -> desk@3 .*\n {2}turn 2: .*approval/,
-      );
-
-      const moved = "test/apps/desk-moved.ts";
-      const nobody = await run("migrate", "--app", moved, "--saga", "wait-1", "--within", "0s", "--json");
-      expect(documents(MigrateDocument, nobody)).toMatchObject([{ saga: "wait-1", verdict: "asked" }]);
-      expect(nobody.code).toBe(1);
-      const second = startCli(["up", "--app", moved], { env });
-      await second.says("serves");
-      const all = await run("migrate", "--app", moved, "--json");
-      expect(all.code).toBe(0);
-      expect(documents(MigrateDocument, all).map(({ saga }) => saga)).toContain("upgrade-1");
-      const rows = await until(listed, (found) => found.every(({ version }) => version === 2));
-      expect(rows.map(({ startedAs }) => startedAs?.version)).toEqual([1, 1]);
-      expect((await run("inspect", "wait-1")).stdout).toMatch(
-        /moved {4}in turn 3, .* from desk@1 .* to desk@2/,
-      );
-
-      await run("signal", "wait-1", "note", '{"text":"go"}');
-      expect((await run("tail", "wait-1")).stdout).toContain("kindly");
-      const whole = document(VerifyDocument, await run("verify", "wait-1", "--app", moved, "--json"));
-      expect(whole).toMatchObject({ ok: true, folded: true });
-      expect(whole.unproven).toBeUndefined();
-      second.process.kill("SIGTERM");
-      await second.ended;
-      await own.stop();
-    },
-  );
-
   test("without an application file it is bad usage", async () => {
     expectError(await cli("migrate", "--dry-run"), "USAGE", 2);
   });
@@ -868,7 +787,7 @@ describe("operating", () => {
     const bare = await startTestServer();
     try {
       for (let look = 0; look < 2; look++) {
-        const ended = await runCli(["doctor", "--server", bare.url, "--json"]);
+        const ended = await runHere(["doctor", "--server", bare.url, "--json"]);
         const { findings, ok } = document(DoctorDocument, ended);
         expect(ok).toBe(false);
         expect(findings.map((one) => one.what)).toContain("stream LEDGER: it is missing");
@@ -880,7 +799,7 @@ describe("operating", () => {
   });
 
   test("doctor without a server is one finding with its remedy", async () => {
-    const ended = await runCli(["doctor", "--server", "nats://127.0.0.1:1", "--json"]);
+    const ended = await runHere(["doctor", "--server", "nats://127.0.0.1:1", "--json"]);
     expect(document(DoctorDocument, ended).findings).toMatchObject([{ code: "UNAVAILABLE" }]);
     expect(ended.code).toBe(1);
   });
@@ -893,63 +812,5 @@ describe("operating", () => {
     expect(JSON.parse((await decode("Tuesday only")).stdout)).toBe("Tuesday only");
     expect((await decode(new Uint8Array([0xc1, 0xff, 0x00]))).code).toBe(1);
     expect(await decode("")).toMatchObject({ code: 0, stdout: "" });
-  });
-});
-
-describe("processes", () => {
-  test("up on an embedded server leaves data that later commands read by themselves", async () => {
-    const data = join(folder, "embedded");
-    const own = startCli(["up", "--app", app, "--data", data]);
-    await own.says("start one: sagamesh start desk");
-    const started = await runCli(["start", "desk", "--input", input("pay"), "--wait", "--data", data]);
-    expect(started.code).toBe(0);
-    own.process.kill("SIGINT");
-    expect(await own.ended).toMatchObject({ code: 0, signal: null });
-    const rows = documents(SagaRow, await runCli(["ls", "--json"], { env: { SAGAMESH_DATA: data } }));
-    expect(rows).toMatchObject([{ name: "desk", status: "completed" }]);
-  });
-
-  test("host and worker as processes of their own run a saga, and end with 0 when told to", async () => {
-    const own = await startTestServer();
-    const env = { NATS_URL: own.url, LOG_LEVEL: "info" };
-    const host = startCli(["host", "--app", app], { env });
-    const worker = startCli(["worker", "--app", app, "--tool", "pay"], { env });
-    await Promise.all([host.says("serves desk@1"), worker.says("performs pay")]);
-    const started = await runCli(["start", "desk", "--input", input("pay"), "--id", "pay-2", "--wait"], {
-      env,
-    });
-    expect(started.stdout).toContain("pay-2 completed");
-    const record = (await host.says('"msg":"host serves"', "stderr")).trim().split("\n");
-    for (const line of record) expect(JSON.parse(line)).toHaveProperty("level");
-    for (const running of [host, worker]) running.process.kill("SIGTERM");
-    expect(await host.ended).toMatchObject({ code: 0, signal: null });
-    expect(await worker.ended).toMatchObject({ code: 0, signal: null });
-    await own.stop();
-  });
-
-  test("a second signal ends a process that still lets its effects settle", async () => {
-    const own = await startTestServer();
-    const env = { NATS_URL: own.url };
-    const host = startCli(["host", "--app", app], { env });
-    const worker = startCli(["worker", "--app", app], { env });
-    await Promise.all([host.says("serves desk"), worker.says("performs")]);
-    const started = await runCli(["start", "desk", "--input", input("doze"), "--id", "doze-1", "--json"], {
-      env,
-    });
-    expect(document(StartedDocument, started)).toEqual({ saga: "doze-1", name: "desk" });
-    await until(
-      () => runCli(["doctor", "--json"], { env }),
-      (ended) =>
-        document(DoctorDocument, ended).tools.some((tool) => tool.name === "doze" && tool.held === 1),
-    );
-    worker.process.kill("SIGINT");
-    await worker.says('"stopping"', "stderr");
-    const at = Date.now();
-    worker.process.kill("SIGINT");
-    expect((await worker.ended).code).toBe(130);
-    expect(Date.now() - at).toBeLessThan(2_000);
-    host.process.kill("SIGTERM");
-    await host.ended;
-    await own.stop();
   });
 });

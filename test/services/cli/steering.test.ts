@@ -12,7 +12,7 @@ import { SagaRow } from "../../../protocol/documents/saga.ts";
 import { SentDocument } from "../../../protocol/documents/stored.ts";
 import { childrenOf } from "../../../services/views/children.ts";
 import { steeringOf } from "../../../services/views/steering-view.ts";
-import { type Ended, runCli, type RunningCli, startCli } from "../../support/cli.ts";
+import { type Ended, runHere, type RunningCli, startCli } from "../../support/cli.ts";
 import { openRealMesh, type RealMesh, until } from "../../support/real-mesh.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 
@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const cli = (...args: string[]): Promise<Ended> => runCli([...args, "--server", server.url]);
+const cli = (...args: string[]): Promise<Ended> => runHere([...args, "--server", server.url]);
 const inspected = async (saga: string): Promise<InspectDocument> =>
   InspectDocument.parse(JSON.parse((await cli("inspect", saga, "--json")).stdout));
 
