@@ -12,6 +12,7 @@ const folders = [
   "protocol",
   ...["nats", "gateway", "http", "archive", "recordings", "mcp", "sandbox", "models"].map(inServices),
   ...["memory", "cli", "app", "wire"].map(inServices),
+  ...["host", "perform", "worker", "suspects", "throttle"].map(inServices),
 ];
 
 function inServices(folder: string): string {

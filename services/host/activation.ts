@@ -5,9 +5,9 @@
  * in the box and becomes the next one together. Does not own: what a turn is, how inputs are settled (inputs.ts), what
  * becomes of intents (hands.ts).
  *
- * V4 A fenced host drops the state, gives back what it holds, begins nothing more, and reports how its running
+ * AC1 A fenced host drops the state, gives back what it holds, begins nothing more, and reports how its running
  *    effects end as ordinary inputs. So does one that stood still for longer than its lease.
- * V5 A saga that leaves with its partition begins nothing more and gives back what it has not taken. What it has
+ * AC2 A saga that leaves with its partition begins nothing more and gives back what it has not taken. What it has
  *    taken stays un-acked until its host's running effects have ended and their results are stored inputs: the next
  *    host goes on from those, and performs nothing again.
  */
@@ -27,6 +27,7 @@ import { isGone, type Leaving, ownOf, type Phase, type Residence } from "./phase
 import { redeliveryDelay } from "./redelivery.ts";
 import { takeTurn } from "./turn.ts";
 
+/** What a host sees of one saga in its memory. */
 export interface Activation {
   readonly saga: SagaId;
   /** Gives it an input; the activation owns the delivery from here on. */
@@ -37,7 +38,7 @@ export interface Activation {
   idleSince(): number | undefined;
   /** Gives back everything un-acked and forgets the saga. With `ifIdle`, only if nothing is held or running. */
   release(options?: { ifIdle: boolean }): Promise<void>;
-  /** Hands the saga over to another host (V5). Resolves when it is gone from here. */
+  /** Hands the saga over to another host (AC2). Resolves when it is gone from here. */
   leave(): Promise<void>;
 }
 
@@ -91,7 +92,7 @@ export function createActivation(
     inputs.endBatch();
   }
 
-  /** V2: what is taken is acked as soon as nothing is under way. */
+  /** What is taken is acked as soon as nothing is under way (turn.ts, TN2). */
   async function rest(): Promise<void> {
     if (isQuiet(self)) await inputs.ackHeld();
     if (!inputs.isEmpty() || phase.type === "leaving" || isGone(self)) return;
@@ -106,7 +107,7 @@ export function createActivation(
     await drop(describeError(error), delayMs);
   }
 
-  /** V4. */
+  /** AC1. */
   async function drop(reason: string, delayMs?: number): Promise<void> {
     if (phase.type === "gone") return;
     const was = phase;
@@ -153,7 +154,7 @@ export function createActivation(
   return activation;
 }
 
-/** V2. */
+/** TN2 of turn.ts. */
 const isQuiet = (self: Residence): boolean => {
   const own = ownOf(self);
   if (own === undefined) return true;
@@ -190,7 +191,7 @@ async function giveBackHeld({ inputs }: Residence): Promise<void> {
   for (const delivery of inputs.held) await inputs.putBack(delivery);
 }
 
-/** V5. One step of leaving: what came goes back, and once what was begun has ended the saga is gone. */
+/** AC2. One step of leaving: what came goes back, and once what was begun has ended the saga is gone. */
 async function goOnLeaving(self: Residence, leaving: Leaving): Promise<void> {
   const { inputs } = self;
   await giveBack(self, leaving);

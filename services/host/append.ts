@@ -1,11 +1,11 @@
 /**
  * Append: ④ one turn onto one ledger by compare-and-set, with every answer the server can give put into
- * one of two: it is there, or the saga is somebody else's.
+ * one of two: it is there, or the saga is another host's.
  *
- * H1 A refused append is ours only if the stored turn has our hash, never because its number is ours.
- * H2 A doubtful answer is resolved by sending the identical message again; nothing else happens to the saga
+ * AD1 A refused append is ours only if the stored turn has our hash, never because its number is ours.
+ * AD2 A doubtful answer is resolved by sending the identical message again; nothing else happens to the saga
  *    meanwhile.
- * H3 A refusal that the ledger does not bear out is a deposed leader's, which has not seen the turn before this one:
+ * AD3 A refusal that the ledger does not bear out is a deposed leader's, which has not seen the turn before this one:
  *    a doubtful answer like any other. To believe it would be safe, and would drop a saga for nothing.
  */
 import { chainHash } from "../../protocol/digest.ts";
@@ -15,6 +15,7 @@ import type { Headers } from "../../protocol/subjects.ts";
 import { isTransient, patiently } from "../wire/patience.ts";
 import type { Clock, LedgerPort } from "../wire/ports.ts";
 
+/** A turn as it is sent. */
 export interface TurnMessage {
   readonly data: Uint8Array;
   /** Of `data`, as the next turn will name it. */
@@ -23,11 +24,12 @@ export interface TurnMessage {
   readonly expectedSeq: number;
 }
 
+/** `fenced`: another host has appended since the turn was decided. */
 export type Appended = { readonly type: "appended"; readonly seq: number } | { readonly type: "fenced" };
 
 /**
  * Appends until the server says what became of it. Rejects only when aborted, with a turn of unknown fate: the
- * caller drops the saga, and whoever loads it next sees.
+ * caller drops the saga, and the host that loads it next sees.
  */
 export async function appendTurn(
   deps: { ledger: LedgerPort; clock: Clock; onRetry?: (reason: string) => void },
@@ -45,9 +47,9 @@ export async function appendTurn(
     }
     const last = await patiently(deps.clock, () => deps.ledger.last(saga), forever);
     if (last !== undefined && chainHash(last.data) === message.hash)
-      return { type: "appended", seq: last.seq }; // H1
+      return { type: "appended", seq: last.seq }; // AD1
     if (last === undefined || last.seq > message.expectedSeq) return { type: "fenced" };
-    throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`); // H3
+    throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`); // AD3
   };
   return patiently(deps.clock, append, forever);
 }

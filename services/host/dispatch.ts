@@ -2,7 +2,7 @@
  * Dispatch: ⑤ an acked turn's intents are handed on to others. Publishing is idempotent by Msg-Id, so everything open
  * may be handed on again by the host that takes a saga over.
  *
- * B1 Only what stands in an acked turn is handed on.
+ * DI1 Only what stands in an acked turn is handed on.
  */
 import { treeOfChild } from "../../actors/kernel/slices.ts";
 import type { OpenIntent } from "../../actors/contract/state.ts";

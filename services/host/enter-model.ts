@@ -1,7 +1,7 @@
 /**
- * Enter a model: who answers to a model's name now, and a place in its line.
+ * Enter a model: which model answers to a name now, and a place in its line.
  *
- * E1 A name's own pause and bounds hold for all who stand in under it; those of each, and the slow-down that its
+ * EN1 A name's own pause and bounds hold for all models that stand in under it; those of each, and the slow-down that its
  *    provider asked for, hold for that one alone.
  */
 import type { ModelPort } from "../../protocol/model.ts";
@@ -9,8 +9,9 @@ import type { Route } from "../../protocol/result.ts";
 import { chooseModel } from "../app/fallback.ts";
 import type { HostDeps } from "./host-deps.ts";
 
+/** Which model answers, and the place in its line that this call has taken. */
 export interface EnteredModel {
-  /** Undefined: nobody stands in for this model. */
+  /** Undefined: no model stands in for this one. */
   readonly order: readonly string[] | undefined;
   readonly route: Route;
   /** Undefined: this host's application has none of this name; another's may. */

@@ -1,12 +1,12 @@
 /**
  * Fork: a saga that begins with the turns of another.
  *
- * O1 What is asked for is judged by a fold of the origin's turns before the first of them is copied: what is refused
+ * FO1 What is asked for is judged by a fold of the origin's turns before the first of them is copied: what is refused
  *    leaves no ledger.
- * O2 Copies are the same bytes whoever makes them, appended one by one like any turn. A host that dies in the middle
- *    leaves a ledger that is shorter than its own lineage says; the start is not acked, and whoever takes it next goes
+ * FO2 Copies are the same bytes in every host, appended one by one like any turn. A host that dies in the middle
+ *    leaves a ledger that is shorter than its own lineage says; the start is not acked, and the host that takes it next goes
  *    on. Until the turn after the copies, which records `forked`, nothing of the fork is performed or handed on.
- * O3 What the origin recorded, since, of what was open is taken over in that turn, with who observed it.
+ * FO3 What the origin recorded, since, of what was open is taken over in that turn, with who observed it.
  */
 import { isAgent } from "../../actors/agent/kind.ts";
 import { accept } from "../../actors/kernel/accept.ts";
@@ -145,7 +145,7 @@ function eventsOf(deps: HostDeps, origin: Origin): Event[] {
     // Last: a signal supersedes a decision in flight, and would have one asked while results are still to come.
     ...signalsOf(origin),
   ];
-  // What nobody answers shows where the turn is decided.
+  // What stays without an answer shows where the turn is decided.
   const after = decideTurn(definition, state, { saga, at, events }).state;
   const unknown = Object.values(after.open).filter(
     (open) => turnOf(open.intent.id) <= order.turn && open.intent.kind !== "model",
@@ -208,7 +208,7 @@ function assertVariant({ app }: HostDeps, definition: Definition, { model, instr
     throw new MeshError("INPUT_INVALID", `${name} counts dollars, and model ${model} has no price`);
 }
 
-/** A result that whoever forks gives for an intent that was open. */
+/** A result that the order to fork gives for an intent that was open. */
 function givenResult(
   { definition, state, all, asked: { order, from } }: Origin,
   { intent: id, result }: NonNullable<ForkOrder["results"]>[number],
@@ -240,7 +240,7 @@ function misfitOf(
   return read?.success === false ? read.reason : undefined;
 }
 
-/** O3. Of models nothing is taken over: they are asked anew. */
+/** FO3. Of models nothing is taken over: they are asked anew. */
 function recordedSince({ state, since }: Origin): EventOf<"result" | "deferred" | "timer">[] {
   const isOurs = (id: IntentId): boolean => {
     const kind = Object.hasOwn(state.open, id) ? state.open[id]?.intent.kind : undefined;
@@ -290,7 +290,7 @@ function assertLive(
   if (undone.length > 0) refuse(`what ${undone.join(", ")} did stood then, and was undone since`);
 }
 
-/** O2. The head after the last copy; undefined if the saga is another host's. */
+/** FO2. The head after the last copy; undefined if the saga is another host's. */
 async function copy(
   deps: HostDeps,
   definition: Definition,

@@ -4,8 +4,8 @@
  * Owns: what is being published and performed for one saga, and calling off what is settled. Does not own: when a
  * turn is acked (turn.ts), where a message goes (dispatch.ts), how an attempt is performed (own-work.ts).
  *
- * D1 An attempt is in hand from its beginning until the turn that records how it ended: never begun twice here.
- * D2 Once the saga is another host's, or is leaving, no further attempt begins, and what ends is published as an
+ * HA1 An attempt is in hand from its beginning until the turn that records how it ended: never begun twice here.
+ * HA2 Once the saga is another host's, or is leaving, no further attempt begins, and what ends is published as an
  *    ordinary input. An attempt has begun before it asks for its claim: what was claimed and not performed would
  *    cost an attempt.
  */
@@ -40,6 +40,7 @@ export interface HandsOwner {
   drop(reason: string, delayMs?: number): Promise<void>;
 }
 
+/** What is done for one saga outside the ledger. */
 export interface Hands {
   /** Hands on one open intent of an acked turn. With `settleFirst` a model call waits for further signals. */
   handOn(open: OpenIntent, settleFirst?: boolean): void;
@@ -67,6 +68,7 @@ interface Performing {
 
 const keyOf = (open: OpenIntent): string => `${open.intent.id}#${open.attempt}`;
 
+/** Hands with nothing in them. They outlive the activation: what was begun is reported when it ends (HA2). */
 export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Hands {
   const { ports, clock, log } = deps;
   const performing = new Map<string, Performing>();
@@ -107,7 +109,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
 
   function performHere(open: OpenIntent, settleFirst: boolean): void {
     const key = keyOf(open);
-    if (inHand.has(key)) return; // D1
+    if (inHand.has(key)) return; // HA1
     inHand.add(key);
     const cutOff = new CutOff();
     const own: Performing = { intent: open.intent.id, attempt: open.attempt, cutOff, hasBegun: false };
@@ -121,7 +123,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
           mayBegin: () => {
             if (owner.isGone() || !isCurrent() || deps.hasLapsed()) return false;
             own.hasBegun ||= owner.current() !== undefined;
-            return own.hasBegun; // D2
+            return own.hasBegun; // HA2
           },
           current: () => owner.current(),
           messages: () => owner.conversation(),
@@ -164,7 +166,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
     reported.add(`${intent}#${attempt}`);
   }
 
-  /** How an attempt of this host's own ended: the next turn here, or an input for whoever has the saga now (D2). */
+  /** How an attempt of this host's own ended: the next turn here, or an input for the saga's next owner (HA2). */
   async function report(open: OpenIntent, performed: Performed): Promise<void> {
     if (performed.type === "silent") return;
     const { attempt } = open;

@@ -1,4 +1,4 @@
-/** What every part of a host is given. */
+/** Host deps: what every part of a host is given. */
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -24,6 +24,7 @@ export interface Observer extends AttemptObserver {
   takenOver(ms: number): void;
 }
 
+/** Tells nothing. */
 export const silentObserver: Observer = {
   ...silentAttempts,
   turn: () => undefined,
@@ -33,6 +34,7 @@ export const silentObserver: Observer = {
   takenOver: () => undefined,
 };
 
+/** What the parts of one incarnation share. */
 export interface HostDeps {
   readonly ports: Ports;
   readonly clock: Clock;
@@ -46,11 +48,11 @@ export interface HostDeps {
   readonly callbackUrlOf?: CallbackUrlOf | undefined;
   /** Signs each turn; without it none is signed. */
   readonly signer?: Signer | undefined;
-  /** Without it a signed vote is refused: nobody could tell. */
+  /** Without it a signed vote is refused: this host could not check it. */
   readonly checkSignature?: CheckSignature | undefined;
   /** Whether this incarnation stood still for longer than a lease: it may no longer begin or append anything. */
   readonly hasLapsed: () => boolean;
-  /** Aborted when the host must let go of everything. */
+  /** Aborted when the host has stopped: nothing is sent again from then on. */
   readonly signal: AbortSignal;
   /** Where a tool's attempts are performed. */
   readonly placementOf: (tool: string) => "worker" | "host";

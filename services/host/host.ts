@@ -26,6 +26,7 @@ export interface HostBounds {
   readonly effectsMax?: number | undefined;
 }
 
+/** What a host lives on, and how much it takes upon itself. */
 export interface HostOptions extends HostBounds {
   readonly ports: Ports;
   readonly clock: Clock;
@@ -38,12 +39,13 @@ export interface HostOptions extends HostBounds {
   readonly observe?: Observer;
   /** Signs each turn; without it none is signed. */
   readonly signer?: Signer | undefined;
-  /** Without it a signed vote is refused: nobody could tell. */
+  /** Without it a signed vote is refused: this host could not check it. */
   readonly checkSignature?: CheckSignature | undefined;
   /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
   readonly isolate?: Isolate | undefined;
 }
 
+/** A host that serves. */
 export interface Host {
   /** Drains within the grace (milliseconds), then gives back what is left. */
   stop(graceMs: number): Promise<void>;

@@ -1,15 +1,15 @@
 /**
- * Incarnation: one host as the mesh knows it, from joining to being let go of. Consumes the partitions it has,
- * keeps one activation per running saga of theirs, and lets go of what sleeps.
+ * Incarnation: one host as the mesh knows it, from joining to its end. Consumes the partitions it has,
+ * keeps one activation per running saga of theirs, and releases what sleeps.
  *
- * Y1 A saga that waits holds nothing here: no memory after a short linger, no timer, no connection.
- * Y2 With a partition its sagas go: idle ones at once, running ones as soon as what they have begun has ended.
+ * IC1 A saga that waits holds nothing here: no memory after a short linger, no timer, no connection.
+ * IC2 With a partition its sagas go: idle ones at once, running ones as soon as what they have begun has ended.
  *    Nothing more is taken or begun for them meanwhile, and what they have not taken yet is given back.
- * Y3 Whoever has stood still for longer than a lease is dead to the mesh. Its pulse tells: what wakes up then
+ * IC3 A host that stood still for longer than a lease is dead to the mesh. Its pulse tells: what wakes up then
  *    appends nothing and begins nothing, and the incarnation ends with it.
- * Y4 A running saga holds its start, so the starts held at once bound how many run; the others wait in the stream,
+ * IC4 A running saga holds its start, so the starts held at once bound how many run; the others wait in the stream,
  *    apart from what reaches a saga that runs.
- * Y5 What was delivered before is taken only with a mark (services/suspects/quarantine.ts).
+ * IC5 What was delivered before is taken only with a mark (services/suspects/quarantine.ts).
  */
 import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -24,8 +24,9 @@ import type { HostDeps } from "./host-deps.ts";
 import { joinRoster } from "./roster.ts";
 import { hostQuarantine, keyOf, sagaOf } from "./suspects.ts";
 
+/** A host under one name. */
 export interface Incarnation {
-  /** Lets everything go within the grace (milliseconds), then gives back what is left, and leaves. */
+  /** Lets running sagas come to rest within the grace (milliseconds), gives back what is left, and leaves. */
   drain(graceMs: number): Promise<void>;
   /** Sagas in memory now. */
   resident(): number;
@@ -38,7 +39,7 @@ interface Resident {
   readonly activation: Activation;
 }
 
-/** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (Y3). */
+/** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (IC3). */
 export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void): Incarnation {
   const { ports, clock, log, incarnation } = given;
   const over = new AbortController();
@@ -55,7 +56,7 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
     hasLapsed: () => lapsed || clock.now() - pulseAt > limits.inboxAckWaitMs,
   };
 
-  /** Y4. */
+  /** IC4. */
   const startsMax = () => Math.ceil(given.sagasMax / Math.max(1, own));
   const take = (partition: number) => (delivery: Delivery) => {
     let address: Address;
@@ -85,7 +86,7 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
   );
   const all = () => [...leaving, ...[...residents.values()].map(({ activation }) => activation)];
 
-  /** Y2. */
+  /** IC2. */
   const layDown = async (partition: number, consumption: Consumption): Promise<void> => {
     consumptions.delete(partition);
     const stopped = consumption.stop();
@@ -113,7 +114,7 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
     }
   };
 
-  /** Y3: everything goes back at once; what is running tells its end as an ordinary input. */
+  /** IC3: everything goes back at once; what is running tells its end as an ordinary input. */
   const lapse = () => {
     lapsed = true;
     log.warn({ host: incarnation, stoodStillMs: clock.now() - pulseAt }, "host stood still for too long");
@@ -142,7 +143,7 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
   const whileServing = { clock, log, signal: over.signal };
   const loops = [
     every(whileServing, limits.inboxHeartbeatMs, "pulse", pulse),
-    every(whileServing, limits.lingerMs / 4, "letting go of idle sagas", () => sweep(all(), clock.now())),
+    every(whileServing, limits.lingerMs / 4, "releasing idle sagas", () => sweep(all(), clock.now())),
   ];
 
   return {
@@ -167,7 +168,7 @@ function prolong(activations: Iterable<Activation>): void {
   for (const { held } of activations) for (const delivery of held) delivery.working();
 }
 
-/** Y1. */
+/** IC1. */
 function sweep(activations: Iterable<Activation>, now: number): void {
   for (const activation of activations) {
     const since = activation.idleSince();

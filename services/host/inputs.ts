@@ -2,8 +2,8 @@
  * Inputs: what came for one saga and is not settled yet: a box of what waits for its turn, and the deliveries that
  * were taken and are not acked.
  *
- * IN1 Held deliveries are the saga's lease: each is acked, refused or given back, once, by one of the functions below.
- * IN2 An input that cannot be taken now is put back for an hour; only then is it refused, with a code, kept as a dead
+ * IP1 Held deliveries are the saga's lease: each is acked, refused or given back, once, by one of the functions below.
+ * IP2 An input that cannot be taken now is put back for an hour; only then is it refused, with a code, kept as a dead
  *     letter.
  */
 import type { Acceptance } from "../../actors/kernel/accept.ts";
@@ -38,11 +38,15 @@ export interface HostItem {
   readonly performed?: Performed;
 }
 
+/** An input with its event. */
 export type ReadItem = InboxItem | HostItem;
+/** An input as it waits: of the inbox it is read with its batch, and only once. */
 export type Item = Unread | ReadItem;
 
+/** Whether its event is known. */
 export const isRead = (item: Item): item is ReadItem => "event" in item;
 
+/** What came for one saga and is not settled. */
 export interface Inputs {
   /** Taken and not settled. */
   readonly held: ReadonlySet<Delivery>;
@@ -99,7 +103,7 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
     await nakDelivery(delivery, delayMs);
   }
 
-  /** IN2. */
+  /** IP2. */
   const putBackOrRefuse = (delivery: Delivery, delayMs: number, error: MeshError): Promise<void> =>
     deps.clock.now() - delivery.storedAt > limits.earlyInputMs &&
     delivery.deliveries >= limits.earlyInputLooksMin

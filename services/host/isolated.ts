@@ -2,8 +2,8 @@
  * Isolated: a host that joins no roster and consumes nothing. Its parent hands it the inputs of suspects and keeps
  * their leases; what becomes of them is an activation's, as everywhere.
  *
- * I1 Its lease is its parent's beat. When that is missed, because either stood still, everything is let go of.
- * I2 Whatever has gone quiet is let go of at once, so that its parent hears it.
+ * HI1 Its lease is its parent's beat. When that is missed, because either stood still, everything is released.
+ * HI2 What has gone quiet is released at once, so that its parent hears it.
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -51,7 +51,7 @@ export function serveIsolated(options: HostOptions, app: App, quiet: (key: strin
       [...residents.values()].filter((one) => one.idleSince() !== undefined),
       true,
     ),
-  ); // I2
+  ); // HI2
   return {
     offer: (key, delivery: Delivery) =>
       activationOf(sagaOf(key)).offer(delivery, parseInboxSubject(delivery.subject)),
@@ -63,7 +63,7 @@ export function serveIsolated(options: HostOptions, app: App, quiet: (key: strin
     },
     setAside: (key, deliveries) => setAside(deps, sagaOf(key), deliveries),
     beat: () => {
-      if (deps.hasLapsed()) letGo([...residents.values()], false); // I1
+      if (deps.hasLapsed()) letGo([...residents.values()], false); // HI1
       beatAt = clock.now();
     },
   };

@@ -1,10 +1,10 @@
 /**
  * Keeper: when a resident saga's snapshot is written, and what may leave memory once it is.
  *
- * J1 All snapshots of a saga together cost a share of its ledger: one is due after so many turns, if these wrote
+ * KE1 All snapshots of a saga together cost a share of its ledger: one is due after so many turns, if these wrote
  *    so much that a snapshot of the last one's size is no waste. So waking folds a bounded number of turns, or a
  *    share of what its snapshot is long, and never the history.
- * J2 Two are never under way. A lost one costs time only.
+ * KE2 Two are never under way. A lost one costs time only.
  */
 import { layBy } from "../../actors/kernel/past.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -13,6 +13,7 @@ import type { HostDeps } from "./host-deps.ts";
 import { type Loaded, noSnapshot, type SnapshotAge } from "./load.ts";
 import { type Written, writeSnapshot } from "./snapshots.ts";
 
+/** Writes one saga's snapshots while it is in memory. */
 export interface Keeper {
   /** The saga was loaded, or loaded anew. */
   found(age: SnapshotAge): void;
@@ -27,6 +28,7 @@ const due = {
   asleep: { turns: limits.snapshotAsleepTurns, bytesPerByte: limits.snapshotAsleepBytesPerLedgerByte },
 } as const;
 
+/** A keeper that knows of no snapshot: `found` tells it of the newest. */
 export function createKeeper(deps: Pick<HostDeps, "ports" | "clock" | "log">): Keeper {
   let { turn, bytes, grown } = noSnapshot;
   let writing: Promise<void> | undefined;

@@ -1,9 +1,9 @@
 /**
  * Load: a saga's state from its ledger, by the shortest way that is proven.
  *
- * N1 The head is the leader's. A snapshot counts only with the hash of its turn and of its definition.
- * N2 A snapshot only saves time: without it the same state is folded from the first turn.
- * N3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
+ * LO1 The head is the leader's. A snapshot counts only with the hash of its turn and of its definition.
+ * LO2 A snapshot only saves time: without it the same state is folded from the first turn.
+ * LO3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
@@ -30,6 +30,7 @@ import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports, StoredMessage } from "../wire/ports.ts";
 import { readPast, readSnapshot, type Snapshot } from "./snapshots.ts";
 
+/** Where a saga is loaded from. */
 export interface LoadDeps {
   readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs">;
   readonly clock: Clock;
@@ -47,6 +48,7 @@ export interface SnapshotAge {
 /** A saga without a snapshot. */
 export const noSnapshot: SnapshotAge = { turn: 0, bytes: 0, grown: 0 };
 
+/** A saga as it stands after the turn of `head`. */
 export interface Loaded {
   readonly definition: Definition;
   readonly state: SagaState;
@@ -67,7 +69,7 @@ export function newSaga(app: App, start: Extract<Event, { type: "start" }>): Loa
   const parsed = readWith(definition.input, start.input);
   if (!parsed.success)
     throw new MeshError("INPUT_INVALID", `the input of ${definition.name}: ${parsed.reason}`);
-  const state = undefined as unknown as SagaState; // Proof: the first turn decides it, and nobody reads it before.
+  const state = undefined as unknown as SagaState; // Proof: the first turn decides it, and nothing reads it before.
   return { definition, state, head: emptyHead, snapshot: noSnapshot, messages: [] };
 }
 
@@ -89,7 +91,7 @@ export async function loadSaga(
   const { snapshot, bytes } = found;
   const turns = await turnsSince(deps, saga, snapshot.head, last.seq);
   if (turns === undefined || lastMigration(turns.map(({ turn }) => turn)) !== undefined)
-    return loadWhole(deps, app, saga, last.seq); // N3
+    return loadWhole(deps, app, saga, last.seq); // LO3
   const definition = served(app, saga, snapshot.definition);
   try {
     const state = await foldOn(deps, definition, stateFromJson(definition, snapshot.state), turns);
@@ -102,11 +104,11 @@ export async function loadSaga(
     };
   } catch (error) {
     if (error instanceof MeshError && error.code === "UNAVAILABLE") throw error;
-    return loadWhole(deps, app, saga, last.seq); // N2: a snapshot that does not lead to the head is thrown away.
+    return loadWhole(deps, app, saga, last.seq); // LO2: a snapshot that does not lead to the head is thrown away.
   }
 }
 
-/** Undefined if they do not follow the snapshot (N2). Throws UNAVAILABLE. */
+/** Undefined if they do not follow the snapshot (LO2). Throws UNAVAILABLE. */
 async function turnsSince(
   deps: LoadDeps,
   saga: SagaId,
@@ -121,7 +123,7 @@ async function turnsSince(
   }
 }
 
-/** N1. Turns that follow it prove its hash by naming it. */
+/** LO1. Turns that follow it prove its hash by naming it. */
 const isUsable = ({ head }: Snapshot, last: StoredMessage): boolean =>
   head.seq < last.seq || (head.seq === last.seq && head.hash === chainHash(last.data));
 
@@ -150,7 +152,7 @@ async function withPast(deps: LoadDeps, state: SagaState): Promise<SagaState | u
 
 /**
  * The same saga at the same turn, with nothing laid by: from the parts of its past, and from its first turn if
- * those are lost (N2). Throws as `loadSaga`.
+ * those are lost (LO2). Throws as `loadSaga`.
  */
 export async function loadPast(deps: LoadDeps, app: App, loaded: Loaded): Promise<Loaded> {
   const state = await withPast(deps, loaded.state);

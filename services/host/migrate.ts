@@ -4,10 +4,10 @@
  * Owns: whether this host takes it, and what the turn that records the move is decided from. Does not own: the
  * judgement (actors/kernel/migrate.ts), the append (turn.ts).
  *
- * MH1 Who serves the new definition may take it, whether or not it serves the old one. Nobody else does, and gives it
- *     back, as in a rolling deploy.
- * MH2 Until the turn is acked nothing has changed: whoever dies before leaves the saga under its old definition, and
- *     whoever gets the signal after knows it by its id, or by the definition that the saga has.
+ * MH1 A host that serves the new definition may take it, whether or not it serves the old one. Any other gives it back,
+ *     as in a rolling deploy.
+ * MH2 Until the turn is acked nothing has changed: a host that dies before leaves the saga under its old definition, and
+ *     one that gets the signal after knows it by its id, or by the definition that the saga has.
  */
 import { assertFresh } from "../../actors/kernel/accept.ts";
 import { foldUnder, judgeRest } from "../../actors/kernel/migrate.ts";
@@ -41,6 +41,7 @@ export interface MoveOrder {
   readonly others: readonly ReadItem[];
 }
 
+/** Whether it is a signal `migrate`. */
 export const isMoveOrder = ({ from, event }: ReadItem): boolean =>
   from === "inbox" && event.type === "signal" && event.name === "migrate";
 
@@ -52,7 +53,7 @@ export function orderIn(read: readonly ReadItem[]): MoveOrder | undefined {
 }
 
 /**
- * What becomes of it: a move, which goes before all that came with it, for under the old definition nobody here may
+ * What becomes of it: a move, which goes before all that came with it, for under the old definition this host may not
  * take that; `later`, because what this host observed itself goes first; `answered`, refused or given back; `usual`,
  * like any other signal, because it changes nothing. Throws what `moveOf` throws beside that.
  */

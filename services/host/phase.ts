@@ -30,6 +30,7 @@ export interface Loading {
   readonly type: "loading";
 }
 
+/** The saga is in memory, and its turns are taken here. */
 export interface Owning {
   readonly type: "owning";
   readonly own: Owned;
@@ -46,10 +47,12 @@ export interface Leaving {
   readonly left: PromiseWithResolvers<void>;
 }
 
+/** This host holds nothing of the saga any more; another may. What its hands had begun tells its end as an input. */
 export interface Gone {
   readonly type: "gone";
 }
 
+/** Each has what is alive in it, and no flag beside it. */
 export type Phase = Loading | Owning | Leaving | Gone;
 
 /** An activation as its parts share it. */
@@ -66,6 +69,7 @@ export interface Residence {
   drop(reason: string, delayMs?: number): Promise<void>;
 }
 
+/** Asked after every wait: then what was to be done is its next owner's. */
 export const isGone = ({ phase }: Residence): boolean => phase.type === "gone";
 
 /** What is in memory of the saga, also while it leaves. */

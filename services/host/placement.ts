@@ -2,15 +2,16 @@
  * Placement: which partitions a host should have, from what every host says it has. Pure, and for speed only:
  * safety is the ledger's compare-and-set.
  *
- * O1 Every host computes the same assignment from the same members, whatever their order.
- * O2 Even within one over the hosts that serve, and as little moves as that allows: everybody keeps what it has up
- *    to its share, and only what nobody has, or is over somebody's share, goes to another.
- * O3 A host takes up only what nobody else that serves says it has. So a move is two beats, one lays down and then
+ * PM1 Every host computes the same assignment from the same members, whatever their order.
+ * PM2 Even within one over the hosts that serve, and as little moves as that allows: everybody keeps what it has up
+ *    to its share, and only what no host has, or one has beyond its share, goes to another.
+ * PM3 A host takes up only what no other serving host says it has. So a move is two beats, one lays down and then
  *    one takes up; where two say they have the same, all know which of them keeps it.
  */
 import { sha256 } from "../../protocol/digest.ts";
 import type { HostEntry } from "../../protocol/host-entry.ts";
 
+/** A host as its entry says. */
 export interface Member extends HostEntry {
   readonly host: string;
 }
@@ -44,7 +45,7 @@ const firstBy = <T>(list: readonly T[], keyOf: (item: T) => string): T | undefin
     undefined,
   );
 
-/** O3: what the host should have now, on the way to its assignment. A host that drains should have nothing. */
+/** PM3: what the host should have now, on the way to its assignment. A host that drains should have nothing. */
 export function nextHoldings(partitions: number, host: string, members: readonly Member[]): number[] {
   const own = new Set(members.find((member) => member.host === host)?.partitions);
   const others = new Set(

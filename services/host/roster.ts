@@ -1,14 +1,14 @@
 /**
- * Roster: who serves, and what of it is this host's to take. Says what this host has, hears what the others say,
+ * Roster: which hosts serve, and which partitions are this one's to take. Says what this host has, hears what the others say,
  * and has the host take up and lay down partitions by placement.ts.
  *
  * Owns: this host's entry in HOSTS and its view of the others'. Does not own: consuming, and the sagas (host.ts).
  *
- * R1 What others say is acted on when it is heard; the list itself is read with each beat, because one may be
- *    missed, and who dies says nothing.
- * R2 One thing at a time: what is laid down is no longer consumed when that is said, and only what is consumed, or
+ * RO1 What others say is acted on when it is heard; the list itself is read with each beat, because one may be
+ *    missed, and a host that dies says nothing.
+ * RO2 One thing at a time: what is laid down is no longer consumed when that is said, and only what is consumed, or
  *    about to be, is said to be had.
- * R3 HOSTS is written with each beat and with each change of this host's own, and never because another wrote.
+ * RO3 HOSTS is written with each beat and with each change of this host's own, and never because another wrote.
  */
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -17,6 +17,7 @@ import type { Log } from "../wire/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { type Member, nextHoldings } from "./placement.ts";
 
+/** What a host needs to be known. */
 export interface RosterOptions {
   readonly ports: Pick<Ports, "membership" | "inbox">;
   readonly clock: Clock;
@@ -33,6 +34,7 @@ export interface Holdings {
   take(this: void, partitions: readonly number[]): Promise<void>;
 }
 
+/** This host among those that serve. */
 export interface Roster {
   /** Takes nothing more, and says so: the others take over at once. Goes on saying that it lives. */
   drain(): Promise<void>;
@@ -52,13 +54,13 @@ export function joinRoster(
   let others = new Map<string, HostEntry | undefined>();
   /** Since the list was last asked for. */
   let heard = new Map<string, HostEntry | undefined>();
-  /** Until the list was read once, nobody is known to have anything. */
+  /** Until the list was read once, it is not known which host has what. */
   let hasLooked = false;
   let draining = false;
   let isSettlingDue = false;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** R2. What fails is tried again with the next beat. */
+  /** RO2. What fails is tried again with the next beat. */
   const serially = (work: () => Promise<void>): Promise<void> => {
     const next = last
       .then(() => (hasLapsed() ? undefined : work()))
@@ -91,7 +93,7 @@ export function joinRoster(
     if (left.signal.aborted || (next.length === held.size && next.every((one) => held.has(one)))) return;
     await holdings.take(next);
     log.debug({ host: incarnation, partitions: next }, "partitions taken");
-    await beat(); // R3
+    await beat(); // RO3
   }
 
   function hear(host: string, data: Uint8Array | undefined): void {

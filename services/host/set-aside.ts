@@ -1,11 +1,11 @@
 /**
  * Set aside: what a saga's processes died of is settled, in a process that performs nothing and hands nothing on.
  *
- * E1 An input that the ledger does not know is what killed: it becomes a dead letter, and what the saga has open is
+ * SE1 An input that the ledger does not know is what killed: it becomes a dead letter, and what the saga has open is
  *    left alone. If it was the result of an effect, another one takes its place: the effect must end.
- * E2 Else what its host performed killed: the end of each of these attempts is recorded in one turn, so that the
- *    saga goes on or compensates. The input is not acked: who takes it next hands on what that turn decided.
- * E3 Where neither is so, the letter is all. Retried, it is a known input: what is open is handed on again.
+ * SE2 Else what its host performed killed: the end of each of these attempts is recorded in one turn, so that the
+ *    saga goes on or compensates. The input is not acked: the host that takes it next hands on what that turn decided.
+ * SE3 Where neither is so, the letter is all. Retried, it is a known input: what is open is handed on again.
  */
 import { accept } from "../../actors/kernel/accept.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
@@ -45,7 +45,7 @@ export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonl
   const unknown = found === undefined ? startsOf(inputs) : await newTo(deps, found, inputs);
   for (const { delivery, event } of unknown) {
     const error = poison(`${saga} dies of this input`);
-    if (event !== undefined) await answer(deps, saga, found, event, error); // E1
+    if (event !== undefined) await answer(deps, saga, found, event, error); // SE1
     await refuse(deps, delivery, error);
   }
   if (unknown.length > 0 || found === undefined) return letGo();
@@ -62,11 +62,11 @@ export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonl
   await deadLetter(deps, "inbox", first, error);
   deps.observe.refused(error.code);
   if (own.length > 0) {
-    await settle(deps, found, own, error); // E2
+    await settle(deps, found, own, error); // SE2
     return letGo();
   }
   for (const delivery of deliveries) {
-    await deadLetter(deps, "inbox", delivery, error); // E3; the first one is there already.
+    await deadLetter(deps, "inbox", delivery, error); // SE3; the first one is there already.
     await ackDelivery(delivery);
   }
 }
@@ -77,7 +77,7 @@ async function read(deps: HostDeps, delivery: Delivery): Promise<Input> {
     const event = await readEvent(deps.ports.blobs, deps.app, address, delivery, deps.checkSignature);
     return { delivery, event };
   } catch {
-    return { delivery, event: undefined }; // Given back: whoever takes it refuses it, and says why.
+    return { delivery, event: undefined }; // Given back: the host that takes it next refuses it, and says why.
   }
 }
 
@@ -97,7 +97,7 @@ async function newTo(deps: HostDeps, loaded: Loaded, inputs: readonly Input[]): 
 const whole = (deps: HostDeps, loaded: Loaded): Promise<Loaded> =>
   loaded.state.past === undefined ? Promise.resolve(loaded) : loadPast(deps, deps.app, loaded);
 
-/** Whoever waits for what this input said hears how it ended. */
+/** The saga that waits for what this input said hears how it ended. */
 async function answer(
   deps: HostDeps,
   saga: SagaId,
@@ -127,7 +127,7 @@ async function refuse(deps: HostDeps, delivery: Delivery, error: MeshError): Pro
   await ackDelivery(delivery);
 }
 
-/** E2. A turn that is refused is not tried again: another host has the saga. */
+/** SE2. A turn that is refused is not tried again: another host has the saga. */
 async function settle(
   deps: HostDeps,
   loaded: Loaded,

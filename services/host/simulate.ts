@@ -1,9 +1,9 @@
 /**
  * Simulate: how a call of a fork is answered whose effects are simulated. Nothing outside hears of it.
  *
- * I1 A call that recurs is answered as the origin's ledger has it (recorded-results.ts); any other by a value that its
- *    schema accepts. `by` says which, so whoever reads the ledger sees what was never observed.
- * I2 No answer of the origin's is given to two calls: what was given before stands in the fork's own ledger, and of
+ * SL1 A call that recurs is answered as the origin's ledger has it (recorded-results.ts); any other by a value that its
+ *    schema accepts. `by` says which, so a reader of the ledger sees what was never observed.
+ * SL2 No answer of the origin's is given to two calls: what was given before stands in the fork's own ledger, and of
  *    calls that are open beside each other the earlier one comes first.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
@@ -86,7 +86,7 @@ function askedOf({ intent, input }: OpenIntent): AskedCall | undefined {
   return intent.kind === "saga" ? { kind: "saga", name: intent.name, input } : undefined;
 }
 
-/** I2. Another attempt of the same call has the same answer. */
+/** SL2. Another attempt of the same call has the same answer. */
 function takenBefore(own: readonly Turn[], except: IntentId): Set<IntentId> {
   const taken = new Set<IntentId>();
   for (const { steps } of own)
@@ -97,7 +97,7 @@ function takenBefore(own: readonly Turn[], except: IntentId): Set<IntentId> {
   return taken;
 }
 
-/** I2. Earlier calls that are open still. */
+/** SL2. Earlier calls that are open still. */
 function takeForOthers(
   record: Recordings,
   taken: Set<IntentId>,

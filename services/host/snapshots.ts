@@ -2,11 +2,11 @@
  * Snapshots: a saga's state at rest, in entries of the bucket SNAPSHOT and nowhere else, so that all of them
  * can be thrown away at once and nothing that counts with them.
  *
- * H1 An entry is an array of its content's SHA-256 and the content, as MessagePack. Where they do not fit, the
+ * SN1 An entry is an array of its content's SHA-256 and the content, as MessagePack. Where they do not fit, the
  *    entry is as good as absent.
- * H2 What is too large for a message stands in pieces beside its entry, which says how many. They are written
+ * SN2 What is too large for a message stands in pieces beside its entry, which says how many. They are written
  *    over by the next one: a blob for each would stay for ever.
- * H3 A part of the past is stored before the snapshot that names it (actors/kernel/past.ts).
+ * SN3 A part of the past is stored before the snapshot that names it (actors/kernel/past.ts).
  */
 import { type PastPart, layBy, partOf } from "../../actors/kernel/past.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
@@ -30,6 +30,7 @@ interface SnapshotDeps {
 /** How a state is written here. Another number is no snapshot of this code's, nor of a ledger that it reads. */
 const format = 3;
 
+/** What a snapshot holds. */
 export interface Snapshot {
   readonly format: number;
   readonly head: Head;
@@ -37,6 +38,7 @@ export interface Snapshot {
   readonly state: unknown;
 }
 
+/** What was written, for the state that stays in memory. */
 export interface Written {
   readonly bytes: number;
   /** What the snapshot laid by, if anything: the live state may do without it too. */
@@ -74,7 +76,7 @@ export async function writeSnapshot(
     state: stateToJson(definition, rest ?? state),
   });
   if (content !== undefined && rest?.past !== undefined)
-    await writeEntry(ports.snapshots, state.saga, content, partName(rest.past.parts)); // H3
+    await writeEntry(ports.snapshots, state.saga, content, partName(rest.past.parts)); // SN3
   await writeEntry(ports.snapshots, state.saga, snapshot);
   return { bytes: snapshot.length, ...(part === undefined ? {} : { laid: { part, digest } }) };
 }
@@ -144,7 +146,7 @@ async function readEntry(
 const frame = [0x92, 0xd9, 64] as const;
 const digestEnd = frame.length + 64;
 
-/** H1. */
+/** SN1. */
 const seal = (content: Uint8Array): Uint8Array =>
   Buffer.concat([Uint8Array.from(frame), Buffer.from(sha256(content)), content]);
 

@@ -10,7 +10,9 @@ import type { Isolate } from "../suspects/child.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
 import type { HostDeps } from "./host-deps.ts";
 
+/** The key of a saga in the quarantine. */
 export const keyOf = (saga: SagaId): string => `saga.${saga}`;
+/** The saga of a key. Throws BAD_ID. */
 export const sagaOf = (key: string): SagaId => parseSagaId(key.slice("saga.".length));
 
 /** What is said of an input that is set aside, and of what it had begun. */
@@ -20,7 +22,7 @@ export const poison = (what: string): MeshError =>
     `${what}: ${limits.victimsMax} processes of its own died of it, one after the other`,
   );
 
-/** Without a way to start a process nothing is suspected. `evict` lets go of a saga that is resident. */
+/** Without a way to start a process nothing is suspected. `evict` releases a saga that is resident. */
 export function hostQuarantine(
   deps: HostDeps,
   isolate: Isolate | undefined,

@@ -17,6 +17,7 @@ import { makeHeaders } from "../wire/messages.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { send } from "../wire/send.ts";
 
+/** What it takes to hand an intent on. */
 export interface DispatchDeps {
   readonly ports: Pick<Ports, "inbox" | "work" | "blobs">;
   readonly clock: Clock;
@@ -69,7 +70,7 @@ export function publishSignal(
   intent: IntentOf<"signal">,
 ): Promise<void> {
   const id = `${from.saga}:${intent.id}`;
-  // A model's reply holds what the model sends (N2), and the open intent has it from there.
+  // A model's reply holds what the model sends (IN2 of intent.ts), and the open intent has it from there.
   const body = intent.call === undefined ? (intent.data ?? null) : open.input;
   return send(deps, body, (data, contentType) =>
     deps.ports.inbox.publish({

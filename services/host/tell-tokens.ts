@@ -1,5 +1,5 @@
 /**
- * Tell tokens: what a model says while it says it, for whoever listens. See protocol/live.ts.
+ * Tell tokens: what a model says while it says it, for clients that listen. See protocol/live.ts.
  */
 import type { OpenIntent } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -8,12 +8,14 @@ import type { ModelContext } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { HostDeps } from "./host-deps.ts";
 
+/** Tells what one attempt says. */
 export interface TokenTeller {
   readonly tell: ModelContext["live"];
   /** How the attempt ended. What it has said counts no more if that is no success, which a listener hears at once. */
   ended(result: Result): void;
 }
 
+/** For one attempt: its pieces are counted from its beginning, so that a listener sees a gap. */
 export function createTokenTeller(
   deps: Pick<HostDeps, "live" | "incarnation">,
   saga: SagaId,

@@ -1,9 +1,9 @@
 /**
  * Turn message: a decided turn as the bytes and headers that are appended.
  *
- * T1 A turn has no Msg-Id: the compare-and-set keeps it from being stored twice, and the hash of the bytes, which
- *    anybody can take of what is stored, tells whose a stored turn is. An eighth of a small turn is saved.
- * T2 What is too large for a message goes to the blob store before it.
+ * TM1 A turn has no Msg-Id: the compare-and-set keeps it from being stored twice, and the hash of the bytes, which
+ *    any reader can take of what is stored, tells whose a stored turn is. An eighth of a small turn is saved.
+ * TM2 What is too large for a message goes to the blob store before it.
  */
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";

@@ -5,13 +5,13 @@
  * leaves it for detour.ts and comes back where it left: a saga that is not in memory, a fork, a move to another
  * definition, a tombstone, inputs that are refused, a view that is old, a past that was laid by.
  *
- * V1 Nothing is performed or handed on before the turn that holds it is acked.
- * V2 Un-acked inputs are the saga's lease. They are acked when the saga has no open intent of its host's own
+ * TN1 Nothing is performed or handed on before the turn that holds it is acked.
+ * TN2 Un-acked inputs are the saga's lease. They are acked when the saga has no open intent of its host's own
  *    and every other open intent was handed on by an acked publish.
- * V3 A known input changes nothing, but what is open is handed on again before it is acked, after a turn of
+ * TN3 A known input changes nothing, but what is open is handed on again before it is acked, after a turn of
  *    this host's own has proved that the saga is still its.
  *
- * V4 and V5, how a saga is given back and how it leaves, are in activation.ts.
+ * How a saga is given back and how it leaves is in activation.ts.
  */
 import { accept } from "../../actors/kernel/accept.ts";
 import { hasReservedCall } from "../../actors/kernel/budget.ts";
@@ -71,7 +71,7 @@ async function acceptAll(self: Residence, own: Owned, read: readonly ReadItem[])
     } else if (item.from === "host") own.hands.release(event);
     else known = true;
   }
-  // V3. Where nothing is open there is nothing to hand on, and nothing to prove.
+  // TN3. Where nothing is open there is nothing to hand on, and nothing to prove.
   if (known && events.length === 0 && Object.keys(own.loaded.state.open).length > 0)
     events.push({ type: "adopted" });
   return events.length === 0 ? undefined : { events, known };
@@ -90,7 +90,7 @@ interface Turn {
 async function decide(self: Residence, own: Owned, { events, known }: Batch): Promise<Turn | undefined> {
   const { saga, deps } = self;
   if (deps.hasLapsed()) {
-    await self.drop("this host stood still for too long"); // V4
+    await self.drop("this host stood still for too long"); // AC1 of activation.ts
     return undefined;
   }
   const at = deps.clock.now();
@@ -134,7 +134,7 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
   return true;
 }
 
-/** V1: the turn is acked, so its intents may be handed on and what is closed may be called off. */
+/** TN1: the turn is acked, so its intents may be handed on and what is closed may be called off. */
 function handOn(self: Residence, own: Owned, { before, decided, batch }: Turn): void {
   const { saga, deps } = self;
   const { hands } = own;

@@ -1,30 +1,32 @@
 /**
  * Claim: who may perform an attempt of a `once` or `probe` intent.
  *
- * C1 The holder is a nonce made for one delivery and kept in memory: a restarted process, or one that gets
- *    its own delivery again, is somebody else.
- * C2 A holder acts within the tool's timeout, counted from before it asked for its claim; whoever is not the
- *    holder waits for the claim's time by the server, the timeout and a grace. Only then is anything said or done.
- * C3 A `once` attempt has one claim. A `probe` effect has a row of them: who takes over claims the next, so that
- *    of several who wait only one goes on.
+ * CI1 The holder is a nonce that is made for one delivery and kept in memory: a restarted process, or one that gets
+ *    its own delivery again, is another performer.
+ * CI2 A holder acts within the tool's timeout, counted from before it asked for its claim; any other
+ *    performer waits for the claim's time by the server, the timeout and a grace. Only then is anything said or done.
+ * CI3 A `once` attempt has one claim. A `probe` effect has a row of them: a takeover claims the next, so that
+ *    of several that wait only one goes on.
  */
 import { limits } from "../../protocol/limits.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Chance, ClaimPort, Clock } from "../wire/ports.ts";
 
+/** What a claim is made with. */
 export interface ClaimDeps {
   readonly claims: ClaimPort;
   readonly clock: Clock;
   readonly chance: Chance;
 }
 
+/** Which effect is claimed. `timeoutMs` is for how long its holder acts. */
 export interface ClaimRequest {
   readonly key: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** `held`: somebody else has it, and their time is over by the time this resolves. */
+/** `held`: another performer has it, and its time is over by the time this resolves. */
 export type Claim = { readonly type: "won"; readonly actUntil: number } | { readonly type: "held" };
 
 /** Claims an attempt. `actUntil` is by this process's clock. */
@@ -34,7 +36,7 @@ export async function claimAttempt(
   { key, timeoutMs, signal }: ClaimRequest,
 ): Promise<Claim> {
   const nonce = deps.chance.nonce();
-  const actUntil = deps.clock.now() + timeoutMs; // C2
+  const actUntil = deps.clock.now() + timeoutMs; // CI2
   const options = { patienceMs: Number.POSITIVE_INFINITY, signal };
   const claim = await patiently(deps.clock, () => deps.claims.create(key, attempt, nonce), options);
   if (claim.won) return { type: "won", actUntil };
@@ -42,7 +44,7 @@ export async function claimAttempt(
   return { type: "held" };
 }
 
-/** Claims the next place of an effect's row, after the time of all before it. `isFirst`: nobody was. */
+/** Claims the next place of an effect's row, after the time of all before it. `isFirst`: none was. */
 export async function claimNext(
   deps: ClaimDeps,
   request: ClaimRequest,

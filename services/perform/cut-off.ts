@@ -2,10 +2,11 @@
  * Cut-off: how one attempt is ended before its time.
  *
  * An AbortController with its signal and listeners costs as much as deciding a turn, and nearly no attempt is
- * ever cut off. So the signal is made when somebody first asks for it: a body that heeds it, a wait.
+ * ever cut off. So the signal is made when it is first asked for: a body that heeds it, a wait.
  */
+/** Ends one attempt early. What listens is told once, with the reason. */
 export class CutOff {
-  /** Called once, when it is cut off. One listener is enough: whoever performs. */
+  /** Called once, when it is cut off. One listener is enough: the performer. */
   onCut: ((reason: Error) => void) | undefined;
   #reason: Error | undefined;
   #controller: AbortController | undefined;

@@ -1,10 +1,10 @@
 /**
  * Decide: one attempt of one model intent.
  *
- * M1 The request that is sent has the digest that was recorded before, or nothing is sent.
- * M2 At most one request to the provider per attempt; what it cost is reported even if it is aborted. Its dollars
+ * DE1 The request that is sent has the digest that was recorded before, or nothing is sent.
+ * DE2 At most one request to the provider per attempt; what it cost is reported even if it is aborted. Its dollars
  *    are reckoned here, by the model's price.
- * M3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
+ * DE3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
  */
 import { z } from "zod";
 import { withReferences } from "../../actors/request/call-references.ts";
@@ -20,6 +20,7 @@ import { assertOwnValue } from "../wire/messages.ts";
 import type { Clock } from "../wire/ports.ts";
 import type { CutOff } from "./cut-off.ts";
 
+/** `live` is told what the model says while it says it. */
 export interface DecideDeps {
   readonly clock: Clock;
   readonly live: ModelContext["live"];
@@ -72,7 +73,7 @@ export async function decide(
 
 const withUsage = (usage: Usage | undefined): { usage?: Usage } => (usage === undefined ? {} : { usage });
 
-/** M3. What the port says of what was sent is not taken, nor of what its calls rest on. */
+/** DE3. What the port says of what was sent is not taken, nor of what its calls rest on. */
 function readAnswer(
   answer: unknown,
   { sent, request }: BuiltRequest,
@@ -102,7 +103,7 @@ const failure = (code: string, reason: string, retry: boolean): Extract<Result, 
   retry,
 });
 
-/** What helps, for whoever reads the ledger. */
+/** What helps, for a reader of the ledger. */
 const codes = { retry: "MODEL_FAILED", wait: "MODEL_OVERLOADED", fail: "MODEL_REJECTED" } as const;
 
 function failureOf(error: unknown): Extract<Result, { outcome: "failed" }> {

@@ -1,15 +1,15 @@
 /**
- * Killed: how an attempt ended that nobody lived to tell of.
+ * Killed: how an attempt ended whose performer died before it told.
  *
- * L1 Nothing of the tool's is called, the probe neither: it may be what kills. Whether anybody began is told by the
- *    claim. Where nobody did, nothing happened.
+ * KI1 Nothing of the tool's is called, the probe neither: it may be what kills. Whether it was begun is told by the
+ *     claim. Where it was not, nothing happened.
  */
 import type { Tool } from "../../actors/contract/tool.ts";
 import type { MeshError } from "../../protocol/errors.ts";
 import type { Result } from "../../protocol/result.ts";
 import { claimAttempt, type ClaimDeps } from "./claim.ts";
 
-/** Resolves once whoever holds the claim has run out of time. Rejects if aborted meanwhile. */
+/** Resolves once the holder of the claim has run out of time. Rejects if aborted meanwhile. */
 export async function resultOfKilled(
   deps: ClaimDeps,
   tool: Tool,

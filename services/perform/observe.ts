@@ -1,20 +1,22 @@
-/** What whoever performs tells of its attempts as they happen: for metrics and tests. */
+/** Observe: what a host or worker tells of its attempts as they happen, for metrics and tests. */
 import type { Clock } from "../wire/ports.ts";
 import type { Performed } from "./perform.ts";
 
 /**
- * How an attempt went, as far as its performer can say. `not_begun`: somebody else will, or it was called off.
+ * How an attempt went, as far as its performer can say. `not_begun`: another performer will, or it was called off.
  * `error`: the performer itself is at fault.
  */
 export type AttemptOutcome =
   Extract<Performed, { type: "result" }>["result"]["outcome"] | "deferred" | "not_begun" | "error";
 
+/** Told of each attempt, its end after its beginning. */
 export interface AttemptObserver {
   attemptBegan(kind: "tool" | "model", name: string): void;
   /** `ms` from the beginning, a wait for a claim included, a backoff not. */
   attemptEnded(kind: "tool" | "model", name: string, outcome: AttemptOutcome, ms: number): void;
 }
 
+/** Tells nothing. */
 export const silentAttempts: AttemptObserver = {
   attemptBegan: () => undefined,
   attemptEnded: () => undefined,

@@ -1,10 +1,10 @@
 /**
- * Perform: ⑤ one attempt of one tool intent, by whoever has the body: a worker, or the saga's own host.
+ * Perform: ⑤ one attempt of one tool intent, by the process that has the body: a worker, or the saga's own host.
  *
- * W1 A `once` or `probe` attempt is performed only by the holder of its claim.
- * W2 What is thrown, timed out or cut off is in doubt for `once`, and an attempt for the other classes. Only
+ * PF1 A `once` or `probe` attempt is performed only by the holder of its claim.
+ * PF2 What is thrown, timed out or cut off is in doubt for `once`, and an attempt for the other classes. Only
  *    NotPerformed says that nothing happened.
- * W3 A `probe` takeover asks the outside first, after the former holder's time.
+ * PF3 A `probe` takeover asks the outside first, after the former holder's time.
  */
 import { z } from "zod";
 import {
@@ -24,6 +24,7 @@ import { claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
 import { type CallbackUrlOf, settlementToken } from "../wire/settlement-token.ts";
 import type { CutOff } from "./cut-off.ts";
 
+/** Which attempt of which intent, and what it is given. */
 export interface Attempt {
   readonly saga: SagaId;
   readonly intent: IntentId;
@@ -32,6 +33,7 @@ export interface Attempt {
   readonly input: Json;
 }
 
+/** What every attempt is performed with. */
 export interface PerformDeps extends ClaimDeps {
   /** Base of callback URLs; a bare token where there is no door to call. */
   readonly callbackBase: string;
@@ -40,12 +42,12 @@ export interface PerformDeps extends ClaimDeps {
   readonly progress: (attempt: Attempt, note: unknown) => void;
 }
 
-/** What became of an attempt. `silent`: this performer did not begin, and somebody else will. */
+/** What became of an attempt. `silent`: this performer did not begin, and another will. */
 export type Performed =
   | {
       readonly type: "result";
       readonly result: Result;
-      /** In place of who observed it, where nobody did (services/host/simulate.ts), and what it used. */
+      /** What it is answered by where it was not observed (services/host/simulate.ts), and what it used. */
       readonly by?: string;
       readonly spent?: Spending;
     }
@@ -72,7 +74,7 @@ export async function perform(
       const claim = await claimAttempt(deps, attempt.attempt, request());
       if (claim.type === "held") return inDoubt("IN_DOUBT", "its performer did not report how it ended");
       const performed = await runBody(run, claim.actUntil, false);
-      // Nobody else may perform this attempt, so what is not begun here did not happen.
+      // No other may perform this attempt, so what is not begun here did not happen.
       return performed.type === "silent" ? failed("NOT_PERFORMED", "it was not begun", true) : performed;
     }
     case "probe": {
@@ -85,7 +87,7 @@ export async function perform(
   }
 }
 
-/** W3. Undefined if it did not happen; else what the outside says of it. */
+/** PF3. Undefined if it did not happen; else what the outside says of it. */
 async function askOutside(
   tool: Tool,
   body: AnyBody,
@@ -185,7 +187,7 @@ function succeeded(tool: Tool, output: unknown): Performed {
   }
 }
 
-/** W2. */
+/** PF2. */
 function thrown(tool: Tool, error: unknown, timedOut: boolean): Performed {
   if (error instanceof DeferredCall) return { type: "deferred", withinMs: error.withinMs };
   if (error instanceof NotPerformed) {

@@ -1,19 +1,20 @@
 /**
- * Mark: the durable note on what was delivered before and is taken again. It is evidence once whoever put it is
+ * Mark: the durable note on what was delivered before and is taken again. It is evidence once the process that put it is
  * gone: a host or worker that still lives, and is done, takes its mark away.
  *
- * A1 A count of deliveries proves nothing: what is given back counts as well.
+ * MA1 A count of deliveries proves nothing: what is given back counts as well.
  */
 import { z } from "zod";
 import { limits } from "../../protocol/limits.ts";
 import type { SuspectPort } from "../wire/ports.ts";
 
+/** What a mark says. Only a process that is gone cannot take its own away. */
 export const Mark = z.object({
-  /** Who has it: an incarnation. */
+  /** The incarnation that has it. */
   by: z.string(),
   /** Milliseconds since the epoch. */
   at: z.number(),
-  /** Whoever had it before died or froze with it. */
+  /** The process that had it before died or froze with it. */
   isSuspect: z.boolean(),
   /** A child process died that had it and others. */
   isAlone: z.boolean(),

@@ -5,13 +5,13 @@
  * Owns: marks, children, and the verdict. Does not own: taking a message (`onward`, or the child), and how it is
  * set aside.
  *
- * U1 A first delivery passes at once and costs nothing.
- * U2 A host or worker that dies proves nothing against anybody: it may have been killed. Its marks only make
+ * QA1 A first delivery passes at once and costs nothing.
+ * QA2 A host or worker that dies proves nothing against its sagas or calls: it may have been killed. Its marks only make
  *    suspects. Suspects share a ward; if that dies by itself, each is taken alone from then on.
- * U3 A victim is a child that died by itself while its parent lived, and never had anything but this one suspect.
- * U4 Inputs are handed to a child that has one suspect one by one: what was in it, un-acked, each time it died is
+ * QA3 A victim is a child that died by itself while its parent lived, and never had anything but this one suspect.
+ * QA4 Inputs are handed to a child that has one suspect one by one: what was in it, un-acked, each time it died is
  *    what it died of.
- * U5 Whoever survives is no suspect any more.
+ * QA5 A suspect whose child lives on is cleared.
  */
 import { limits } from "../../protocol/limits.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
@@ -23,13 +23,14 @@ import type { Handed, Isolate } from "./child.ts";
 import { type Mark, readMark, writeMark } from "./mark.ts";
 import { type Guest, openWard, type Stay, type Ward } from "./ward.ts";
 
+/** What a host or worker gives its quarantine. */
 export interface QuarantineOptions {
   readonly ports: Pick<Ports, "suspects">;
   readonly clock: Clock;
   readonly log: Log;
   readonly incarnation: string;
   readonly isolate: Isolate;
-  /** Lets go of what is here of it, so that the child is alone with it. */
+  /** Releases what is here of it, so that the child is alone with it. */
   readonly evict: (key: string) => Promise<void>;
   /** A last child may settle what the suspect died of, before this process gives it up. */
   readonly settlesInChild: boolean;
@@ -37,6 +38,7 @@ export interface QuarantineOptions {
   readonly giveUp: (key: string, deliveries: readonly Delivery[]) => Promise<void>;
 }
 
+/** The door between what is delivered and what is taken. */
 export interface Quarantine {
   /**
    * Calls `onward` if the delivery may be taken here: at once, or once its mark is put; else a child takes it. The
@@ -67,14 +69,15 @@ interface Case {
   readonly key: string;
   readonly group: number;
   readonly held: Map<number, Held>;
-  /** Hands on what has come; undefined while nobody could take it. */
+  /** Hands on what has come; undefined while no child could take it. */
   feed: (() => void) | undefined;
-  /** In the child at each of its deaths (U4). */
+  /** In the child at each of its deaths (QA4). */
   suspected: ReadonlySet<number> | undefined;
   ward: Ward | undefined;
   readonly closed: PromiseWithResolvers<void>;
 }
 
+/** A quarantine with nothing in it. It starts child processes only for what another process left marked. */
 export function createQuarantine(options: QuarantineOptions): Quarantine {
   const { ports, clock, log, incarnation } = options;
   const cases = new Map<string, Case>();
@@ -163,14 +166,14 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
       const revision = await write(key, mark);
       if (mark.victims >= limits.victimsMax) {
         const goesOn = await setAside(one, mark.victims);
-        // Whoever has it next is careful, if there is a next.
+        // Its next taker is careful, if there is one.
         if (goesOn || held.size > 0) await write(key, { ...mark, victims: 0, isAlone: true });
         else if (revision !== undefined) await remove(key, revision);
         break;
       }
       const stay = await stayIn(one, mark);
       if (stay.type === "survived") {
-        log.info({ suspect: key, victims: mark.victims }, "suspect cleared"); // U5
+        log.info({ suspect: key, victims: mark.victims }, "suspect cleared"); // QA5
         if (revision !== undefined) await remove(key, revision);
         break;
       }
@@ -178,7 +181,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
         if (!hasEnded()) log.warn({ suspect: key, reason: stay.reason }, "child process gone");
         return close(one, limits.earlyInputDelayMs);
       }
-      const isVictim = stay.wasAlone; // U3
+      const isVictim = stay.wasAlone; // QA3
       mark = isVictim ? { ...mark, victims: mark.victims + 1 } : { ...mark, isAlone: true };
       log.warn(
         { suspect: key, pid: stay.pid, how: stay.how, wasAlone: isVictim, victims: mark.victims },
@@ -190,7 +193,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
   /** One stay in a child, from the first input to its end. */
   async function stayIn(one: Case, mark: Mark): Promise<Stay> {
     const { key, held } = one;
-    const isShared = !mark.isAlone && mark.victims === 0; // U2
+    const isShared = !mark.isAlone && mark.victims === 0; // QA2
     const started = isShared ? undefined : await mayStart();
     if (hasEnded()) return { type: "gone", reason: "the parent ends" };
     const ward = open(isShared);
@@ -219,7 +222,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
       for (const next of waiting) {
         const restMs = lastHandedAt + limits.handOneByOneMs - clock.now();
         if (!isShared && restMs > 0 && [...held.values()].some(({ isHanded }) => isHanded)) {
-          clock.after(restMs, () => one.feed?.()); // U4
+          clock.after(restMs, () => one.feed?.()); // QA4
           return;
         }
         next.isHanded = true;
@@ -229,7 +232,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
       }
     };
     one.feed();
-    if (held.size === 0) over.resolve({ type: "gone", reason: "it was let go of" });
+    if (held.size === 0) over.resolve({ type: "gone", reason: "it was released" });
     const stay = await over.promise;
     one.feed = undefined;
     one.ward = undefined;
@@ -341,7 +344,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
   return {
     take: (key, group, delivery, onward) => {
       const present = cases.get(key);
-      if (present === undefined && (delivery.deliveries < 2 || marked.has(key))) return onward(); // U1
+      if (present === undefined && (delivery.deliveries < 2 || marked.has(key))) return onward(); // QA1
       const one = present ?? begin(key, group);
       const same = one.held.get(delivery.seq);
       if (same === undefined) one.held.set(delivery.seq, { delivery, onward, isHanded: false });
@@ -386,7 +389,7 @@ export const noQuarantine: Quarantine = {
 const inOrder = (held: ReadonlyMap<number, Held>): Held[] =>
   [...held.values()].sort((a, b) => a.delivery.seq - b.delivery.seq);
 
-/** U4. */
+/** QA4. */
 function narrowed({ held, suspected }: Case): ReadonlySet<number> {
   const now = [...held.values()].filter(({ isHanded }) => isHanded).map(({ delivery }) => delivery.seq);
   const both = now.filter((seq) => suspected?.has(seq) ?? true);

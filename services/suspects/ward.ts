@@ -1,9 +1,9 @@
 /**
  * Ward: one child process and the suspects in it.
  *
- * W1 It dies by itself or is ended by us, never both: what is ended, or ends excused, proves nothing.
- * W2 Whether it ever had more than one suspect is what its death proves something by.
- * W3 A child that says nothing for half a minute hangs, which is as good as dead.
+ * WD1 It dies by itself or is ended by us, never both: what is ended, or ends excused, proves nothing.
+ * WD2 Whether it ever had more than one suspect is what its death proves something by.
+ * WD3 A child that says nothing for half a minute hangs, which is as good as dead.
  */
 import { limits } from "../../protocol/limits.ts";
 import type { Clock } from "../wire/ports.ts";
@@ -15,12 +15,14 @@ export type Stay =
   | { readonly type: "died"; readonly wasAlone: boolean; readonly pid: number; readonly how: string }
   | { readonly type: "gone"; readonly reason: string };
 
+/** A suspect in a ward. */
 export interface Guest {
   readonly key: string;
   hear(message: Extract<FromChild, { key: string }>): void;
   over(stay: Stay): void;
 }
 
+/** One child process, as its guests see it. */
 export interface Ward {
   /** Undefined once it is over, and the guest has heard so. */
   admit(guest: Guest): Promise<void>;
@@ -32,6 +34,7 @@ export interface Ward {
   isOver(): boolean;
 }
 
+/** Starts a child process. A start that fails ends the stay of all its guests as `gone`. */
 export function openWard(clock: Clock, isolate: Isolate): Ward {
   const guests = new Map<string, Guest>();
   const everIn = new Set<string>();
@@ -60,11 +63,11 @@ export function openWard(clock: Clock, isolate: Isolate): Ward {
   const started = isolate(hear).then(
     (one) => {
       child = one;
-      if (over) return one.end(); // W1: ended while it started.
+      if (over) return one.end(); // WD1: ended while it started.
       void one.ended.then((how) =>
         close(
           excuse === undefined
-            ? { type: "died", wasAlone: everIn.size === 1, pid: one.pid, how } // W2
+            ? { type: "died", wasAlone: everIn.size === 1, pid: one.pid, how } // WD2
             : { type: "gone", reason: excuse },
         ),
       );
@@ -88,13 +91,14 @@ export function openWard(clock: Clock, isolate: Isolate): Ward {
     discharge: (guest) => {
       if (guests.get(guest.key) === guest) guests.delete(guest.key);
       // What comes next may be a suspect, too: one process start less.
-      if (guests.size === 0 && !over) callOffEnd = clock.after(limits.lingerMs, () => end("nobody is in it"));
+      if (guests.size === 0 && !over)
+        callOffEnd = clock.after(limits.lingerMs, () => end("no suspect is in it"));
     },
     beat: () => {
       if (over || child === undefined) return;
       child.send({ type: "beat" });
       silentBeats += 1;
-      if (silentBeats > limits.childSilentBeatsMax) child.end(); // W3: counted as its own death.
+      if (silentBeats > limits.childSilentBeatsMax) child.end(); // WD3: counted as its own death.
     },
     end: () => end("its parent ends it"),
   };

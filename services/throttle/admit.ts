@@ -1,21 +1,23 @@
 /**
  * Admit: how many may begin now, and when the rest should ask again. Pure.
  *
- * A1 At most `atOnce` permits are held at any time by processes that are believed to live.
- * A2 Starts are spaced by the rate: in no second do more than `perSecond` begin, whoever asks.
- * A3 A process that found nothing free is before those that come back for more.
+ * AM1 At most `atOnce` permits are held at any time by processes that are believed to live.
+ * AM2 Starts are spaced by the rate: in no second do more than `perSecond` begin, whichever process asks.
+ * AM3 A process that found nothing free is before those that come back for more.
  */
 import type { ThrottleLimits, ThrottleState } from "../../protocol/throttle.ts";
 
 /** A permit, or a place in the queue, that was not renewed for this long belongs to a process that died. */
 export const permitLeaseMs = 15_000;
-/** Who waits for a permit or a pause's end looks again after this; a freed permit is idle no longer. */
+/** A process that waits for a permit or a pause's end looks again after this; a freed permit is idle no longer. */
 const lookAgainMs = 250;
 /** Starts are given ahead for this long, so that one exchange with the server serves several. */
 const aheadMs = 500;
 
+/** An entry that bounds nothing and holds nothing. */
 export const openThrottle: ThrottleState = { v: 1, held: {}, queue: [] };
 
+/** The entry as it is to be, and what it means for the process that asked. */
 export interface Admission {
   readonly state: ThrottleState;
   /** When each may begin; as many as are let in, the first first. */
@@ -24,6 +26,7 @@ export interface Admission {
   readonly waitMs: number | undefined;
 }
 
+/** One process that asks. */
 export interface Asking {
   readonly who: string;
   readonly wanted: number;
@@ -64,7 +67,7 @@ export function admit(before: ThrottleState, limits: ThrottleLimits, asking: Ask
   };
 }
 
-/** A3: who is before us in the queue is sure of one permit. */
+/** AM3: a process before us in the queue is sure of one permit. */
 function roomFor(
   { held, queue }: ThrottleState,
   atOnce: number | undefined,
@@ -77,7 +80,7 @@ function roomFor(
   return Math.max(0, Math.min(wanted, atOnce - used - ahead));
 }
 
-/** Who was served and wants more stands at the end; who was not keeps its place. */
+/** A process that was served and wants more stands at the end; one that was not keeps its place. */
 function queueAfter(
   { queue }: ThrottleState,
   { who, now }: Asking,
@@ -91,7 +94,7 @@ function queueAfter(
     : [...others, entry];
 }
 
-/** A2. */
+/** AM2. */
 function spaced(
   last: number | undefined,
   perSecond: number | undefined,
@@ -105,7 +108,7 @@ function spaced(
   return { startAt, nextAt };
 }
 
-/** Without what nobody renewed, and with what `who` says it holds. */
+/** Without what was not renewed, and with what `who` says it holds. */
 function broughtUpToDate(state: ThrottleState, { who, holds, now }: Asking): ThrottleState {
   const { [who]: _own, ...others } = state.held;
   const living = Object.fromEntries(Object.entries(others).filter(([, { until }]) => until > now));

@@ -8,20 +8,21 @@ import { patiently } from "../wire/patience.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { openThrottle } from "./admit.ts";
 
+/** Where entries are, and how rivals step aside. */
 export interface EntryDeps {
   readonly ports: Pick<Ports, "throttles" | "claims">;
   readonly clock: Clock;
   readonly chance: Chance;
 }
 
-/** The entry now; one that nobody wrote, or that cannot be read, is open (H2). */
+/** The entry now; one that was never written, or cannot be read, is open. */
 export async function readThrottle(deps: EntryDeps, what: Throttled): Promise<ThrottleState> {
   const entry = await patiently(deps.clock, () => deps.ports.throttles.read(throttleKey(what)));
   return entry === undefined ? openThrottle : stateOf(entry.data);
 }
 
 /**
- * Changes the entry by what `change` makes of it, which is called again if somebody else was first. Returns
+ * Changes the entry by what `change` makes of it, which is called again if another process was first. Returns
  * what it returned last. Throws UNAVAILABLE when the server stays silent: then it may or may not be changed.
  */
 export async function changeThrottle<T extends ThrottleState | { readonly state: ThrottleState }>(

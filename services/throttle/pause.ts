@@ -8,9 +8,10 @@ import { changeThrottle, type EntryDeps, serverClock } from "./entry.ts";
 import type { Throttled, ThrottleState } from "../../protocol/throttle.ts";
 import type { Ports } from "../wire/ports.ts";
 
+/** What a pause takes. */
 export interface PauseDeps extends EntryDeps {
   readonly ports: Pick<Ports, "throttles" | "claims" | "work">;
-  /** Who asks, for whoever looks later. */
+  /** Who asks, for an operator who looks later. */
   readonly from: string;
 }
 

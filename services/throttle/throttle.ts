@@ -1,13 +1,13 @@
 /**
  * Throttle: this process's share of what may be used only so fast over the mesh.
  *
- * Owns: who waits here, one exchange with the server at a time per tool or model, and renewing the permits
+ * Owns: the line of what waits here, one exchange with the server at a time per tool or model, and renewing the permits
  * held. Used by hosts for models, by workers for tools. Does not own: the arithmetic (admit.ts).
  *
- * T1 Whoever is let in ends by calling what `enter` gave, however it ends; a process that dies has its permits
+ * TT1 A caller that is let in ends by calling what `enter` gave, however it ends; a process that dies has its permits
  *    taken back after their lease.
- * T2 What has no bound costs a look at an entry that is a second old at most, and no write.
- * T3 While the server does not answer nobody is let in, and nothing is thrown: the wait goes on.
+ * TT2 What has no bound costs a look at an entry that is a second old at most, and no write.
+ * TT3 While the server does not answer no caller is let in, and nothing is thrown: the wait goes on.
  */
 import { describeError } from "../../protocol/errors.ts";
 import { throttleKey, type ThrottleLimits, type Throttled } from "../../protocol/throttle.ts";
@@ -22,6 +22,7 @@ const freshMs = 1_000;
 /** After a failed exchange. */
 const retryMs = 1_000;
 
+/** What a throttle lives on. */
 export interface ThrottleDeps {
   readonly ports: Pick<Ports, "throttles" | "claims">;
   readonly clock: Clock;
@@ -30,6 +31,7 @@ export interface ThrottleDeps {
   readonly log: Log;
 }
 
+/** This process's share. */
 export interface Throttle {
   /**
    * Waits until one more may begin. The function returned must be called when it has ended; a second call
@@ -38,13 +40,14 @@ export interface Throttle {
   enter(what: Throttled, limits: ThrottleLimits, signal: AbortSignal): Promise<() => void>;
   /**
    * For how long nothing of it begins, milliseconds: 0 if it may, Infinity while it is paused. Bounds do not count:
-   * whoever is bounded waits its turn. 0 too while the server does not answer: `enter` waits for that.
+   * what is bounded waits its turn. 0 too while the server does not answer: `enter` waits for that.
    */
   closedFor(what: Throttled): Promise<number>;
   /** Nothing of it begins anywhere for so long: a provider has asked for it. Best effort. */
   slow(what: Throttled, ms: number): Promise<void>;
 }
 
+/** A throttle that has asked for nothing yet. It asks the server only for what is used. */
 export function createThrottle(deps: ThrottleDeps): Throttle {
   const gates = new Map<string, Gate>();
   const serverNow = serverClock(deps);
@@ -106,16 +109,16 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
       isAsking = false;
       if (waitMs !== undefined) askIn(waitMs);
       else if (line.size() > promised || isUntold) void ask();
-      else if (held > 0) askIn(permitLeaseMs / 3); // T1: renewed while held.
+      else if (held > 0) askIn(permitLeaseMs / 3); // TT1: renewed while held.
     } catch (error) {
       isAsking = false;
       isUntold = isBounded(limits);
-      log.debug({ throttle: throttleKey(what), reason: describeError(error) }, "throttle not asked"); // T3
+      log.debug({ throttle: throttleKey(what), reason: describeError(error) }, "throttle not asked"); // TT3
       askIn(retryMs);
     }
   }
 
-  /** T2. Nothing is counted, so all who wait are let in or none is. */
+  /** TT2. Nothing is counted, so all who wait are let in or none is. */
   async function look(): Promise<number | undefined> {
     const [now, state] = [await serverNow(), await readThrottle(deps, what)];
     const { startAt, waitMs } = admit(state, {}, { who, wanted: line.size(), holds: 0, now });
@@ -147,7 +150,7 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
     return waitMs;
   }
 
-  /** Whoever waits longest. Nobody may be left: then the permit ends unused. */
+  /** The caller that waits longest. If none is left the permit ends unused. */
   function letOneIn(): void {
     promised -= 1;
     let isOver = false;
@@ -164,7 +167,7 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
   return {
     closedFor: () =>
       closedFor().catch((error: unknown) => {
-        log.debug({ throttle: throttleKey(what), reason: describeError(error) }, "throttle not asked"); // T3
+        log.debug({ throttle: throttleKey(what), reason: describeError(error) }, "throttle not asked"); // TT3
         return 0;
       }),
     forget: () => (openUntil = 0),

@@ -1,11 +1,11 @@
 /**
  * Worker: ⑤⑥ takes tool intents from WORK, performs them, puts their results into the saga's inbox.
  *
- * K1 A delivery is acked only after its result is acked: a worker that dies in between is followed by
+ * KW1 A delivery is acked only after its result is acked: a worker that dies in between is followed by
  *    another delivery, whose performer the claim tells what may still be done.
- * K2 Nothing ends in silence: past the limit of deliveries the worker gives up with a recorded result.
- * K3 A worker imports no actor state and reads no ledger; all it needs is in the message.
- * K4 What was delivered before is performed only with a mark (services/suspects/quarantine.ts).
+ * KW2 Nothing ends in silence: past the limit of deliveries the worker gives up with a recorded result.
+ * KW3 A worker imports no actor state and reads no ledger; all it needs is in the message.
+ * KW4 What was delivered before is performed only with a mark (services/suspects/quarantine.ts).
  */
 import { z } from "zod";
 import type { Tool } from "../../actors/contract/tool.ts";
@@ -35,6 +35,7 @@ import type { Isolated } from "../suspects/isolated.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
 import { createThrottle, type Throttle } from "../throttle/throttle.ts";
 
+/** What a worker lives on. */
 export interface WorkerOptions {
   readonly ports: Ports;
   readonly clock: Clock;
@@ -64,6 +65,7 @@ export interface WorkerObserver extends AttemptObserver {
 
 const silentWorker: WorkerObserver = { ...silentAttempts, refused: () => undefined };
 
+/** A worker that serves. */
 export interface Worker {
   /** Takes no more, lets what runs settle within the grace, gives the rest back. */
   stop(graceMs: number): Promise<void>;
@@ -96,7 +98,7 @@ export async function startWorker(
       .finally(() => held.delete(delivery));
   };
   const quarantine = workerQuarantine(deps, app);
-  /** K4. */
+  /** KW4. */
   const serve = (tool: Tool) => (delivery: Delivery) =>
     quarantine.take(keyOf(delivery), everything, delivery, () => begin(tool, delivery));
   const consumptions: Consumption[] = [];
@@ -200,7 +202,7 @@ async function handle(
 const tooOften = ({ name }: Tool, { deliveries }: Delivery): MeshError =>
   new MeshError("ATTEMPTS_EXHAUSTED", `${name} was delivered ${deliveries} times without a result`);
 
-/** Waits for the tool's rate. Whoever is cut off meanwhile has begun nothing. */
+/** Waits for the tool's rate. An attempt that is cut off meanwhile has begun nothing. */
 async function inTurn(
   { throttle }: WorkerDeps,
   { name, perSecondMax }: Tool,
@@ -233,7 +235,7 @@ const performDeps = (deps: WorkerDeps): PerformDeps => ({
 
 const Address = z.object({ saga: SagaId, intent: IntentId, attempt: z.coerce.number().int().positive() });
 
-/** K2. The body says nothing, so the headers must say whose attempt it was; where they do not, the letter is all. */
+/** KW2. The body says nothing, so the headers must say whose attempt it was; where they do not, the letter is all. */
 async function reportUnreadable(
   deps: WorkerDeps,
   tool: Tool,
@@ -247,13 +249,13 @@ async function reportUnreadable(
   });
   if (!to.success) return;
   const why = { code: error.code, reason: error.message };
-  // A worker of another version may have read it, so nobody can say that a `once` did not happen.
+  // A worker of another version may have read it, so it is not known that a `once` did not happen.
   const result: Result =
     tool.effect === "once" ? { outcome: "in_doubt", ...why } : { outcome: "failed", ...why, retry: false };
   await publishResult(deps, to.data, { type: "result", result });
 }
 
-/** K2. Every delivery so far ended without a word; a claim tells whether anybody began. */
+/** KW2. Every delivery so far ended without a word; a claim tells whether one was begun. */
 async function giveUp(
   deps: WorkerDeps,
   tool: Tool,
@@ -297,7 +299,7 @@ function workerQuarantine(deps: WorkerDeps, app: App): Quarantine {
   });
 }
 
-/** A worker has one group: it lets go of everything at once. */
+/** A worker has one group: it releases everything at once. */
 const everything = 0;
 const keyOf = ({ seq }: Delivery): string => `work.${seq}`;
 const toolOf = ({ subject }: Delivery): string => subject.slice("work.".length);
