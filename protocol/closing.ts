@@ -40,6 +40,7 @@ export const ClosedBecause = z.enum([
 ]);
 export type ClosedBecause = z.infer<typeof ClosedBecause>;
 
+/** One intent that a step closed, and as what. The fold decides it, the turn records it, every reader reads it. */
 export const Closing = z.object({
   intent: IntentId,
   /** `superseded`: another intent has taken its place. */
@@ -57,6 +58,7 @@ export const Closing = z.object({
   stands: z.literal(true).optional(),
 });
 export type Closing = z.infer<typeof Closing>;
+/** What an intent was closed as. */
 export type ClosedAs = Closing["as"];
 
 /** A closing as a turn stores it: one that was cancelled and of which no more is said is its id alone. */

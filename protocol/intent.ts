@@ -57,111 +57,118 @@ const After = z.object({ task: IntentId, because: z.enum(["deadline", "edit"]), 
 /** The task that an intent serves by telling people of it or standing in for them. Such an intent is no effect. */
 const forTask = { for: IntentId.optional() };
 
+/** One effect outside, by the tool of that name. */
+const tool = {
+  key: z.string(),
+  ...inputOrCall,
+  ...resting,
+  undoes: IntentId.optional(),
+  /** It only reads: nothing of it ever stands. */
+  reads: z.literal(true).optional(),
+  ...forTask,
+};
+
+/** One request to a model. `request` is the digest of all that is sent. */
+const model = {
+  name: z.string(),
+  request: z.string(),
+  input: Payload.optional(),
+  /** The most tokens the model may write, where that is bounded. */
+  outputTokensMax: z.int().positive().optional(),
+  ...reserved,
+};
+
+/**
+ * A child saga. With `undoes` alone: the child of that intent, which has ended well, is to undo what it did. With
+ * `starts` besides: this child is started, and what it does undoes the effect of that intent.
+ */
+const saga = {
+  name: z.string(),
+  saga: SagaId,
+  ...inputOrCall,
+  ...resting,
+  undoes: IntentId.optional(),
+  starts: z.literal(true).optional(),
+  ...forTask,
+  ...reserved,
+};
+
+/** With `for`: a reminder of that task. */
+const timer = { dueAt: z.number(), ...forTask };
+
+/** A question to people. */
+const task = {
+  about: z.enum(["question", "approval", "doubt", "stuck", "budget"]),
+  of: IntentId.optional(),
+  question: z.string(),
+  ...inputOrCall,
+  otherwise: Payload.optional(),
+  ...TaskTerms,
+  /** Of an approval: the tool that is called, and the digest of its exact arguments as the tool's schema reads them. */
+  tool: z.string().optional(),
+  digest: z.string().optional(),
+  after: After.optional(),
+};
+
+/** `to` is the definition that the receiver is believed to have; one of the sender's own children needs none. */
+const signal = {
+  saga: SagaId,
+  name: z.string(),
+  to: z.string().optional(),
+  data: Payload.optional(),
+  call: z.string().optional(),
+};
+
+/** Because of a flag the saga takes nothing more until a `resume`. Closed in the turn that decides it. */
+const pause = { by: z.string(), reason: z.string() };
+
+/** A call that was refused before it became any other intent. Closed in the turn that decides it. */
+const denied = {
+  name: z.string(),
+  code: z.string(),
+  reason: z.string(),
+  ...forTask,
+};
+
+/**
+ * The next attempt of an earlier intent, whose id it has; performed not before the time given. `ask` names the
+ * model that stands in for the intent's own.
+ */
+const retry = {
+  id: IntentId,
+  attempt: z.int().min(2),
+  notBefore: z.number(),
+  ask: z.string().optional(),
+};
+
+/** How the saga ended. */
+const end = {
+  status: z.enum(["completed", "failed", "cancelled"]),
+  output: Payload.optional(),
+  reason: z.string().optional(),
+  code: z.string().optional(),
+  /**
+   * Effects that succeeded or are in doubt and were not undone: `<tool> <key>`. For a saga that completed only
+   * those in doubt: the others are what it was for.
+   */
+  standing: z.array(z.string()),
+  /** A parent is told of it: it is open until that message is stored. Without it, closed in the turn that decides it. */
+  tells: z.literal(true).optional(),
+};
+
 /** The kinds of intents. `id` and `toolName` are the two members that a turn may leave out (IN3). */
 const kinds = <Id extends z.ZodType, ToolName extends z.ZodType>(id: Id, toolName: ToolName) =>
   [
-    z.object({
-      kind: z.literal("tool"),
-      id,
-      name: toolName,
-      key: z.string(),
-      ...inputOrCall,
-      ...resting,
-      undoes: IntentId.optional(),
-      /** It only reads: nothing of it ever stands. */
-      reads: z.literal(true).optional(),
-      ...forTask,
-    }),
-    /** `request` is the digest of all that is sent. */
-    z.object({
-      kind: z.literal("model"),
-      id,
-      name: z.string(),
-      request: z.string(),
-      input: Payload.optional(),
-      /** The most tokens the model may write, where that is bounded. */
-      outputTokensMax: z.int().positive().optional(),
-      ...reserved,
-    }),
-    /**
-     * With `undoes` alone: the child of that intent, which has ended well, is to undo what it did. With `starts`
-     * besides: this child is started, and what it does undoes the effect of that intent.
-     */
-    z.object({
-      kind: z.literal("saga"),
-      id,
-      name: z.string(),
-      saga: SagaId,
-      ...inputOrCall,
-      ...resting,
-      undoes: IntentId.optional(),
-      starts: z.literal(true).optional(),
-      ...forTask,
-      ...reserved,
-    }),
-    /** With `for`: a reminder of that task. */
-    z.object({ kind: z.literal("timer"), id, dueAt: z.number(), ...forTask }),
-    z.object({
-      kind: z.literal("task"),
-      id,
-      about: z.enum(["question", "approval", "doubt", "stuck", "budget"]),
-      of: IntentId.optional(),
-      question: z.string(),
-      ...inputOrCall,
-      otherwise: Payload.optional(),
-      ...TaskTerms,
-      /** Of an approval: whose call, and the digest of its exact arguments as the tool's schema reads them. */
-      tool: z.string().optional(),
-      digest: z.string().optional(),
-      after: After.optional(),
-    }),
-    /** `to` is the definition that the receiver is believed to have; one of the sender's own children needs none. */
-    z.object({
-      kind: z.literal("signal"),
-      id,
-      saga: SagaId,
-      name: z.string(),
-      to: z.string().optional(),
-      data: Payload.optional(),
-      call: z.string().optional(),
-    }),
-    /** Because of a flag the saga takes nothing more until a `resume`. Closed in the turn that decides it. */
-    z.object({ kind: z.literal("pause"), id, by: z.string(), reason: z.string() }),
-    /** A call that was refused before it became any other intent. Closed in the turn that decides it. */
-    z.object({
-      kind: z.literal("denied"),
-      id,
-      name: z.string(),
-      code: z.string(),
-      reason: z.string(),
-      ...forTask,
-    }),
-    /**
-     * The next attempt of an earlier intent, whose id it has; performed not before the time given. `ask` names the
-     * model that stands in for the intent's own.
-     */
-    z.object({
-      kind: z.literal("retry"),
-      id: IntentId,
-      attempt: z.int().min(2),
-      notBefore: z.number(),
-      ask: z.string().optional(),
-    }),
-    z.object({
-      kind: z.literal("end"),
-      id,
-      status: z.enum(["completed", "failed", "cancelled"]),
-      output: Payload.optional(),
-      reason: z.string().optional(),
-      code: z.string().optional(),
-      /**
-       * Effects that succeeded or are in doubt and were not undone: `<tool> <key>`. For a saga that completed only
-       * those in doubt: the others are what it was for.
-       */
-      standing: z.array(z.string()),
-      /** A parent hears of it: it is open until that is stored. Closed from the start without. */
-      tells: z.literal(true).optional(),
-    }),
+    z.object({ kind: z.literal("tool"), id, name: toolName, ...tool }),
+    z.object({ kind: z.literal("model"), id, ...model }),
+    z.object({ kind: z.literal("saga"), id, ...saga }),
+    z.object({ kind: z.literal("timer"), id, ...timer }),
+    z.object({ kind: z.literal("task"), id, ...task }),
+    z.object({ kind: z.literal("signal"), id, ...signal }),
+    z.object({ kind: z.literal("pause"), id, ...pause }),
+    z.object({ kind: z.literal("denied"), id, ...denied }),
+    z.object({ kind: z.literal("retry"), ...retry }),
+    z.object({ kind: z.literal("end"), id, ...end }),
   ] as const;
 
 /** One intent, by its `kind`. */

@@ -11,7 +11,8 @@ import type { AnyBody, PerformContext } from "../../actors/contract/tool.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Effect } from "../../protocol/tool.ts";
-import { type Connection, connectMsDefault, notPerformed, type Ready } from "./connection.ts";
+import { type Connection, connectMsDefault, notPerformed } from "./connection.ts";
+import type { Ready } from "./open-client.ts";
 import type { ListedTool } from "./listing.ts";
 import type { McpCall, McpToolSettings } from "./settings.ts";
 

@@ -4,31 +4,18 @@
  *
  * MN1 A tool is called only after this connection has listed it as it was agreed to; a server that says "my tools
  *     changed", and any after a minute, is asked again first.
- * MN2 The library is loaded when a connection is opened: a host that has no server has none of it.
- * MN3 What leaves this file, errors and log included, holds no secret.
  */
-import type { Client } from "@modelcontextprotocol/client";
 import { NotPerformed, type BodyLog } from "../../actors/contract/tool.ts";
-import { describeError, type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { Json } from "../../protocol/json.ts";
-import { changeOf, type ListedTool, type Listing, readListing } from "./listing.ts";
-import { readSecrets, type Secrets } from "./secrets.ts";
+import { type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
+import { changeOf, type ListedTool, type Listing } from "./listing.ts";
+import { listTools, openClient, type Opened, type Ready, unavailable } from "./open-client.ts";
 import type { ServerConfig } from "./server.ts";
 
 /** A server that is got by a package runner is downloaded first. */
 export const connectMsDefault = 60_000;
-const probeMs = 5_000;
-const listMs = 30_000;
 const listingAgeMsMax = 60_000;
 /** Where no process serves the tools: a test, a child for suspects. */
 const unservedIdleMs = 1_000;
-
-export interface Ready {
-  readonly client: Client;
-  /** The code of an error that the server answered by JSON-RPC; undefined for any other. */
-  readonly protocolCodeOf: (error: unknown) => number | undefined;
-  readonly secrets: Secrets;
-}
 
 export interface Connection {
   readonly name: string;
@@ -45,10 +32,12 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-interface Open extends Ready {
+interface Open extends Opened {
   listing: Listing;
   listedAt: number;
   isStale: boolean;
+  /** The asking again that is under way. */
+  relisting: Promise<void> | undefined;
 }
 
 export interface ConnectionOptions {
@@ -68,13 +57,9 @@ const silent: BodyLog = {
 
 export function createConnection({ name, server, connectMs, agreed }: ConnectionOptions): Connection {
   let opening: Promise<Open> | undefined;
-  let relisting: Promise<void> | undefined;
   let log = silent;
-  let serving = 0;
-  let calls = 0;
-  let idle: NodeJS.Timeout | undefined;
   /** Ends the connecting that is under way. */
-  let giveUp: ((reason: Error) => void) | undefined;
+  let connecting = new AbortController();
 
   const open = (): Promise<Open> => {
     if (opening !== undefined) return opening;
@@ -87,62 +72,12 @@ export function createConnection({ name, server, connectMs, agreed }: Connection
   };
 
   async function connect(): Promise<Open> {
-    const secrets = readSecrets(name, server);
-    let client: Client | undefined;
-    try {
-      client = await attempt("auto", secrets).catch((error: unknown) => {
-        // Some older servers end when they hear a word before `initialize`.
-        if ("url" in server || isMeshError(error)) throw error;
-        return attempt("legacy", secrets);
-      });
-      const listing = await listWith(client, secrets);
-      const { protocolCodeOf } = await import("./transport.ts");
-      const opened: Open = { client, secrets, protocolCodeOf, listing, listedAt: Date.now(), isStale: false };
-      watch(opened);
-      const { version, protocol } = listing.server;
-      log.info({ server: name, version, protocol, tools: listing.tools.length }, "mcp server connected");
-      for (const reason of listing.leftOut) log.warn({ server: name, reason }, "mcp tool left out");
-      return opened;
-    } catch (error) {
-      await client?.close().catch(() => undefined);
-      throw unavailable(error, secrets);
-    }
-  }
-
-  async function attempt(mode: "auto" | "legacy", secrets: Secrets): Promise<Client> {
-    const { newClient, openTransport } = await import("./transport.ts"); // MN2
-    const client = newClient(mode, probeMs);
-    client.onerror = (error) =>
-      log.debug({ server: name, reason: secrets.redact(describeError(error)) }, "mcp connection troubled");
-    const transport = openTransport(server, secrets, (line) =>
-      log.info({ server: name, line }, "mcp server says"),
-    );
-    const late = new MeshError("TOOL_UNAVAILABLE", `it did not answer within ${connectMs} ms`);
-    let patience: NodeJS.Timeout | undefined;
-    const cut = new Promise<never>((_, reject) => {
-      giveUp = reject;
-      patience = setTimeout(() => reject(late), connectMs);
-    });
-    try {
-      await Promise.race([client.connect(transport, { timeout: connectMs }), cut]);
-      return client;
-    } catch (error) {
-      await client.close().catch(() => undefined);
-      throw error;
-    } finally {
-      clearTimeout(patience);
-      giveUp = undefined;
-    }
-  }
-
-  async function listWith(client: Client, secrets: Secrets): Promise<Listing> {
-    const { tools } = await client.listTools(undefined, { cacheMode: "refresh", timeout: listMs });
-    const { name: own = "", version = "" } = client.getServerVersion() ?? {};
-    const protocol = client.getNegotiatedProtocolVersion() ?? "";
-    return readListing(
-      { name: own, version, protocol },
-      tools.map((tool) => secrets.redactJson(JSON.parse(JSON.stringify(tool)) as Json)),
-    );
+    connecting = new AbortController();
+    const { signal } = connecting;
+    const fresh = await openClient({ name, server, connectMs, signal, log: () => log });
+    const opened: Open = { ...fresh, listedAt: Date.now(), isStale: false, relisting: undefined };
+    watch(opened);
+    return opened;
   }
 
   function watch(opened: Open): void {
@@ -157,63 +92,24 @@ export function createConnection({ name, server, connectMs, agreed }: Connection
     });
   }
 
-  /** MN1 */
-  async function refresh(opened: Open): Promise<void> {
-    if (!opened.isStale && Date.now() - opened.listedAt < listingAgeMsMax) return;
-    relisting ??= (async () => {
-      opened.isStale = false;
-      try {
-        opened.listing = await listWith(opened.client, opened.secrets);
-        opened.listedAt = Date.now();
-      } catch (error) {
-        opened.isStale = true;
-        throw unavailable(error, opened.secrets);
-      }
-    })().finally(() => {
-      relisting = undefined;
-    });
-    await relisting;
-  }
-
-  const unavailable = (error: unknown, secrets: Secrets): MeshError => {
-    const text = secrets.redact(describeError(error)).replace(/^\[\w+\] /, "");
-    return isMeshError(error)
-      ? new MeshError(error.code, text, { remedy: error.remedy })
-      : new MeshError("TOOL_UNAVAILABLE", `the MCP server ${name} cannot be used: ${text}`);
-  };
-
-  const assertAsAgreed = ({ listing }: Open, tool: string): void => {
-    const before = agreed.get(tool);
-    if (before === undefined) return;
-    const change = changeOf(
-      before,
-      listing.tools.find((one) => one.name === tool),
-    );
-    if (change === undefined) return;
-    log.error({ server: name, tool, change }, "mcp tool changed");
-    throw notPerformed(
-      "TOOL_CHANGED",
-      `${tool} of the MCP server ${name} is not what was agreed to: ${change}`,
-      false,
-    );
-  };
-
   const close = async (): Promise<void> => {
-    clearTimeout(idle);
+    uses.stop();
     const closing = opening;
     opening = undefined;
-    giveUp?.(new MeshError("TOOL_UNAVAILABLE", "the process that serves it is stopping"));
+    connecting.abort(new MeshError("TOOL_UNAVAILABLE", "the process that serves it is stopping"));
     const opened = await closing?.catch(() => undefined); // What never opened is closed.
     await opened?.client.close();
   };
+  const uses = createUses(close);
 
   return {
     name,
     ready: async (tool, signal) => {
       try {
         const opened = await abortable(open(), signal);
-        await abortable(refresh(opened), signal);
-        assertAsAgreed(opened, tool);
+        await abortable(refresh(name, opened), signal);
+        const change = changeSince(agreed.get(tool), opened.listing);
+        if (change !== undefined) throw changed(name, tool, change, log);
         return opened;
       } catch (error) {
         if (signal.aborted || !isMeshError(error)) throw error;
@@ -221,9 +117,49 @@ export function createConnection({ name, server, connectMs, agreed }: Connection
       }
     },
     list: async () => (await open()).listing,
-    during: async (call) => {
+    during: uses.during,
+    forget: () => {
+      const lost = opening;
+      opening = undefined;
+      void lost?.then(({ client }) => client.close()).catch(() => undefined);
+    },
+    serve: (own) => {
+      log = own;
+      return uses.serve();
+    },
+    close,
+  };
+}
+
+/** MN1 */
+async function refresh(name: string, opened: Open): Promise<void> {
+  if (!opened.isStale && Date.now() - opened.listedAt < listingAgeMsMax) return;
+  opened.relisting ??= (async () => {
+    opened.isStale = false;
+    try {
+      opened.listing = await listTools(opened.client, opened.secrets);
+      opened.listedAt = Date.now();
+    } catch (error) {
+      opened.isStale = true;
+      throw unavailable(name, error, opened.secrets);
+    }
+  })().finally(() => {
+    opened.relisting = undefined;
+  });
+  await opened.relisting;
+}
+
+/** Counts what uses a connection, and closes one that nothing does: a served one at once, any other after a while. */
+function createUses(close: () => Promise<void>) {
+  let serving = 0;
+  let calls = 0;
+  let idle: NodeJS.Timeout | undefined;
+  const stop = () => clearTimeout(idle);
+  return {
+    stop,
+    during: async <T>(call: () => Promise<T>): Promise<T> => {
       calls += 1;
-      clearTimeout(idle);
+      stop();
       try {
         return await call();
       } finally {
@@ -232,14 +168,8 @@ export function createConnection({ name, server, connectMs, agreed }: Connection
           idle = setTimeout(() => void close().catch(() => undefined), unservedIdleMs).unref();
       }
     },
-    forget: () => {
-      const lost = opening;
-      opening = undefined;
-      void lost?.then(({ client }) => client.close()).catch(() => undefined);
-    },
-    serve: (own) => {
+    serve: (): (() => Promise<void>) => {
       serving += 1;
-      log = own;
       let isServing = true;
       return async () => {
         if (!isServing) return;
@@ -248,9 +178,23 @@ export function createConnection({ name, server, connectMs, agreed }: Connection
         if (serving === 0) await close();
       };
     },
-    close,
   };
 }
+
+function changed(name: string, tool: string, change: string, log: BodyLog): NotPerformed {
+  log.error({ server: name, tool, change }, "mcp tool changed");
+  const text = `${tool} of the MCP server ${name} is not what was agreed to: ${change}`;
+  return notPerformed("TOOL_CHANGED", text, false);
+}
+
+/** How a tool differs from what was agreed to; undefined where it does not, or there is no agreement yet. */
+const changeSince = (agreed: ListedTool | undefined, { tools }: Listing): string | undefined =>
+  agreed === undefined
+    ? undefined
+    : changeOf(
+        agreed,
+        tools.find(({ name }) => name === agreed.name),
+      );
 
 export const notPerformed = (code: ErrorCode, text: string, retry: boolean): NotPerformed =>
   new NotPerformed(text, { retry, cause: new MeshError(code, text) });

@@ -82,82 +82,84 @@ const ways = {
 /** Of the calls that get no answer, so many hear of it only by the client's deadline. */
 const longSilenceShare = 0.1;
 
-export function createGate({ name, clock, weather, skewMs = 0, trace }: GateOptions): ProcessGate {
-  const { chance } = weather;
+export function createGate(options: GateOptions): ProcessGate {
+  const { name, clock, weather } = options;
+  const life = createLife(options);
+  const { enter, isCut } = life;
   const listeners = new Set<CallListener>();
+  let lastArrivalAt = 0;
+  let lastReachAt = 0;
+
+  const drawn = drawnBy(weather);
+  const arrivalAt = () => (lastArrivalAt = Math.max(lastArrivalAt, clock.now() + drawn("request"))); // GA3
+  const announce: CallListener = (...call) => {
+    for (const listener of listeners) listener(...call);
+  };
+  const send = <T>(call: Call<T>): void => sendCall({ ...options, life, announce, arrivalAt }, call);
+
+  return {
+    name,
+    clock: clockOf(options, enter),
+    state: life.state,
+    crash: life.crash,
+    pause: life.pause,
+    resume: life.resume,
+    cut: life.cut,
+    onCall: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    openCalls: () => life.openCalls,
+    request: (port, method, act, { mayRepeat = false } = {}) =>
+      new Promise((resolve, reject) => {
+        if (life.state() === "crashed") return;
+        life.openCalls += 1;
+        enter(() => send({ port, method, act, mayRepeat, resolve, reject }));
+      }),
+    post: (act) => {
+      if (life.state() !== "running" || isCut() || weather.happens("lostDelivery")) return;
+      clock.quietlyAt(arrivalAt(), act);
+    },
+    reach: (act, { mayOvertake = false } = {}) => {
+      const onTimeAt = clock.now() + drawn("request");
+      const isLate = mayOvertake && weather.happens("reordered");
+      const reachAt = isLate ? onTimeAt + drawn("late") : (lastReachAt = Math.max(lastReachAt, onTimeAt));
+      clock.at(reachAt, () => isCut() || enter(act));
+    },
+    enter,
+    attach: life.attach,
+    isReachable: () => life.state() !== "crashed" && !isCut(),
+  };
+}
+
+const drawnBy =
+  ({ chance }: Weather) =>
+  (way: keyof typeof ways): number =>
+    chance.between(ways[way].min, ways[way].max);
+
+/** Whether the process runs, stands still or is dead, and whether it is cut off. */
+interface Life extends Pick<
+  ProcessGate,
+  "state" | "crash" | "pause" | "resume" | "cut" | "enter" | "attach"
+> {
+  readonly isCut: () => boolean;
+  /** Stands still for so long, if it runs. */
+  readonly pauseFor: (ms: number) => void;
+  readonly tell: (what: string) => void;
+  openCalls: number;
+}
+
+function createLife({ name, clock, trace }: GateOptions): Life {
   const links = new Set<{ wake(): void; end(): void }>();
   let state: "running" | "paused" | "crashed" = "running";
   let backlog: (() => void)[] = [];
   let cutUntil = 0;
-  let lastArrivalAt = 0;
-  let lastReachAt = 0;
-  let open = 0;
 
-  const drawn = (way: keyof typeof ways) => chance.between(ways[way].min, ways[way].max);
-  const isCut = () => clock.now() < cutUntil;
   const tell = (what: string) => trace?.(clock.now(), name, what);
-
+  const isCut = () => clock.now() < cutUntil;
   const enter = (act: () => void) => {
     if (state === "running") act();
     else if (state === "paused") backlog.push(act); // GA2
-  };
-  const arrivalAt = () => (lastArrivalAt = Math.max(lastArrivalAt, clock.now() + drawn("request"))); // GA3
-
-  const announce = (port: string, method: string, when: "before" | "after") => {
-    for (const listener of listeners) listener(port, method, when);
-    return state !== "crashed";
-  };
-
-  function send<T>(call: Call<T>): void {
-    const { port, method, act, mayRepeat } = call;
-    if (!announce(port, method, "before")) return;
-    misfortune();
-    const fate = withoutRepeat(weather.fate(), mayRepeat);
-    tell(`${port}.${method}${fate === "served" ? "" : ` ${fate}`}`);
-    const arriveAt = arrivalAt();
-    let isAnswered = false;
-    const answer = (outcome: Outcome<T>, afterMs: number) => {
-      if (isAnswered) return;
-      isAnswered = true;
-      clock.at(clock.now() + afterMs, () => enter(() => settle(call, outcome)));
-    };
-    const silence = () => answer({ error: unanswered(port, method) }, silenceMs());
-    const arrive = () => {
-      if (isCut()) return silence();
-      act((outcome) => (isCut() ? silence() : answer(outcome, drawn("answer"))));
-    };
-    if (fate === "lostRequest") return silence();
-    if (fate === "lostAnswer") {
-      silence(); // before it is known whether it happens, so it may be sent again while it is in flight
-      clock.quietlyAt(arriveAt, () => isCut() || act(() => {}));
-    } else if (fate === "delayed") {
-      const silentMs = silenceMs();
-      answer({ error: unanswered(port, method) }, silentMs);
-      clock.quietlyAt(clock.now() + silentMs + drawn("late"), () => act(() => {}));
-    } else {
-      clock.quietlyAt(arriveAt, arrive);
-      if (fate === "duplicated") clock.quietlyAt(arriveAt + drawn("late"), () => act(() => {}));
-    }
-  }
-
-  function settle<T>({ port, method, resolve, reject }: Call<T>, outcome: Outcome<T>): void {
-    if (!announce(port, method, "after")) return; // GA1
-    open -= 1;
-    if ("value" in outcome) return resolve(outcome.value);
-    tell(`${port}.${method} ${outcome.error.code}`);
-    reject(outcome.error);
-  }
-
-  const silenceMs = () => drawn(chance.happens(longSilenceShare) ? "longSilence" : "silence");
-
-  const misfortune = () => {
-    if (weather.happens("cutRate")) cut(drawn("cut"));
-    if (weather.happens("pauseRate")) pauseFor(drawn("pause"));
-  };
-  const pauseFor = (ms: number) => {
-    if (state !== "running") return;
-    pause();
-    clock.at(clock.now() + ms, resume);
   };
   const pause = () => {
     if (state !== "running") return;
@@ -172,71 +174,110 @@ export function createGate({ name, clock, weather, skewMs = 0, trace }: GateOpti
     backlog = [];
     for (const act of missed) clock.at(clock.now(), () => enter(act));
   };
-  const cut = (ms: number) => {
-    cutUntil = Math.max(cutUntil, clock.now() + ms);
-    tell(`cut for ${ms} ms`);
-    clock.quietlyAt(cutUntil, () => {
-      if (!isCut()) for (const link of links) link.wake();
-    });
-  };
-
-  return {
-    name,
-    clock: {
-      now: () => clock.now() + skewMs,
-      sleep: (ms, signal) =>
-        sleepUntil((fire) => clock.at(clock.now() + Math.max(0, ms), fire), signal, enter),
-      after: (ms, fire) => {
-        let isOff = false;
-        const cancel = clock.at(clock.now() + Math.max(0, ms), () => enter(() => isOff || fire()));
-        return () => {
-          isOff = true; // It may be due already, in a process that stands still.
-          cancel();
-        };
-      },
-    },
+  const life: Life = {
+    openCalls: 0,
     state: () => state,
+    isCut,
+    tell,
+    enter,
+    pause,
+    resume,
+    pauseFor: (ms) => {
+      if (state !== "running") return;
+      pause();
+      clock.at(clock.now() + ms, resume);
+    },
     crash: () => {
       if (state === "crashed") return;
       state = "crashed";
       tell("crashed");
       backlog = [];
-      open = 0;
+      life.openCalls = 0;
       for (const link of links) link.end();
       links.clear();
     },
-    pause,
-    resume,
-    cut,
-    onCall: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    cut: (ms) => {
+      cutUntil = Math.max(cutUntil, clock.now() + ms);
+      tell(`cut for ${ms} ms`);
+      clock.quietlyAt(cutUntil, () => {
+        if (!isCut()) for (const link of links) link.wake();
+      });
     },
-    openCalls: () => open,
-    request: (port, method, act, { mayRepeat = false } = {}) =>
-      new Promise((resolve, reject) => {
-        if (state === "crashed") return;
-        open += 1;
-        enter(() => send({ port, method, act, mayRepeat, resolve, reject }));
-      }),
-    post: (act) => {
-      if (state !== "running" || isCut() || weather.happens("lostDelivery")) return;
-      clock.quietlyAt(arrivalAt(), act);
-    },
-    reach: (act, { mayOvertake = false } = {}) => {
-      const onTimeAt = clock.now() + drawn("request");
-      const isLate = mayOvertake && weather.happens("reordered");
-      const reachAt = isLate ? onTimeAt + drawn("late") : (lastReachAt = Math.max(lastReachAt, onTimeAt));
-      clock.at(reachAt, () => isCut() || enter(act));
-    },
-    enter,
     attach: (link) => {
       if (state === "crashed") return () => {};
       links.add(link);
       return () => void links.delete(link);
     },
-    isReachable: () => state !== "crashed" && !isCut(),
   };
+  return life;
+}
+
+/** The process's clock: what falls due within it waits while it stands still. */
+const clockOf = ({ clock, skewMs = 0 }: GateOptions, enter: ProcessGate["enter"]): Clock => ({
+  now: () => clock.now() + skewMs,
+  sleep: (ms, signal) => sleepUntil((fire) => clock.at(clock.now() + Math.max(0, ms), fire), signal, enter),
+  after: (ms, fire) => {
+    let isOff = false;
+    const cancel = clock.at(clock.now() + Math.max(0, ms), () => enter(() => isOff || fire()));
+    return () => {
+      isOff = true; // It may be due already, in a process that stands still.
+      cancel();
+    };
+  },
+});
+
+interface Sending extends GateOptions {
+  readonly life: Life;
+  readonly announce: CallListener;
+  readonly arrivalAt: () => number;
+}
+
+/** Sends a call, with what goes wrong before and on the way. */
+function sendCall<T>(sending: Sending, call: Call<T>): void {
+  const { clock, weather, life, announce, arrivalAt } = sending;
+  const { port, method, act, mayRepeat } = call;
+  announce(port, method, "before");
+  if (life.state() === "crashed") return;
+  const drawn = drawnBy(weather);
+  if (weather.happens("cutRate")) life.cut(drawn("cut"));
+  if (weather.happens("pauseRate")) life.pauseFor(drawn("pause"));
+  const fate = withoutRepeat(weather.fate(), mayRepeat);
+  life.tell(`${port}.${method}${fate === "served" ? "" : ` ${fate}`}`);
+  const arriveAt = arrivalAt();
+  let isAnswered = false;
+  const answer = (outcome: Outcome<T>, afterMs: number) => {
+    if (isAnswered) return;
+    isAnswered = true;
+    clock.at(clock.now() + afterMs, () => life.enter(() => settleCall(sending, call, outcome)));
+  };
+  const silenceMs = () => drawn(weather.chance.happens(longSilenceShare) ? "longSilence" : "silence");
+  const silence = () => answer({ error: unanswered(port, method) }, silenceMs());
+  const arrive = () => {
+    if (life.isCut()) return silence();
+    act((outcome) => (life.isCut() ? silence() : answer(outcome, drawn("answer"))));
+  };
+  if (fate === "lostRequest") return silence();
+  if (fate === "lostAnswer") {
+    silence(); // before it is known whether it happens, so it may be sent again while it is in flight
+    clock.quietlyAt(arriveAt, () => life.isCut() || act(() => {}));
+  } else if (fate === "delayed") {
+    const silentMs = silenceMs();
+    answer({ error: unanswered(port, method) }, silentMs);
+    clock.quietlyAt(clock.now() + silentMs + drawn("late"), () => act(() => {}));
+  } else {
+    clock.quietlyAt(arriveAt, arrive);
+    if (fate === "duplicated") clock.quietlyAt(arriveAt + drawn("late"), () => act(() => {}));
+  }
+}
+
+function settleCall<T>({ life, announce }: Sending, call: Call<T>, outcome: Outcome<T>): void {
+  const { port, method, resolve, reject } = call;
+  announce(port, method, "after");
+  if (life.state() === "crashed") return; // GA1
+  life.openCalls -= 1;
+  if ("value" in outcome) return resolve(outcome.value);
+  life.tell(`${port}.${method} ${outcome.error.code}`);
+  reject(outcome.error);
 }
 
 interface Call<T> {

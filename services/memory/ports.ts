@@ -8,7 +8,18 @@
  * MB2 An ack or nak is a call that may fail, and may then be said again.
  */
 import { subjects } from "../../protocol/subjects.ts";
-import type { Consumption, Delivery, LedgerPort, LivePort, Ports, StoredMessage } from "../wire/ports.ts";
+import type {
+  ClaimPort,
+  Consumption,
+  DeadPort,
+  Delivery,
+  InboxPort,
+  LedgerPort,
+  LivePort,
+  Ports,
+  StoredMessage,
+  WorkPort,
+} from "../wire/ports.ts";
 import { follow } from "./follow.ts";
 import type { ProcessGate } from "./gate.ts";
 import type { MemoryQueue } from "./queue.ts";
@@ -16,121 +27,133 @@ import { atOnce } from "./reply.ts";
 import { type Claim, copied, type MemoryServer } from "./server.ts";
 
 /** All ports of a process, through its gate. */
-export function memoryPorts(server: MemoryServer, gate: ProcessGate): Ports {
-  const ask = <T>(port: string, method: string, act: () => T): Promise<T> =>
+export const memoryPorts = (server: MemoryServer, gate: ProcessGate): Ports => ({
+  ledger: createLedger(server, gate),
+  inbox: createInbox(server, gate),
+  work: createWork(server, gate),
+  claims: createClaims(server, gate),
+  dead: createDead(server, gate),
+  live: createLive(server, gate),
+  ...createShelfPorts(server, gate),
+});
+
+/** A call that the server answers at once. */
+type Ask = <T>(method: string, act: () => T) => Promise<T>;
+
+const askAs =
+  (gate: ProcessGate, port: string): Ask =>
+  (method, act) =>
     gate.request(port, method, atOnce(act));
+
+function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
+  const ask = askAs(gate, "inbox");
   return {
-    ledger: createLedger(server, gate),
-    inbox: {
-      partitions: server.inbox.partitions.length,
-      publish: (message) => {
-        const own = copied(message);
-        return gate.request(
-          "inbox",
-          "publish",
-          (reply) => server.inbox.publish(own, reply),
-          repeat(own.msgId),
-        );
-      },
-      consume: async (partition, { inFlightMax, startsMax }, take) => {
-        const { starts, others } = await ask("inbox", "consume", () => server.inbox.partitions[partition]!);
-        const both = [
-          consume({ gate, port: "inbox", queue: starts, inFlightMax: startsMax, take }),
-          consume({ gate, port: "inbox", queue: others, inFlightMax: () => inFlightMax, take }),
-        ];
-        return {
-          stop: async () => {
-            await Promise.all(both.map((one) => one.stop()));
-          },
-        };
-      },
-      schedule: (timer) => {
-        const { headers } = copied({ data: nothing, headers: timer.headers });
-        return ask("inbox", "schedule", () => server.inbox.timers.arm({ ...timer, headers }));
-      },
-      unschedule: (saga, intent) =>
-        ask("inbox", "unschedule", () => server.inbox.timers.disarm(saga, intent)),
+    partitions: server.inbox.partitions.length,
+    publish: (message) => {
+      const own = copied(message);
+      return gate.request("inbox", "publish", (reply) => server.inbox.publish(own, reply), repeat(own.msgId));
     },
-    work: {
-      publish: (tool, message) => {
-        const own = { ...copied(message), subject: subjects.work(tool) };
-        return gate.request("work", "publish", (reply) => server.work.publish(own, reply), repeat(own.msgId));
-      },
-      consume: async (tool, { inFlightMax, concurrencyMax }, take) => {
-        const queue = await ask("work", "consume", () =>
-          server.work.queue(subjects.work(tool), concurrencyMax),
-        );
-        return consume({ gate, port: "work", queue, inFlightMax: () => inFlightMax, take });
-      },
-      pause: (tool) => ask("work", "pause", () => server.work.queue(subjects.work(tool)).pause(true)),
-      resume: (tool) => ask("work", "resume", () => server.work.queue(subjects.work(tool)).pause(false)),
+    consume: async (partition, { inFlightMax, startsMax }, take) => {
+      const { starts, others } = await ask("consume", () => server.inbox.partitions[partition]!);
+      const both = [
+        consume({ gate, port: "inbox", queue: starts, inFlightMax: startsMax, take }),
+        consume({ gate, port: "inbox", queue: others, inFlightMax: () => inFlightMax, take }),
+      ];
+      return {
+        stop: async () => {
+          await Promise.all(both.map((one) => one.stop()));
+        },
+      };
     },
-    claims: {
-      create: async (key, attempt, nonce) => {
-        const name = `${key}.${attempt}`;
-        const claim = await gate.request<Claim>("claims", "create", (reply) =>
-          server.claims.create(name, nonce, reply),
-        );
-        return claim.holder === nonce ? { won: true } : { won: false, ...claim };
-      },
-      now: () => ask("claims", "now", () => server.now()),
+    schedule: (timer) => {
+      const { headers } = copied({ data: nothing, headers: timer.headers });
+      return ask("schedule", () => server.inbox.timers.arm({ ...timer, headers }));
     },
+    unschedule: (saga, intent) => ask("unschedule", () => server.inbox.timers.disarm(saga, intent)),
+  };
+}
+
+function createWork(server: MemoryServer, gate: ProcessGate): WorkPort {
+  const ask = askAs(gate, "work");
+  return {
+    publish: (tool, message) => {
+      const own = { ...copied(message), subject: subjects.work(tool) };
+      return gate.request("work", "publish", (reply) => server.work.publish(own, reply), repeat(own.msgId));
+    },
+    consume: async (tool, { inFlightMax, concurrencyMax }, take) => {
+      const queue = await ask("consume", () => server.work.queue(subjects.work(tool), concurrencyMax));
+      return consume({ gate, port: "work", queue, inFlightMax: () => inFlightMax, take });
+    },
+    pause: (tool) => ask("pause", () => server.work.queue(subjects.work(tool)).pause(true)),
+    resume: (tool) => ask("resume", () => server.work.queue(subjects.work(tool)).pause(false)),
+  };
+}
+
+const createClaims = (server: MemoryServer, gate: ProcessGate): ClaimPort => ({
+  create: async (key, attempt, nonce) => {
+    const name = `${key}.${attempt}`;
+    const claim = await gate.request<Claim>("claims", "create", (reply) =>
+      server.claims.create(name, nonce, reply),
+    );
+    return claim.holder === nonce ? { won: true } : { won: false, ...claim };
+  },
+  now: () => askAs(gate, "claims")("now", () => server.now()),
+});
+
+function createDead(server: MemoryServer, gate: ProcessGate): DeadPort {
+  const ask = askAs(gate, "dead");
+  return {
+    publish: async (message) => {
+      const own = copied(message);
+      await gate.request("dead", "publish", (reply) => server.dead.publish(own, reply), repeat(own.msgId));
+    },
+    list: () => ask("list", () => server.dead.list()),
+    get: (seq) => ask("get", () => server.dead.list().find((letter) => letter.seq === seq)),
+    remove: (seq) => ask("remove", () => server.dead.remove(seq)),
+  };
+}
+
+type ShelfPorts = Pick<Ports, "snapshots" | "blobs" | "registry" | "membership" | "throttles" | "suspects">;
+
+/** What is kept by name (shelves.ts). */
+function createShelfPorts({ shelves }: MemoryServer, gate: ProcessGate): ShelfPorts {
+  const ask = <T>(port: string, method: string, act: () => T) => askAs(gate, port)(method, act);
+  /** Hands over a copy (MB1). */
+  const give = <T>(port: string, method: string, data: Uint8Array, act: (own: Uint8Array) => T) => {
+    const own = new Uint8Array(data);
+    return ask(port, method, () => act(own));
+  };
+  return {
     snapshots: {
-      get: (saga, name) => ask("snapshots", "get", () => server.shelves.getSnapshot(saga, name)),
-      put: (saga, data, name) => {
-        const own = new Uint8Array(data);
-        return ask("snapshots", "put", () => server.shelves.putSnapshot(saga, own, name));
-      },
-      drop: (saga) => ask("snapshots", "drop", () => server.shelves.dropSnapshots(saga)),
+      get: (saga, name) => ask("snapshots", "get", () => shelves.getSnapshot(saga, name)),
+      put: (saga, data, name) =>
+        give("snapshots", "put", data, (own) => shelves.putSnapshot(saga, own, name)),
+      drop: (saga) => ask("snapshots", "drop", () => shelves.dropSnapshots(saga)),
     },
     blobs: {
-      put: (digest, bytes) => {
-        const own = new Uint8Array(bytes);
-        return ask("blobs", "put", () => server.shelves.putBlob(digest, own));
-      },
-      get: (digest) => ask("blobs", "get", () => server.shelves.getBlob(digest)),
+      put: (digest, bytes) => give("blobs", "put", bytes, (own) => shelves.putBlob(digest, own)),
+      get: (digest) => ask("blobs", "get", () => shelves.getBlob(digest)),
     },
-    dead: {
-      publish: async (message) => {
-        const own = copied(message);
-        await gate.request("dead", "publish", (reply) => server.dead.publish(own, reply), repeat(own.msgId));
-      },
-      list: () => ask("dead", "list", () => server.dead.list()),
-      get: (seq) => ask("dead", "get", () => server.dead.list().find((letter) => letter.seq === seq)),
-      remove: (seq) => ask("dead", "remove", () => server.dead.remove(seq)),
-    },
-    live: createLive(server, gate),
     registry: {
-      put: (key, data) => {
-        const own = new Uint8Array(data);
-        return ask("registry", "put", () => server.shelves.putDocument(key, own));
-      },
-      list: () => ask("registry", "list", () => server.shelves.listDocuments()),
+      put: (key, data) => give("registry", "put", data, (own) => shelves.putDocument(key, own)),
+      list: () => ask("registry", "list", () => shelves.listDocuments()),
     },
     membership: {
-      beat: (host, data, ttlMs) => {
-        const own = new Uint8Array(data);
-        return ask("membership", "beat", () => server.shelves.beat(host, own, ttlMs));
-      },
-      leave: (host) => ask("membership", "leave", () => server.shelves.leave(host)),
-      hosts: () => ask("membership", "hosts", () => server.shelves.hosts()),
-      follow: (signal) => followCore(gate, signal, (hear) => server.shelves.watchHosts(hear)),
+      beat: (host, data, ttlMs) => give("membership", "beat", data, (own) => shelves.beat(host, own, ttlMs)),
+      leave: (host) => ask("membership", "leave", () => shelves.leave(host)),
+      hosts: () => ask("membership", "hosts", () => shelves.hosts()),
+      follow: (signal) => followCore(gate, signal, (hear) => shelves.watchHosts(hear)),
     },
     throttles: {
-      read: (key) => ask("throttles", "read", () => server.shelves.getThrottle(key)),
-      write: (key, data, revision) => {
-        const own = new Uint8Array(data);
-        return ask("throttles", "write", () => server.shelves.putThrottle(key, own, revision));
-      },
-      list: () => ask("throttles", "list", () => server.shelves.listThrottles()),
+      read: (key) => ask("throttles", "read", () => shelves.getThrottle(key)),
+      write: (key, data, revision) =>
+        give("throttles", "write", data, (own) => shelves.putThrottle(key, own, revision)),
+      list: () => ask("throttles", "list", () => shelves.listThrottles()),
     },
     suspects: {
-      get: (key) => ask("suspects", "get", () => server.shelves.getSuspect(key)),
-      put: (key, data, ttlMs) => {
-        const own = new Uint8Array(data);
-        return ask("suspects", "put", () => server.shelves.putSuspect(key, own, ttlMs));
-      },
-      remove: (key, revision) => ask("suspects", "remove", () => server.shelves.removeSuspect(key, revision)),
+      get: (key) => ask("suspects", "get", () => shelves.getSuspect(key)),
+      put: (key, data, ttlMs) => give("suspects", "put", data, (own) => shelves.putSuspect(key, own, ttlMs)),
+      remove: (key, revision) => ask("suspects", "remove", () => shelves.removeSuspect(key, revision)),
     },
   };
 }

@@ -56,8 +56,7 @@ export function createStream({
 }: StreamOptions): MemoryStream {
   const known = createDuplicateWindow(clock, duplicateWindowMs);
   const heads = new Map<string, number>();
-  const idsInFlight = new Set<string>();
-  const subjectsInFlight = new Map<string, number>();
+  const inFlight = createInFlight();
   let lastSeq = 0;
   let lastCommitAt = 0;
 
@@ -71,18 +70,13 @@ export function createStream({
   };
 
   const propose = (message: Storing, reply: Reply<Ack>) => {
-    const { subject, msgId } = message;
-    if (msgId !== undefined) idsInFlight.add(msgId);
-    subjectsInFlight.set(subject, (subjectsInFlight.get(subject) ?? 0) + 1);
+    inFlight.add(message);
     const heldUpMs = weather.happens("slowCommit")
       ? weather.chance.between(electionMs.min, electionMs.max)
       : 0;
     lastCommitAt = Math.max(lastCommitAt, clock.now() + 1 + heldUpMs); // SR2
     clock.quietlyAt(lastCommitAt, () => {
-      if (msgId !== undefined) idsInFlight.delete(msgId);
-      const left = subjectsInFlight.get(subject)! - 1;
-      if (left === 0) subjectsInFlight.delete(subject);
-      else subjectsInFlight.set(subject, left);
+      inFlight.remove(message);
       reply({ value: commit(message) });
     });
   };
@@ -90,16 +84,6 @@ export function createStream({
   const duplicateOf = ({ msgId }: Storing): Ack | undefined => {
     const seq = msgId === undefined ? undefined : known.seqOf(msgId);
     return seq === undefined ? undefined : { seq, duplicate: true };
-  };
-  const refusal = (message: Storing): MeshError | undefined => {
-    if (message.data.length > payloadBytesMax)
-      return new MeshError(
-        "TOO_LARGE",
-        `${message.subject}: ${message.data.length} bytes are over the server's max_payload`,
-      );
-    return isFull()
-      ? new MeshError("STORAGE_FULL", `${message.subject}: the server's storage is full`)
-      : undefined;
   };
   const wrongSequence = ({ subject, expectedSeq }: Storing): MeshError | undefined => {
     const head = heads.get(subject) ?? 0;
@@ -109,30 +93,54 @@ export function createStream({
       `${subject}: wrong last sequence: expected ${expectedSeq}, got ${head} (10071)`,
     );
   };
-  const inFlight = ({ subject, msgId, expectedSeq }: Storing): MeshError | undefined => {
-    if (msgId !== undefined && idsInFlight.has(msgId))
-      return new MeshError(
-        "DUPLICATE_IN_FLIGHT",
-        `${subject}: a message with the id ${msgId} is being stored (10158)`,
-      );
-    if (expectedSeq !== undefined && subjectsInFlight.has(subject))
-      return new MeshError("WRITE_IN_FLIGHT", `${subject}: another write is in flight (10164)`);
-    return undefined;
-  };
-
   const storeOnOne = (message: Storing, reply: Reply<Ack>) => {
-    const error = refusal(message) ?? wrongSequence(message); // SR1
+    const error = refusalOf(message, isFull()) ?? wrongSequence(message); // SR1
     if (error !== undefined) return reply({ error });
     reply({ value: duplicateOf(message) ?? commit(message) });
   };
   const storeOnThree = (message: Storing, reply: Reply<Ack>) => {
     const duplicate = duplicateOf(message); // SR1
     if (duplicate !== undefined) return reply({ value: duplicate });
-    const error = refusal(message) ?? inFlight(message) ?? wrongSequence(message);
+    const error = refusalOf(message, isFull()) ?? inFlight.refusalOf(message) ?? wrongSequence(message);
     if (error !== undefined) return reply({ error });
     propose(message, reply);
   };
   return { store: replicas === 1 ? storeOnOne : storeOnThree };
+}
+
+/** Why the server takes such a message at no time, or takes none now. */
+function refusalOf({ subject, data }: Storing, isFull: boolean): MeshError | undefined {
+  if (data.length > payloadBytesMax)
+    return new MeshError("TOO_LARGE", `${subject}: ${data.length} bytes are over the server's max_payload`);
+  return isFull ? new MeshError("STORAGE_FULL", `${subject}: the server's storage is full`) : undefined;
+}
+
+/** The writes that are proposed and not stored yet (SR2). */
+function createInFlight() {
+  const ids = new Set<string>();
+  const subjects = new Map<string, number>();
+  return {
+    add: ({ subject, msgId }: Storing) => {
+      if (msgId !== undefined) ids.add(msgId);
+      subjects.set(subject, (subjects.get(subject) ?? 0) + 1);
+    },
+    remove: ({ subject, msgId }: Storing) => {
+      if (msgId !== undefined) ids.delete(msgId);
+      const left = subjects.get(subject)! - 1;
+      if (left === 0) subjects.delete(subject);
+      else subjects.set(subject, left);
+    },
+    refusalOf: ({ subject, msgId, expectedSeq }: Storing): MeshError | undefined => {
+      if (msgId !== undefined && ids.has(msgId))
+        return new MeshError(
+          "DUPLICATE_IN_FLIGHT",
+          `${subject}: a message with the id ${msgId} is being stored (10158)`,
+        );
+      if (expectedSeq !== undefined && subjects.has(subject))
+        return new MeshError("WRITE_IN_FLIGHT", `${subject}: another write is in flight (10164)`);
+      return undefined;
+    },
+  };
 }
 
 function createDuplicateWindow(clock: VirtualClock, windowMs: number) {

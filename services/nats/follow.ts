@@ -94,13 +94,8 @@ async function openFeed(
       const place = parseAckSubject(message.reply ?? "");
       if (place.delivery !== delivered + 1) return end(); // NW1
       delivered = place.delivery;
-      backlog.push({
-        subject: message.subject,
-        seq: place.seq,
-        headers: fields,
-        data: message.data,
-        storedAt: place.storedAt,
-      });
+      const { seq, storedAt } = place;
+      backlog.push({ subject: message.subject, seq, headers: fields, data: message.data, storedAt });
     } else if (status !== 100 || Number(fields[natsHeaders.lastDelivery] ?? delivered) !== delivered)
       return end(); // NW1
     else {
@@ -116,20 +111,7 @@ async function openFeed(
   const sub = nc.subscribe(inbox, {
     callback: (error, message) => (error === null ? onMessage(message) : end()),
   });
-  const config = {
-    name: inbox.slice(inbox.lastIndexOf(".") + 1),
-    deliver_subject: inbox,
-    deliver_policy: DeliverPolicy.StartSequence,
-    opt_start_seq: afterSeq + 1,
-    filter_subject: subject,
-    ack_policy: AckPolicy.None,
-    max_deliver: 1,
-    mem_storage: true,
-    num_replicas: 1,
-    flow_control: true,
-    idle_heartbeat: nanos(heartbeatMs),
-    inactive_threshold: nanos(idleMs),
-  };
+  const config = pushTo(inbox, subject, afterSeq);
   const watchdog = setInterval(() => {
     if (performance.now() - heardAt > silenceMaxMs) end(); // NW1
   }, heartbeatMs);
@@ -163,3 +145,19 @@ async function openFeed(
     },
   };
 }
+
+/** An ephemeral consumer that pushes to `inbox`, and goes by itself once its reader has been silent for a while. */
+const pushTo = (inbox: string, subject: string, afterSeq: number) => ({
+  name: inbox.slice(inbox.lastIndexOf(".") + 1),
+  deliver_subject: inbox,
+  deliver_policy: DeliverPolicy.StartSequence,
+  opt_start_seq: afterSeq + 1,
+  filter_subject: subject,
+  ack_policy: AckPolicy.None,
+  max_deliver: 1,
+  mem_storage: true,
+  num_replicas: 1,
+  flow_control: true,
+  idle_heartbeat: nanos(heartbeatMs),
+  inactive_threshold: nanos(idleMs),
+});

@@ -44,20 +44,80 @@ interface Waiting {
 
 export const createRequests = (nc: NatsConnection): Requests => {
   const inbox = createInbox();
-  const waiting = new Map<string, Waiting>();
+  const calls = createCalls();
   let sent = 0;
   let isLost = false;
   let sweep: NodeJS.Timeout | undefined;
 
-  const settleAll = (why: string) => {
-    const open = [...waiting.values()];
-    waiting.clear();
-    for (const call of open) call.fail(unanswered(call.subject, why));
-  };
+  const settleAll = (why: string) =>
+    calls.failWhere(
+      () => true,
+      ({ subject }) => unanswered(subject, why),
+    );
   const sub = nc.subscribe(`${inbox}.*`, {
     callback: (error, answer) => {
       if (error !== null) return settleAll(`the answers cannot be read: ${error.message}`);
-      const token = answer.subject.slice(inbox.length + 1);
+      calls.answer(answer.subject.slice(inbox.length + 1), answer);
+    },
+  });
+  const stopWatching = watchConnection(nc, {
+    onLost: () => {
+      isLost = true;
+      settleAll("the connection to the server was lost"); // NS2
+    },
+    onBack: () => (isLost = false),
+    onRefused: (violation) =>
+      calls.failWhere(
+        ({ subject }) => violation.operation === "publish" && violation.subject === subject,
+        ({ subject }) => toMeshError(violation, subject),
+      ),
+  });
+
+  const sweepOverdue = () => {
+    const now = performance.now();
+    calls.failWhere(
+      ({ deadline }) => deadline < now,
+      ({ subject }) => unanswered(subject, `no answer within ${requestTimeoutMs} ms`),
+    );
+    if (calls.isAnyOpen()) return;
+    clearInterval(sweep);
+    sweep = undefined;
+  };
+  const send = (subject: string, data: Uint8Array | string, headers: MsgHdrs | undefined, call: Waiting) => {
+    if (isLost) return call.fail(unanswered(subject, "the connection to the server is lost")); // NS2
+    const token = (sent++).toString(36);
+    try {
+      nc.publish(subject, data, { reply: `${inbox}.${token}`, headers });
+      calls.add(token, call);
+    } catch (error) {
+      call.fail(toMeshError(error, subject));
+    }
+    sweep ??= setInterval(sweepOverdue, sweepMs).unref(); // NS1
+  };
+
+  return {
+    one: (subject, data, headers) =>
+      new Promise((resolve, reject) => send(subject, data, headers, forOne(subject, resolve, reject))),
+    many: (subject, data, take) =>
+      new Promise((resolve, reject) =>
+        send(subject, data, undefined, forMany(subject, take, resolve, reject)),
+      ),
+    close: () => {
+      sub.unsubscribe();
+      stopWatching();
+      clearInterval(sweep);
+      settleAll("the mesh was closed");
+    },
+  };
+};
+
+/** The calls that wait for an answer, by the last token of their reply subject. */
+function createCalls() {
+  const waiting = new Map<string, Waiting>();
+  return {
+    add: (token: string, call: Waiting) => void waiting.set(token, call),
+    isAnyOpen: () => waiting.size > 0,
+    answer: (token: string, answer: Msg) => {
       const call = waiting.get(token);
       if (call === undefined) return; // NS3
       if (answer.data.length === 0 && decodeHeaders(answer).status === 503) {
@@ -68,78 +128,51 @@ export const createRequests = (nc: NatsConnection): Requests => {
       }
       if (call.take(answer)) waiting.delete(token);
     },
-  });
-  const stopWatching = watchConnection(nc, {
-    onLost: () => {
-      isLost = true;
-      settleAll("the connection to the server was lost"); // NS2
-    },
-    onBack: () => (isLost = false),
-    onRefused: (violation) => {
-      for (const [token, call] of waiting)
-        if (violation.operation === "publish" && violation.subject === call.subject) {
+    /** Fails the calls that are meant, each once. */
+    failWhere: (isMeant: (call: Waiting) => boolean, errorOf: (call: Waiting) => MeshError) => {
+      for (const [token, call] of [...waiting])
+        if (isMeant(call)) {
           waiting.delete(token);
-          call.fail(toMeshError(violation, call.subject));
+          call.fail(errorOf(call));
         }
     },
-  });
+  };
+}
 
-  const sweepOverdue = () => {
-    const now = performance.now();
-    for (const [token, call] of waiting)
-      if (call.deadline < now) {
-        waiting.delete(token);
-        call.fail(unanswered(call.subject, `no answer within ${requestTimeoutMs} ms`));
+const newDeadline = (): number => performance.now() + requestTimeoutMs;
+
+type Fail = (error: MeshError) => void;
+
+/** A call that its first answer settles. */
+const forOne = (subject: string, resolve: (answer: Msg) => void, fail: Fail): Waiting => ({
+  subject,
+  deadline: newDeadline(),
+  take: (answer) => {
+    resolve(answer);
+    return true;
+  },
+  fail,
+});
+
+/** A call that lasts until `take` says "done". Its deadline starts anew with each answer. */
+function forMany(
+  subject: string,
+  take: (answer: Msg) => "more" | "done",
+  resolve: () => void,
+  fail: Fail,
+): Waiting {
+  const call: Waiting = {
+    subject,
+    deadline: newDeadline(),
+    take: (answer) => {
+      if (take(answer) === "done") {
+        resolve();
+        return true;
       }
-    if (waiting.size > 0) return;
-    clearInterval(sweep);
-    sweep = undefined;
-  };
-  const send = (subject: string, data: Uint8Array | string, headers: MsgHdrs | undefined, call: Waiting) => {
-    if (isLost) return call.fail(unanswered(subject, "the connection to the server is lost")); // NS2
-    const token = (sent++).toString(36);
-    try {
-      nc.publish(subject, data, { reply: `${inbox}.${token}`, headers });
-      waiting.set(token, call);
-    } catch (error) {
-      call.fail(toMeshError(error, subject));
-    }
-    sweep ??= setInterval(sweepOverdue, sweepMs).unref(); // NS1
-  };
-
-  return {
-    one: (subject, data, headers) =>
-      new Promise((resolve, reject) => {
-        const take = (answer: Msg) => {
-          resolve(answer);
-          return true;
-        };
-        send(subject, data, headers, {
-          subject,
-          deadline: performance.now() + requestTimeoutMs,
-          take,
-          fail: reject,
-        });
-      }),
-    many: (subject, data, take) =>
-      new Promise((resolve, reject) => {
-        const call: Waiting = {
-          subject,
-          deadline: performance.now() + requestTimeoutMs,
-          take: (answer) => {
-            if (take(answer) === "done") return (resolve(), true);
-            call.deadline = performance.now() + requestTimeoutMs;
-            return false;
-          },
-          fail: reject,
-        };
-        send(subject, data, undefined, call);
-      }),
-    close: () => {
-      sub.unsubscribe();
-      stopWatching();
-      clearInterval(sweep);
-      settleAll("the mesh was closed");
+      call.deadline = newDeadline();
+      return false;
     },
+    fail,
   };
-};
+  return call;
+}
