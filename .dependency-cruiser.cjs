@@ -18,7 +18,7 @@ const kinds = {
   workflow: ["validators"],
   plan: ["saga", "agent", "validators", "workflow"],
 };
-const allActors = `^actors/(kinds\\.ts$|(${[...ground, ...Object.keys(kinds), "kernel"].join("|")})/[^/]+$)`;
+const allActors = `^actors/(kinds\\.ts$|(${[...ground, "policies", ...Object.keys(kinds), "kernel"].join("|")})/[^/]+$)`;
 
 /**
  * `node: true` allows node's own modules; `except` leaves out the files for which a row of their own speaks. A folder
@@ -49,6 +49,12 @@ const law = [
   {
     name: "actors-request",
     from: actors("request"),
+    may: [protocol, actors("values", "machine", "contract"), packages("zod")],
+  },
+  // Ready-made guardrails: nothing in actors/ needs them.
+  {
+    name: "actors-policies",
+    from: actors("policies"),
     may: [protocol, actors("values", "machine", "contract"), packages("zod")],
   },
   // No kind imports the kernel, and the kernel imports no kind.
@@ -199,8 +205,14 @@ const law = [
   {
     name: "services-models",
     from: services("models"),
+    except: "^services/models/index\\.ts$",
     node: true,
     may: [protocol, services("wire"), packages("@anthropic-ai/sdk", "eventsource-parser", "zod")],
+  },
+  {
+    name: "services-models-index",
+    from: "^services/models/index\\.ts$",
+    may: [protocol, services("models", "app")],
   },
   // Tools of other people's servers: a contract loads without the client, which only a performer's process opens.
   {
@@ -289,7 +301,8 @@ const law = [
     may: [
       protocol,
       allActors,
-      "^services/(wire|app|ledger|views|client|archive|recordings|replay|throttle|runtime|demo|cli/frame|cli/telling)/",
+      "^services/(wire|app|workflow|ledger|views|client|archive|recordings|replay|throttle|runtime|demo)/",
+      services("cli/frame", "cli/telling"),
       packages("zod", "pino"),
     ],
   },
@@ -324,7 +337,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      "^services/(testing/)?index\\.ts$",
+      "^(services|actors)/((testing|models|workflow|validators|policies)/)?index\\.ts$",
       services("wire", "app", "runtime", "client", "models"),
       packages("zod", "xstate"),
     ],
@@ -336,10 +349,16 @@ const law = [
     node: true,
     may: ["^deploy/", protocol, services("wire", "nats", "nats/server")],
   },
+  // What a program imports to have workflows, and the planner, whose judge is performed like any tool.
+  {
+    name: "services-workflow",
+    from: services("workflow"),
+    may: [protocol, allActors, services("app")],
+  },
   {
     name: "services-index",
     from: "^services/index\\.ts$",
-    may: [protocol, allActors, services("wire", "app", "client", "models", "runtime")],
+    may: [protocol, allActors, services("wire", "app", "client", "runtime")],
   },
 ];
 

@@ -33,7 +33,7 @@ const more = z.int().positive().optional();
  * Body of the signal `budget`, and a person's answer to a task about a budget: what is added to a saga's limits.
  * At least one member is given, and each is greater than 0.
  */
-export const Raise = z
+export const BudgetRaise = z
   .strictObject({
     steps: more,
     tokens: more,
@@ -44,7 +44,7 @@ export const Raise = z
     children: more,
   })
   .refine((raise) => Object.values(raise).some((each) => each !== undefined), "it adds nothing");
-export type Raise = z.infer<typeof Raise>;
+export type BudgetRaise = z.infer<typeof BudgetRaise>;
 
 /**
  * What a saga has used, with all sagas below it that have ended. A child reports it with its end, and the parent adds
@@ -68,16 +68,16 @@ export type Spending = z.infer<typeof Spending>;
  * What a model costs, in US dollars for a million tokens. Where a cache's prices are absent, reading costs 0.1 of the
  * input's price and writing 1.25 of it, which is what providers with a prompt cache ask.
  */
-export const Price = z.strictObject({
+export const ModelPrice = z.strictObject({
   inputPerMillion: z.number().nonnegative(),
   outputPerMillion: z.number().nonnegative(),
   cacheReadPerMillion: z.number().nonnegative().optional(),
   cacheWritePerMillion: z.number().nonnegative().optional(),
 });
-export type Price = z.infer<typeof Price>;
+export type ModelPrice = z.infer<typeof ModelPrice>;
 /** Prices by the model's name. A saga whose budget counts dollars is started with those of its models. */
-export const Prices = z.record(z.string(), Price);
-export type Prices = z.infer<typeof Prices>;
+export const ModelPrices = z.record(z.string(), ModelPrice);
+export type ModelPrices = z.infer<typeof ModelPrices>;
 
 /** A child's place in its tree of sagas, and its slice of the pool. The root is the saga that has no parent. */
 export const TreePlace = z.object({

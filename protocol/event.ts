@@ -3,7 +3,7 @@
  * the fold and every reader of a ledger read them.
  */
 import { z } from "zod";
-import { Prices, Spending, TreePlace } from "./budget.ts";
+import { ModelPrices, Spending, TreePlace } from "./budget.ts";
 import { Effects, ForkOrder, Lineage } from "./fork.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
@@ -71,7 +71,7 @@ const otherEvents = [
     parent: ParentRef.optional(),
     tree: TreePlace.optional(),
     /** Of the models it asks, where dollars are counted: a table of prices that changes later changes no running saga. */
-    prices: Prices.optional(),
+    prices: ModelPrices.optional(),
     /** Of a fork; all else is as its origin was started. */
     fork: Lineage.optional(),
   }),
@@ -104,7 +104,7 @@ const otherEvents = [
     model: z.string().optional(),
     instructions: z.string().optional(),
     /** Of the model, where dollars are counted. */
-    prices: Prices.optional(),
+    prices: ModelPrices.optional(),
     /** Model calls whose replies follow; every other open one is asked anew. */
     answered: z.array(IntentId).optional(),
     /** Milliseconds since the last shared turn. What was to fall due is put off by as much. */

@@ -6,7 +6,7 @@
  * MO2 Everything a model needs of time, signals and tools is in the request; it has no clock and no hands.
  */
 import { z } from "zod";
-import type { Price } from "./budget.ts";
+import type { ModelPrice } from "./budget.ts";
 import { Payload } from "./json.ts";
 import { Route, Usage } from "./result.ts";
 
@@ -15,7 +15,7 @@ export const Call = z.object({ id: z.string(), tool: z.string(), input: Payload 
 export type Call = z.infer<typeof Call>;
 
 /** One part of what the model is told: a text, a call's result, a signal, its memory, a person's instruction. */
-export const Part = z.discriminatedUnion("type", [
+export const MessagePart = z.discriminatedUnion("type", [
   /** What the saga was started with, or another text for the model. */
   z.object({ type: z.literal("text"), text: z.string() }),
   z.object({
@@ -45,7 +45,7 @@ export const Part = z.discriminatedUnion("type", [
   /** From a human, later than the definition's own. Unlike a signal's data, the model is to follow it. */
   z.object({ type: z.literal("instructions"), text: z.string(), at: z.number(), from: z.string() }),
 ]);
-export type Part = z.infer<typeof Part>;
+export type MessagePart = z.infer<typeof MessagePart>;
 
 /**
  * A provider's content block, verbatim and opaque, or our stand-in for one that is kept elsewhere in the
@@ -55,8 +55,8 @@ export const Block = z.record(z.string(), Payload);
 export type Block = z.infer<typeof Block>;
 
 /** One message of the conversation: what the model is told, or what it said. */
-export const Message = z.discriminatedUnion("role", [
-  z.object({ role: z.literal("user"), at: z.number(), parts: z.array(Part) }),
+export const ModelMessage = z.discriminatedUnion("role", [
+  z.object({ role: z.literal("user"), at: z.number(), parts: z.array(MessagePart) }),
   z.object({
     role: z.literal("assistant"),
     model: z.string(),
@@ -65,7 +65,7 @@ export const Message = z.discriminatedUnion("role", [
     blocks: z.array(Block).optional(),
   }),
 ]);
-export type Message = z.infer<typeof Message>;
+export type ModelMessage = z.infer<typeof ModelMessage>;
 
 /** A tool as the model sees it. `schema` is JSON Schema of its input. */
 export interface ModelTool {
@@ -83,7 +83,7 @@ export interface ModelRequest {
   readonly now: number;
   readonly model: string;
   readonly instructions: string;
-  readonly messages: readonly Message[];
+  readonly messages: readonly ModelMessage[];
   readonly tools: readonly ModelTool[];
   /** The signals the model may wait for. */
   readonly signals: readonly string[];
@@ -153,7 +153,7 @@ export interface ModelContext {
 export interface ModelPort {
   readonly name: string;
   /** What its tokens cost, where the application's own table does not say. Dollars are reckoned outside the port. */
-  readonly price?: Price;
+  readonly price?: ModelPrice;
   /** The port looks its answers up or computes them: the time it takes says nothing of a model's latency. */
   readonly atOnce?: true;
   /** Opaque blocks of the request that it would not send, each message's with the reason. Absent: it sends none. */

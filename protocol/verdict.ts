@@ -43,7 +43,7 @@ export const Finding = z.object({
 export type Finding = z.infer<typeof Finding>;
 
 /** VD3. The place `at` (a JSON pointer) becomes `to`; `amount` in `unit` is what a budget counts. */
-export const Change = z.object({
+export const VerdictChange = z.object({
   at: z.string().max(limits.pointerLengthMax),
   to: Payload,
   what: text,
@@ -51,7 +51,7 @@ export const Change = z.object({
   amount: z.number().nonnegative(),
   unit: z.string().min(1).max(40),
 });
-export type Change = z.infer<typeof Change>;
+export type VerdictChange = z.infer<typeof VerdictChange>;
 
 const said = {
   findings: z.array(Finding).max(limits.findingsMax).optional(),
@@ -60,7 +60,7 @@ const said = {
 };
 
 /** What a check or a model answers. */
-export const Answer = z.discriminatedUnion("verdict", [
+export const ValidatorAnswer = z.discriminatedUnion("verdict", [
   z.object({ verdict: z.literal("accept"), reason: text.optional(), ...said }),
   /** It does not hold: discard it, and undo what rests on it. */
   z.object({ verdict: z.literal("reject"), reason: text, ...said }),
@@ -68,7 +68,7 @@ export const Answer = z.discriminatedUnion("verdict", [
   z.object({
     verdict: z.literal("augment"),
     reason: text,
-    changes: z.array(Change).min(1).max(limits.changesMax),
+    changes: z.array(VerdictChange).min(1).max(limits.changesMax),
     ...said,
   }),
   /** It holds, and the next planner is to know this. */
@@ -76,9 +76,9 @@ export const Answer = z.discriminatedUnion("verdict", [
   /** VD2. With a code where something failed that a person can mend. */
   z.object({ verdict: z.literal("undecided"), reason: text, code: z.string().optional(), ...said }),
 ]);
-export type Answer = z.infer<typeof Answer>;
+export type ValidatorAnswer = z.infer<typeof ValidatorAnswer>;
 /** What a verdict says. */
-export type VerdictKind = Answer["verdict"];
+export type VerdictKind = ValidatorAnswer["verdict"];
 
 /** What a validator was shown: the digest of it, and its size in tokens (actors/validators/context.ts). */
 export const Shown = z.object({
@@ -112,8 +112,8 @@ export const PartVerdict = z.object({
 export type PartVerdict = z.infer<typeof PartVerdict>;
 
 /** A validator's output. `judged` is the digest of the whole item, of which it may have been shown a part. */
-export const Verdict = z.intersection(
-  Answer,
+export const ValidatorVerdict = z.intersection(
+  ValidatorAnswer,
   z.object({
     ...origin,
     judged: z.string(),
@@ -122,4 +122,4 @@ export const Verdict = z.intersection(
     unasked: z.array(z.string()).optional(),
   }),
 );
-export type Verdict = z.infer<typeof Verdict>;
+export type ValidatorVerdict = z.infer<typeof ValidatorVerdict>;

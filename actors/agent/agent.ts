@@ -18,7 +18,7 @@
 import { assign, enqueueActions, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
-import { type Message, ModelReply, type Part } from "../../protocol/model.ts";
+import { type ModelMessage, ModelReply, type MessagePart } from "../../protocol/model.ts";
 import { forward, say, startCall, stopCall } from "../contract/calls.ts";
 import { partOf, restingOf, rewrittenIn } from "./calls.ts";
 import {
@@ -109,13 +109,13 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
     },
     actions: {
       /** The kernel collects what is said; the machine keeps only its digest. */
-      "sagamesh.say": (_, _params: { message: Message }) => undefined,
+      "sagamesh.say": (_, _params: { message: ModelMessage }) => undefined,
       "sagamesh.start": (_, _params: { id: string; src: string; input: Json }) => undefined,
       "sagamesh.stop": (_, _params: { id: string }) => undefined,
       "sagamesh.forward": (_, _params: { id: string; name: string; data: Json }) => undefined,
       ask: enqueueActions(({ context, event, enqueue }) => {
         const { parts, calls } = compose(context);
-        const message: Message = { role: "user", at: timeOf(event), parts };
+        const message: ModelMessage = { role: "user", at: timeOf(event), parts };
         const silent = parts.length === 0 && context.paused;
         enqueue.assign({
           step: context.step + 1,
@@ -157,7 +157,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       learn: assign(({ context, event }) => {
         if (event.type !== "sagamesh.memory") return {};
         const { type: _type, at: _at, ...said } = event;
-        const isLeft = (part: Part) => part.type !== "memory" || part.memory === undefined;
+        const isLeft = (part: MessagePart) => part.type !== "memory" || part.memory === undefined;
         const parts = said.memory === undefined ? context.parts : context.parts.filter(isLeft);
         return { parts: [...parts, { type: "memory" as const, ...said }] };
       }),
@@ -180,7 +180,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       hear: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== "sagamesh.signal") return;
         const { name, data, at, from } = event;
-        const parts: Part[] = [...context.parts, partOfSignal(name, data, { at, from })];
+        const parts: MessagePart[] = [...context.parts, partOfSignal(name, data, { at, from })];
         if (!wants(context, name)) {
           enqueue.assign({ parts });
           return;

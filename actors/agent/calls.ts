@@ -2,7 +2,7 @@
  * Agent calls: what an agent's machine keeps of its model's calls, and how their ends are told.
  */
 import type { Json } from "../../protocol/json.ts";
-import type { ModelReply, Part } from "../../protocol/model.ts";
+import type { ModelReply, MessagePart } from "../../protocol/model.ts";
 import type { CallError } from "../contract/calls.ts";
 import { type AgentEvent, errorPart, type ResultPart } from "./events.ts";
 import type { Reading, StartedCall } from "./reply.ts";
@@ -15,7 +15,7 @@ export interface CallState {
   /** What a human did, and who; told with the result. */
   readonly edited?: { readonly by: string; readonly input: Json };
   /** Set once the call is settled; shown in the next message, then forgotten. */
-  readonly part?: Part;
+  readonly part?: MessagePart;
   /** A wait: the signals that end it (undefined: any). */
   readonly wait?: { readonly signals: readonly string[] | undefined };
 }

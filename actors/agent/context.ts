@@ -3,7 +3,7 @@
  */
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Part } from "../../protocol/model.ts";
+import type { MessagePart } from "../../protocol/model.ts";
 import { callStates, type CallState, partOf, rewrittenOf } from "./calls.ts";
 import type { AgentEvent, ResultPart } from "./events.ts";
 import type { Retained } from "./retention.ts";
@@ -19,7 +19,7 @@ export interface AgentContext extends Retained {
   readonly digest: string;
   readonly repairs: number;
   /** For the next message, after the calls' results. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly MessagePart[];
   readonly calls: Readonly<Record<string, CallState>>;
   /** Calls of the latest reply that are still open. */
   readonly batch: readonly string[];
@@ -35,8 +35,8 @@ export interface AgentContext extends Retained {
 }
 
 /** The next message's parts: settled calls in their order, calls first shown as pending, then the rest. */
-export function compose(context: AgentContext): { parts: Part[]; calls: Record<string, CallState> } {
-  const parts: Part[] = [];
+export function compose(context: AgentContext): { parts: MessagePart[]; calls: Record<string, CallState> } {
+  const parts: MessagePart[] = [];
   const calls: Record<string, CallState> = {};
   for (const [call, state] of Object.entries(context.calls)) {
     if (state.part !== undefined) parts.push(state.part);
@@ -81,7 +81,13 @@ export function endWaits(context: AgentContext, woke: Json): Pick<AgentContext, 
           call,
           {
             ...state,
-            part: { type: "result", call, tool: "wait", outcome: "succeeded", output: woke } satisfies Part,
+            part: {
+              type: "result",
+              call,
+              tool: "wait",
+              outcome: "succeeded",
+              output: woke,
+            } satisfies MessagePart,
           },
         ],
   );

@@ -7,7 +7,7 @@ import { describeError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import { contextFaults, type ContextPolicy, cuttingPolicy, summarizeOf } from "../contract/context-policy.ts";
 import { commonFaults, define, twiceNamed } from "../contract/define.ts";
-import type { SagaDefinition, Signals } from "../contract/definition.ts";
+import type { SagaDefinition, SignalSchemas } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import {
   type MemoryConfig,
@@ -20,7 +20,7 @@ import {
 import type { Policy } from "../contract/policy.ts";
 import { jsonSchema, withCompensations } from "../contract/tool-contract.ts";
 import type { Tool } from "../contract/tool.ts";
-import { type Asking, type Callable, question } from "../machine/callable.ts";
+import { type AskTerms, type Callable, question } from "../machine/callable.ts";
 import { openMachine } from "../machine/machine.ts";
 import type { Addressee, AgentSpec } from "../request/agent-spec.ts";
 import { faultsBetween, writable } from "../request/between-sagas.ts";
@@ -35,7 +35,7 @@ import type { AgentBudget } from "../contract/budget-config.ts";
 export interface AgentConfig<
   I extends z.ZodType,
   O extends z.ZodType,
-  S extends Signals,
+  S extends SignalSchemas,
   M extends z.ZodType = z.ZodType,
 > {
   name: string;
@@ -71,7 +71,7 @@ export interface AgentConfig<
    */
   references?: boolean;
   /** Whom the model's questions are for, and on what terms; anybody, for a week, unless given. */
-  ask?: Asking & { readonly otherwise?: Json };
+  ask?: AskTerms & { readonly otherwise?: Json };
   /** Tools and sagas that the terms of approvals may name and the model does not see. See `Tool.uses`. */
   uses?: readonly Callable[];
   budget?: AgentBudget;
@@ -84,7 +84,7 @@ export interface AgentConfig<
   policies?: readonly Policy[];
   /** What it is to know however long it runs; none unless given. */
   memory?: MemoryConfig<S, M>;
-  /** How much of the conversation its model is sent: `full()` (the default), `window(…)` or `selective(…)`. */
+  /** How much of the conversation its model is sent; `fullContext()`, all of it, unless given. */
   context?: ContextPolicy;
   /** How often in a row its model is told that a reply cannot be taken before the saga fails; 3 unless given. */
   repairsMax?: number;
@@ -97,7 +97,7 @@ export interface AgentConfig<
 export function defineAgent<
   I extends z.ZodType,
   O extends z.ZodType,
-  S extends Signals,
+  S extends SignalSchemas,
   M extends z.ZodType = z.ZodNever,
 >(config: AgentConfig<I, O, S, M>): SagaDefinition<I, O, M extends z.ZodNever ? S : WithMemory<S>> {
   const memory = config.memory === undefined ? undefined : memorySpec(config.memory);
@@ -164,7 +164,7 @@ export function defineAgent<
 
 /** What of an agent decides, as data. */
 const identityOf = (
-  config: AgentConfig<z.ZodType, z.ZodType, Signals>,
+  config: AgentConfig<z.ZodType, z.ZodType, SignalSchemas>,
   { frame, memory, context }: Pick<AgentOwn, "frame" | "memory" | "context">,
 ): unknown => ({
   frame,

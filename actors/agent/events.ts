@@ -2,11 +2,11 @@
  * Agent events: what the machine of an agent takes, and how a model is told of it.
  */
 import type { Json } from "../../protocol/json.ts";
-import type { ModelReply, Part } from "../../protocol/model.ts";
+import type { ModelReply, MessagePart } from "../../protocol/model.ts";
 import type { CallError } from "../contract/calls.ts";
 import type { ReservedData } from "../contract/reserved-signals.ts";
 
-export type ResultPart = Extract<Part, { type: "result" }>;
+export type ResultPart = Extract<MessagePart, { type: "result" }>;
 
 export type AgentEvent =
   | { type: "xstate.done.actor.decision"; output: ModelReply; at: number }
@@ -53,7 +53,7 @@ export const timeOf = (event: { now?: number; at?: number; input?: { at?: number
   event.now ?? event.at ?? event.input?.at ?? 0;
 
 /** Instructions are the model's to follow, any other signal is data. */
-export function partOfSignal(name: string, data: Json, said: { at: number; from: string }): Part {
+export function partOfSignal(name: string, data: Json, said: { at: number; from: string }): MessagePart {
   if (name !== "instruct") return { type: "signal", name, data, ...said };
   return { type: "instructions", text: (data as ReservedData<"instruct">).text, ...said };
 }

@@ -6,7 +6,7 @@
  * W2 It holds nothing up for longer than its own calls take: it may not wait, ask, hand over or finish. A second
  *    cancel ends it at once.
  */
-import type { Part } from "../../protocol/model.ts";
+import type { MessagePart } from "../../protocol/model.ts";
 import type { AgentSpec } from "../request/agent-spec.ts";
 import { onlyTaken, type Reading, type StartedCall } from "./reply.ts";
 
@@ -32,7 +32,7 @@ export const partingParts = ({
   readonly reason: string;
   readonly at: number;
   readonly from?: string;
-}): Part[] => [
+}): MessagePart[] => [
   { type: "signal", name: "cancel", data: { reason }, at, from },
   { type: "text", text: words },
 ];

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { Call, Message, ModelReply, Part } from "../../protocol/model.ts";
+import type { Call, ModelMessage, ModelReply, MessagePart } from "../../protocol/model.ts";
 import { faultOfSend, readHandOff } from "../request/between-sagas.ts";
 import type { AgentSpec } from "../request/agent-spec.ts";
 import { askedSchema, reservedCalls, reservedNames } from "../request/conversation.ts";
@@ -31,10 +31,10 @@ export type StartedCall =
 
 export interface Reading {
   /** What the conversation keeps of the reply. */
-  readonly message: Message;
+  readonly message: ModelMessage;
   readonly started: readonly StartedCall[];
   /** Answers that need nobody: refused calls, and the words of a repair. */
-  readonly answers: readonly Part[];
+  readonly answers: readonly MessagePart[];
   /** The reply could not be taken as it was; counts against the repairs in a row. */
   readonly repair: boolean;
   readonly finish?: { readonly output: Json };
@@ -52,7 +52,7 @@ export function onlyTaken(
   const refused = reading.started.filter((call) => !isTaken(call));
   if (refused.length === 0) return reading;
   const { handsOff: _handsOff, ...rest } = reading; // Alone in its reply, so it is among the refused.
-  const answers = refused.map((call): Part => ({
+  const answers = refused.map((call): MessagePart => ({
     type: "result",
     call: call.call,
     tool: call.type === "wait" ? "wait" : call.tool,
@@ -69,7 +69,7 @@ export function readReply(spec: AgentSpec, step: number, reply: ModelReply): Rea
   const faults = new Map<string, string>(
     proposed.flatMap(({ fault }, k) => (fault === undefined ? [] : [[`${step}.${k}`, fault]])),
   );
-  const message: Message = {
+  const message: ModelMessage = {
     role: "assistant",
     model: reply.model,
     ...(reply.text === undefined ? {} : { text: reply.text }),
@@ -117,7 +117,7 @@ function takeHandOff(spec: AgentSpec, reading: Reading, call: Call): Reading {
   return { ...reading, started, handsOff: call.id };
 }
 
-const refused = (call: Call, code: string, reason: string): Part => ({
+const refused = (call: Call, code: string, reason: string): MessagePart => ({
   type: "result",
   call: call.id,
   tool: call.tool,
@@ -126,7 +126,7 @@ const refused = (call: Call, code: string, reason: string): Part => ({
   reason,
 });
 
-const repaired = (reading: Reading, answers: readonly Part[]): Reading => ({
+const repaired = (reading: Reading, answers: readonly MessagePart[]): Reading => ({
   ...reading,
   answers,
   repair: true,
@@ -163,7 +163,7 @@ function readCalls(
   faults: ReadonlyMap<string, string>,
 ): Reading {
   const started: StartedCall[] = [];
-  const answers: Part[] = [];
+  const answers: MessagePart[] = [];
   for (const call of calls) {
     const fault = faults.get(call.id);
     const read = fault === undefined ? readCall(spec, call) : { code: "MODEL_REPLY_INVALID", refusal: fault };

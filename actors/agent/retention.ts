@@ -6,7 +6,7 @@
  *    follows: without a summary the cut is made plainly and the head says why.
  */
 import { limits } from "../../protocol/limits.ts";
-import type { Message, ModelReply } from "../../protocol/model.ts";
+import type { ModelMessage, ModelReply } from "../../protocol/model.ts";
 import type { CuttingPolicy } from "../contract/context-policy.ts";
 import {
   type Cut,
@@ -26,7 +26,7 @@ export interface Retained {
 export const afterMessage = (
   policy: CuttingPolicy | undefined,
   { retention }: Retained,
-  message: Message,
+  message: ModelMessage,
 ): Retained =>
   policy === undefined || retention === undefined ? {} : { retention: said(policy, retention, message) };
 
@@ -34,7 +34,7 @@ export const afterMessage = (
 export function beforeAsking(
   policy: CuttingPolicy | undefined,
   retained: Retained,
-  message: Message,
+  message: ModelMessage,
 ): Retained {
   const { retention } = afterMessage(policy, retained, message);
   if (policy === undefined || retention === undefined) return {};
@@ -52,9 +52,9 @@ export function summarizedCut(policy: CuttingPolicy | undefined, { retention }: 
 }
 
 /** Where this policy would have cut a conversation whose last message is about to be answered, its summaries left out. */
-export function cutOf(policy: CuttingPolicy | undefined, messages: readonly Message[]): Cut | undefined {
+export function cutOf(policy: CuttingPolicy | undefined, messages: readonly ModelMessage[]): Cut | undefined {
   if (policy === undefined) return undefined;
-  const after = (retained: Retained, message: Message): Retained => {
+  const after = (retained: Retained, message: ModelMessage): Retained => {
     const next =
       message.role === "user"
         ? beforeAsking(policy, retained, message)

@@ -1,11 +1,11 @@
 /** Approval: the terms on which people let a call through. Apart from tools and policies, which both name them. */
-import type { Telling } from "../machine/callable.ts";
+import type { NoticeTerms } from "../machine/callable.ts";
 
 /**
  * Who may approve, until when, and what holds if they do not: the terms of one approval. Plain data but for the tool
  * and the saga they name, which must be among the definition's own (`uses`).
  */
-export interface Approval extends Telling {
+export interface Approval extends NoticeTerms {
   /** Names and roles; empty: anybody. */
   readonly by: readonly string[];
   readonly withinMs: number;

@@ -5,7 +5,7 @@
  * no child of XState's: those stay in the snapshot when they are done, and their event types in XState's caches.
  */
 import type { Json } from "../../protocol/json.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 
 /** Why an actor's intent did not succeed, as its machine hears it. */
 export interface CallError {
@@ -42,7 +42,7 @@ export interface ForwardParams {
 // Every action is typed `never`: `setup` cannot type an action that names its sibling. The kernel reads them by name.
 
 /** Adds a message to the conversation. */
-export const say = (message: Message): never => ({ type: "sagamesh.say", params: { message } }) as never;
+export const say = (message: ModelMessage): never => ({ type: "sagamesh.say", params: { message } }) as never;
 
 /** Starts a call. */
 export const startCall = ({ call, src, input, dependsOn }: NewCall): never =>

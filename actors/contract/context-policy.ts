@@ -8,7 +8,7 @@ import { z } from "zod";
 import { limits } from "../../protocol/limits.ts";
 
 /** When a summary of what is about to be dropped is asked for, of which model, and in what words. */
-export interface Summarize {
+export interface SummaryTerms {
   /** After so many messages. */
   readonly everyMessages?: number;
   /** Or once the messages since the last time hold more characters than this, as JSON. */
@@ -26,21 +26,24 @@ export type ContextPolicy =
       readonly kind: "selective";
       readonly keep: number;
       readonly pin?: readonly string[];
-      readonly summarize?: Summarize;
+      readonly summarize?: SummaryTerms;
     };
 
 /** One under which a conversation is cut. */
 export type CuttingPolicy = Exclude<ContextPolicy, { kind: "full" }>;
 
 /** The whole conversation, always: the default, because nothing is lost and providers' caches like it best. */
-export const full = (): ContextPolicy => ({ kind: "full" });
+export const fullContext = (): ContextPolicy => ({ kind: "full" });
 
 /**
  * The last messages, `messages` at most (4 or more; some more where signals come in a row, with no reply between). Once
  * there are more, all but half of them go at once, so the prefix that a provider has cached holds for many steps.
  * What goes is named by its number; the first message, open calls and the memory stay.
  */
-export const window = (options: { messages: number }): ContextPolicy => ({ kind: "window", ...options });
+export const windowedContext = (options: { messages: number }): ContextPolicy => ({
+  kind: "window",
+  ...options,
+});
 
 /**
  * The last `keep` messages (2 or more) whole, up to twice as many before the next cut; those before them with
@@ -52,10 +55,10 @@ export const window = (options: { messages: number }): ContextPolicy => ({ kind:
  * the messages are dropped without one and the next message says so. A crash in its middle asks for it again; one
  * that is recorded is never asked for again.
  */
-export const selective = (options: {
+export const selectiveContext = (options: {
   keep: number;
   pin?: readonly string[];
-  summarize?: Summarize;
+  summarize?: SummaryTerms;
 }): ContextPolicy => ({ kind: "selective", ...options });
 
 const Summary = z
@@ -100,5 +103,5 @@ export const cuttingPolicy = (policy: ContextPolicy | undefined): CuttingPolicy 
 export const keptOf = (policy: CuttingPolicy): number =>
   policy.kind === "window" ? Math.floor(policy.messages / 2) : policy.keep;
 
-export const summarizeOf = (policy: CuttingPolicy | undefined): Summarize | undefined =>
+export const summarizeOf = (policy: CuttingPolicy | undefined): SummaryTerms | undefined =>
   policy?.kind === "selective" ? policy.summarize : undefined;

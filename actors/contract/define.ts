@@ -12,7 +12,7 @@ import type { ModelCall, Question } from "../machine/callable.ts";
 import type { Machine } from "../machine/machine.ts";
 import { readWith } from "../values/schema.ts";
 import { type AgentBudget, budgetFaults } from "./budget-config.ts";
-import type { Definition, Kind, SagaDefinition, Signals } from "./definition.ts";
+import type { Definition, Kind, SagaDefinition, SignalSchemas } from "./definition.ts";
 import { heirs, policyFaults } from "./inherit.ts";
 import { memorySignal } from "./memory-spec.ts";
 import type { Policy } from "./policy.ts";
@@ -42,7 +42,7 @@ export interface Parts<Own> {
 }
 
 /** What a definition of any kind is made of comes together here. */
-export function define<I extends z.ZodType, O extends z.ZodType, S extends Signals, Own>(
+export function define<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas, Own>(
   kind: Kind<Own>,
   config: { name: string; version: number; description?: string; input: I; output: O; signals: S },
   parts: Parts<Own>,
@@ -133,13 +133,13 @@ function termsOf(question: Question): unknown {
   return "fault" in read ? null : read.asked;
 }
 
-const schemasOf = (config: { input: z.ZodType; output: z.ZodType; signals: Signals }): unknown => [
+const schemasOf = (config: { input: z.ZodType; output: z.ZodType; signals: SignalSchemas }): unknown => [
   jsonSchema(config.input),
   jsonSchema(config.output),
   Object.entries(config.signals).map(([name, schema]) => [name, jsonSchema(schema)]),
 ];
 
-export function commonFaults(config: { name: string; version: number; signals: Signals }): string[] {
+export function commonFaults(config: { name: string; version: number; signals: SignalSchemas }): string[] {
   const faults: string[] = [];
   if (!Name.safeParse(config.name).success)
     faults.push(`"${config.name}" is not a name: a letter, then up to 63 letters, digits, _ or -`);

@@ -12,7 +12,7 @@ import type { Variant } from "../../protocol/fork.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { Message, ModelReply, ModelRequest } from "../../protocol/model.ts";
+import type { ModelMessage, ModelReply, ModelRequest } from "../../protocol/model.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { Callable, ModelCall } from "../machine/callable.ts";
 import type { Machine, MachineStatus } from "../machine/machine.ts";
@@ -20,10 +20,10 @@ import type { Budget } from "./budget-config.ts";
 import type { Policy } from "./policy.ts";
 import type { ReservedSignal } from "./reserved-signals.ts";
 import type { Ending, KeptSignal, OpenIntent, SagaState, StandingEffect } from "./state.ts";
-import type { Effected, Tool } from "./tool.ts";
+import type { EffectToUndo, Tool } from "./tool.ts";
 
 /** The signals that a definition declares: each name with the schema of its data. */
-export type Signals = Readonly<Record<string, z.ZodType>>;
+export type SignalSchemas = Readonly<Record<string, z.ZodType>>;
 
 /** What every definition has, whatever its kind. `Own` is what its kind has besides. */
 export interface Definition<Own = unknown> {
@@ -35,7 +35,7 @@ export interface Definition<Own = unknown> {
   readonly description: string;
   readonly input: z.ZodType;
   readonly output: z.ZodType;
-  readonly signals: Signals;
+  readonly signals: SignalSchemas;
   /** A signal that no state takes yet: kept and offered again after each transition, or dropped. */
   readonly whenEarly: "keep" | "ignore";
   readonly machine: Machine;
@@ -188,7 +188,7 @@ export interface Kind<Own = unknown> {
     definition: Definition<Own>,
     state: SagaState,
     call: string,
-    effect: Effected<unknown, unknown>,
+    effect: EffectToUndo<unknown, unknown>,
   ): NonNullable<StandingEffect["undo"]> | "none" | undefined;
   /** A question's input may hold the schema of its answer, which then is told as JSON. */
   answerSchema?(input: Json): z.ZodType | undefined;
@@ -202,7 +202,7 @@ export interface Kind<Own = unknown> {
   requestOf(
     definition: Definition<Own>,
     recorded: RecordedQuery,
-    messages: readonly Message[],
+    messages: readonly ModelMessage[],
   ): BuiltRequest | undefined;
   /** What the machine hears of a model's reply. */
   heard(reply: ModelReply): unknown;
@@ -214,7 +214,7 @@ export interface Kind<Own = unknown> {
 export interface SagaDefinition<
   I extends z.ZodType = z.ZodType,
   O extends z.ZodType = z.ZodType,
-  S extends Signals = Signals,
+  S extends SignalSchemas = SignalSchemas,
 > extends Callable<I, O> {
   readonly kind: "saga";
   readonly version: number;

@@ -40,14 +40,14 @@ export interface PolicyQuestion {
  * terms of several policies are asked for one after the other. `rewrite`: made with this input instead, which the
  * schema and all policies judge like the model's own. Undefined allows.
  */
-export type Verdict =
+export type PolicyVerdict =
   { readonly deny: string } | { readonly approve: Approval } | { readonly rewrite: unknown };
 
 export interface Policy<M extends Json = Json> {
   /** Stands in denials and in the definition's hash: another name for whatever decides otherwise. */
   readonly name: string;
   /** Pure. What it throws, and what is no verdict, denies. `memory` is null for a policy without one. */
-  judge(question: PolicyQuestion, memory: M): Verdict | undefined;
+  judge(question: PolicyQuestion, memory: M): PolicyVerdict | undefined;
   /**
    * What it keeps of the calls that became intents of this saga, 64 KB of JSON at most: a call that would make it
    * more is denied. A start of a sub-agent is a call, too.
@@ -68,7 +68,7 @@ type Wide<M> = M extends number ? number : M extends string ? string : M extends
 /** Declares a policy. The type of its memory is taken from `initial`. */
 export const definePolicy = <M extends Json = null>(
   policy: Omit<Policy, "judge" | "memory"> & {
-    judge(question: PolicyQuestion, memory: Wide<M>): Verdict | undefined;
+    judge(question: PolicyQuestion, memory: Wide<M>): PolicyVerdict | undefined;
     memory?: { readonly initial: M; next(memory: Wide<M>, question: PolicyQuestion): Wide<M> };
   },
 ): Policy => policy; // Proof: a wide memory is JSON like the narrow one.

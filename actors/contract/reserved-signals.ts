@@ -9,7 +9,7 @@
  *     Tuesday'` works; no body stands for an object without members.
  */
 import { z } from "zod";
-import { Raise } from "../../protocol/budget.ts";
+import { BudgetRaise } from "../../protocol/budget.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { DefinitionRef } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -42,7 +42,7 @@ export const reservedSignals = {
   /** Nothing that a workflow did will be invalidated any more: once all is done, it ends. */
   conclude: z.object({ reason: reason.optional() }),
   /** Adds to the limits of the saga's budget, at any time; a number alone adds steps. */
-  budget: Raise,
+  budget: BudgetRaise,
   /** Go on under this definition, if it decides all that was decided (migrate.ts). The host answers it, not the fold. */
   migrate: z.object({ definition: DefinitionRef }),
 } as const satisfies Readonly<Record<string, z.ZodType>>;

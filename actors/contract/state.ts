@@ -5,7 +5,7 @@
  * S2 Its size follows what is open, what stands and what is in doubt, never the length of the history.
  * S3 A state is never changed in place: `fold` returns another one.
  */
-import type { Amounts, Prices, Spending, TreePlace } from "../../protocol/budget.ts";
+import type { Amounts, ModelPrices, Spending, TreePlace } from "../../protocol/budget.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
 import type { Effects, Lineage, Variant } from "../../protocol/fork.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -287,7 +287,7 @@ export interface BudgetState {
   readonly deadline?: number;
   /** What signals added, here and below. */
   readonly raised?: Amounts;
-  readonly prices?: Prices;
+  readonly prices?: ModelPrices;
   /** No tokeniser makes more than so many tokens of the conversation so far; kept only where tokens cost something. */
   readonly context: number;
   readonly late: readonly LateCall[];

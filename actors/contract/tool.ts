@@ -18,7 +18,7 @@ import type { Policy } from "./policy.ts";
 export type { Approval } from "./approval.ts";
 
 /** An effect as its compensation sees it. `output` is undefined when the effect is in doubt. */
-export interface Effected<I, O> {
+export interface EffectToUndo<I, O> {
   readonly input: I;
   readonly output: O | undefined;
   readonly outcome: "succeeded" | "in_doubt";
@@ -46,7 +46,7 @@ export interface PerformContext {
 }
 
 /** What the outside says of a key. `unknown` is in doubt. */
-export type Probe<O> =
+export type ProbeAnswer<O> =
   | { readonly outcome: "happened"; readonly output: O }
   | { readonly outcome: "did_not_happen" }
   | { readonly outcome: "unknown" };
@@ -57,13 +57,13 @@ export interface Body<I, O, OI> {
    * Asks the outside whether the effect with this key happened. Only for `effect: "probe"`. What was undone since
    * has happened all the same: a late delivery that is told otherwise does it again, and nobody undoes that.
    */
-  probe(key: string, input: I): Promise<Probe<O>>;
+  probe(key: string, input: I): Promise<ProbeAnswer<O>>;
 }
 
 /** A body with its types erased, as a performer calls it. */
 export interface AnyBody {
   perform(input: unknown, context: PerformContext): Promise<unknown>;
-  probe?(key: string, input: unknown): Promise<Probe<unknown>>;
+  probe?(key: string, input: unknown): Promise<ProbeAnswer<unknown>>;
   /**
    * For a body that keeps something open: called when a process begins to serve the tool; what it returns, when
    * that process has stopped. A process that is killed calls nothing.
@@ -150,7 +150,7 @@ export type ToolConfig<I extends z.ZodType, O extends z.ZodType, E extends Effec
   effect: E;
   /** The tool that undoes the meaning of a success, `idempotent` or `probe`, and its input. Pure. */
   compensation?:
-    | { tool: C; input: (effect: Effected<z.infer<I>, z.infer<O>>) => z.input<C["input"]> }
+    | { tool: C; input: (effect: EffectToUndo<z.infer<I>, z.infer<O>>) => z.input<C["input"]> }
     | "point_of_no_return";
 } & Partial<Body<z.infer<I>, z.infer<O>, z.input<O>>>;
 
@@ -220,10 +220,10 @@ export class NotPerformed extends Error {
 /** The undoing call of an effect, or undefined where there is none. Throws what the user's function throws. */
 export function undoOf(
   tool: Tool,
-  effect: Effected<unknown, unknown>,
+  effect: EffectToUndo<unknown, unknown>,
 ): { tool: Tool; input: Json } | undefined {
   const { compensation } = tool;
   if (compensation === undefined || compensation === "point_of_no_return") return undefined;
-  const inputOf = compensation.input as (effect: Effected<unknown, unknown>) => unknown; // Its own tool's effect.
+  const inputOf = compensation.input as (effect: EffectToUndo<unknown, unknown>) => unknown; // Its own tool's effect.
   return { tool: compensation.tool, input: JSON.parse(JSON.stringify(inputOf(effect))) as Json };
 }

@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 import { digestOf } from "../../protocol/digest.ts";
-import type { Raise } from "../../protocol/budget.ts";
+import type { BudgetRaise } from "../../protocol/budget.ts";
 import { type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import type { Lineage } from "../../protocol/fork.ts";
@@ -110,7 +110,7 @@ function acceptSignal(
     const isUndone = event.name === "cancel" && orderOf(state, event.data) !== undefined;
     if (!isUndone) assertTaken(definition, state, event.name);
     const data = readData(definition, event);
-    if (event.name === "budget") assertRaise(state, data as Raise);
+    if (event.name === "budget") assertRaise(state, data as BudgetRaise);
     assertTimely(definition, state, { name: event.name, data });
     return { type: "new", event: { ...event, data } };
   } catch (error) {
@@ -135,7 +135,7 @@ const isMoved = ({ definition }: SagaState, { name, data }: EventOf<"signal">): 
   return read?.data?.definition.hash === definition.hash;
 };
 
-function assertRaise(state: SagaState, raise: Raise): void {
+function assertRaise(state: SagaState, raise: BudgetRaise): void {
   const refusal = refusalOfRaise(state, raise);
   if (refusal !== undefined) throw new MeshError("INPUT_INVALID", refusal);
 }

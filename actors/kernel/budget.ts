@@ -13,13 +13,13 @@ import {
   amountNames,
   type Amounts,
   dollars,
-  type Price,
+  type ModelPrice,
   type TreePlace,
 } from "../../protocol/budget.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import { jsonBytes } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Result, Usage } from "../../protocol/result.ts";
 import type { Budget } from "../contract/budget-config.ts";
 import type { ModelQuery } from "../contract/definition.ts";
@@ -116,13 +116,13 @@ export const countCall = (f: Folding): void => {
 };
 
 /** B4. The conversation has grown; what the model itself said comes with the reply's cost. */
-export function hear(f: Folding, message: Message): void {
+export function hear(f: Folding, message: ModelMessage): void {
   const { budget } = f.state;
   if (!countsTokens(budget) || message.role !== "user") return;
   f.state.budget = { ...budget, context: budget.context + messageTokens(message) };
 }
 
-const messageTokens = (message: Message & { role: "user" }): number =>
+const messageTokens = (message: ModelMessage & { role: "user" }): number =>
   jsonBytes(message) + limits.messageTokens + message.parts.length * limits.partTokens;
 
 /** What a call of a model is asked with: how much it may write, and what is reserved for it. */
@@ -240,18 +240,18 @@ function roomOf(f: Folding, { model, outputTokensMax }: ModelQuery, left: Amount
 }
 
 /** The most that a call costs. Where a model has no price nothing fits: the load refuses that. */
-const usdBound = (input: number, output: number, price: Price | undefined): number =>
+const usdBound = (input: number, output: number, price: ModelPrice | undefined): number =>
   price === undefined
     ? Number.MAX_SAFE_INTEGER
     : Math.ceil((input * inputPriceMax(price) + output * outputPrice(price)) * 1e9) / 1e9;
 
-const outputPrice = (price: Price): number => price.outputPerMillion / 1e6;
+const outputPrice = (price: ModelPrice): number => price.outputPerMillion / 1e6;
 
 function roomInUsd(
   left: number,
   input: number,
   lastWords: number,
-  price: Price | undefined,
+  price: ModelPrice | undefined,
 ): { all: number; ordinary: number } {
   if (price === undefined) return { all: 0, ordinary: 0 };
   const [perInput, perOutput] = [inputPriceMax(price), outputPrice(price)];

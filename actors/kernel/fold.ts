@@ -12,7 +12,7 @@ import { type SagaId, turnOf } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Step } from "../../protocol/turn.ts";
 import { dismissAttendants, takeReminder } from "./asking.ts";
 import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
@@ -67,7 +67,7 @@ export interface DecidedTurn {
   readonly state: SagaState;
   readonly steps: Step[];
   /** Messages the agent's conversation grew by; a projection, not part of the state. */
-  readonly said: readonly Message[];
+  readonly said: readonly ModelMessage[];
   /** Model calls that were asked for: with `said`, all that their requests are built from. */
   readonly asked: readonly AskedModel[];
   readonly shown: readonly { readonly kind: "emit" | "log"; readonly value: Json }[];

@@ -11,7 +11,7 @@ import type { ErrorCode } from "../../protocol/errors.ts";
 import { type IntentId, intentId, turnOf } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import { readWith, withoutKey } from "../values/schema.ts";
 import type { Tool } from "../contract/tool.ts";
@@ -38,7 +38,7 @@ export interface Folding {
   /** Events for the machine that follow from what was folded. */
   readonly queue: Queued[];
   /** Messages the conversation grew by. */
-  readonly said: Message[];
+  readonly said: ModelMessage[];
   /** Model calls that were asked for, and how many of those messages stood before each. */
   readonly asked: AskedModel[];
   /** For the live lane. */

@@ -9,7 +9,7 @@ import { digestOf } from "../../protocol/digest.ts";
 import { assert, type ErrorCode } from "../../protocol/errors.ts";
 import { childSagaId, effectKey, type IntentId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import { approvalOf, askApproval, askHuman, type Review, termsFor } from "./asking.ts";
 import { askModel } from "./ask-model.ts";
 import type { ForwardParams, StartParams } from "../contract/calls.ts";
@@ -76,7 +76,7 @@ export function issue(f: Folding, action: MachineAction): void {
 /** What the agent machine asks for by names of its own; the parameters are the ones agent.ts gives. */
 function issueBuiltin(f: Folding, { name, params }: Extract<MachineAction, { type: "builtin" }>): void {
   if (name === "sagamesh.say") {
-    const { message } = params as unknown as { message: Message };
+    const { message } = params as unknown as { message: ModelMessage };
     f.said.push(message);
     return hear(f, message);
   }

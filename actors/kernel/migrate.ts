@@ -16,7 +16,7 @@ import { digestOf } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { canonicalJson } from "../../protocol/json.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Step, Turn } from "../../protocol/turn.ts";
 import { contractOf, jsonSchema } from "../contract/tool-contract.ts";
 import type { Definition } from "../contract/definition.ts";
@@ -54,7 +54,7 @@ export type FoldedUnder =
   | {
       readonly can: true;
       readonly state: SagaState;
-      readonly messages: Message[];
+      readonly messages: ModelMessage[];
       /** How many requests to models the new definition would have sent otherwise. */
       readonly requestsDiffer: number;
     }
@@ -89,7 +89,7 @@ export function foldUnder(to: Definition, turns: readonly Turn[]): FoldedUnder {
   let requestsDiffer = 0;
   const last = lastMigration(turns);
   const isMoved = last?.event.to.hash === to.hash; // What was decided before has been compared then.
-  const messages: Message[] = [];
+  const messages: ModelMessage[] = [];
   for (const turn of turns) {
     const obstacle = (why: string, more: Partial<Obstacle> = {}): Migration => ({
       can: false,

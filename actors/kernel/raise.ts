@@ -4,7 +4,7 @@
  * J1 A raise is new to the pool of every saga above: a child's end tells its parent of it.
  * J2 It is taken at any time while the saga runs, whether somebody was asked or not.
  */
-import { amountNames, type Amounts, type Raise } from "../../protocol/budget.ts";
+import { amountNames, type Amounts, type BudgetRaise } from "../../protocol/budget.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -24,7 +24,7 @@ import { asAmounts, spendingOf } from "./spending.ts";
 import type { OpenIntent, SagaState } from "../contract/state.ts";
 
 /** Why a raise says nothing to this saga, or undefined. */
-export function refusalOfRaise({ saga, budget }: SagaState, raise: Raise): string | undefined {
+export function refusalOfRaise({ saga, budget }: SagaState, raise: BudgetRaise): string | undefined {
   const named = [...amountNames, "wallClockMs" as const].filter((name) => raise[name] !== undefined);
   const unlimited = named.filter((name) =>
     name === "wallClockMs" ? budget?.deadline === undefined : budget?.limits[name] === undefined,
@@ -37,7 +37,7 @@ export function refusalOfRaise({ saga, budget }: SagaState, raise: Raise): strin
 /** The signal `budget`. */
 export function takeRaise(f: Folding, event: EventOf<"signal">): void {
   if (f.state.phase.kind !== "running") return;
-  raise(f, event.data as Raise); // Proof: the door has read it with its schema.
+  raise(f, event.data as BudgetRaise); // Proof: the door has read it with its schema.
   for (const [id, open] of openEntries(f))
     if (isRaiseTask(open)) granted(f, id, open, closedAs("succeeded", "raised"));
 }
@@ -45,7 +45,7 @@ export function takeRaise(f: Folding, event: EventOf<"signal">): void {
 const isRaiseTask = ({ intent }: OpenIntent): boolean => intent.kind === "task" && intent.about === "budget";
 
 /** A human's answer to the task. */
-export function settleRaise(f: Folding, id: IntentId, open: OpenIntent, answer: Raise): void {
+export function settleRaise(f: Folding, id: IntentId, open: OpenIntent, answer: BudgetRaise): void {
   raise(f, answer);
   granted(f, id, open, closedAs("succeeded"));
 }
@@ -66,7 +66,7 @@ export function refuseRaise(
   tellActor(f, open.actor, id, { error: actorError("denied", "BUDGET_EXCEEDED", reason) });
 }
 
-function raise(f: Folding, { wallClockMs, ...more }: Raise): void {
+function raise(f: Folding, { wallClockMs, ...more }: BudgetRaise): void {
   raiseLimits(f, more);
   const { budget } = f.state;
   if (budget?.deadline !== undefined && wallClockMs !== undefined)

@@ -12,7 +12,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, Event } from "../../protocol/event.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Step, Turn } from "../../protocol/turn.ts";
 import type { Definition } from "../contract/definition.ts";
 import { type DecidedTurn, decideTurn } from "./fold.ts";
@@ -115,9 +115,9 @@ export function foldLedger(
   definition: Definition,
   turns: readonly Turn[],
   from?: SagaState,
-): { state: SagaState; messages: Message[] } {
+): { state: SagaState; messages: ModelMessage[] } {
   let state = from;
-  const messages: Message[] = [];
+  const messages: ModelMessage[] = [];
   const moved = lastMigration(turns)?.turn ?? 0;
   for (const turn of turns) {
     const folded = foldTurn(definition, state, turn, turn.turn < moved ? "but for requests" : "strict");

@@ -11,7 +11,7 @@ import {
   amountNames,
   type Amounts,
   dollars,
-  type Price,
+  type ModelPrice,
   type Spending,
 } from "../../protocol/budget.ts";
 import type { Usage } from "../../protocol/result.ts";
@@ -31,21 +31,21 @@ export const promptTokens = ({ inputTokens, cacheReadTokens = 0, cacheWriteToken
   inputTokens + cacheReadTokens + cacheWriteTokens;
 
 /** What is spent with a model call's cost; in dollars as recorded, else by the price. */
-export const spentWith = (spent: Spent, usage: Usage, price?: Price): Spent => ({
+export const spentWith = (spent: Spent, usage: Usage, price?: ModelPrice): Spent => ({
   ...spent,
   inputTokens: spent.inputTokens + promptTokens(usage),
   outputTokens: spent.outputTokens + usage.outputTokens,
   usd: dollars(spent.usd + chargedUsd(usage, price)),
 });
 
-const chargedUsd = (usage: Usage, price: Price | undefined): number =>
+const chargedUsd = (usage: Usage, price: ModelPrice | undefined): number =>
   usage.usd ?? (price === undefined ? 0 : usdOf(usage, price));
 
 /** What a call has cost beyond what was reserved for it, of what was reserved; undefined where it kept within that. */
 export function excessOf(
   reserved: Pick<Amounts, "tokens" | "usd"> | undefined,
   usage: Usage | undefined,
-  price?: Price,
+  price?: ModelPrice,
 ): Pick<Amounts, "tokens" | "usd"> | undefined {
   if (reserved === undefined || usage === undefined) return undefined;
   const tokens = promptTokens(usage) + usage.outputTokens - (reserved.tokens ?? Infinity);
@@ -58,13 +58,13 @@ export function excessOf(
 const cacheReadShare = 0.1;
 const cacheWriteShare = 1.25;
 
-export const cacheReadPrice = (price: Price): number =>
+export const cacheReadPrice = (price: ModelPrice): number =>
   price.cacheReadPerMillion ?? price.inputPerMillion * cacheReadShare;
-export const cacheWritePrice = (price: Price): number =>
+export const cacheWritePrice = (price: ModelPrice): number =>
   price.cacheWritePerMillion ?? price.inputPerMillion * cacheWriteShare;
 
 /** What a call costs in dollars. */
-export const usdOf = (usage: Usage, price: Price): number =>
+export const usdOf = (usage: Usage, price: ModelPrice): number =>
   dollars(
     (usage.inputTokens * price.inputPerMillion +
       usage.outputTokens * price.outputPerMillion +
@@ -74,11 +74,11 @@ export const usdOf = (usage: Usage, price: Price): number =>
   );
 
 /** The most that a token of the input may cost, in dollars. */
-export const inputPriceMax = (price: Price): number =>
+export const inputPriceMax = (price: ModelPrice): number =>
   Math.max(price.inputPerMillion, cacheReadPrice(price), cacheWritePrice(price)) / 1e6;
 
 /** A usage with the dollars that are charged for it (SP2); without any where neither price nor port knows. */
-export function priced(usage: Usage, price: Price | undefined): Usage {
+export function priced(usage: Usage, price: ModelPrice | undefined): Usage {
   const told = usage.usd === undefined ? undefined : dollars(usage.usd);
   if (price === undefined) return told === undefined ? usage : { ...usage, usd: told };
   return { ...usage, usd: Math.max(told ?? 0, usdOf(usage, price)) };

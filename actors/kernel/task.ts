@@ -4,7 +4,7 @@
  * P1 Votes are events; the outcome is derived here, so a hundred approvals of one task are one effect.
  */
 import { z } from "zod";
-import { Raise } from "../../protocol/budget.ts";
+import { BudgetRaise } from "../../protocol/budget.ts";
 import { digestOf } from "../../protocol/digest.ts";
 import type { ErrorCode } from "../../protocol/errors.ts";
 import type { EventOf, Vote } from "../../protocol/event.ts";
@@ -53,7 +53,7 @@ type Asking = Pick<Folding, "definition" | "state">;
 /** The schema an open task's answer must fit. */
 export function answerSchema({ definition, state }: Asking, open: OpenIntent): z.ZodType {
   if (open.intent.kind !== "task") return z.never();
-  if (open.intent.about === "budget") return Raise;
+  if (open.intent.about === "budget") return BudgetRaise;
   if (open.intent.about === "doubt") {
     const doubt = open.intent.of === undefined ? undefined : state.doubts[open.intent.of];
     const output = definition.tools.get(doubt?.tool ?? "")?.output ?? z.json();
@@ -115,7 +115,7 @@ function misfitOfVote(asking: Asking, open: OpenIntent, vote: Vote): string | un
   if (vote.vote !== "answer") return "it is answered or denied, not approved";
   const read = readWith(answerSchema(asking, open), vote.answer ?? null);
   if (!read.success) return `the answer does not fit: ${read.reason}`;
-  return about === "budget" ? refusalOfRaise(asking.state, read.data as Raise) : undefined;
+  return about === "budget" ? refusalOfRaise(asking.state, read.data as BudgetRaise) : undefined;
 }
 
 /** Why the arguments of an edit cannot stand in the place of those it is about. */
@@ -163,7 +163,7 @@ function decideBy(f: Folding, id: IntentId, open: OpenIntent, vote: Vote): void 
           reason: reason ?? `${by} raised no limit`,
           closed: deniedBy(vote),
         });
-      return settleRaise(f, id, open, answer as Raise); // Proof: the door has read it.
+      return settleRaise(f, id, open, answer as BudgetRaise); // Proof: the door has read it.
   }
 }
 

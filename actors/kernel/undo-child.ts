@@ -15,7 +15,7 @@ import type { Json } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
 import { type Folding, newId, openIntent } from "./folding.ts";
 import type { Ending, OpenIntent, SagaState, StandingEffect } from "../contract/state.ts";
-import type { Effected } from "../contract/tool.ts";
+import type { EffectToUndo } from "../contract/tool.ts";
 import { decider, isInherited } from "./lineage.ts";
 
 /** What a `cancel` holds that asks a saga to undo what it did although it has ended (UC2). */
@@ -106,7 +106,7 @@ export function issueUndoingSaga(
 export const saidUndo = (
   { definition, state }: Folding,
   call: string | undefined,
-  effect: Effected<unknown, unknown>,
+  effect: EffectToUndo<unknown, unknown>,
 ): NonNullable<StandingEffect["undo"]> | "none" | undefined =>
   call === undefined ? undefined : definition.kind.undoOf?.(definition, state, call, effect);
 

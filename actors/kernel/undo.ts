@@ -34,7 +34,7 @@ import {
 import { decider, forbidden, isInherited } from "./lineage.ts";
 import { assertWhole } from "./past.ts";
 import type { Doubt, Ending, OpenIntent, Position, StandingEffect, UndoPlan } from "../contract/state.ts";
-import { type Effected, type Tool, undoOf } from "../contract/tool.ts";
+import { type EffectToUndo, type Tool, undoOf } from "../contract/tool.ts";
 import { isRunningChild, issueChildUndo, issueUndoingSaga, saidUndo } from "./undo-child.ts";
 import { waiting } from "./undo-order.ts";
 
@@ -201,7 +201,7 @@ function undoOrNone(
   f: Folding,
   tool: Tool,
   call: string | undefined,
-  effect: Effected<unknown, unknown>,
+  effect: EffectToUndo<unknown, unknown>,
 ): StandingEffect["undo"] {
   const said = saidUndo(f, call, effect);
   if (said !== undefined) return said === "none" ? undefined : said;

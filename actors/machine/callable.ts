@@ -72,7 +72,7 @@ export const compensation = {
 } as const satisfies Callable;
 
 /** How people hear of a task, the same for approvals and questions. */
-export interface Telling {
+export interface NoticeTerms {
   /** How many different people must say the same; 1 unless given. One who denies is enough to deny. */
   readonly quorum?: number;
   /** Tells them again this often until the deadline, 1 s at least. Needs `notify`. */
@@ -96,13 +96,13 @@ export interface Telling {
 }
 
 /** Who is asked, and who after them. */
-export interface Asking extends Telling {
+export interface AskTerms extends NoticeTerms {
   /** Names and roles; empty: anybody. */
   readonly to: readonly string[];
   /** A week unless given. */
   readonly withinMs?: number;
   /** Who is asked when the time is over and nobody has answered. */
-  readonly escalate?: Asking;
+  readonly escalate?: AskTerms;
 }
 
 const QuestionInput = z.object({ question: z.string() });
@@ -111,7 +111,8 @@ const QuestionInput = z.object({ question: z.string() });
  * A question to people. `otherwise` is the answer if nobody gave one in time, the last in line included; without it
  * that is an error.
  */
-export interface Question<O extends z.ZodType = z.ZodType> extends Callable<typeof QuestionInput, O>, Asking {
+export interface Question<O extends z.ZodType = z.ZodType>
+  extends Callable<typeof QuestionInput, O>, AskTerms {
   readonly kind: "question";
   readonly withinMs: number;
   readonly otherwise?: z.input<O>;
@@ -121,7 +122,7 @@ export interface Question<O extends z.ZodType = z.ZodType> extends Callable<type
 export const question = <O extends z.ZodType>({
   answer,
   ...asking
-}: Asking & { answer: O; otherwise?: z.input<O> }): Question<O> => ({
+}: AskTerms & { answer: O; otherwise?: z.input<O> }): Question<O> => ({
   kind: "question",
   name: "question",
   input: QuestionInput,

@@ -22,7 +22,7 @@ import type { Callable } from "../machine/callable.ts";
 import { holdsOf, type Predicates } from "../values/condition.ts";
 import { defineAgent } from "../agent/define.ts";
 import { defineWorkflow, type NodeConfig, type Runnable } from "../workflow/define.ts";
-import type { SagaDefinition, Signals } from "../contract/definition.ts";
+import type { SagaDefinition, SignalSchemas } from "../contract/definition.ts";
 import { catalogueOf } from "./catalogue.ts";
 import { agentName, edgeNodeName } from "./graph.ts";
 import { planFindings } from "./proposal.ts";
@@ -73,7 +73,7 @@ export function workflowOfPlan(
     [...parts.sagas, ...parts.tools].map((one) => [one.name, one] as const), // Of one name the tool is meant.
   );
   const nodes = Object.fromEntries(stops.map((stop) => [stop.name, nodeOf(plan, stop, callables, parts)]));
-  const workflow = defineWorkflow<z.ZodType, Record<string, Runnable>, z.ZodType, Signals>({
+  const workflow = defineWorkflow<z.ZodType, Record<string, Runnable>, z.ZodType, SignalSchemas>({
     name: plan.name,
     version: plan.version,
     ...(plan.description === undefined ? {} : { description: plan.description }),

@@ -5,10 +5,10 @@ import type { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelTool } from "../../protocol/model.ts";
 import type { CuttingPolicy } from "../contract/context-policy.ts";
-import type { Signals } from "../contract/definition.ts";
+import type { SignalSchemas } from "../contract/definition.ts";
 import type { MemorySpec } from "../contract/memory-spec.ts";
 import type { Tool } from "../contract/tool.ts";
-import type { Asking, Callable } from "../machine/callable.ts";
+import type { AskTerms, Callable } from "../machine/callable.ts";
 
 /** What is the same in every request of an agent. */
 export interface RequestFrame {
@@ -35,7 +35,7 @@ export interface RequestParts {
  */
 export interface Addressee {
   readonly name: string;
-  readonly signals: Signals;
+  readonly signals: SignalSchemas;
 }
 
 /** What an agent is made of. */
@@ -45,7 +45,7 @@ export interface AgentSpec {
   readonly instructions: string;
   readonly prompt: (input: unknown) => string;
   readonly output: z.ZodType;
-  readonly signals: Signals;
+  readonly signals: SignalSchemas;
   readonly tools: readonly Tool[];
   readonly agents: readonly (Callable & { readonly description?: string })[];
   readonly memory?: MemorySpec | undefined;
@@ -55,7 +55,7 @@ export interface AgentSpec {
   readonly sends: readonly Addressee[];
   readonly handsOffTo: readonly (Callable & { readonly description?: string })[];
   /** Whom its questions are for. */
-  readonly ask?: (Asking & { readonly otherwise?: Json }) | undefined;
+  readonly ask?: (AskTerms & { readonly otherwise?: Json }) | undefined;
   /** Whether the model is asked once more when the agent is called off. */
   readonly whenCancelled: "undo" | "ask";
   /** Whether its calls may refer to earlier results. */

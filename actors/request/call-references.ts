@@ -10,7 +10,7 @@
  * CR3 A call that says nothing of what it rests on rests on all that was settled before; one that does, on that alone.
  */
 import type { Json } from "../../protocol/json.ts";
-import type { Message, ModelReply } from "../../protocol/model.ts";
+import type { ModelMessage, ModelReply } from "../../protocol/model.ts";
 import { referenceOf, resolved } from "../values/reference.ts";
 
 type Call = ModelReply["calls"][number];
@@ -22,7 +22,7 @@ export const referenceWords = [
 ].join("\n");
 
 /** The reply with every reference resolved, from the outputs in the messages that the model was sent. */
-export const withReferences = (reply: ModelReply, messages: readonly Message[]): ModelReply => {
+export const withReferences = (reply: ModelReply, messages: readonly ModelMessage[]): ModelReply => {
   const outputs = new Map<string, Json>();
   for (const { role, ...message } of messages)
     if (role === "user" && "parts" in message)

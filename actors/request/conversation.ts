@@ -11,12 +11,12 @@ import { z } from "zod";
 import { digestOf, sha256, shortDigestOf } from "../../protocol/digest.ts";
 import { canonicalJson, jsonBytes } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Message, ModelRequest, ModelTool } from "../../protocol/model.ts";
+import type { ModelMessage, ModelRequest, ModelTool } from "../../protocol/model.ts";
 import { namesBetween, toolsBetween } from "./between-sagas.ts";
 import type { AgentSpec, RequestFrame } from "./agent-spec.ts";
 
 /** The digest of a conversation one message longer. The empty conversation's digest is "". */
-export const chainDigest = (digest: string, message: Message): string =>
+export const chainDigest = (digest: string, message: ModelMessage): string =>
   sha256(digest + canonicalJson(message));
 
 /** The digest under which a decision's request is recorded: everything that is sent, but not the saga's name. */

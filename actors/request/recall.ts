@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import { recallCall } from "./sent.ts";
 import { defineTool } from "../contract/tool.ts";
@@ -23,7 +23,7 @@ export const recallTool = defineTool({
 });
 
 /** What the ledger's conversation says of a call. */
-export function recallFrom(messages: readonly Message[], input: Json): Result {
+export function recallFrom(messages: readonly ModelMessage[], input: Json): Result {
   const { call } = recallTool.input.parse(input);
   const output = recallCall(messages, call);
   return output === undefined

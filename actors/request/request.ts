@@ -10,7 +10,7 @@
 import { z } from "zod";
 import { shortDigestOf } from "../../protocol/digest.ts";
 import { canonicalJson } from "../../protocol/json.ts";
-import type { Message, ModelRequest } from "../../protocol/model.ts";
+import type { ModelMessage, ModelRequest } from "../../protocol/model.ts";
 import { cuttingPolicy, summarizeOf } from "../contract/context-policy.ts";
 import { chainDigest, requestDigest } from "./conversation.ts";
 import type { BuiltRequest } from "../contract/definition.ts";
@@ -52,7 +52,7 @@ export function buildRequest(
   agent: Agent,
   saga: string,
   asked: Asked & { readonly now: number },
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
 ): BuiltRequest {
   const { step, now, cut, summarize, outputTokensMax } = asked;
   const bound = outputTokensMax === undefined ? {} : { outputTokensMax };
@@ -94,7 +94,7 @@ const summaryManner = [
 ].join("\n");
 
 /** What is summarised, one message a line, as text: a provider takes no calls of tools that are not offered. */
-function transcript(messages: readonly Message[], { from, summary }: Cut, now: number): Message {
+function transcript(messages: readonly ModelMessage[], { from, summary }: Cut, now: number): ModelMessage {
   const lines = messages.flatMap((message, index) =>
     index === 0 || index >= from ? [canonicalJson(withoutBlocks(message))] : [],
   );
@@ -105,7 +105,7 @@ function transcript(messages: readonly Message[], { from, summary }: Cut, now: n
 }
 
 /** A provider's blocks are for that provider. */
-function withoutBlocks(message: Message): Message {
+function withoutBlocks(message: ModelMessage): ModelMessage {
   if (message.role === "user") return message;
   const { blocks: _blocks, ...rest } = message;
   return rest;

@@ -8,7 +8,7 @@
  * C3 The size follows the policy, never the conversation's length.
  */
 import { z } from "zod";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import { type CuttingPolicy, keptOf, summarizeOf } from "../contract/context-policy.ts";
 
 /** What a request leaves out. */
@@ -47,7 +47,7 @@ export const emptyRetention: Retention = {
 };
 
 /** After one more message. */
-export function said(policy: CuttingPolicy, retention: Retention, message: Message): Retention {
+export function said(policy: CuttingPolicy, retention: Retention, message: ModelMessage): Retention {
   const { count, characters, marks, afterUser } = retention;
   const isMark = message.role === "assistant" && afterUser;
   const length = summarizeOf(policy)?.overCharacters === undefined ? 0 : JSON.stringify(message).length;

@@ -11,7 +11,7 @@
 import { shortDigestOf } from "../../protocol/digest.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Call, Message, Part } from "../../protocol/model.ts";
+import type { Call, ModelMessage, MessagePart } from "../../protocol/model.ts";
 import type { CuttingPolicy } from "../contract/context-policy.ts";
 import type { Cut } from "./retention.ts";
 
@@ -19,7 +19,11 @@ import type { Cut } from "./retention.ts";
 const alwaysPinned: ReadonlySet<string> = new Set(["instructions"]);
 
 /** S1. */
-export function sentMessages(policy: CuttingPolicy, cut: Cut, messages: readonly Message[]): Message[] {
+export function sentMessages(
+  policy: CuttingPolicy,
+  cut: Cut,
+  messages: readonly ModelMessage[],
+): ModelMessage[] {
   const { whole } = cut;
   if (whole === 0) return [...messages];
   const from = Math.max(1, cut.from); // The first message is the head's, whatever is dropped.
@@ -27,7 +31,7 @@ export function sentMessages(policy: CuttingPolicy, cut: Cut, messages: readonly
   return [headOf(policy, cut, messages), ...aged, ...messages.slice(whole)];
 }
 
-function headOf(policy: CuttingPolicy, cut: Cut, messages: readonly Message[]): Message {
+function headOf(policy: CuttingPolicy, cut: Cut, messages: readonly ModelMessage[]): ModelMessage {
   const [first] = messages;
   const dropped = messages.slice(0, cut.from);
   const memory = messages.slice(0, cut.whole).flatMap(memoriesOf).at(-1);
@@ -38,14 +42,14 @@ function headOf(policy: CuttingPolicy, cut: Cut, messages: readonly Message[]): 
     parts: [
       ...(first?.role === "user" ? first.parts.filter(({ type }) => type !== "memory") : []),
       ...dropped.slice(1).flatMap((message) => pinnedParts(message, pins)),
-      ...textsOf(cut, dropped).map((text): Part => ({ type: "text", text })),
+      ...textsOf(cut, dropped).map((text): MessagePart => ({ type: "text", text })),
       ...(memory === undefined ? [] : [memory]),
     ],
   };
 }
 
 /** What is said of the messages that are not sent. */
-function textsOf({ from, summary, unsummarized }: Cut, dropped: readonly Message[]): string[] {
+function textsOf({ from, summary, unsummarized }: Cut, dropped: readonly ModelMessage[]): string[] {
   const through = Math.max(1, summary?.through ?? 0);
   const failed = unsummarized === undefined ? "" : `, without a summary: [${unsummarized}]`;
   const open = openCalls(dropped);
@@ -61,7 +65,7 @@ function textsOf({ from, summary, unsummarized }: Cut, dropped: readonly Message
 const shownCall = ({ id, tool, input }: Call): string => canonicalJson({ call: id, tool, input });
 
 /** Calls whose last known outcome is none, pending or in doubt. */
-function openCalls(messages: readonly Message[]): Call[] {
+function openCalls(messages: readonly ModelMessage[]): Call[] {
   const open = new Map<string, Call>();
   for (const message of messages) {
     if (message.role === "assistant") for (const call of message.calls) open.set(call.id, call);
@@ -73,24 +77,25 @@ function openCalls(messages: readonly Message[]): Call[] {
   return [...open.values()];
 }
 
-const partsOf = (message: Message): readonly Part[] => (message.role === "user" ? message.parts : []);
+const partsOf = (message: ModelMessage): readonly MessagePart[] =>
+  message.role === "user" ? message.parts : [];
 
-const memoriesOf = (message: Message): Part[] =>
+const memoriesOf = (message: ModelMessage): MessagePart[] =>
   partsOf(message).filter((part) => part.type === "memory" && part.memory !== undefined);
 
-const pinnedParts = (message: Message, pins: readonly string[]): Part[] =>
+const pinnedParts = (message: ModelMessage, pins: readonly string[]): MessagePart[] =>
   partsOf(message).filter(
     (part) => alwaysPinned.has(part.type) || (part.type === "signal" && pins.includes(part.name)),
   );
 
 /** S3. What the memory was then is left out as well: the head has what it was last. */
-function agedMessage(message: Message): Message {
+function agedMessage(message: ModelMessage): ModelMessage {
   if (message.role === "assistant") return message;
   const parts = message.parts.filter((part) => part.type !== "memory" || part.memory === undefined);
   return { ...message, parts: parts.map(agedPart) };
 }
 
-function agedPart(part: Part): Part {
+function agedPart(part: MessagePart): MessagePart {
   if (part.type !== "result" || part.output === undefined) return part;
   const { length } = canonicalJson(part.output);
   if (length < limits.referenceCharactersMin) return part;
@@ -98,7 +103,7 @@ function agedPart(part: Part): Part {
 }
 
 /** A call and how it ended, as `recall` gives it; undefined for a call that was never made. */
-export function recallCall(messages: readonly Message[], id: string): Json | undefined {
+export function recallCall(messages: readonly ModelMessage[], id: string): Json | undefined {
   const call = messages
     .flatMap((message) => (message.role === "assistant" ? message.calls : []))
     .find((one) => one.id === id);

@@ -5,7 +5,7 @@ import type { AnyStateMachine } from "xstate";
 import type { z } from "zod";
 import { toJson } from "../../protocol/json.ts";
 import { commonFaults, define } from "../contract/define.ts";
-import type { SagaDefinition, Signals } from "../contract/definition.ts";
+import type { SagaDefinition, SignalSchemas } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import type { Policy } from "../contract/policy.ts";
 import { callableOf } from "../machine/callable.ts";
@@ -15,7 +15,7 @@ import { sagaKind } from "./kind.ts";
 import type { Budget } from "../contract/budget-config.ts";
 
 /** What `defineSaga` takes. */
-export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends Signals> {
+export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas> {
   /** A letter, then up to 63 letters, digits, _ or -. */
   name: string;
   /** Raise it when the machine decides otherwise than before; running sagas keep theirs. */
@@ -38,7 +38,7 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
  * Makes any XState 5 machine durable. Its invokes and spawned children are tools, sagas and the reserved
  * callables bound by `toActors`; its delays are durable timers; its assigns and guards must be pure.
  */
-export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
   config: SagaConfig<I, O, S>,
 ): SagaDefinition<I, O, S> {
   const inMachine = machineFaults(config.machine).map((fault) => `${config.name}: ${fault}`);

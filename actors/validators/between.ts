@@ -5,8 +5,8 @@ import type { z } from "zod";
 import { canonicalJson, type Json } from "../../protocol/json.ts";
 import type { Finding } from "../../protocol/verdict.ts";
 import { readWith } from "../values/schema.ts";
-import type { Seen, Validator } from "./validator.ts";
-import { builtin, byHow, type Claim, type Common, found, foundOr, short } from "./built-in.ts";
+import type { CheckedMaterial, Validator } from "./validator.ts";
+import { builtin, byHow, type FactClaim, type Common, found, foundOr, short } from "./built-in.ts";
 
 /** Something that takes time, or happens at once where it has no end. Times are numbers of one unit. */
 export interface Occurrence {
@@ -29,11 +29,14 @@ export interface Occurrence {
  * something comes after it. What has happened already is told by `occurrences` like the rest: read it from `seen.log`.
  * One that is named as coming before and is not there is undecided.
  */
-export const temporal = <T extends z.ZodType>({
+export const temporalOrder = <T extends z.ZodType>({
   occurrences,
   unit,
   ...config
-}: Common<T> & { occurrences: (seen: Seen<T>) => readonly Occurrence[]; unit?: string }): Validator =>
+}: Common<T> & {
+  occurrences: (seen: CheckedMaterial<T>) => readonly Occurrence[];
+  unit?: string;
+}): Validator =>
   builtin<T>("temporal", config, (seen) => {
     const all = occurrences(seen);
     const findings: Finding[] = [];
@@ -80,10 +83,10 @@ const byTime = (a: Occurrence, b: Occurrence): number =>
   a.start - b.start || (a.end ?? a.start) - (b.end ?? b.start);
 
 /** Consistency: nobody, himself included, says two different things of one. */
-export const consistency = <T extends z.ZodType>({
+export const claimConsistency = <T extends z.ZodType>({
   claims,
   ...config
-}: Common<T> & { claims: (seen: Seen<T>) => readonly Claim[] }): Validator =>
+}: Common<T> & { claims: (seen: CheckedMaterial<T>) => readonly FactClaim[] }): Validator =>
   builtin<T>("consistency", config, (seen) => found(differing(claims(seen), 0)));
 
 /**
@@ -96,7 +99,7 @@ export const mutualAgreement = <T extends z.ZodType>({
   needs = [],
   ...config
 }: Common<T> & {
-  claims: (seen: Seen<T>) => readonly (Claim & { readonly by: string })[];
+  claims: (seen: CheckedMaterial<T>) => readonly (FactClaim & { readonly by: string })[];
   within?: number;
   needs?: readonly string[];
 }): Validator =>
@@ -110,8 +113,8 @@ export const mutualAgreement = <T extends z.ZodType>({
     );
   });
 
-function differing(claims: readonly Claim[], within: number): Finding[] {
-  const groups = new Map<string, Claim[]>();
+function differing(claims: readonly FactClaim[], within: number): Finding[] {
+  const groups = new Map<string, FactClaim[]>();
   for (const claim of claims) groups.set(claim.about, [...(groups.get(claim.about) ?? []), claim]);
   return [...groups].flatMap(([about, said]) => {
     const [first] = said;
@@ -130,7 +133,7 @@ const isSame = (a: Json, b: Json, within: number): boolean =>
     : canonicalJson(a) === canonicalJson(b);
 
 /** What became of the nodes of a graph, and in which order. */
-export interface Course {
+export interface ExecutionRecord {
   /** `[before, after]`: what rests on what. */
   readonly edges: readonly (readonly [string, string])[];
   readonly ran: readonly { readonly node: string; readonly outcome: "succeeded" | "failed" }[];
@@ -146,7 +149,7 @@ export interface Course {
 export const dependencySatisfaction = <T extends z.ZodType>({
   record,
   ...config
-}: Common<T> & { record: (seen: Seen<T>) => Course }): Validator =>
+}: Common<T> & { record: (seen: CheckedMaterial<T>) => ExecutionRecord }): Validator =>
   builtin<T>("dependency_satisfaction", config, (seen) => {
     const { edges, ran } = record(seen);
     return found(
@@ -170,7 +173,7 @@ export const dependencySatisfaction = <T extends z.ZodType>({
 export const boundaryIntegrity = <T extends z.ZodType>({
   record,
   ...config
-}: Common<T> & { record: (seen: Seen<T>) => Course }): Validator =>
+}: Common<T> & { record: (seen: CheckedMaterial<T>) => ExecutionRecord }): Validator =>
   builtin<T>("boundary_integrity", config, (seen) => {
     const { edges, ran, undone = [], ended, keep = [] } = record(seen);
     const done = new Set(ran.filter(({ outcome }) => outcome === "succeeded").map(({ node }) => node));
@@ -204,7 +207,7 @@ export const boundaryIntegrity = <T extends z.ZodType>({
   });
 
 /** What goes into a node and what comes out of it. */
-export interface Contract {
+export interface NodeContract {
   readonly input?: z.ZodType;
   readonly output?: z.ZodType;
 }
@@ -215,9 +218,9 @@ export const contractConformance = <T extends z.ZodType>({
   records,
   ...config
 }: Common<T> & {
-  contracts: Readonly<Record<string, Contract>>;
+  contracts: Readonly<Record<string, NodeContract>>;
   records: (
-    seen: Seen<T>,
+    seen: CheckedMaterial<T>,
   ) => readonly { readonly node: string; readonly input?: Json; readonly output?: Json }[];
 }): Validator =>
   builtin<T>("contract_conformance", config, (seen) => {
@@ -243,7 +246,7 @@ export const transactionCoherence = <T extends z.ZodType>({
   state,
   ...config
 }: Common<T> & {
-  state: (seen: Seen<T>) => {
+  state: (seen: CheckedMaterial<T>) => {
     readonly transactions: readonly string[];
     readonly listed: readonly string[];
     readonly totals?: readonly {

@@ -10,15 +10,21 @@
 import type { z } from "zod";
 import { canonicalJson, type Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Answer, Finding, ValidationType } from "../../protocol/verdict.ts";
+import type { ValidatorAnswer, Finding, ValidationType } from "../../protocol/verdict.ts";
 import { readWith } from "../values/schema.ts";
-import { type Check, defineValidator, type Seen, type Validator, type ValidatorConfig } from "./validator.ts";
+import {
+  type ValidatorCheck,
+  defineValidator,
+  type CheckedMaterial,
+  type Validator,
+  type ValidatorConfig,
+} from "./validator.ts";
 
 /** What all built-in validators take: the type is theirs, and so is the check. */
 export type Common<T extends z.ZodType> = Partial<Omit<ValidatorConfig<T>, "type" | "check">>;
 
 /** Rejects with these findings, or accepts if there are none. */
-export const found = (findings: readonly Finding[]): z.input<typeof Answer> =>
+export const found = (findings: readonly Finding[]): z.input<typeof ValidatorAnswer> =>
   findings.length === 0
     ? { verdict: "accept" }
     : {
@@ -30,26 +36,29 @@ export const found = (findings: readonly Finding[]): z.input<typeof Answer> =>
         findings: findings.slice(0, limits.findingsMax),
       };
 
-export const undecided = (reason: string): z.input<typeof Answer> => ({
+export const undecided = (reason: string): z.input<typeof ValidatorAnswer> => ({
   verdict: "undecided",
   reason: reason.slice(0, limits.reasonLengthMax),
 });
 
 /** What is wrong counts before what cannot be told. */
-export const foundOr = (findings: readonly Finding[], open: readonly string[]): z.input<typeof Answer> =>
+export const foundOr = (
+  findings: readonly Finding[],
+  open: readonly string[],
+): z.input<typeof ValidatorAnswer> =>
   findings.length === 0 && open.length > 0 ? undecided(open.join("; ")) : found(findings);
 
 export const builtin = <T extends z.ZodType>(
   type: ValidationType,
   config: Common<T>,
-  check: Check<T>,
+  check: ValidatorCheck<T>,
 ): Validator => defineValidator<T>({ name: type, ...config, type, check });
 
 /**
  * Syntactic: the item is what its schema says. A text is read as JSON first: prose in the place of a document is
  * rejected.
  */
-export const syntactic = ({
+export const syntacticValidity = ({
   schema,
   ...config
 }: Common<z.ZodType<Json>> & { schema: z.ZodType }): Validator =>
@@ -66,12 +75,12 @@ export const syntactic = ({
   });
 
 /** One thing that must hold. */
-export interface Rule<T extends z.ZodType = z.ZodType> {
+export interface ValidationRule<T extends z.ZodType = z.ZodType> {
   readonly id: string;
   /** In words: a model that is asked for the rest reads it, and a human. */
   readonly text: string;
   /** Pure. True or nothing wrong: it holds. False, or what is wrong: it does not. Undefined: it cannot be told. */
-  readonly holds: (seen: Seen<T>) => boolean | undefined | Broken | readonly Broken[];
+  readonly holds: (seen: CheckedMaterial<T>) => boolean | undefined | Broken | readonly Broken[];
 }
 export interface Broken extends Partial<Finding> {
   readonly what: string;
@@ -79,9 +88,9 @@ export interface Broken extends Partial<Finding> {
 
 /** VL2. Every rule is asked; `missing` names what the item lacks. */
 export function byRules<T extends z.ZodType>(
-  rules: readonly Rule<T>[],
-  missing?: (seen: Seen<T>) => readonly string[],
-): Check<T> {
+  rules: readonly ValidationRule<T>[],
+  missing?: (seen: CheckedMaterial<T>) => readonly string[],
+): ValidatorCheck<T> {
   return (seen) => {
     const lacks = missing?.(seen) ?? [];
     if (lacks.length > 0)
@@ -101,9 +110,9 @@ export function byRules<T extends z.ZodType>(
 }
 
 interface Ruled<T extends z.ZodType> {
-  readonly rules: readonly Rule<T>[];
+  readonly rules: readonly ValidationRule<T>[];
   /** VL2. */
-  readonly missing?: (seen: Seen<T>) => readonly string[];
+  readonly missing?: (seen: CheckedMaterial<T>) => readonly string[];
 }
 
 /** Constraint adherence: every rule holds, and nothing is missing. */
@@ -114,14 +123,14 @@ export const constraintAdherence = <T extends z.ZodType>({
 }: Common<T> & Ruled<T>): Validator => builtin("constraint_adherence", config, byRules(rules, missing));
 
 /** Semantic: the item means what it is for. Rules where code can say so, a model for the rest. */
-export const semantic = <T extends z.ZodType>({
+export const semanticValidity = <T extends z.ZodType>({
   rules,
   missing,
   ...config
 }: Common<T> & Ruled<T>): Validator => builtin("semantic", config, byRules(rules, missing));
 
 /** What somebody says of something. */
-export interface Claim {
+export interface FactClaim {
   readonly about: string;
   readonly value: Json;
   /** Who says it. */
@@ -132,14 +141,14 @@ export interface Claim {
  * Factual: what the item claims is what is known. With `closed` the known is all there is, and what is claimed of
  * anything else is made up; otherwise that is undecided.
  */
-export const factual = <T extends z.ZodType>({
+export const factualAccuracy = <T extends z.ZodType>({
   claims,
   known,
   closed = false,
   ...config
 }: Common<T> & {
-  claims: (seen: Seen<T>) => readonly Claim[];
-  known: Readonly<Record<string, Json>> | ((seen: Seen<T>) => Readonly<Record<string, Json>>);
+  claims: (seen: CheckedMaterial<T>) => readonly FactClaim[];
+  known: Readonly<Record<string, Json>> | ((seen: CheckedMaterial<T>) => Readonly<Record<string, Json>>);
   closed?: boolean;
 }): Validator =>
   builtin<T>("factual", config, (seen) => {
@@ -168,7 +177,7 @@ export const byHow = (a: Json, b: Json): { by?: number } =>
   typeof a === "number" && typeof b === "number" ? { by: Math.abs(a - b) } : {};
 
 /** A step of a sum: from a value, by these amounts, to another. */
-export interface Step {
+export interface ReasoningStep {
   readonly rule: string;
   readonly from: number;
   readonly plus: readonly number[];
@@ -177,10 +186,10 @@ export interface Step {
 }
 
 /** Reasoning: what the item concludes follows from what it starts from. Sums by code; a model for arguments in words. */
-export const reasoning = <T extends z.ZodType>({
+export const soundReasoning = <T extends z.ZodType>({
   steps,
   ...config
-}: Common<T> & { steps: (seen: Seen<T>) => readonly Step[] | undefined }): Validator =>
+}: Common<T> & { steps: (seen: CheckedMaterial<T>) => readonly ReasoningStep[] | undefined }): Validator =>
   builtin<T>("reasoning", config, (seen) => {
     const all = steps(seen);
     if (all === undefined) return undefined;
@@ -204,9 +213,9 @@ export const contextPreservation = <T extends z.ZodType>({
   dropped,
   ...config
 }: Common<T> & {
-  pinned: (seen: Seen<T>) => readonly Json[];
-  kept: (seen: Seen<T>) => readonly Json[];
-  dropped?: (seen: Seen<T>) => readonly Json[];
+  pinned: (seen: CheckedMaterial<T>) => readonly Json[];
+  kept: (seen: CheckedMaterial<T>) => readonly Json[];
+  dropped?: (seen: CheckedMaterial<T>) => readonly Json[];
 }): Validator =>
   builtin<T>("context_preservation", config, (seen) => {
     const named = new Set([...kept(seen), ...(dropped?.(seen) ?? [])].map(canonicalJson));

@@ -8,9 +8,9 @@
  */
 import { shortDigestOf } from "../../protocol/digest.ts";
 import { toJson } from "../../protocol/json.ts";
-import { type ValidationType, Verdict } from "../../protocol/verdict.ts";
+import { type ValidationType, ValidatorVerdict } from "../../protocol/verdict.ts";
 import { type Validator, type ValidatorInput, validatorOf } from "./validator.ts";
-import { type Material, measured, unionOf } from "./context.ts";
+import { type ValidatorMaterial, measured, unionOf } from "./context.ts";
 import type { Ended, JudgingContext, JudgingPart } from "./machine.ts";
 import { combined, isSettled, type Mode, partsOf } from "../values/verdicts.ts";
 
@@ -22,19 +22,19 @@ export interface CombinedConfig {
 }
 
 /** Every part must hold. One refusal is enough, and then no model is asked. */
-export const allOf = (config: CombinedConfig, parts: readonly Validator[]): Validator =>
+export const allOfValidators = (config: CombinedConfig, parts: readonly Validator[]): Validator =>
   combinedOf("all", config, parts);
 
 /** One part must hold, and then no other is asked. */
-export const anyOf = (config: CombinedConfig, parts: readonly Validator[]): Validator =>
+export const anyOfValidators = (config: CombinedConfig, parts: readonly Validator[]): Validator =>
   combinedOf("any", config, parts);
 
 /** Asked one after the other, the cheap first, until one is no longer undecided. */
-export const tiered = (config: CombinedConfig, parts: readonly Validator[]): Validator =>
+export const tieredValidators = (config: CombinedConfig, parts: readonly Validator[]): Validator =>
   combinedOf("tiered", config, parts);
 
 /** One validator for each type of what can be wrong; every one must hold. */
-export function byType(
+export function validatorsByType(
   config: CombinedConfig,
   parts: Readonly<Partial<Record<ValidationType, Validator>>>,
 ): Validator {
@@ -69,7 +69,7 @@ function combinedOf(
       input: (context: Context) => toJson(part.given(materialOf(context, byName))),
     })),
   );
-  const said = (context: Context): Verdict[] =>
+  const said = (context: Context): ValidatorVerdict[] =>
     parts.flatMap((part) => {
       const ended = Object.hasOwn(context.ended, part.name) ? context.ended[part.name] : undefined;
       return ended === undefined ? [] : [verdictOf(part, part.given(materialOf(context, byName)), ended)];
@@ -78,7 +78,7 @@ function combinedOf(
     name,
     stages,
     needs: (context: Context, _stage: number) => !isSettled(mode, said(context)),
-    output: (context: Context): Verdict => {
+    output: (context: Context): ValidatorVerdict => {
       const { given } = context;
       const verdicts = said(context);
       const unasked = parts.map((part) => part.name).filter((one) => !Object.hasOwn(context.ended, one));
@@ -104,10 +104,10 @@ function combinedOf(
 }
 
 /** What was given, with what those that were asked before share. */
-function materialOf({ given, ended }: Context, parts: ReadonlyMap<string, Validator>): Material {
+function materialOf({ given, ended }: Context, parts: ReadonlyMap<string, Validator>): ValidatorMaterial {
   const shared = [...parts.keys()].flatMap((name) => {
     const one = Object.hasOwn(ended, name) ? ended[name] : undefined;
-    const read = one !== undefined && "output" in one ? Verdict.safeParse(one.output) : undefined;
+    const read = one !== undefined && "output" in one ? ValidatorVerdict.safeParse(one.output) : undefined;
     return read?.data?.shares === undefined ? [] : [read.data.shares];
   });
   if (shared.length === 0) return given.seen;
@@ -115,8 +115,8 @@ function materialOf({ given, ended }: Context, parts: ReadonlyMap<string, Valida
 }
 
 /** A part that failed could not say. */
-function verdictOf(part: Validator, given: ValidatorInput, ended: Ended<unknown>): Verdict {
-  if ("output" in ended) return ended.output as Verdict; // The saga's output schema has read it.
+function verdictOf(part: Validator, given: ValidatorInput, ended: Ended<unknown>): ValidatorVerdict {
+  if ("output" in ended) return ended.output as ValidatorVerdict; // The saga's output schema has read it.
   const { code, reason } = ended.error;
   return {
     ...{ verdict: "undecided", reason: `it could not be asked: ${reason}` },

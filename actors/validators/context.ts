@@ -35,7 +35,7 @@ const LogEntry = z.object({ node: z.string() }).catchall(Value);
 export type LogEntry = z.infer<typeof LogEntry>;
 
 /** What there is to be shown, and what is shown of it: the same members, fewer of them. */
-export const Material = z.object({
+export const ValidatorMaterial = z.object({
   item: Value,
   input: Value.optional(),
   outputs: z.record(z.string(), Value).optional(),
@@ -45,7 +45,7 @@ export const Material = z.object({
   conversation: z.array(Value).optional(),
 });
 
-export interface Material {
+export interface ValidatorMaterial {
   /** What is judged. */
   readonly item: Json;
   /** The input of the workflow, or of whoever made the item. */
@@ -64,7 +64,7 @@ export interface Material {
 export type Parts = true | readonly string[];
 
 /** What a validator is to be shown. What is not named is not shown; the item is, unless parts of it are named. */
-export interface Selection {
+export interface MaterialSelection {
   readonly item?: readonly string[];
   readonly input?: Parts;
   /** All outputs, or those of the nodes named. */
@@ -81,9 +81,9 @@ export interface Selection {
 const partsOf = (value: Json, parts: Parts): Json => (parts === true ? value : picked(value, parts));
 
 /** VC1. */
-export function selected(material: Material, selection: Selection): Material {
+export function selected(material: ValidatorMaterial, selection: MaterialSelection): ValidatorMaterial {
   const { input, outputs, pinned, log, shared, conversation } = material;
-  const shown: { -readonly [K in keyof Material]: Material[K] } = {
+  const shown: { -readonly [K in keyof ValidatorMaterial]: ValidatorMaterial[K] } = {
     item: selection.item === undefined ? material.item : picked(material.item, selection.item),
   };
   if (selection.input !== undefined && input !== undefined) shown.input = partsOf(input, selection.input);
@@ -127,11 +127,11 @@ export const textTokens = (text: string): number => Math.ceil(Buffer.byteLength(
 const bytesPerToken = 3.5;
 
 /** What is shown, as the text that a model reads: its members in a fixed order of their names. */
-export const shownText = (seen: Material): string => canonicalJson(seen);
+export const shownText = (seen: ValidatorMaterial): string => canonicalJson(seen);
 
 /** How large it is, what stands around it included, and the digest of it. */
 export const measured = (
-  seen: Material,
+  seen: ValidatorMaterial,
   {
     around = 0,
     tokensMax,
@@ -146,19 +146,19 @@ export const measured = (
 
 /** VC3. */
 export function fitting(
-  material: Material,
-  selections: readonly Selection[],
+  material: ValidatorMaterial,
+  selections: readonly MaterialSelection[],
   around: number,
   tokensMax: number,
-): { seen: Material; selection: number } {
+): { seen: ValidatorMaterial; selection: number } {
   const all = selections.map((selection, k) => ({ seen: selected(material, selection), selection: k }));
   const fits = all.find(({ seen }) => around + textTokens(shownText(seen)) <= tokensMax);
   return fits ?? all.at(-1) ?? { seen: selected(material, {}), selection: 0 };
 }
 
 /** One selection with all that any of these shows. */
-export function unionOf(selections: readonly Selection[]): Selection {
-  const given = <K extends keyof Selection>(name: K): NonNullable<Selection[K]>[] =>
+export function unionOf(selections: readonly MaterialSelection[]): MaterialSelection {
+  const given = <K extends keyof MaterialSelection>(name: K): NonNullable<MaterialSelection[K]>[] =>
     selections.flatMap((one) => {
       const value = one[name];
       return value === undefined ? [] : [value];
@@ -187,7 +187,9 @@ const unique = <T>(all: readonly T[]): T[] => [...new Set(all)];
 const joined = (all: readonly Parts[]): Parts =>
   all.includes(true) ? true : unique(all.flatMap((parts) => (parts === true ? [] : parts)));
 
-function outputsJoined(all: readonly NonNullable<Selection["outputs"]>[]): NonNullable<Selection["outputs"]> {
+function outputsJoined(
+  all: readonly NonNullable<MaterialSelection["outputs"]>[],
+): NonNullable<MaterialSelection["outputs"]> {
   const named = new Map<string, Parts>();
   for (const one of all) {
     if (one === true) return true;
@@ -200,7 +202,9 @@ function outputsJoined(all: readonly NonNullable<Selection["outputs"]>[]): NonNu
 }
 
 /** Each takes the last of its own nodes again, so of different nodes all entries are needed. */
-function logsJoined(all: readonly NonNullable<Selection["log"]>[]): NonNullable<Selection["log"]> {
+function logsJoined(
+  all: readonly NonNullable<MaterialSelection["log"]>[],
+): NonNullable<MaterialSelection["log"]> {
   const isOfAll = all.some(({ of }) => of === undefined);
   const of = unique(all.flatMap((one) => one.of ?? []));
   const isBounded = all.every((one) => one.last !== undefined && one.of === undefined);
@@ -211,7 +215,7 @@ function logsJoined(all: readonly NonNullable<Selection["log"]>[]): NonNullable<
 }
 
 /** What is wrong with a selection. */
-export function selectionFaults(where: string, selection: Selection): string[] {
+export function selectionFaults(where: string, selection: MaterialSelection): string[] {
   const { item = [], input, outputs, pinned = [], log, conversation } = selection;
   const parts = [item, input, ...Object.values(outputs === true ? {} : (outputs ?? {}))];
   const pointers = parts.flatMap((one) => (one === undefined || one === true ? [] : one));

@@ -4,7 +4,7 @@
  * MV1 What is judged is data. The model is told so, and whatever it writes is read as one JSON object or not at all.
  */
 import { limits } from "../../protocol/limits.ts";
-import { Answer, type VerdictKind } from "../../protocol/verdict.ts";
+import { ValidatorAnswer, type VerdictKind } from "../../protocol/verdict.ts";
 import { readWith } from "../values/schema.ts";
 
 /** What only a model can judge, and how it is asked. */
@@ -30,7 +30,7 @@ const guidanceOf = {
 } as const;
 
 /** Asks a model for one of the types that code cannot judge to the end; `more` is what is particular to your case. */
-export const modelFor = (
+export const modelJudge = (
   type: keyof typeof guidanceOf,
   model: string,
   { more, may }: { more?: string; may?: ModelJudge["may"] } = {},
@@ -72,7 +72,7 @@ const faultLengthMax = 200;
 export function readAnswer(
   text: string,
   may: readonly VerdictKind[],
-): { answer: Answer } | { fault: string } {
+): { answer: ValidatorAnswer } | { fault: string } {
   const bare = text.trim().replace(/^```(?:json)?\s*([^]*?)\s*```$/, "$1");
   let value: unknown;
   try {
@@ -80,7 +80,7 @@ export function readAnswer(
   } catch {
     return { fault: "it is no JSON" }; // What the parser says of it quotes the text.
   }
-  const read = readWith(Answer, value);
+  const read = readWith(ValidatorAnswer, value);
   if (!read.success) return { fault: read.reason.slice(0, limits.reasonLengthMax) };
   const { verdict } = read.data;
   return may.includes(verdict)

@@ -15,7 +15,12 @@ import { shortDigestOf } from "../../protocol/digest.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { type Json, Payload, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import { Answer, type ValidationType, Verdict, type VerdictKind } from "../../protocol/verdict.ts";
+import {
+  ValidatorAnswer,
+  type ValidationType,
+  ValidatorVerdict,
+  type VerdictKind,
+} from "../../protocol/verdict.ts";
 import { modelCall } from "../machine/callable.ts";
 import { defineSaga } from "../saga/define.ts";
 import type { SagaDefinition } from "../contract/definition.ts";
@@ -23,9 +28,9 @@ import { readWith } from "../values/schema.ts";
 import { defineTool, type Implementation, type Tool } from "../contract/tool.ts";
 import {
   fitting,
-  Material,
+  ValidatorMaterial,
   measured,
-  type Selection,
+  type MaterialSelection,
   selected,
   selectionFaults,
   shownText,
@@ -37,7 +42,7 @@ import type { Budget } from "../contract/budget-config.ts";
 
 /** What a validator is started with. `given` makes it; a model that calls one says no more than `seen.item`. */
 export const ValidatorInput = z.object({
-  seen: Material,
+  seen: ValidatorMaterial,
   /** The digest of the whole item; of what is shown of it unless given. */
   of: z.string().optional(),
   /** Which of its selections was taken. */
@@ -48,7 +53,7 @@ export type ValidatorInput = z.infer<typeof ValidatorInput>;
 /** What is known of a validator by whoever combines it. */
 export interface Traits {
   readonly type?: ValidationType | undefined;
-  readonly selections: readonly Selection[];
+  readonly selections: readonly MaterialSelection[];
   readonly tokensMax: number;
   /** Tokens of what stands around what its model is shown. */
   readonly around: number;
@@ -58,19 +63,23 @@ export interface Traits {
 }
 
 /** Who judges. It is a saga: a machine invokes it, an agent calls it, a workflow names it. */
-export interface Validator extends SagaDefinition<typeof ValidatorInput, typeof Verdict> {
+export interface Validator extends SagaDefinition<typeof ValidatorInput, typeof ValidatorVerdict> {
   /** The input that shows it what it declares of what there is, and no more. Pure. */
-  given(material: Material): ValidatorInput;
+  given(material: ValidatorMaterial): ValidatorInput;
   readonly traits: Traits;
   /** The tool that performs its code, if it has any: `implementCheck` binds it elsewhere. */
   readonly check?: Tool;
 }
 
 /** What a check is given: what the validator is shown, the item as its schema reads it. */
-export type Seen<T extends z.ZodType> = Omit<Material, "item"> & { readonly item: z.infer<T> };
+export type CheckedMaterial<T extends z.ZodType> = Omit<ValidatorMaterial, "item"> & {
+  readonly item: z.infer<T>;
+};
 
 /** A verdict of code, or nothing where the code cannot say. */
-export type Check<T extends z.ZodType> = (seen: Seen<T>) => z.input<typeof Answer> | undefined;
+export type ValidatorCheck<T extends z.ZodType> = (
+  seen: CheckedMaterial<T>,
+) => z.input<typeof ValidatorAnswer> | undefined;
 
 export interface ValidatorConfig<T extends z.ZodType = z.ZodType<Json>> {
   /** A letter, then up to 57 letters, digits, _ or -; its tool is `check_<name>`. */
@@ -82,9 +91,9 @@ export interface ValidatorConfig<T extends z.ZodType = z.ZodType<Json>> {
   /** What the item must be; one that is not is rejected before the check is asked. */
   item?: T;
   /** What it is shown; the item unless given. Of several the first that fits `tokensMax`. */
-  context?: Selection | readonly Selection[];
+  context?: MaterialSelection | readonly MaterialSelection[];
   /** Pure. `elsewhere`: there is one, and `implementCheck` binds it in a file that only workers load. */
-  check?: Check<T> | "elsewhere";
+  check?: ValidatorCheck<T> | "elsewhere";
   /** `worker` unless given: another process may perform the check. */
   placement?: "worker" | "host";
   /** Asked what the check leaves undecided. */
@@ -159,7 +168,7 @@ export function defineValidator<T extends z.ZodType = z.ZodType<Json>>(
       const isUnreadable = "output" in (context.ended["ask"] ?? {});
       return isUnreadable && textTokens(instructions) + textTokens(againPrompt(context, may)) <= tokensMax;
     },
-    output: (context: Context): Verdict => {
+    output: (context: Context): ValidatorVerdict => {
       const { by, answer } = answered(context, may) ?? unanswered(context, shownOf(context).tokens, config);
       return {
         ...answer,
@@ -198,7 +207,7 @@ export function validatorOf(
     version,
     description: description ?? `Judges: ${traits.type ?? name}.`,
     input: ValidatorInput,
-    output: Verdict,
+    output: ValidatorVerdict,
     signals: {},
     machine: judgingMachine(judging),
     ...(budget === undefined ? {} : { budget }),
@@ -213,7 +222,10 @@ export function validatorOf(
 }
 
 /** VC1, VC3 of validator-context.ts. */
-function givenTo({ selections, around, tokensMax, asksModel }: Traits, material: Material): ValidatorInput {
+function givenTo(
+  { selections, around, tokensMax, asksModel }: Traits,
+  material: ValidatorMaterial,
+): ValidatorInput {
   const [first = {}] = selections;
   const { seen, selection } = asksModel
     ? fitting(material, selections, around, tokensMax)
@@ -225,10 +237,12 @@ function givenTo({ selections, around, tokensMax, asksModel }: Traits, material:
   };
 }
 
-const listOf = (context: Selection | readonly Selection[] | undefined): readonly Selection[] =>
-  context === undefined ? [{}] : isList(context) ? context : [context];
-const isList = (context: Selection | readonly Selection[]): context is readonly Selection[] =>
-  Array.isArray(context);
+const listOf = (
+  context: MaterialSelection | readonly MaterialSelection[] | undefined,
+): readonly MaterialSelection[] => (context === undefined ? [{}] : isList(context) ? context : [context]);
+const isList = (
+  context: MaterialSelection | readonly MaterialSelection[],
+): context is readonly MaterialSelection[] => Array.isArray(context);
 
 const mayOf = (model: ModelJudge | undefined): readonly VerdictKind[] => [
   "accept",
@@ -241,10 +255,10 @@ const mayOf = (model: ModelJudge | undefined): readonly VerdictKind[] => [
 function answered(
   { ended }: Context,
   may: readonly VerdictKind[],
-): { by: "code" | "model"; answer: Answer } | undefined {
+): { by: "code" | "model"; answer: ValidatorAnswer } | undefined {
   const check = ended["check"];
   if (check !== undefined && "output" in check) {
-    const answer = check.output as Answer; // The tool's schema has read it.
+    const answer = check.output as ValidatorAnswer; // The tool's schema has read it.
     if (answer.verdict !== "undecided") return { by: "code", answer };
   }
   for (const id of ["askAgain", "ask"]) {
@@ -261,7 +275,7 @@ function unanswered(
   { ended }: Context,
   tokens: number,
   { model, tokensMax = limits.validatorTokensMax }: Pick<ValidatorConfig, "model" | "tokensMax">,
-): { by: "code" | "nobody"; answer: Answer } {
+): { by: "code" | "nobody"; answer: ValidatorAnswer } {
   const check = ended["check"];
   const asked = ended["askAgain"] ?? ended["ask"];
   if (model !== undefined && asked === undefined && tokens > tokensMax)
@@ -275,10 +289,10 @@ function unanswered(
       `the check could not be made: ${check?.error.reason ?? "it was not asked"}`,
       check?.error.code,
     );
-  return { by: "code", answer: check.output as Answer };
+  return { by: "code", answer: check.output as ValidatorAnswer };
 }
 
-const nobody = (reason: string, code: string | undefined): { by: "nobody"; answer: Answer } => ({
+const nobody = (reason: string, code: string | undefined): { by: "nobody"; answer: ValidatorAnswer } => ({
   by: "nobody",
   answer: {
     verdict: "undecided",
@@ -310,16 +324,16 @@ const checkTool = ({
     description: `The code of the validator ${name}${type === undefined ? "" : ` (${type})`}.`,
     effect: "read",
     placement: placement ?? "worker",
-    input: Material,
-    output: Answer,
-    ...(typeof check === "function" ? { perform: bodyOf(item, check as Check<z.ZodType>) } : {}),
+    input: ValidatorMaterial,
+    output: ValidatorAnswer,
+    ...(typeof check === "function" ? { perform: bodyOf(item, check as ValidatorCheck<z.ZodType>) } : {}),
   });
 
 /**
  * Binds a validator's check in a file that only workers load. Pure, like one that stands in the definition. Throws
  * APP_INVALID for a validator that declares none.
  */
-export function implementCheck(validator: Validator, check: Check<z.ZodType<Json>>): Implementation {
+export function implementCheck(validator: Validator, check: ValidatorCheck<z.ZodType<Json>>): Implementation {
   const { check: tool, name } = validator;
   if (tool === undefined)
     throw new MeshError(
@@ -330,13 +344,17 @@ export function implementCheck(validator: Validator, check: Check<z.ZodType<Json
 }
 
 const bodyOf =
-  (item: z.ZodType | undefined, check: Check<z.ZodType>) =>
-  (seen: Material): Promise<Answer> =>
+  (item: z.ZodType | undefined, check: ValidatorCheck<z.ZodType>) =>
+  (seen: ValidatorMaterial): Promise<ValidatorAnswer> =>
     // eslint-disable-next-line no-restricted-syntax -- a tool's body is asynchronous; the check in it is pure
     Promise.resolve(judgedBy(item, check, seen));
 
 /** VA3. What a check says, whatever it does. */
-export function judgedBy(item: z.ZodType | undefined, check: Check<z.ZodType>, seen: Material): Answer {
+export function judgedBy(
+  item: z.ZodType | undefined,
+  check: ValidatorCheck<z.ZodType>,
+  seen: ValidatorMaterial,
+): ValidatorAnswer {
   const read =
     item === undefined ? { success: true as const, data: seen.item as unknown } : readWith(item, seen.item);
   if (!read.success)
@@ -347,7 +365,7 @@ export function judgedBy(item: z.ZodType | undefined, check: Check<z.ZodType>, s
   try {
     const said = check({ ...seen, item: read.data });
     if (said === undefined) return { verdict: "undecided", reason: "the code cannot say" };
-    const answer = readWith(Answer, toJson(said));
+    const answer = readWith(ValidatorAnswer, toJson(said));
     if (answer.success) return answer.data;
     return {
       verdict: "undecided",

@@ -6,7 +6,13 @@
  */
 import { canonicalJson, type Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Answer, Change, PartVerdict, Verdict, VerdictKind } from "../../protocol/verdict.ts";
+import type {
+  ValidatorAnswer,
+  VerdictChange,
+  PartVerdict,
+  ValidatorVerdict,
+  VerdictKind,
+} from "../../protocol/verdict.ts";
 
 /** How verdicts are combined: every one must hold, one must, or the first that is no doubt counts. */
 export type Mode = "all" | "any" | "tiered";
@@ -18,14 +24,14 @@ const outweighs: Record<"all" | "any", readonly VerdictKind[]> = {
 };
 
 /** Whether nothing that is still to be said can change what these come to. */
-export function isSettled(mode: Mode, said: readonly Verdict[]): boolean {
+export function isSettled(mode: Mode, said: readonly ValidatorVerdict[]): boolean {
   if (mode === "all") return said.some(({ verdict }) => verdict === "reject");
   if (mode === "any") return said.some(({ verdict }) => verdict === "accept");
   return said.some(({ verdict }) => verdict !== "undecided");
 }
 
 /** What verdicts come to. Of none: nobody could say. */
-export function combined(mode: Mode, said: readonly Verdict[]): Answer {
+export function combined(mode: Mode, said: readonly ValidatorVerdict[]): ValidatorAnswer {
   const kind =
     mode === "tiered"
       ? (said.find(({ verdict }) => verdict !== "undecided") ?? said.at(-1))?.verdict
@@ -57,18 +63,18 @@ export function combined(mode: Mode, said: readonly Verdict[]): Answer {
   }
 }
 
-function reasonsOf(said: readonly Verdict[]): string {
+function reasonsOf(said: readonly ValidatorVerdict[]): string {
   const reasons = said.map(({ validator, reason }) => `${validator}: ${reason ?? "no reason was given"}`);
   return reasons.join("; ").slice(0, limits.reasonLengthMax);
 }
 
 /** Changes of several at once; two that make different things of one place are nobody's proposal. */
 function withChanges(
-  said: readonly Verdict[],
+  said: readonly ValidatorVerdict[],
   reason: string,
-  common: Pick<Answer, "findings" | "shares">,
-): Answer {
-  const changes: Change[] = [];
+  common: Pick<ValidatorAnswer, "findings" | "shares">,
+): ValidatorAnswer {
+  const changes: VerdictChange[] = [];
   for (const one of said)
     for (const change of one.verdict === "augment" ? one.changes : []) {
       const same = changes.find(({ at }) => at === change.at);
@@ -87,10 +93,10 @@ function withChanges(
 }
 
 /** VS2. The leaves of these verdicts, in order. */
-export const partsOf = (said: readonly Verdict[]): PartVerdict[] =>
+export const partsOf = (said: readonly ValidatorVerdict[]): PartVerdict[] =>
   said.flatMap((one) => one.parts ?? [partOf(one)]);
 
-function partOf(one: Verdict): PartVerdict {
+function partOf(one: ValidatorVerdict): PartVerdict {
   const { validator, type, by, shown, verdict, reason } = one;
   const code = one.verdict === "undecided" ? one.code : undefined;
   return {

@@ -8,7 +8,7 @@
  */
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Change } from "../../protocol/verdict.ts";
+import type { VerdictChange } from "../../protocol/verdict.ts";
 import { replacedAt } from "../values/pick.ts";
 import { atPointer, isPointer } from "../values/reference.ts";
 
@@ -30,7 +30,7 @@ export type Augmented = Readonly<Record<string, number>>;
 /** AU1. The item with the changes and what they used, or why not. */
 export function augmented(
   item: Json,
-  changes: readonly Change[],
+  changes: readonly VerdictChange[],
   budget: AugmentBudget | undefined,
   used: Augmented = {},
 ): { item: Json; used: Augmented } | { refused: string } {
@@ -55,7 +55,7 @@ export function augmented(
 }
 
 /** AU2. */
-function refusalOf(item: Json, change: Change, { under }: AugmentBudget): string | undefined {
+function refusalOf(item: Json, change: VerdictChange, { under }: AugmentBudget): string | undefined {
   const { at: place, to, amount, what } = change;
   if (!isPointer(place)) return `"${place}" is no JSON pointer`;
   if (under !== undefined && !under.some((one) => place === one || place.startsWith(`${one}/`)))

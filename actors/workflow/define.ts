@@ -10,12 +10,12 @@ import { Condition, Edge, type Invalidation } from "../../protocol/workflow.ts";
 import type { Callable } from "../machine/callable.ts";
 import type { Predicates } from "../values/condition.ts";
 import { commonFaults, define } from "../contract/define.ts";
-import type { SagaDefinition, Signals } from "../contract/definition.ts";
+import type { SagaDefinition, SignalSchemas } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import { askedIn, judgedFaults, type Judged, judgingIdentity, judgingOf, type NodeJudges } from "./judged.ts";
 import { openMachine } from "../machine/machine.ts";
 import type { Policy } from "../contract/policy.ts";
-import type { Effected, Tool } from "../contract/tool.ts";
+import type { EffectToUndo, Tool } from "../contract/tool.ts";
 import { workflowKind } from "./kind.ts";
 import { workflowMachine } from "./workflow.ts";
 import { graphOf, startOf } from "./graph.ts";
@@ -45,7 +45,7 @@ export interface NodeConfig<I = unknown, C extends Runnable = Runnable> {
    */
   compensation?: {
     run: Runnable;
-    input: (effect: Effected<z.infer<C["input"]>, z.infer<C["output"]>>) => unknown;
+    input: (effect: EffectToUndo<z.infer<C["input"]>, z.infer<C["output"]>>) => unknown;
   };
   /** Once it has committed it stays, whatever happens; what rests on it alone stays with it. */
   pointOfNoReturn?: true;
@@ -60,7 +60,7 @@ export interface NodeConfig<I = unknown, C extends Runnable = Runnable> {
 export interface WorkflowConfig<
   I extends z.ZodType,
   O extends z.ZodType,
-  S extends Signals,
+  S extends SignalSchemas,
   N extends Readonly<Record<string, Runnable>>,
 > extends Judged {
   /** A letter, then up to 63 letters, digits, _ or -. */
@@ -127,7 +127,7 @@ export function defineWorkflow<
   I extends z.ZodType,
   const N extends Readonly<Record<string, Runnable>>,
   O extends z.ZodType = z.ZodType,
-  S extends Signals = Record<string, never>,
+  S extends SignalSchemas = Record<string, never>,
 >(config: WorkflowConfig<I, O, S, N>): SagaDefinition<I, O, S> {
   const { name, input, predicates = {}, policies, budget } = config;
   const signals = config.signals ?? ({} as S); // Proof: S is this where no signals are given.

@@ -4,7 +4,7 @@
 import { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
 import { type AugmentBudget, augmentFaults } from "./augment.ts";
-import { type Asking, type Callable, question } from "../machine/callable.ts";
+import { type AskTerms, type Callable, question } from "../machine/callable.ts";
 import type { Validator } from "../validators/validator.ts";
 import type { PinName } from "../validators/context.ts";
 import { type JudgingSpec, judgesIn, type Stage } from "./judgement.ts";
@@ -24,7 +24,7 @@ export interface Judged {
   /** What follows where they cannot say: a refusal (the default), a question to people, or nothing. */
   whenUndecided?: "reject" | "ask" | "accept";
   /** Whom such questions are for; anybody, for a week, unless given. Silence is a no. */
-  ask?: Asking;
+  ask?: AskTerms;
   /** What validators may be shown however long it runs. Dependencies and commitments are what they are unless given. */
   pinned?: { readonly [K in PinName]?: Json };
 }

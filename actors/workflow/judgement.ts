@@ -2,11 +2,11 @@
  * Workflow judgement: who judges in a workflow, and what it remembers while something is judged.
  */
 import type { Json } from "../../protocol/json.ts";
-import type { Change, JudgedBy, Verdict, VerdictKind } from "../../protocol/verdict.ts";
+import type { VerdictChange, JudgedBy, ValidatorVerdict, VerdictKind } from "../../protocol/verdict.ts";
 import type { GraphPatch } from "../../protocol/workflow.ts";
 import type { AugmentBudget } from "./augment.ts";
-import type { Asking, Callable } from "../machine/callable.ts";
-import type { Material, PinName } from "../validators/context.ts";
+import type { AskTerms, Callable } from "../machine/callable.ts";
+import type { ValidatorMaterial, PinName } from "../validators/context.ts";
 
 /** Where in a node's run it is judged. */
 export type Stage = "before" | "output" | "commit";
@@ -16,7 +16,7 @@ export const stages = ["before", "output", "commit"] as const;
 export interface Judge extends Callable {
   readonly kind: "saga";
   /** The input that shows it what it declares of what there is. Pure. */
-  given(material: Material): unknown;
+  given(material: ValidatorMaterial): unknown;
 }
 export type Judges = Readonly<Partial<Record<Stage, readonly Judge[]>>>;
 
@@ -29,7 +29,7 @@ export interface JudgingSpec {
   readonly augment: AugmentBudget | undefined;
   readonly undecided: "reject" | "accept" | "ask";
   /** Whom a question is for, where people decide. */
-  readonly asking: Asking;
+  readonly asking: AskTerms;
   readonly pinned: { readonly [K in PinName]?: Json };
 }
 
@@ -41,10 +41,10 @@ export interface Judgement {
   readonly round: number;
   /** Calls of judges that have not answered: the validator of each. */
   readonly waits: Readonly<Record<string, string>>;
-  readonly said: readonly Verdict[];
+  readonly said: readonly ValidatorVerdict[];
   /** The question that was put before people instead, and the changes it is about. */
   readonly asks?: string;
-  readonly changes?: readonly Change[];
+  readonly changes?: readonly VerdictChange[];
   /** Of a plan: what is done once it may be. */
   readonly patch?: Pick<GraphPatch, "nodes" | "edges" | "remove">;
   readonly nodes?: readonly string[];

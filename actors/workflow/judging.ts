@@ -12,12 +12,12 @@
  */
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import { type Answer, type Change, Verdict } from "../../protocol/verdict.ts";
+import { type ValidatorAnswer, type VerdictChange, ValidatorVerdict } from "../../protocol/verdict.ts";
 import type { CallError } from "../contract/calls.ts";
 import { type AugmentBudget, augmented, timesOf } from "./augment.ts";
 import { kindNameOf } from "../contract/definition.ts";
 import { readWith } from "../values/schema.ts";
-import type { Material } from "../validators/context.ts";
+import type { ValidatorMaterial } from "../validators/context.ts";
 import { combined } from "../values/verdicts.ts";
 import { change, type Going, graphOf, set, stateOf } from "./step.ts";
 import type { Judge, JudgedVerdict, Judgement, Stage } from "./judgement.ts";
@@ -100,7 +100,7 @@ function nextCall(g: Going): string {
 }
 
 /** What there is to be shown; each judge is shown what it declares of it. */
-function materialOf({ spec, context, ...g }: Going, name: string | undefined, item: Json): Material {
+function materialOf({ spec, context, ...g }: Going, name: string | undefined, item: Json): ValidatorMaterial {
   const entries = Object.entries(context.nodes);
   const committed = entries.filter(([, { status }]) => status === "committed");
   return {
@@ -166,8 +166,8 @@ export function judgementOf(
 }
 
 /** WJ4. Who could not be asked has not said yes. */
-function verdictOf(validator: string, output: unknown, error: CallError | undefined): Verdict {
-  const read = readWith(Verdict, output);
+function verdictOf(validator: string, output: unknown, error: CallError | undefined): ValidatorVerdict {
+  const read = readWith(ValidatorVerdict, output);
   if (error === undefined && read.success) return read.data;
   const reason = error?.reason ?? "its answer is no verdict";
   return {
@@ -178,7 +178,12 @@ function verdictOf(validator: string, output: unknown, error: CallError | undefi
 }
 
 /** What was said stands with the node while its run does, and what planners are to know until they have planned. */
-function note(g: Going, name: string | undefined, stage: Judgement["stage"], said: readonly Verdict[]): void {
+function note(
+  g: Going,
+  name: string | undefined,
+  stage: Judgement["stage"],
+  said: readonly ValidatorVerdict[],
+): void {
   const of = name ?? "";
   const feedback = said.flatMap((one) =>
     one.verdict === "feedback"
@@ -200,7 +205,12 @@ function note(g: Going, name: string | undefined, stage: Judgement["stage"], sai
   change(g, name, { verdicts: [...(stateOf(g, name).verdicts ?? []), ...verdicts] });
 }
 
-function rule(g: Going, name: string | undefined, judging: Judgement, answer: Answer): Ruled | undefined {
+function rule(
+  g: Going,
+  name: string | undefined,
+  judging: Judgement,
+  answer: ValidatorAnswer,
+): Ruled | undefined {
   const { undecided = "reject" } = g.spec.judging ?? {};
   switch (answer.verdict) {
     case "accept":
@@ -222,7 +232,7 @@ function changed(
   g: Going,
   name: string | undefined,
   judging: Judgement,
-  changes: readonly Change[],
+  changes: readonly VerdictChange[],
 ): Ruled | undefined {
   const { augment } = g.spec.judging ?? {};
   const made = changedItem(g, name, judging, changes, augment);
@@ -241,7 +251,7 @@ function changedItem(
   g: Going,
   name: string | undefined,
   { stage, item, round }: Judgement,
-  changes: readonly Change[],
+  changes: readonly VerdictChange[],
   budget: AugmentBudget | undefined,
 ): ReturnType<typeof augmented> {
   const node = name === undefined ? undefined : graphOf(g).nodes.get(name);

@@ -7,7 +7,7 @@ import type { Invalidation } from "../../protocol/workflow.ts";
 import { builtInMachine } from "../contract/built-in.ts";
 import type { Definition, DoorRefusal, Kind } from "../contract/definition.ts";
 import type { SagaState, StandingEffect } from "../contract/state.ts";
-import type { Effected } from "../contract/tool.ts";
+import type { EffectToUndo } from "../contract/tool.ts";
 import { plainCalls } from "../request/plain.ts";
 import { contextOfState, nodeOfCall } from "./context.ts";
 import { graphNow } from "./plan.ts";
@@ -49,7 +49,7 @@ function nodeUndo(
   spec: WorkflowSpec,
   state: SagaState,
   call: string,
-  effect: Effected<unknown, unknown>,
+  effect: EffectToUndo<unknown, unknown>,
 ): NonNullable<StandingEffect["undo"]> | "none" | undefined {
   const node = graphNow(spec, contextOfState(state)).nodes.get(nodeOfCall(call));
   if (node === undefined) return undefined;
@@ -57,7 +57,7 @@ function nodeUndo(
   if (node.compensation === undefined) return undefined;
   const { run, input } = node.compensation;
   try {
-    const made = toJson((input as (of: Effected<unknown, unknown>) => unknown)(effect)); // Its own node's effect.
+    const made = toJson((input as (of: EffectToUndo<unknown, unknown>) => unknown)(effect)); // Its own node's effect.
     return { tool: run.name, input: made, ...(run.kind === "saga" ? { starts: true as const } : {}) };
   } catch {
     return "none"; // As with a tool's: it would throw again at each fold. The effect stands, and the end says so.

@@ -9,7 +9,7 @@ import type { Edge, GraphPatch, PlannedNode } from "../../protocol/workflow.ts";
 import type { Callable } from "../machine/callable.ts";
 import type { Predicates } from "../values/condition.ts";
 import { resolved } from "../values/reference.ts";
-import type { Effected, Tool } from "../contract/tool.ts";
+import type { EffectToUndo, Tool } from "../contract/tool.ts";
 import { graphFaults, graphOf, startOf } from "./graph.ts";
 import type { Graph, GraphNode, NodeContext, Patched, WorkflowContext, WorkflowSpec } from "./spec.ts";
 
@@ -54,7 +54,7 @@ function fromTemplate(template: Json, context: NodeContext): Json {
   );
 }
 
-const fromEffect = (template: Json, effect: Effected<unknown, unknown>): Json =>
+const fromEffect = (template: Json, effect: EffectToUndo<unknown, unknown>): Json =>
   whole(
     resolved(template, ({ of }) => {
       if (of === "output") return effect.output === undefined ? undefined : toJson(effect.output);

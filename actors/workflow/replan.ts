@@ -13,7 +13,7 @@ import { feedbackOf, isPlanJudged } from "./judging.ts";
 import { change, type Going, graphOf, set, stateOf, untried } from "./step.ts";
 import { groundOf } from "./graph.ts";
 import { graphNow, withPatch } from "./plan.ts";
-import type { Attempt, NodeState, ReplanQuestion, WorkflowContext } from "./spec.ts";
+import type { NodeAttempt, NodeState, ReplanQuestion, WorkflowContext } from "./spec.ts";
 
 export const mayReplan = ({ spec, context }: Going): boolean =>
   spec.onFailure === "replan" && context.replans < spec.replansMax;
@@ -81,7 +81,7 @@ function waitingAgain({
   undone,
 }: NodeState): NodeState {
   if (status === "skipped") return { status: "waiting", tries, ...(before.length === 0 ? {} : { before }) };
-  const attempt: Attempt = {
+  const attempt: NodeAttempt = {
     reason: reason ?? "",
     ...(call === undefined ? {} : { call }),
     ...(code === undefined ? {} : { code }),

@@ -95,7 +95,7 @@ export type NodeStatus =
   "waiting" | "running" | "committed" | "failed" | "skipped" | "undoing" | "undone" | "stuck";
 
 /** A run of a node that is over and does not count any more. */
-export interface Attempt {
+export interface NodeAttempt {
   readonly call?: string;
   readonly code?: string;
   readonly reason: string;
@@ -123,7 +123,7 @@ export interface NodeState {
   readonly undo?: string;
   readonly then?: "failed" | "again" | "undone";
   readonly undone?: Json;
-  readonly before?: readonly Attempt[];
+  readonly before?: readonly NodeAttempt[];
   /** Stays whatever happens: it was said to be over and done with. */
   readonly kept?: true;
   /** The outside has said that it holds no more. */
@@ -136,7 +136,7 @@ export interface NodeState {
 }
 
 /** What the outside said of a node, the latest. */
-export interface Change {
+export interface NodeChange {
   readonly reason: string;
   readonly at: number;
   readonly data?: Json;
@@ -146,7 +146,7 @@ export interface WorkflowContext {
   /** As it was given; its schema reads it each time. */
   readonly input: Json;
   readonly nodes: Readonly<Record<string, NodeState>>;
-  readonly changes: Readonly<Record<string, Change>>;
+  readonly changes: Readonly<Record<string, NodeChange>>;
   /** The latest data of each declared signal. */
   readonly heard: Readonly<Record<string, Json>>;
   readonly undos: number;
@@ -186,11 +186,11 @@ export interface WorkflowView<I = unknown> {
   output<O extends z.ZodType>(node: string, of: Pick<Callable<z.ZodType, O>, "output">): z.infer<O>;
   output(node: string): Json;
   /** What became of a node's runs before the present one, oldest first: an old report may be about one of these. */
-  attempts(node: string): readonly Attempt[];
+  attempts(node: string): readonly NodeAttempt[];
   /** The latest data of each declared signal that came. */
   readonly signals: Readonly<Record<string, Json>>;
   /** What the outside said of nodes, by name: the latest. */
-  readonly changes: Readonly<Record<string, Change>>;
+  readonly changes: Readonly<Record<string, NodeChange>>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -201,5 +201,5 @@ export interface NodeContext<I = unknown> extends WorkflowView<I> {
   /** From 1. */
   readonly attempt: number;
   /** What became of the runs before, oldest first. */
-  readonly before: readonly Attempt[];
+  readonly before: readonly NodeAttempt[];
 }

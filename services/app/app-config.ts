@@ -6,10 +6,10 @@ import type { Policy } from "../../actors/contract/policy.ts";
 import type { Implementation, Tool } from "../../actors/contract/tool.ts";
 import type { Validator } from "../../actors/validators/validator.ts";
 import type { Predicates } from "../../actors/values/condition.ts";
-import type { Prices } from "../../protocol/budget.ts";
+import type { ModelPrices } from "../../protocol/budget.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { ThrottleLimits } from "../../protocol/throttle.ts";
-import type { Fallback } from "./fallback.ts";
+import type { ModelFallback } from "./fallback.ts";
 
 /** What an application is made of. */
 export interface AppConfig {
@@ -26,7 +26,7 @@ export interface AppConfig {
   /** Bodies of tools whose contract does not hold them. */
   implementations?: readonly Implementation[];
   /** By the name that agents use: a model port, or the names of several that stand in for one another. */
-  models?: Readonly<Record<string, ModelPort | Fallback>>;
+  models?: Readonly<Record<string, ModelPort | ModelFallback>>;
   /** How fast each of these models may be asked over the whole mesh: so many at once, so many per second. */
   modelLimits?: Readonly<Record<string, ThrottleLimits>>;
   /** Asked about every call of every saga served here, before the saga's own. They are part of each one's hash. */
@@ -40,7 +40,7 @@ export interface AppConfig {
    * US dollars for a million tokens, by the name that agents use for a model or its port's own; before the published
    * prices that come with sagamesh. Running sagas keep the prices they were started with.
    */
-  prices?: Prices;
+  prices?: ModelPrices;
 }
 
 type Shape = "table" | readonly [has: string, made: string] | "list";

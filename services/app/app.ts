@@ -18,7 +18,7 @@ import type { ModelPort } from "../../protocol/model.ts";
 import { ThrottleLimits } from "../../protocol/throttle.ts";
 import { type AppConfig, readConfig } from "./app-config.ts";
 import { offeredBy, workflowsOf } from "./plans.ts";
-import { type Fallback, fallbackFaults, isFallback } from "./fallback.ts";
+import { type ModelFallback, fallbackFaults, isFallback } from "./fallback.ts";
 import { priceFaults, type PriceOf, pricesBy, unpricedFaults } from "./prices.ts";
 
 export interface App {
@@ -123,7 +123,7 @@ function withHeirs(roots: readonly Definition[]): Definition[] {
 function collectModels(config: AppConfig): Pick<App, "models" | "fallbacks" | "faults"> {
   const named = Object.entries(config.models ?? {});
   const models = new Map(named.filter((entry): entry is [string, ModelPort] => !isFallback(entry[1])));
-  const fallbacks = named.filter((entry): entry is [string, Fallback] => isFallback(entry[1]));
+  const fallbacks = named.filter((entry): entry is [string, ModelFallback] => isFallback(entry[1]));
   return {
     models,
     fallbacks: new Map(fallbacks.map(([name, { order }]) => [name, order])),

@@ -13,7 +13,7 @@ import type { Result, Route } from "../../protocol/result.ts";
 import { limits } from "../../protocol/limits.ts";
 
 /** What stands under `models` instead of a port. */
-export interface Fallback {
+export interface ModelFallback {
   readonly type: "sagamesh.fallback";
   readonly order: readonly string[];
 }
@@ -27,15 +27,18 @@ export const fallbackMax = limits.retryAttemptsMax - 1;
  * its own `modelLimits`, its own `pause` and its own slow-down. At most 4; faults are told when the application is
  * loaded. After a crash the attempt that was recorded goes on, with the model that it names.
  */
-export const fallback = (...order: readonly string[]): Fallback => ({ type: "sagamesh.fallback", order });
+export const modelFallback = (...order: readonly string[]): ModelFallback => ({
+  type: "sagamesh.fallback",
+  order,
+});
 
-export const isFallback = (value: object): value is Fallback =>
+export const isFallback = (value: object): value is ModelFallback =>
   "type" in value && value.type === "sagamesh.fallback";
 
 /** What is wrong with a fallback named `name`, given the names of the ports. */
 export function fallbackFaults(
   name: string,
-  { order }: Fallback,
+  { order }: ModelFallback,
   isPort: (model: string) => boolean,
 ): string[] {
   const where = `models: fallback "${name}"`;

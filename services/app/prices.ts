@@ -5,7 +5,7 @@
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { cacheReadPrice, cacheWritePrice } from "../../actors/kernel/spending.ts";
-import { type Price, Prices } from "../../protocol/budget.ts";
+import { type ModelPrice, ModelPrices } from "../../protocol/budget.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import { z } from "zod";
 
@@ -13,7 +13,7 @@ import { z } from "zod";
  * Published prices of models by the provider's names, in US dollars per million tokens, as of November 2026. For
  * models with one price whatever the length of the prompt; of others, and of discounts, only the application knows.
  */
-export const publishedPrices: Prices = {
+export const publishedPrices: ModelPrices = {
   "claude-fable-5-1": { inputPerMillion: 10, outputPerMillion: 50 },
   "claude-opus-5-5": { inputPerMillion: 4, outputPerMillion: 20 },
   "claude-opus-5": { inputPerMillion: 5, outputPerMillion: 25 },
@@ -29,19 +29,19 @@ export const publishedPrices: Prices = {
  * The price of a model: what the application's table says by the name that agents use, else by its port's; else the
  * port's own `price`; else the published one, by the same names.
  */
-export type PriceOf = (model: string) => Price | undefined;
+export type PriceOf = (model: string) => ModelPrice | undefined;
 
 export function pricesBy(
-  own: Prices,
+  own: ModelPrices,
   models: ReadonlyMap<string, ModelPort>,
   fallbacks: ReadonlyMap<string, readonly string[]>,
 ): PriceOf {
-  const priceOf = (model: string): Price | undefined => {
+  const priceOf = (model: string): ModelPrice | undefined => {
     const order = fallbacks.get(model);
     if (order !== undefined && !Object.hasOwn(own, model)) return dearest(order.map(priceOf));
     const port = models.get(model);
     const names = [model, port?.name ?? model];
-    const inTable = (table: Prices) => names.find((name) => Object.hasOwn(table, name));
+    const inTable = (table: ModelPrices) => names.find((name) => Object.hasOwn(table, name));
     const [said, known] = [inTable(own), inTable(publishedPrices)];
     if (said !== undefined) return own[said];
     return port?.price ?? (known === undefined ? undefined : publishedPrices[known]);
@@ -50,10 +50,10 @@ export function pricesBy(
 }
 
 /** The price to reserve at where any of several models may be asked; undefined if one has no price. */
-function dearest(prices: readonly (Price | undefined)[]): Price | undefined {
+function dearest(prices: readonly (ModelPrice | undefined)[]): ModelPrice | undefined {
   const known = prices.filter((price) => price !== undefined);
   if (known.length < prices.length || known.length === 0) return undefined;
-  const most = (of: (price: Price) => number) => Math.max(...known.map(of));
+  const most = (of: (price: ModelPrice) => number) => Math.max(...known.map(of));
   return {
     inputPerMillion: most((price) => price.inputPerMillion),
     outputPerMillion: most((price) => price.outputPerMillion),
@@ -66,7 +66,7 @@ function dearest(prices: readonly (Price | undefined)[]): Price | undefined {
 export function recordedPrices(
   { models }: Pick<Definition, "models">,
   { priceOf, fallbacks }: { priceOf: PriceOf; fallbacks: ReadonlyMap<string, readonly string[]> },
-): Prices {
+): ModelPrices {
   return Object.fromEntries(
     models
       .flatMap((model) => [model, ...(fallbacks.get(model) ?? [])])
@@ -79,7 +79,7 @@ export function recordedPrices(
 
 /** What is wrong with a table of prices. */
 export function priceFaults(prices: unknown): string[] {
-  const read = Prices.safeParse(prices);
+  const read = ModelPrices.safeParse(prices);
   return read.success ? [] : [`prices: ${z.prettifyError(read.error)}`];
 }
 

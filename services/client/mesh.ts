@@ -6,7 +6,7 @@
  *    with a reason.
  */
 import { z } from "zod";
-import type { SagaDefinition, Signals } from "../../actors/contract/definition.ts";
+import type { SagaDefinition, SignalSchemas } from "../../actors/contract/definition.ts";
 import {
   type ReservedData,
   isTaken,
@@ -68,7 +68,7 @@ export type SagaEnd<O> =
     };
 
 /** A saga, from any process. */
-export interface Handle<O, S extends Signals> {
+export interface SagaHandle<O, S extends SignalSchemas> {
   readonly id: SagaId;
   /** Sends a signal. The same `id` again is the same signal. Throws INPUT_INVALID, SIGNAL_UNKNOWN. */
   signal<K extends keyof S & string>(name: K, data: z.input<S[K]>, options?: { id?: string }): Promise<void>;
@@ -96,15 +96,15 @@ export interface Mesh extends AsyncDisposable {
    * Starts a saga. The same id with the same input is the same saga; with another input SAGA_ID_TAKEN. Throws
    * INPUT_INVALID. Resolves when the start is stored, whether or not a host is running.
    */
-  start<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  start<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     input: z.input<I>,
     options?: { id?: string },
-  ): Promise<Handle<z.infer<O>, S>>;
-  saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  ): Promise<SagaHandle<z.infer<O>, S>>;
+  saga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     id: string,
-  ): Handle<z.infer<O>, S>;
+  ): SagaHandle<z.infer<O>, S>;
   /**
    * Starts a fork: a new saga that shares the first turns of the one named, and goes on from there by itself. What the
    * origin did is taken over with its keys and not done again; a decision that was open is asked anew. The same id with
@@ -113,11 +113,11 @@ export interface Mesh extends AsyncDisposable {
    * TURN_UNKNOWN, SAGA_ENDED, INTENT_UNKNOWN, NOT_OPEN_THEN, INPUT_INVALID, SAGA_ID_TAKEN. What only the host can know is
    * refused to the dead letters: MODEL_UNKNOWN, FORK_NOT_LIVE.
    */
-  fork<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  fork<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     origin: string,
     options: ForkOptions,
-  ): Promise<Handle<z.infer<O>, S>>;
+  ): Promise<SagaHandle<z.infer<O>, S>>;
   /**
    * Answers a deferred call, by its token or callback URL. Throws BAD_ID, SAGA_UNKNOWN, INTENT_UNKNOWN, and
    * INPUT_INVALID for what does not fit the tool's output as hosts have registered it.
@@ -152,10 +152,10 @@ export const migrateDeps = (deps: ClientDeps): MigrateDeps => ({
 
 /** A client on given ports. `connect` is the one for users. */
 export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh {
-  const handle = <O extends z.ZodType, S extends Signals>(
+  const handle = <O extends z.ZodType, S extends SignalSchemas>(
     definition: SagaDefinition<z.ZodType, O, S>,
     id: SagaId,
-  ): Handle<z.infer<O>, S> => ({
+  ): SagaHandle<z.infer<O>, S> => ({
     id,
     signal: async (name: string, data: unknown, options?: { id?: string }) => {
       assertSignal(definition, name, data);

@@ -4,7 +4,8 @@
  * A body asks the outside world under the effect's key; a real one would call a vendor's SDK. Only the header with the
  * process's number is the demo's own: by it the outside world knows whom to kill.
  */
-import { anthropicModel, defineApp, implement, NotPerformed, type PerformContext, type Tool } from "sagamesh";
+import { defineApp, implement, NotPerformed, type PerformContext, type Tool } from "sagamesh";
+import { anthropicModel } from "sagamesh/models";
 import { z } from "zod";
 import * as tools from "./hiring.ts";
 import { scriptedRecruiter } from "./model.ts";

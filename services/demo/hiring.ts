@@ -5,7 +5,8 @@
  * workers do the rest. The bodies are in host-app.ts and worker-app.ts. Timeouts are short, so that a doubt is
  * settled while somebody watches.
  */
-import { atMost, defineAgent, defineTool } from "sagamesh";
+import { defineAgent, defineTool } from "sagamesh";
+import { callsAtMost } from "sagamesh/policies";
 import { z } from "zod";
 
 const Candidate = z.object({ candidateId: z.string(), summary: z.string() });
@@ -131,5 +132,5 @@ export const hireForRole = defineAgent({
     createInvite,
   ],
   budget: { steps: 100, tokens: 1_000_000, wallClockMs: 3_600_000 },
-  policies: [atMost(requestInterview, 3), atMost(reserveRoom, 1), atMost(chargeDeposit, 1)],
+  policies: [callsAtMost(requestInterview, 3), callsAtMost(reserveRoom, 1), callsAtMost(chargeDeposit, 1)],
 });

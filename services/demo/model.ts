@@ -7,7 +7,7 @@
  *     stays open.
  * DM2 While anything a step needs is pending, it waits: a result of an earlier call wakes a waiting agent.
  */
-import type { Message, ModelPort, ModelRequest, Part } from "sagamesh";
+import type { ModelMessage, ModelPort, ModelRequest, MessagePart } from "sagamesh/models";
 import type { z } from "zod";
 import { type ScriptedAnswer, scriptedModel } from "../models/scripted.ts";
 import * as tools from "./hiring.ts";
@@ -99,7 +99,7 @@ function conclude({ wasAnswered, made, done, isOpen }: Known): ScriptedAnswer {
   };
 }
 
-type ResultPart = Extract<Part, { type: "result" }>;
+type ResultPart = Extract<MessagePart, { type: "result" }>;
 type ToolName = { readonly name: string };
 
 /** What the conversation says of the work so far. */
@@ -116,7 +116,7 @@ interface Known {
   ): { input: z.output<I>; output: z.output<O> }[];
 }
 
-function readConversation(messages: readonly Message[]): Known {
+function readConversation(messages: readonly ModelMessage[]): Known {
   const parts = messages.flatMap((message) => (message.role === "user" ? message.parts : []));
   const results = new Map(parts.flatMap((part) => (part.type === "result" ? [[part.call, part]] : [])));
   const calls = messages.flatMap((message) => (message.role === "assistant" ? message.calls : []));

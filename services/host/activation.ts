@@ -11,7 +11,7 @@
  *    taken stays un-acked until its host's running effects have ended and their results are stored inputs: the next
  *    host goes on from those, and performs nothing again.
  */
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -176,7 +176,7 @@ function openHands(self: Residence): Hands {
 }
 
 /** The conversation as of the open decision; folded anew where a snapshot spared it. */
-async function conversation(self: Residence): Promise<readonly Message[]> {
+async function conversation(self: Residence): Promise<readonly ModelMessage[]> {
   for (;;) {
     const own = ownOf(self);
     if (own === undefined) return [];

@@ -16,7 +16,7 @@ import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import { CutOff } from "../perform/cut-off.ts";
 import type { Performed } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
@@ -32,7 +32,7 @@ export interface HandsOwner {
   current(): Loaded | undefined;
   isGone(): boolean;
   /** The conversation as of the open decision. */
-  conversation(): Promise<readonly Message[]>;
+  conversation(): Promise<readonly ModelMessage[]>;
   /** Takes what this host itself observed, as an input. */
   observe(event: Event, performed?: Performed): void;
   /** Something was finished: the activation may be quiet now. */

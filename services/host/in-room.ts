@@ -1,7 +1,7 @@
 /**
  * In room: an attempt of the host's own takes a place among its effects in flight, and is told of.
  */
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { CutOff } from "../perform/cut-off.ts";
 import { observed } from "../perform/observe.ts";
 import type { Performed } from "../perform/perform.ts";
@@ -16,7 +16,7 @@ export interface OwnWorkContext {
   readonly mayBegin: () => boolean;
   /** The saga as it is now; undefined once it leaves, or is another host's. */
   readonly current: () => Pick<Loaded, "definition" | "state"> | undefined;
-  readonly messages: () => Promise<readonly Message[]>;
+  readonly messages: () => Promise<readonly ModelMessage[]>;
 }
 
 /** Performs it once there is a place. What only waits, for a time or for a model's turn, takes none. */

@@ -15,7 +15,7 @@ import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import type { App } from "../app/app.ts";
 import {
@@ -56,7 +56,7 @@ export interface Loaded {
   /** The newest snapshot, as it was when this was loaded. */
   readonly snapshot: SnapshotAge;
   /** The conversation, where the whole ledger was folded. */
-  readonly messages: Message[] | undefined;
+  readonly messages: ModelMessage[] | undefined;
 }
 
 /**

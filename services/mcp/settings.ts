@@ -1,7 +1,7 @@
 /**
  * Settings: what a user says of one tool of a server, beside its effect class.
  */
-import type { Approval, Effected, Probe, Tool } from "../../actors/contract/tool.ts";
+import type { Approval, EffectToUndo, ProbeAnswer, Tool } from "../../actors/contract/tool.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Retry } from "../../protocol/tool.ts";
 
@@ -23,7 +23,7 @@ export interface McpToolSettings {
   /** The tool that undoes the meaning of a success: one of the same server by its own name, or any other. */
   readonly compensation?:
     | "point_of_no_return"
-    | { readonly tool: string | Tool; readonly input: (effect: Effected<Input, Json>) => Json };
+    | { readonly tool: string | Tool; readonly input: (effect: EffectToUndo<Input, Json>) => Json };
   /**
    * What an error in the tool's answer (`isError`) says of a `once` tool. `in_doubt`, the default: it may have done a
    * part. `not_performed`: you know that this tool answers so only when it did nothing.
@@ -35,5 +35,5 @@ export interface McpToolSettings {
    */
   readonly keyIn?: string;
   /** For the class `probe`: asks whether the effect happened, by tools of the same server that read. */
-  readonly probe?: (key: string, input: Input, call: McpCall) => Promise<Probe<Json>>;
+  readonly probe?: (key: string, input: Input, call: McpCall) => Promise<ProbeAnswer<Json>>;
 }

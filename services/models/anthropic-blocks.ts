@@ -11,7 +11,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { Payload, toJson, type Json } from "../../protocol/json.ts";
-import type { Block, Call, Message } from "../../protocol/model.ts";
+import type { Block, Call, ModelMessage } from "../../protocol/model.ts";
 
 /** The model that wrote the opaque blocks that follow, and the hash of all that had been sent before. */
 export interface Origin {
@@ -93,7 +93,10 @@ export interface RebuiltContent {
 }
 
 /** Puts a turn together again, for `origin.model` behind a prefix with the hash `origin.prefix`. See NB2, NB3. */
-export function rebuildContent(message: Message & { role: "assistant" }, origin: Origin): RebuiltContent {
+export function rebuildContent(
+  message: ModelMessage & { role: "assistant" },
+  origin: Origin,
+): RebuiltContent {
   const kept = z.array(Kept).safeParse(message.blocks ?? []);
   const refusal = kept.success ? whyNotVerbatim(kept.data, message, origin) : "another provider";
   const fits = kept.success && refusal !== "calls missing" && kept.data.length > 0;
@@ -126,7 +129,7 @@ export function rebuildContent(message: Message & { role: "assistant" }, origin:
 
 function whyNotVerbatim(
   kept: readonly Kept[],
-  message: Message & { role: "assistant" },
+  message: ModelMessage & { role: "assistant" },
   origin: Origin,
 ): DropReason | undefined {
   const calls = kept.flatMap((block) => (block.kind === "call" ? [block.call] : []));
@@ -142,7 +145,7 @@ function whyNotVerbatim(
 }
 
 /** The places of a turn that this adapter did not write: its text, then its calls under our own ids. */
-const placesOf = (message: Message & { role: "assistant" }): Kept[] => [
+const placesOf = (message: ModelMessage & { role: "assistant" }): Kept[] => [
   { kind: "text", start: 0, end: message.text?.length ?? 0 },
   ...message.calls.map((call: Call, index): Kept => ({ kind: "call", call: index, id: foreignId(call.id) })),
 ];

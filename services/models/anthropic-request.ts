@@ -12,7 +12,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { sha256 } from "../../protocol/digest.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Message, ModelRequest, Part } from "../../protocol/model.ts";
+import type { ModelMessage, ModelRequest, MessagePart } from "../../protocol/model.ts";
 import { rebuildContent, type DropReason } from "./anthropic-blocks.ts";
 import { asLine, outcomeOf, partText, timeText } from "./part-text.ts";
 import { narrowSchema } from "./tool-schema.ts";
@@ -82,7 +82,7 @@ interface Conversation {
 }
 
 /** Walks the messages once. `open` are the calls of the assistant turns since the last user message. */
-function planMessages(messages: readonly Message[], model: string, head: string): Conversation {
+function planMessages(messages: readonly ModelMessage[], model: string, head: string): Conversation {
   const planned: Anthropic.MessageParam[] = [];
   const dropped: Dropped[] = [];
   let prefix = head;
@@ -110,14 +110,14 @@ interface OpenCall {
   readonly providerId: string;
 }
 
-type ResultPart = Part & { type: "result" };
+type ResultPart = MessagePart & { type: "result" };
 
 function planUser(
-  message: Message & { role: "user" },
+  message: ModelMessage & { role: "user" },
   open: ReadonlyMap<string, OpenCall>,
 ): Anthropic.ContentBlockParam[] {
   const results: Anthropic.ToolResultBlockParam[] = [];
-  const told = new Set<Part>();
+  const told = new Set<MessagePart>();
   for (const [call, { providerId }] of open) {
     const part = message.parts.find((candidate) => candidate.type === "result" && candidate.call === call);
     if (part !== undefined) told.add(part);

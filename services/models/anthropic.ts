@@ -12,7 +12,7 @@
  * The awaits: the SDK's first import, the events of the stream, the complete message.
  */
 import type Anthropic from "@anthropic-ai/sdk";
-import type { Price } from "../../protocol/budget.ts";
+import type { ModelPrice } from "../../protocol/budget.ts";
 import { limits } from "../../protocol/limits.ts";
 import {
   ModelFailure,
@@ -33,7 +33,7 @@ export interface AnthropicModelOptions extends RequestOptions {
   readonly apiKey?: string | undefined;
   readonly baseURL?: string;
   /** What its tokens cost, where the application's `prices` do not say; else the published price by its name. */
-  readonly price?: Price;
+  readonly price?: ModelPrice;
   /** How long one answer may take, from the request to its last byte. */
   readonly timeoutMs?: number;
 }

@@ -11,7 +11,7 @@
 import { z } from "zod";
 import { sha256 } from "../../protocol/digest.ts";
 import { Payload, toJson, type Json } from "../../protocol/json.ts";
-import type { Block, Message, ModelAnswer } from "../../protocol/model.ts";
+import type { Block, ModelMessage, ModelAnswer } from "../../protocol/model.ts";
 
 /** A call as the API writes it. `rest` is what else stood in it. */
 export interface ChatCall {
@@ -100,7 +100,7 @@ export interface AssistantParam {
 
 /** Puts a message together again, with the ids its calls have there; undefined where nothing is left of it. */
 export function rebuildMessage(
-  message: Message & { role: "assistant" },
+  message: ModelMessage & { role: "assistant" },
   origin: Origin,
   sendBack: readonly string[],
 ): { readonly param: AssistantParam; readonly ids: ReadonlyMap<string, string> } | undefined {

@@ -10,7 +10,7 @@
  */
 import { sha256 } from "../../protocol/digest.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { Message, ModelRequest, Part } from "../../protocol/model.ts";
+import type { ModelMessage, ModelRequest, MessagePart } from "../../protocol/model.ts";
 import { asLine, outcomeOf, partText, timeText } from "./part-text.ts";
 import { rebuildMessage, type AssistantParam } from "./openai-message.ts";
 import { narrowSchema } from "./tool-schema.ts";
@@ -83,7 +83,7 @@ const planTool = ({ name, description, schema }: ModelRequest["tools"][number]) 
 
 /** Walks the messages once. `open` are the calls of the last assistant message: our id to the server's. */
 function planMessages(
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
   { model, sendBack = sendBackDefault }: ChatOptions,
   head: string,
 ): { messages: ChatParam[]; prefix: string } {
@@ -111,13 +111,13 @@ function planMessages(
   return { messages: planned, prefix };
 }
 
-type ResultPart = Part & { type: "result" };
+type ResultPart = MessagePart & { type: "result" };
 
 function planUser(
-  { at, parts }: Message & { role: "user" },
+  { at, parts }: ModelMessage & { role: "user" },
   open: ReadonlyMap<string, string>,
 ): readonly ChatParam[] {
-  const isTold = (part: Part): part is ResultPart => part.type === "result" && open.has(part.call);
+  const isTold = (part: MessagePart): part is ResultPart => part.type === "result" && open.has(part.call);
   // Of two parts about one call the first is its result, and the second is news of it.
   const told = new Map(
     parts

@@ -11,7 +11,7 @@
  * The awaits: the head of the response, the pieces of its body.
  */
 import { createParser } from "eventsource-parser";
-import type { Price } from "../../protocol/budget.ts";
+import type { ModelPrice } from "../../protocol/budget.ts";
 import { limits } from "../../protocol/limits.ts";
 import {
   ModelFailure,
@@ -49,7 +49,7 @@ export interface OpenAIModelOptions extends ChatOptions {
   /** Sent with each request, for example `{ "api-key": … }` for Azure; told nowhere. */
   readonly headers?: Readonly<Record<string, string>>;
   /** What its tokens cost, where the application's `prices` do not say; without either no dollars are known. */
-  readonly price?: Price;
+  readonly price?: ModelPrice;
   /** How long one answer may take, from the request to its last byte. Node itself ends a silence of 300 s. */
   readonly timeoutMs?: number;
 }

@@ -4,7 +4,7 @@
  * What comes from outside (results, signals, a human's instructions) is one line of JSON, so no data can pose as
  * another message.
  */
-import type { Part } from "../../protocol/model.ts";
+import type { MessagePart } from "../../protocol/model.ts";
 
 /** How a call ended, or that it has not. */
 export const outcomeOf = ({
@@ -15,7 +15,7 @@ export const outcomeOf = ({
   rewritten,
   edited,
   standing,
-}: Part & { type: "result" }): object => ({
+}: MessagePart & { type: "result" }): object => ({
   outcome,
   ...(edited === undefined ? {} : { argumentsWereChangedByAHuman: edited }),
   ...(rewritten === undefined ? {} : { argumentsWereRewrittenTo: rewritten }),
@@ -29,7 +29,7 @@ export const outcomeOf = ({
 });
 
 /** A part as text. A result told this way is of a call that an earlier message answered as pending. */
-export function partText(part: Part): string {
+export function partText(part: MessagePart): string {
   switch (part.type) {
     case "text":
       return part.text;

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { withReferences } from "../../actors/request/call-references.ts";
 import type { BuiltRequest } from "../../actors/contract/definition.ts";
 import { priced } from "../../actors/kernel/spending.ts";
-import type { Price } from "../../protocol/budget.ts";
+import type { ModelPrice } from "../../protocol/budget.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -39,7 +39,7 @@ export async function decide(
     cutOff,
     price,
     references = false,
-  }: { digest: string; cutOff: CutOff; price?: Price | undefined; references?: boolean },
+  }: { digest: string; cutOff: CutOff; price?: ModelPrice | undefined; references?: boolean },
 ): Promise<Result> {
   if (built.digest !== digest)
     throw new MeshError(
@@ -77,7 +77,7 @@ const withUsage = (usage: Usage | undefined): { usage?: Usage } => (usage === un
 function readAnswer(
   answer: unknown,
   { sent, request }: BuiltRequest,
-  { price, references }: { readonly price: Price | undefined; readonly references: boolean },
+  { price, references }: { readonly price: ModelPrice | undefined; readonly references: boolean },
 ): Result {
   const parsed = ModelReply.safeParse(answer);
   if (!parsed.success) return failure("MODEL_REPLY_INVALID", z.prettifyError(parsed.error), true);

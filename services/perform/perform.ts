@@ -11,7 +11,7 @@ import {
   type AnyBody,
   NotPerformed,
   type PerformContext,
-  type Probe,
+  type ProbeAnswer,
   type Tool,
 } from "../../actors/contract/tool.ts";
 import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
@@ -95,7 +95,7 @@ async function askOutside(
   input: unknown,
 ): Promise<Performed | undefined> {
   if (body.probe === undefined) return inDoubt("IN_DOUBT", "the tool has no probe here");
-  const probed: Probe<unknown> = await body.probe(key, input);
+  const probed: ProbeAnswer<unknown> = await body.probe(key, input);
   if (probed.outcome === "happened") return succeeded(tool, probed.output);
   return probed.outcome === "unknown" ? inDoubt("IN_DOUBT", "the outside does not know") : undefined;
 }

@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 import { priced } from "../../actors/kernel/spending.ts";
-import type { Price } from "../../protocol/budget.ts";
+import type { ModelPrice } from "../../protocol/budget.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { ModelFailure, type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
@@ -18,7 +18,7 @@ export interface AskOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Of the model asked, where its port reports no dollars. */
-  readonly price: Price | undefined;
+  readonly price: ModelPrice | undefined;
 }
 
 export interface Answer {

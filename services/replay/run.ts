@@ -9,7 +9,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import { ledgerVersion, type Step, type Turn } from "../../protocol/turn.ts";
 
 /** A call as it was made. */
@@ -22,7 +22,7 @@ export interface Run {
   readonly definition: Definition;
   readonly saga: SagaId;
   state: SagaState | undefined;
-  readonly messages: Message[];
+  readonly messages: ModelMessage[];
   readonly turns: Turn[];
   /** How much of the conversation each call of a model is asked with. */
   readonly askedWith: Map<IntentId, number>;

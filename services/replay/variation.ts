@@ -14,7 +14,7 @@ import { buildRequest } from "../../actors/request/request.ts";
 import { framed } from "../../actors/request/variant.ts";
 import { shortDigestOf } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { ReplayDocument } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
@@ -104,7 +104,11 @@ export function variedRequest(
 }
 
 /** The conversation with the first message as this definition words it. */
-function begunAnew(definition: Definition, turns: readonly Turn[], said: readonly Message[]): Message[] {
+function begunAnew(
+  definition: Definition,
+  turns: readonly Turn[],
+  said: readonly ModelMessage[],
+): ModelMessage[] {
   const [first] = turns;
   const [began, ...rest] = said;
   const start = first?.steps[0]?.event;

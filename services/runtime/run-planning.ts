@@ -8,7 +8,7 @@ import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { type App, assertServable, defineApp } from "../app/app.ts";
 import { followTurns } from "../client/follow-turns.ts";
-import type { definePlanner } from "../app/planner.ts";
+import type { definePlanner } from "../workflow/planner.ts";
 import { withOwnHost } from "./own-host.ts";
 
 export interface PlanningOptions {

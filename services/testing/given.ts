@@ -24,7 +24,7 @@ import type { Event, Vote } from "../../protocol/event.ts";
 import { IntentId, parseSagaId } from "../../protocol/ids.ts";
 import type { Intent, IntentOf } from "../../protocol/intent.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
-import type { Message, ModelAnswer } from "../../protocol/model.ts";
+import type { ModelMessage, ModelAnswer } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import { ledgerVersion, toStored, Turn } from "../../protocol/turn.ts";
 
@@ -44,7 +44,7 @@ export interface Options {
 export interface Story {
   readonly definition: Definition;
   readonly turns: readonly Turn[];
-  readonly messages: readonly Message[];
+  readonly messages: readonly ModelMessage[];
   /** Throws before the first turn. */
   readonly state: SagaState;
   /** Intents of the last turn, in order; none if its event became no turn. */
@@ -89,7 +89,7 @@ export function given(saga: SagaDefinition | Definition, ...past: readonly Given
 interface Ledger {
   readonly definition: Definition;
   readonly turns: readonly Turn[];
-  readonly messages: readonly Message[];
+  readonly messages: readonly ModelMessage[];
   readonly state: SagaState | undefined;
   readonly prev: string;
   readonly last: { readonly acceptance: Acceptance; readonly intents: readonly Intent[] } | undefined;

@@ -8,14 +8,20 @@
  * M3 One seed decides everything that is left to chance.
  */
 import type { z } from "zod";
-import type { SagaDefinition, Signals } from "../../actors/contract/definition.ts";
+import type { SagaDefinition, SignalSchemas } from "../../actors/contract/definition.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
-import { createClient, type Handle, type SagaEnd, type VotedTask, type VoteInput } from "../client/mesh.ts";
+import {
+  createClient,
+  type SagaHandle,
+  type SagaEnd,
+  type VotedTask,
+  type VoteInput,
+} from "../client/mesh.ts";
 import type { ForkOptions } from "../client/fork.ts";
 import type { TaskDetail } from "../client/task-detail.ts";
 import type { OpenTask } from "../client/tasks.ts";
@@ -37,10 +43,10 @@ export interface TestMeshOptions {
 }
 
 /** A saga as a test holds it. Every method leaves the mesh at rest. */
-export interface TestSaga<O = unknown, S extends Signals = Signals> {
+export interface TestSaga<O = unknown, S extends SignalSchemas = SignalSchemas> {
   readonly id: SagaId;
   /** Throws INPUT_INVALID, SIGNAL_UNKNOWN. */
-  signal: Handle<O, S>["signal"];
+  signal: SagaHandle<O, S>["signal"];
   cancel(reason: string): Promise<void>;
   /** Lets time pass until the saga has ended. Throws UNAVAILABLE if that takes more than `within` ("30d"). */
   result(options?: { within?: Duration }): Promise<SagaEnd<O>>;
@@ -51,17 +57,17 @@ export interface TestSaga<O = unknown, S extends Signals = Signals> {
 
 export interface TestMesh extends AsyncDisposable {
   /** The same id with the same input is the same saga. Throws INPUT_INVALID, SAGA_ID_TAKEN. */
-  start<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  start<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     input: z.input<I>,
     options?: { id?: string },
   ): Promise<TestSaga<z.infer<O>, S>>;
-  saga<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  saga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     id: string,
   ): TestSaga<z.infer<O>, S>;
   /** Starts a fork of a saga; see `Mesh.fork`. */
-  fork<I extends z.ZodType, O extends z.ZodType, S extends Signals>(
+  fork<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     origin: { readonly id: string } | string,
     options: ForkOptions,
@@ -212,7 +218,10 @@ export function openTestMesh(
   };
   const hasEnded = (id: SagaId) =>
     mesh.server.ledger.after(id, 0).some(({ data }) => Buffer.from(data).includes('"kind":"end"'));
-  const resultOf = async <O>(handle: Handle<O, Signals>, within: Duration = "30d"): Promise<SagaEnd<O>> => {
+  const resultOf = async <O>(
+    handle: SagaHandle<O, SignalSchemas>,
+    within: Duration = "30d",
+  ): Promise<SagaEnd<O>> => {
     await pass(clock.now() + msOf(within), () => hasEnded(handle.id));
     if (!hasEnded(handle.id))
       throw new MeshError(
@@ -228,19 +237,19 @@ export function openTestMesh(
     const own = (await clock.until(client.tasks())).filter(({ saga }) => saga === id);
     return own.map(({ question }) => `; it waits for a human: ${question}`).join("");
   };
-  const testSaga = <O, S extends Signals>(handle: Handle<O, S>): TestSaga<O, S> => ({
+  const testSaga = <O, S extends SignalSchemas>(handle: SagaHandle<O, S>): TestSaga<O, S> => ({
     id: handle.id,
     signal: (name: string, data: unknown, options?: { id?: string }) =>
       call(handle.signal(name as never, data as never, options)),
     cancel: (reason) => call(handle.cancel(reason)),
-    result: ({ within } = {}) => resultOf(handle as unknown as Handle<O, Signals>, within),
+    result: ({ within } = {}) => resultOf(handle as unknown as SagaHandle<O, SignalSchemas>, within),
     end: async () => (hasEnded(handle.id) ? clock.until(handle.result()) : undefined),
     ledger: () => ledgerOf(handle.id),
   });
   const idOf = (saga: { readonly id: string } | string): SagaId =>
     parseSagaId(typeof saga === "string" ? saga : saga.id);
   /** By its id alone: what is checked of a signal is checked at the saga's own door. */
-  const anySaga = (saga: { readonly id: string } | string): Handle<unknown, Signals> =>
+  const anySaga = (saga: { readonly id: string } | string): SagaHandle<unknown, SignalSchemas> =>
     client.saga(anyDefinition, idOf(saga));
   const anyDefinition = { signals: {} } as unknown as SagaDefinition; // Proof: a handle reads the signals' schemas only.
 

@@ -11,7 +11,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import type { Variant } from "../../protocol/fork.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
-import type { Message } from "../../protocol/model.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 
 export interface RecordedRequest extends BuiltRequest {
@@ -23,7 +23,7 @@ export interface RecordedRequest extends BuiltRequest {
   /** How many messages the conversation held, sent or not. */
   readonly conversation: number;
   /** All of them. */
-  readonly said: readonly Message[];
+  readonly said: readonly ModelMessage[];
   /** What a context policy left out of them. */
   readonly cut: Cut | undefined;
 }
@@ -39,7 +39,7 @@ export function requestsOf(
   fold: (turn: Turn) => Pick<DecidedTurn, "said" | "asked">,
   only?: IntentId,
 ): RecordedRequest[] {
-  const messages: Message[] = [];
+  const messages: ModelMessage[] = [];
   const start = turns[0]?.steps[0]?.event;
   const lineage = start?.type === "start" ? start.fork : undefined;
   let variant: Variant | undefined;

@@ -14,7 +14,7 @@ import {
   amountNames,
   type Amounts,
   dollars,
-  Raise,
+  BudgetRaise,
   type Spending,
 } from "../../protocol/budget.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
@@ -183,12 +183,12 @@ function readBudget(
 const nothing: Amounts = { steps: 0, tokens: 0, usd: 0, toolCalls: 0, children: 0 };
 
 /** What an event adds to the limits: the signal, or the answer of a human who was asked. */
-function raiseIn(event: Event, tasks: ReadonlySet<string>): Raise | undefined {
+function raiseIn(event: Event, tasks: ReadonlySet<string>): BudgetRaise | undefined {
   const said =
     event.type === "signal" && event.name === "budget"
       ? event.data
       : event.type === "task" && event.vote.vote === "answer" && tasks.has(event.intent)
         ? event.vote.answer
         : undefined;
-  return said === undefined ? undefined : Raise.safeParse(said).data;
+  return said === undefined ? undefined : BudgetRaise.safeParse(said).data;
 }

@@ -3,7 +3,7 @@
  */
 import type { Budget } from "../../actors/contract/budget-config.ts";
 import type { SagaState, Spent } from "../../actors/contract/state.ts";
-import type { Prices, Spending } from "../../protocol/budget.ts";
+import type { ModelPrices, Spending } from "../../protocol/budget.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
 import type { Effects, Lineage } from "../../protocol/fork.ts";
@@ -109,7 +109,7 @@ export interface Viewing {
   readonly contractOf: (tool: string) => ViewedContract | undefined;
   /** Calls that failed although they may have happened: their effects stand in doubt. */
   readonly held: Set<IntentId>;
-  readonly prices: Prices;
+  readonly prices: ModelPrices;
   spent: Spent;
   fork: ForkView | undefined;
   end: { readonly intent: IntentOf<"end">; readonly turn: number } | undefined;

@@ -1,5 +1,5 @@
 /** The desk's clerk: a script. `done` is what it says at the end, so that another clerk can say something else. */
-import type { ModelRequest } from "sagamesh";
+import type { ModelRequest } from "sagamesh/models";
 import { scriptedModel, type ScriptedAnswer } from "../../services/models/scripted.ts";
 
 const firstCalls = (errand: string, to: string): ScriptedAnswer["calls"] => {

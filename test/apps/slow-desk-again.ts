@@ -1,7 +1,8 @@
 /** The slow desk with another model beside its own: it takes REPLAY_MS, costs money, and notes in REPLAY_ASKED whom it was asked for. */
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { defineApp, type ModelPort } from "sagamesh";
+import { defineApp } from "sagamesh";
+import type { ModelPort } from "sagamesh/models";
 import { slowDesk } from "./slow-desk.ts";
 
 const sleepy: ModelPort = {

@@ -1,6 +1,7 @@
 /** The example's tools, and a model that takes its time over each answer, so that it can be killed over one. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { defineApp, type ModelPort } from "sagamesh";
+import { defineApp } from "sagamesh";
+import type { ModelPort } from "sagamesh/models";
 import { answerOf, offsite, questionOf, tools } from "../examples/planned-bookings.ts";
 
 const slow: ModelPort = {

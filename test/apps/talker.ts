@@ -1,6 +1,7 @@
 /** An agent whose model thinks aloud, a word every TALKER_MS, and whose tool tells how far it is. */
 import { z } from "zod";
-import { defineAgent, defineApp, defineTool, ModelFailure, type ModelPort } from "sagamesh";
+import { defineAgent, defineApp, defineTool } from "sagamesh";
+import { ModelFailure, type ModelPort } from "sagamesh/models";
 
 const words = (text: string): string[] => text.split(/(?<= )/);
 

@@ -1,5 +1,6 @@
 /** An agent that has tools of a pinned MCP server and may run code: what a host loads of them is nothing. */
-import { defineAgent, defineApp, type ModelPort } from "sagamesh";
+import { defineAgent, defineApp } from "sagamesh";
+import type { ModelPort } from "sagamesh/models";
 import { mcpTools } from "sagamesh/mcp";
 import { runCode } from "sagamesh/sandbox";
 import { z } from "zod";

@@ -7,7 +7,8 @@
  *     sagamesh mcp pin test/examples/file-clerk.mcp.json --name files -- \
  *       node node_modules/@modelcontextprotocol/server-filesystem/dist/index.js .
  */
-import { defineAgent, defineApp, type ModelRequest } from "sagamesh";
+import { defineAgent, defineApp } from "sagamesh";
+import type { ModelRequest } from "sagamesh/models";
 import { mcpTools } from "sagamesh/mcp";
 import { scriptedModel } from "sagamesh/testing";
 import { z } from "zod";

@@ -7,7 +7,8 @@
  * The application has no workflow of its own, only tools. Its model is a script that answers as a model would, and
  * forgets a compensation first; with a real one, `--model claude-…`.
  */
-import { defineApp, defineTool, NotPerformed, type Plan } from "sagamesh";
+import { defineApp, defineTool, NotPerformed } from "sagamesh";
+import type { Plan } from "sagamesh/workflow";
 import { scriptedModel } from "sagamesh/testing";
 import { z } from "zod";
 

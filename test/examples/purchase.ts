@@ -9,7 +9,8 @@
  *     npm run sagamesh -- start purchase --input '{"item":"a press","supplier":"Ada & Sons","cents":90000}'
  *     npm run sagamesh -- tasks
  */
-import { type Approval, defineAgent, defineApp, defineTool, type ModelRequest, TaskNotice } from "sagamesh";
+import { type Approval, defineAgent, defineApp, defineTool, TaskNotice } from "sagamesh";
+import type { ModelRequest } from "sagamesh/models";
 import { scriptedModel } from "sagamesh/testing";
 import { z } from "zod";
 

@@ -5,7 +5,7 @@
  * was sent and of every reply it gave, whether or not anybody is told of them.
  */
 import { describe, expect, test } from "vitest";
-import type { ModelPort } from "sagamesh";
+import type { ModelPort } from "sagamesh/models";
 import { testMesh, type TestMesh } from "sagamesh/testing";
 import app, { models, pool, read, researchLead } from "./research-team.ts";
 

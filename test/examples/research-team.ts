@@ -8,15 +8,8 @@
  *     npm run sagamesh -- up --app test/examples/research-team.ts
  *     npm run sagamesh -- start research_lead --wait --input '{"question":"Which material?","topics":["tin","zinc"]}'
  */
-import {
-  defineAgent,
-  defineApp,
-  defineTool,
-  type Message,
-  ModelFailure,
-  type ModelRequest,
-  NotPerformed,
-} from "sagamesh";
+import { defineAgent, defineApp, defineTool, NotPerformed } from "sagamesh";
+import { type ModelMessage, ModelFailure, type ModelRequest } from "sagamesh/models";
 import { scriptedModel } from "sagamesh/testing";
 import { z } from "zod";
 
@@ -74,15 +67,15 @@ export const researchLead = defineAgent({
   outputTokensMax: 1_500,
 });
 
-const toldIn = (messages: readonly Message[]) =>
+const toldIn = (messages: readonly ModelMessage[]) =>
   messages.flatMap((message) => (message.role === "user" ? message.parts : []));
 
-function inputOf<T>(schema: z.ZodType<T>, messages: readonly Message[]): T {
+function inputOf<T>(schema: z.ZodType<T>, messages: readonly ModelMessage[]): T {
   const [first] = toldIn(messages);
   return schema.parse(JSON.parse(first?.type === "text" ? first.text : "{}"));
 }
 
-const isLastStep = (messages: readonly Message[]): boolean =>
+const isLastStep = (messages: readonly ModelMessage[]): boolean =>
   toldIn(messages.slice(-2)).some(
     (part) => part.type === "text" && part.text.includes("This is your last step"),
   );

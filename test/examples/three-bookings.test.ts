@@ -3,7 +3,8 @@
  * Method: the example on a test mesh, as it is and in the crash matrix; what the desk holds is asked of the desk.
  */
 import { describe, expect, test } from "vitest";
-import { defineApp, defineTool, defineWorkflow, NotPerformed } from "sagamesh";
+import { defineApp, defineTool, NotPerformed } from "sagamesh";
+import { defineWorkflow } from "sagamesh/workflow";
 import { crashMatrix, testMesh } from "sagamesh/testing";
 import { z } from "zod";
 import { viewOf } from "../../services/views/view.ts";

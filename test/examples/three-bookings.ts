@@ -9,7 +9,8 @@
  * Contract, bodies and application stand in one file to be read in one go. What is held is kept by the effect's key, as
  * a real agency must.
  */
-import { defineApp, defineTool, defineWorkflow, NotPerformed } from "sagamesh";
+import { defineApp, defineTool, NotPerformed } from "sagamesh";
+import { defineWorkflow } from "sagamesh/workflow";
 import { z } from "zod";
 
 const Booking = z.object({ id: z.string(), of: z.string(), places: z.int() });

@@ -5,7 +5,7 @@
  * faults last (the oracle's table says why).
  */
 import { z } from "zod";
-import { defineTool, type Effected, type Tool } from "../../actors/contract/tool.ts";
+import { defineTool, type EffectToUndo, type Tool } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
 
 const Input = z.object({ place: z.string() });
@@ -47,7 +47,7 @@ const tool = <const E extends Effect>(
       : {
           compensation: {
             tool: undo as typeof release,
-            input: (effect: Effected<z.infer<typeof Input>, z.infer<typeof Output>>) => ({
+            input: (effect: EffectToUndo<z.infer<typeof Input>, z.infer<typeof Output>>) => ({
               madeWithKey: effect.key,
               place: `undo of ${effect.input.place}`,
               id: effect.output?.id,

@@ -6,15 +6,15 @@ import { z } from "zod";
 import { defineAgent } from "../../actors/agent/define.ts";
 import {
   argumentsMatch,
-  atMost,
+  callsAtMost,
   denyTools,
   needsApproval,
   noTwoOfAKind,
   spendAtMost,
-} from "../../actors/contract/policies.ts";
+} from "../../actors/policies/ready-made.ts";
 import type { Policy } from "../../actors/contract/policy.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
-import { workingHours } from "../../actors/contract/working-hours.ts";
+import { workingHours } from "../../actors/policies/working-hours.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelRequest } from "../../protocol/model.ts";
 import { defineApp } from "../../services/app/app.ts";
@@ -210,7 +210,7 @@ export function hostileDesk(says: Says, { isGuarded, now }: { isGuarded: boolean
           needsApproval(own.pay, ({ cents }) =>
             cents > bounds.alone ? { by: ["boss"], withinMs: 3_600_000, otherwise: "deny" } : false,
           ),
-          atMost(own.mail, bounds.mails),
+          callsAtMost(own.mail, bounds.mails),
           noTwoOfAKind(own.invite, ({ guest }) => guest.trim().toLowerCase()),
         ]
       : [],

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { defineAgent } from "../../actors/agent/define.ts";
 import type { Tool } from "../../actors/contract/tool.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { ModelRequest, Part } from "../../protocol/model.ts";
+import type { ModelRequest, MessagePart } from "../../protocol/model.ts";
 import { defineApp } from "../../services/app/app.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 
@@ -20,7 +20,7 @@ export interface CallOutcome {
 
 /** The latest word on every call, as the model was told. */
 export function outcomesIn(request: ModelRequest): CallOutcome[] {
-  const told = new Map<string, Extract<Part, { type: "result" }>>();
+  const told = new Map<string, Extract<MessagePart, { type: "result" }>>();
   for (const message of request.messages)
     if (message.role === "user")
       for (const part of message.parts) if (part.type === "result") told.set(part.call, part);

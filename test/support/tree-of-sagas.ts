@@ -10,12 +10,12 @@ import { stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
 import { treeOfChild } from "../../actors/kernel/slices.ts";
 import { spendingOf } from "../../actors/kernel/spending.ts";
 import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
-import type { Amounts, Prices, Raise } from "../../protocol/budget.ts";
+import type { Amounts, ModelPrices, BudgetRaise } from "../../protocol/budget.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import { type IntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { type Json, jsonBytes } from "../../protocol/json.ts";
-import type { Message, ModelAnswer } from "../../protocol/model.ts";
+import type { ModelMessage, ModelAnswer } from "../../protocol/model.ts";
 import { agentOwn } from "./own.ts";
 
 export interface Tree {
@@ -31,7 +31,7 @@ export type Act = "reply" | "fail" | "takeover" | "late" | "tool" | "signal" | "
 interface Ledger {
   readonly definition: Definition;
   state: SagaState;
-  messages: Message[];
+  messages: ModelMessage[];
 }
 
 /** A model call that began, as the outside knows it. */
@@ -44,7 +44,7 @@ interface Performed {
 
 export interface TreeOptions {
   readonly root: Definition;
-  readonly prices: Prices;
+  readonly prices: ModelPrices;
   /** What the model answers: any calls it likes. */
   readonly answer: (definition: Definition, how: number) => Pick<ModelAnswer, "calls" | "text">;
   /** Called after every turn. */
@@ -227,7 +227,7 @@ export function createTree({ root, prices, answer, check }: TreeOptions): Tree {
       const limits = ledger?.state.budget?.limits;
       const [name] = Object.keys(limits ?? {});
       if (ledger === undefined || name === undefined) return false;
-      const data: Raise = { [name]: name === "tokens" ? 5_000 + how : 1 };
+      const data: BudgetRaise = { [name]: name === "tokens" ? 5_000 + how : 1 };
       const body = { type: "signal", name: "budget", data, from: "o", sentAt: at } as const;
       turn(ledger.state.saga, ledger.definition, { ...body, id: `r${how}-${at}` });
       return true;

@@ -9,7 +9,7 @@ import { type PlannedDocument, PlanRefusal, planSchema } from "../../../protocol
 import type { App } from "../../app/app.ts";
 import { endIn } from "../../client/follow-turns.ts";
 import { endDocument } from "../../views/inspected.ts";
-import { catalogueOfApp, definePlanner } from "../../app/planner.ts";
+import { catalogueOfApp, definePlanner } from "../../workflow/planner.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { modelNamed } from "../../runtime/replay-port.ts";
 import { runPlanning } from "../../runtime/run-planning.ts";

@@ -8,7 +8,7 @@ import type { Plan, PlanRefusal } from "../../../protocol/documents/plan.ts";
 import { type App, defineApp } from "../../app/app.ts";
 import { startSaga } from "../../client/mesh.ts";
 import { withPatientReads } from "../../wire/patient-ports.ts";
-import { catalogueOfApp } from "../../app/planner.ts";
+import { catalogueOfApp } from "../../workflow/planner.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { runPlan } from "../../runtime/run-plan.ts";
 import { systemChance, systemClock } from "../../runtime/system.ts";

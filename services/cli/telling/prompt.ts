@@ -1,6 +1,6 @@
 /** What `inspect --prompt` prints. */
 import type { PromptDocument } from "../../../protocol/documents/prompt.ts";
-import type { Message, ModelRequest } from "../../../protocol/model.ts";
+import type { ModelMessage, ModelRequest } from "../../../protocol/model.ts";
 import { assertProved } from "../../views/prompt.ts";
 import { dateOf } from "./describe.ts";
 import type { Output } from "../frame/output.ts";
@@ -44,11 +44,11 @@ function describe({
   ].join("\n");
 }
 
-const headOf = (message: Message): string =>
+const headOf = (message: ModelMessage): string =>
   message.role === "user" ? `user, ${dateOf(message.at)}` : `assistant, ${message.model}`;
 
 /** Line by line, whole: nothing is shortened here. */
-const bodyOf = (message: Message): string[] =>
+const bodyOf = (message: ModelMessage): string[] =>
   message.role === "user"
     ? message.parts.map((part) =>
         part.type === "text" ? `  text ${part.text}` : `  ${part.type} ${JSON.stringify(part)}`,

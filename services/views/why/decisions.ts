@@ -5,7 +5,7 @@ import { promptTokens, usdOf } from "../../../actors/kernel/spending.ts";
 import type { EventOf } from "../../../protocol/event.ts";
 import type { IntentOf } from "../../../protocol/intent.ts";
 import type { Json } from "../../../protocol/json.ts";
-import { ModelReply, type Part } from "../../../protocol/model.ts";
+import { ModelReply, type MessagePart } from "../../../protocol/model.ts";
 import type { Usage } from "../../../protocol/result.ts";
 import { isDecision, type News, type StepPlace } from "../ledger-index.ts";
 import { ageOf, capital, eventRef, intentRef, nameOf, tell, type Telling, type Told } from "./telling.ts";
@@ -54,7 +54,7 @@ function newsWords(t: Telling, { at, intent }: News): string {
 }
 
 /** With the definition: exactly what the message held. */
-function partWords(part: Part): string {
+function partWords(part: MessagePart): string {
   switch (part.type) {
     case "text":
       return `the text ${quoted(part.text, 80)}`;

@@ -1,9 +1,9 @@
 /**
  * Why, telling: what every part of the story is given, and the form of its sentences.
  */
-import type { Prices } from "../../../protocol/budget.ts";
+import type { ModelPrices } from "../../../protocol/budget.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
-import type { Part } from "../../../protocol/model.ts";
+import type { MessagePart } from "../../../protocol/model.ts";
 import type { WhySentence, WhyTopic } from "../../../protocol/documents/why.ts";
 import { oneLine } from "../graph/text.ts";
 import type { LedgerIndex, StepPlace } from "../ledger-index.ts";
@@ -18,9 +18,9 @@ export interface Telling {
   readonly view: SagaView;
   readonly views: ReadonlyMap<IntentId, IntentView>;
   readonly index: LedgerIndex;
-  readonly prices: Prices;
+  readonly prices: ModelPrices;
   /** What the last message before a decision held; only with the definition. */
-  readonly shown: ReadonlyMap<IntentId, readonly Part[]>;
+  readonly shown: ReadonlyMap<IntentId, readonly MessagePart[]>;
   /** Votes that counted so far, by task. */
   readonly approvals: Map<IntentId, Set<string>>;
   /** Intents whose first definite word is in. */

@@ -12,7 +12,7 @@ import type { SagaState } from "../../../actors/contract/state.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import type { Event } from "../../../protocol/event.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
-import type { Part } from "../../../protocol/model.ts";
+import type { MessagePart } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { WhyDocument, WhySentence } from "../../../protocol/documents/why.ts";
 import type { App } from "../../app/app.ts";
@@ -84,7 +84,7 @@ function tellingOf(turns: readonly Turn[], viewing: ViewOptions, app: App | unde
 }
 
 /** Y3. What the last message of each request held, where the definition that asked it is at hand. */
-function shownBy(app: App, turns: readonly Turn[]): Map<IntentId, readonly Part[]> {
+function shownBy(app: App, turns: readonly Turn[]): Map<IntentId, readonly MessagePart[]> {
   const requests = segmentsOf(turns).flatMap(({ definition: ref, from, to }) => {
     const definition = app.definition(ref);
     if (definition === undefined) return [];

@@ -5,8 +5,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { digestOfRequest } from "../../../actors/request/conversation.ts";
-import { atMost } from "../../../actors/contract/policies.ts";
-import type { Message, ModelRequest } from "../../../protocol/model.ts";
+import { callsAtMost } from "../../../actors/policies/ready-made.ts";
+import type { ModelMessage, ModelRequest } from "../../../protocol/model.ts";
 import {
   cancelled,
   deferred,
@@ -27,7 +27,7 @@ import { agentOwn } from "../../support/own.ts";
 const agent = agentOf();
 const begun = started({ of: "x" });
 const done = { id: "i" };
-const last = (story: Story): Message | undefined => story.messages.at(-1);
+const last = (story: Story): ModelMessage | undefined => story.messages.at(-1);
 const parts = (story: Story): unknown[] => {
   const message = last(story);
   return message?.role === "user" ? [...message.parts] : [];
@@ -169,7 +169,7 @@ describe("a batch of calls", () => {
 
   test("presents what failed, was denied, cancelled or is in doubt as that", () => {
     const story = given(
-      agentOf({ policies: [atMost(look, 0)] }),
+      agentOf({ policies: [callsAtMost(look, 0)] }),
       begun,
       replied({ calls: [call("look"), call("hold"), call("send"), call("charge_model")] }),
     );
@@ -524,7 +524,7 @@ describe("a stop", () => {
 
 describe("policies", () => {
   test("of two tools bound each its own", () => {
-    const story = given(agentOf({ policies: [atMost(look, 1), atMost(hold, 1)] }), begun).when(
+    const story = given(agentOf({ policies: [callsAtMost(look, 1), callsAtMost(hold, 1)] }), begun).when(
       replied({ calls: [call("look"), call("hold"), call("look", { of: "y" }), call("hold", { of: "y" })] }),
     );
     expect(story.intents).toMatchObject([

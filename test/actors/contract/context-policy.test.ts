@@ -7,7 +7,12 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type ContextPolicy, full, selective, window } from "../../../actors/contract/context-policy.ts";
+import {
+  type ContextPolicy,
+  fullContext,
+  selectiveContext,
+  windowedContext,
+} from "../../../actors/contract/context-policy.ts";
 import { type AgentConfig, defineAgent } from "../../../actors/agent/define.ts";
 import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { recallFrom } from "../../../actors/request/recall.ts";
@@ -15,7 +20,7 @@ import { sentMessages } from "../../../actors/request/sent.ts";
 import { buildRequest, digestAsSent } from "../../../actors/request/request.ts";
 import { canonicalJson, type Json } from "../../../protocol/json.ts";
 import { limits } from "../../../protocol/limits.ts";
-import type { Message, Part } from "../../../protocol/model.ts";
+import type { ModelMessage, MessagePart } from "../../../protocol/model.ts";
 import { planRequest } from "../../../services/models/anthropic-request.ts";
 import {
   failed,
@@ -56,11 +61,11 @@ const agentWith = (
   } as never);
 
 const policies: Record<string, ContextPolicy> = {
-  full: full(),
-  window: window({ messages: 10 }),
-  selective: selective({ keep: 6, pin: ["note"] }),
-  "selective, summarised": selective({ keep: 6, summarize: { everyMessages: 6 } }),
-  "selective, summarised by length": selective({
+  full: fullContext(),
+  window: windowedContext({ messages: 10 }),
+  selective: selectiveContext({ keep: 6, pin: ["note"] }),
+  "selective, summarised": selectiveContext({ keep: 6, summarize: { everyMessages: 6 } }),
+  "selective, summarised by length": selectiveContext({
     keep: 4,
     summarize: { overCharacters: 2_000, model: "small" },
   }),
@@ -143,7 +148,7 @@ const steady = Array.from({ length: 160 }, (_, k) => ({
 
 const isDecision = ({ asked }: Sent): boolean => asked.summarize === undefined;
 
-const partsOf = (messages: readonly Message[]): Part[] =>
+const partsOf = (messages: readonly ModelMessage[]): MessagePart[] =>
   messages.flatMap((message) => (message.role === "user" ? message.parts : []));
 
 describe.each(Object.entries(policies))("a request under the policy %s", (name, policy) => {
@@ -264,21 +269,21 @@ describe.each(Object.entries(policies))("a request under the policy %s", (name, 
   });
 });
 
-const callsOf = (messages: readonly Message[]): string[] =>
+const callsOf = (messages: readonly ModelMessage[]): string[] =>
   messages.flatMap((message) => (message.role === "assistant" ? message.calls.map(({ id }) => id) : []));
 
-const pinnedCalls = (messages: readonly Message[]): string[] =>
+const pinnedCalls = (messages: readonly ModelMessage[]): string[] =>
   partsOf(messages.slice(0, 1)).flatMap((part) =>
     part.type === "text" && part.text.startsWith('{"call":')
       ? [(JSON.parse(part.text) as { call: string }).call]
       : [],
   );
 
-const lastMemory = (messages: readonly Message[]): Part | undefined =>
+const lastMemory = (messages: readonly ModelMessage[]): MessagePart | undefined =>
   partsOf(messages).findLast((part) => part.type === "memory" && part.memory !== undefined);
 
 /** Calls with more than one certain outcome. */
-const corrections = (messages: readonly Message[]): string[] => {
+const corrections = (messages: readonly ModelMessage[]): string[] => {
   const ends = partsOf(messages).flatMap((part) =>
     part.type === "result" && part.outcome !== "pending" && part.outcome !== "in_doubt" ? [part.call] : [],
   );
@@ -286,7 +291,7 @@ const corrections = (messages: readonly Message[]): string[] => {
 };
 
 describe("a summary", () => {
-  const policy = selective({
+  const policy = selectiveContext({
     keep: 2,
     summarize: { everyMessages: 2, model: "small", instructions: "Be short." },
   });
@@ -393,7 +398,7 @@ describe("a summary", () => {
 });
 
 describe("recall", () => {
-  const agent = agentWith(selective({ keep: 2 }), {
+  const agent = agentWith(selectiveContext({ keep: 2 }), {
     policies: [{ name: "nothing", judge: () => ({ deny: "never" }) }],
   });
   const story = given(agent, started({ of: "x" })).when(
@@ -427,14 +432,14 @@ describe("recall", () => {
 
 describe("a definition", () => {
   test.each([
-    ["a window that is too small", window({ messages: 3 })],
-    ["a part of a message", selective({ keep: 2.5 })],
+    ["a window that is too small", windowedContext({ messages: 3 })],
+    ["a part of a message", selectiveContext({ keep: 2.5 })],
     [
       "two times to summarise",
-      selective({ keep: 2, summarize: { everyMessages: 2, overCharacters: 2_000 } }),
+      selectiveContext({ keep: 2, summarize: { everyMessages: 2, overCharacters: 2_000 } }),
     ],
-    ["no time to summarise", selective({ keep: 2, summarize: {} })],
-    ["a pin that is no signal", selective({ keep: 2, pin: ["nobody"] })],
+    ["no time to summarise", selectiveContext({ keep: 2, summarize: {} })],
+    ["a pin that is no signal", selectiveContext({ keep: 2, pin: ["nobody"] })],
     ["another word", { kind: "some" } as never],
   ])("with %s is told as a fault", (_, policy) => {
     expect(agentWith(policy).definition.faults).toEqual([expect.stringMatching(/context policy/)]);
@@ -443,7 +448,7 @@ describe("a definition", () => {
   test("is another one with another policy, and with full() the same as with none", () => {
     const hashes = Object.values(policies).map((policy) => agentWith(policy).definition.hash);
     expect(new Set(hashes).size).toBe(hashes.length);
-    expect(agentWith(full()).definition.hash).toBe(agentWith().definition.hash);
+    expect(agentWith(fullContext()).definition.hash).toBe(agentWith().definition.hash);
   });
 
   test("may say how often a reply is repaired", () => {
@@ -469,8 +474,13 @@ describe("a definition", () => {
 });
 
 test("instructions of people are kept, whatever is dropped", () => {
-  const instructed = { type: "instructions", text: "Only in rome.", at: 2, from: "ann" } as unknown as Part;
-  const messages: Message[] = [
+  const instructed = {
+    type: "instructions",
+    text: "Only in rome.",
+    at: 2,
+    from: "ann",
+  } as unknown as MessagePart;
+  const messages: ModelMessage[] = [
     { role: "user", at: 1, parts: [{ type: "text", text: "Go." }] },
     {
       role: "user",
@@ -491,7 +501,7 @@ test("instructions of people are kept, whatever is dropped", () => {
 
 test("a correction of a dropped call reaches the model", () => {
   let story = given(
-    agentWith(window({ messages: 4 })),
+    agentWith(windowedContext({ messages: 4 })),
     started({ of: "x" }),
     replied({ calls: [call("charge_model")] }),
   );

@@ -9,7 +9,7 @@ import { question, toActors } from "../../../actors/machine/callable.ts";
 import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import type { SagaDefinition } from "../../../actors/contract/definition.ts";
-import { atMost } from "../../../actors/contract/policies.ts";
+import { callsAtMost } from "../../../actors/policies/ready-made.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { agentOf, calling, hold, look, Of, release, sequence } from "../../support/workbench.ts";
 
@@ -130,10 +130,10 @@ describe("a definition's hash", () => {
     ["other tools", agentOf({ tools: [look] })],
     ["a tool with another timeout", agentOf({ tools: [{ ...look, timeoutMs: 1 }] })],
     ["a budget", agentOf({ budget: { steps: 1 } })],
-    ["a policy", agentOf({ policies: [atMost(look, 1)] })],
-    ["a policy with another bound", agentOf({ policies: [atMost(look, 2)] })],
-    ["a tool with a policy", agentOf({ tools: [{ ...look, policies: [atMost(look, 1)] }] })],
-    ["a machine with a policy", calling(hold, { policies: [atMost(look, 1)] })],
+    ["a policy", agentOf({ policies: [callsAtMost(look, 1)] })],
+    ["a policy with another bound", agentOf({ policies: [callsAtMost(look, 2)] })],
+    ["a tool with a policy", agentOf({ tools: [{ ...look, policies: [callsAtMost(look, 1)] }] })],
+    ["a machine with a policy", calling(hold, { policies: [callsAtMost(look, 1)] })],
     ["another version", agentOf({ version: 2 })],
     ["another model", agentOf({ model: "other" })],
     ["a machine", calling(hold)],

@@ -8,11 +8,11 @@ import type { Definition, SagaDefinition } from "../../../actors/contract/defini
 import { underPolicies } from "../../../actors/contract/inherit.ts";
 import {
   allowOnly,
-  atMost,
+  callsAtMost,
   denyTools,
   noTwoOfAKind,
   spendAtMost,
-} from "../../../actors/contract/policies.ts";
+} from "../../../actors/policies/ready-made.ts";
 import type { Policy } from "../../../actors/contract/policy.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { given, replied, started, type Story, succeeded } from "../../../services/testing/given.ts";
@@ -80,7 +80,7 @@ describe("a policy without a memory", () => {
 
 describe("a policy that counts", () => {
   test("denies a sub-agent what it counts, says where it may be done, and lets the rest be", () => {
-    for (const policy of [atMost(pay, 5), most(1_000), noTwoOfAKind(pay, ({ cents }) => `${cents}`)])
+    for (const policy of [callsAtMost(pay, 5), most(1_000), noTwoOfAKind(pay, ({ cents }) => `${cents}`)])
       for (const path of [["child"], ["child", "grandchild"]])
         given(below(parentWith(policy), ...path), begun)
           .when(replied({ calls: [call("pay", { cents: 1 }), call("look")] }))
@@ -91,7 +91,7 @@ describe("a policy that counts", () => {
   });
 
   test("counts in the parent as before", () => {
-    expect(kindsOf(given(parentWith(atMost(pay, 2)), begun).when(pays(1, 1, 1)))).toEqual([
+    expect(kindsOf(given(parentWith(callsAtMost(pay, 2)), begun).when(pays(1, 1, 1)))).toEqual([
       "tool",
       "tool",
       "denied",
@@ -149,7 +149,7 @@ describe("a policy that delegates", () => {
   });
 
   test("of calls leaves each sub-agent so many", () => {
-    const parent = parentWith(atMost(pay, 5, { delegate: 2 }));
+    const parent = parentWith(callsAtMost(pay, 5, { delegate: 2 }));
     const story = given(parent, begun).when(
       replied({ calls: [call("child"), call("child"), call("child"), call("pay", { cents: 1 })] }),
     );

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { AgentConfig } from "../../../actors/agent/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { definePolicy, type Policy, type PolicyQuestion } from "../../../actors/contract/policy.ts";
-import { atMost } from "../../../actors/contract/policies.ts";
+import { callsAtMost } from "../../../actors/policies/ready-made.ts";
 import { limits } from "../../../protocol/limits.ts";
 import {
   failed,
@@ -301,7 +301,7 @@ describe("an approval that a policy asks for", () => {
   });
 
   test("does not let through what was forbidden meanwhile", () => {
-    const once = atMost(look, 1);
+    const once = callsAtMost(look, 1);
     const story = helper([asking("boss"), once]).when(looks(2));
     expect(kindsOf(story)).toEqual(["task", "task"]);
     const first = story.when(voted("1.0", "approve", byBoss));
@@ -378,13 +378,17 @@ describe("what a policy remembers", () => {
   });
 
   test("is apart for two policies of one name", () => {
-    const counting = () => ({ ...atMost(look, 1), name: "same" });
+    const counting = () => ({ ...callsAtMost(look, 1), name: "same" });
     const story = helper([counting(), counting()]).when(looks(1));
     expect(story.state.guards).toEqual({ same: 1, "same#2": 1 });
   });
 
   test("of a tool's policy is of that tool's calls, and of one bound twice is counted once", () => {
-    const counting = { ...atMost(look, 9), name: "n", memory: { initial: 0, next: (n: number) => n + 1 } };
+    const counting = {
+      ...callsAtMost(look, 9),
+      name: "n",
+      memory: { initial: 0, next: (n: number) => n + 1 },
+    };
     const tools = [look, hold].map((tool) => defineTool({ ...tool, policies: [counting] } as never));
     const both = replied({ calls: [call("look"), call("hold"), call("hold", { of: "y" })] });
     expect(given(agentOf({ tools }), begun).when(both).state.guards).toEqual({ "look/n": 1, "hold/n": 2 });

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { accept } from "../../../actors/kernel/accept.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
-import { atMost } from "../../../actors/contract/policies.ts";
+import { callsAtMost } from "../../../actors/policies/ready-made.ts";
 import type { Event } from "../../../protocol/event.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
@@ -145,7 +145,10 @@ describe("a result or timer", () => {
 test("tools, actors and calls may be named like a member that every object has", () => {
   const named = (name: string) => ({ ...look, name });
   const tools = [named("constructor"), named("toString"), named("valueOf")];
-  const agent = agentOf({ tools, policies: tools.map((tool) => ({ ...atMost(tool, 1), name: tool.name })) });
+  const agent = agentOf({
+    tools,
+    policies: tools.map((tool) => ({ ...callsAtMost(tool, 1), name: tool.name })),
+  });
   const story = given(agent, begun, replied({ calls: [call("constructor"), call("toString")] }));
   expect(story.state.guards).toEqual({ constructor: 1, toString: 1 });
 });

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { question, toActors } from "../../../actors/machine/callable.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
-import { atMost } from "../../../actors/contract/policies.ts";
+import { callsAtMost } from "../../../actors/policies/ready-made.ts";
 import { definePolicy } from "../../../actors/contract/policy.ts";
 import { type Approval, defineTool, type Tool } from "../../../actors/contract/tool.ts";
 import { digestOf } from "../../../protocol/digest.ts";
@@ -413,7 +413,7 @@ describe("a notice", () => {
 
   test("is asked of no policy and counts for none", () => {
     const pay = paying(notifying);
-    const agent = agentOf({ tools: [pay, tell], policies: [atMost(tell, 0), atMost(pay, 1)] });
+    const agent = agentOf({ tools: [pay, tell], policies: [callsAtMost(tell, 0), callsAtMost(pay, 1)] });
     given(agent, begun)
       .when(replied({ calls: [call("pay")] }))
       .then({ kind: "task" }, { kind: "tool", name: "tell" });

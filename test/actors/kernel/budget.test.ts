@@ -8,7 +8,7 @@ import { defineAgent } from "../../../actors/agent/define.ts";
 import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import { usedOf } from "../../../actors/kernel/spending.ts";
-import { dollars, type Price } from "../../../protocol/budget.ts";
+import { dollars, type ModelPrice } from "../../../protocol/budget.ts";
 import type { Event } from "../../../protocol/event.ts";
 import { jsonBytes } from "../../../protocol/json.ts";
 import { limits } from "../../../protocol/limits.ts";
@@ -32,7 +32,7 @@ import type { AgentBudget } from "../../../actors/contract/budget-config.ts";
 import { agentOwn } from "../../support/own.ts";
 
 const begun = started({ of: "x" });
-const price: Price = { inputPerMillion: 2, outputPerMillion: 10 };
+const price: ModelPrice = { inputPerMillion: 2, outputPerMillion: 10 };
 /** The start of a saga whose models have a price. */
 const pricedStart: Happening = (story) => ({
   ...(begun as (of: Story) => Event & { type: "start" })(story),

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineAgent } from "../../../actors/agent/define.ts";
-import type { Message, Part } from "../../../protocol/model.ts";
+import type { ModelMessage, MessagePart } from "../../../protocol/model.ts";
 import {
   failed,
   type Given,
@@ -61,11 +61,11 @@ const agent = defineAgent({
 
 const begun = started({ of: "x" });
 const asking = (...calls: ReturnType<typeof call>[]) => replied({ calls });
-const parts = (story: Story): readonly Part[] => {
-  const message: Message | undefined = story.messages.findLast(({ role }) => role === "user");
+const parts = (story: Story): readonly MessagePart[] => {
+  const message: ModelMessage | undefined = story.messages.findLast(({ role }) => role === "user");
   return message?.role === "user" ? message.parts : [];
 };
-const memories = (story: Story): Part[] => parts(story).filter(({ type }) => type === "memory");
+const memories = (story: Story): MessagePart[] => parts(story).filter(({ type }) => type === "memory");
 const story = (...turns: Given[]) => given(agent, begun, ...turns);
 
 describe("a memory", () => {

@@ -12,7 +12,7 @@ import { compensation, question, toActors } from "../../../actors/machine/callab
 import { defineSaga } from "../../../actors/saga/define.ts";
 import type { Definition } from "../../../actors/contract/definition.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
-import { atMost } from "../../../actors/contract/policies.ts";
+import { callsAtMost } from "../../../actors/policies/ready-made.ts";
 import { layBy, partOf, PastNeeded, type PastPart, recall } from "../../../actors/kernel/past.ts";
 import { foldLedger, foldTurn, stateFromJson, stateToJson } from "../../../actors/kernel/replay.ts";
 import type { SagaState } from "../../../actors/contract/state.ts";
@@ -121,7 +121,7 @@ const busy = defineSaga({
 const agent = agentOf({
   tools: [look, hold, send, chargeModel, chargeAsk, reserve],
   agents: [calling(hold)],
-  policies: [atMost(send, 2)],
+  policies: [callsAtMost(send, 2)],
   budget: { steps: 30 },
 }).definition;
 

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { question, toActors } from "../../../actors/machine/callable.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
-import { atMost } from "../../../actors/contract/policies.ts";
+import { callsAtMost } from "../../../actors/policies/ready-made.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import type { Approval } from "../../../actors/contract/tool.ts";
 import {
@@ -106,7 +106,7 @@ describe("an approval", () => {
 
   test("does not let two calls through where a policy allows one", () => {
     const pay = paying();
-    const agent = agentOf({ tools: [pay], policies: [atMost(pay, 1)] });
+    const agent = agentOf({ tools: [pay], policies: [callsAtMost(pay, 1)] });
     const asked = given(agent, begun).when(
       replied({ calls: [call("pay", { of: "a" }), call("pay", { of: "b" })] }),
     );

@@ -5,12 +5,14 @@
  * that drew 34 edges in circles; then the plan on the test mesh.
  */
 import { describe, expect, test } from "vitest";
-import { defineApp, defineValidator, type Plan } from "sagamesh";
+import { defineApp } from "sagamesh";
+import type { Plan } from "sagamesh/workflow";
+import { defineValidator } from "sagamesh/validators";
 import { scriptedModel, testMesh } from "sagamesh/testing";
 import { planFindings, judgeProposal, emptyDraft } from "../../../actors/plan/proposal.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { Plan as PlanSchema, planSchema } from "../../../protocol/documents/plan.ts";
-import { catalogueOfApp } from "../../../services/app/planner.ts";
+import { catalogueOfApp } from "../../../services/workflow/planner.ts";
 import { held, offsite, tools } from "../../examples/planned-bookings.ts";
 import { isWorkflow } from "../../../actors/workflow/kind.ts";
 

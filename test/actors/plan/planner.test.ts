@@ -5,7 +5,8 @@
  * scripts were asked.
  */
 import { describe, expect, test } from "vitest";
-import { catalogueOfApp, defineApp, definePlanner, type Plan } from "sagamesh";
+import { defineApp } from "sagamesh";
+import { catalogueOfApp, definePlanner, type Plan } from "sagamesh/workflow";
 import { scriptedModel, testMesh } from "sagamesh/testing";
 import { openTestMesh } from "../../../services/testing/test-mesh.ts";
 import type { PlanRefusal } from "../../../protocol/documents/plan.ts";

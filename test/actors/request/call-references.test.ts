@@ -8,7 +8,7 @@ import { z } from "zod";
 import { defineAgent, defineApp, defineTool } from "sagamesh";
 import { scriptedModel, testMesh } from "sagamesh/testing";
 import { withReferences } from "../../../actors/request/call-references.ts";
-import type { Message, ModelReply } from "../../../protocol/model.ts";
+import type { ModelMessage, ModelReply } from "../../../protocol/model.ts";
 
 const undone: string[] = [];
 const release = defineTool({
@@ -86,7 +86,7 @@ describe("an agent whose calls refer to each other", () => {
 });
 
 describe("a reference", () => {
-  const messages: Message[] = [
+  const messages: ModelMessage[] = [
     {
       ...{ role: "user", at: 0 },
       parts: [

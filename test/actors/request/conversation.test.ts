@@ -7,14 +7,14 @@ import {
   requestDigest,
   shownSchema,
 } from "../../../actors/request/conversation.ts";
-import type { Message, ModelRequest } from "../../../protocol/model.ts";
+import type { ModelMessage, ModelRequest } from "../../../protocol/model.ts";
 import { digestOf } from "../../../protocol/digest.ts";
 import { agentOf, look } from "../../support/workbench.ts";
 import { agentOwn } from "../../support/own.ts";
 
 const { frame, frameDigest } = agentOwn(agentOf().definition);
 if (frame === undefined) throw new Error("an agent has a frame");
-const messages: Message[] = [
+const messages: ModelMessage[] = [
   { role: "user", at: 1, parts: [{ type: "text", text: "hello" }] },
   { role: "assistant", model: "m", calls: [{ id: "1.0", tool: "look", input: { of: "a" } }] },
 ];

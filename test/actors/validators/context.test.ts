@@ -5,7 +5,8 @@
  * mesh in memory, with a model that tells what it was sent.
  */
 import { describe, expect, test } from "vitest";
-import { defineApp, defineValidator, mutualAgreement, modelFor, semantic } from "../../../services/index.ts";
+import { defineApp } from "sagamesh";
+import { defineValidator, mutualAgreement, modelJudge, semanticValidity } from "sagamesh/validators";
 import type { ModelRequest } from "../../../protocol/model.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { scriptedModel, testMesh } from "../../../services/testing/index.ts";
@@ -151,7 +152,7 @@ describe("the guidance that comes with sagamesh", () => {
   test("leaves room beside it for the largest worked context, every answer allowed", () => {
     const largest = Math.max(...cases.contexts.map(({ tokens }) => tokens));
     for (const type of ["semantic", "reasoning", "factual", "mutual_agreement"] as const) {
-      const model = modelFor(type, "judge", { may: ["augment", "feedback"] });
+      const model = modelJudge(type, "judge", { may: ["augment", "feedback"] });
       const { traits, definition } = defineValidator({ name: type, type, model });
       expect(definition.faults).toEqual([]);
       expect(traits.around + largest, type).toBeLessThan(800);
@@ -159,12 +160,12 @@ describe("the guidance that comes with sagamesh", () => {
   });
 
   test("is asked for what the code of a built-in validator leaves open, and for nothing else", async () => {
-    const meant = semantic({ rules: [], model: modelFor("semantic", "judge") });
+    const meant = semanticValidity({ rules: [], model: modelJudge("semantic", "judge") });
     expect((await judged(meant, { item: 1 })).verdict).toMatchObject({ by: "code" });
     const agree = mutualAgreement({
       claims: () => [],
       needs: ["dinner"],
-      model: modelFor("mutual_agreement", "judge", { more: "Dinner is at one time." }),
+      model: modelJudge("mutual_agreement", "judge", { more: "Dinner is at one time." }),
     });
     expect((await judged(agree, { item: "dinner as usual" })).verdict).toMatchObject({
       by: "model",

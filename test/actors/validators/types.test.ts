@@ -8,40 +8,40 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { PerformContext } from "../../../actors/contract/tool.ts";
 import type { Validator } from "../../../actors/validators/validator.ts";
-import type { Material } from "../../../actors/validators/context.ts";
+import type { ValidatorMaterial } from "../../../actors/validators/context.ts";
 import {
   constraintAdherence,
   contextPreservation,
-  factual,
+  factualAccuracy,
   honestOutput,
-  reasoning,
-  semantic,
-  syntactic,
+  soundReasoning,
+  semanticValidity,
+  syntacticValidity,
 } from "../../../actors/validators/built-in.ts";
 import {
   boundaryIntegrity,
-  consistency,
+  claimConsistency,
   contractConformance,
-  type Course,
+  type ExecutionRecord,
   dependencySatisfaction,
   mutualAgreement,
   type Occurrence,
-  temporal,
+  temporalOrder,
   transactionCoherence,
 } from "../../../actors/validators/between.ts";
 import type { Json } from "../../../protocol/json.ts";
-import { type Answer, validationTypes } from "../../../protocol/verdict.ts";
+import { type ValidatorAnswer, validationTypes } from "../../../protocol/verdict.ts";
 import cases from "./cases.json" with { type: "json" };
 
 const judge = async (
   validator: Validator,
   item: unknown,
-  more: Omit<Material, "item"> = {},
-): Promise<Answer> => {
+  more: Omit<ValidatorMaterial, "item"> = {},
+): Promise<ValidatorAnswer> => {
   const { seen } = validator.given({ item: item as Json, ...more });
-  return (await validator.check?.body?.perform(seen, {} as PerformContext)) as Answer;
+  return (await validator.check?.body?.perform(seen, {} as PerformContext)) as ValidatorAnswer;
 };
-const rules = (answer: Answer) => (answer.findings ?? []).map(({ rule }) => rule);
+const rules = (answer: ValidatorAnswer) => (answer.findings ?? []).map(({ rule }) => rule);
 
 /** The words of a recorded run that a case stands for, with what is known to be right. */
 function claim(run: keyof typeof cases.runs, words: string) {
@@ -76,7 +76,7 @@ const happening = (actions: Schedule): Occurrence[] =>
     }));
 
 describe("syntactic", () => {
-  const document = syntactic({ schema: z.object({ schedule: z.array(z.unknown()) }) });
+  const document = syntacticValidity({ schema: z.object({ schedule: z.array(z.unknown()) }) });
 
   test("prose in the place of a document is rejected, a document as text passes", async () => {
     expect(claim("realm-notebook-p5", "prose into p5_output.json").verdict).toBe("violated");
@@ -92,7 +92,7 @@ describe("syntactic", () => {
 
 describe("semantic", () => {
   const Cooking = z.array(z.object({ what: z.string(), at: z.string().optional() }));
-  const atHome = semantic({
+  const atHome = semanticValidity({
     item: Cooking,
     context: { pinned: ["goals"] },
     rules: [
@@ -153,7 +153,7 @@ describe("semantic", () => {
 describe("factual", () => {
   const Claims = z.array(z.object({ about: z.string(), value: z.json() }));
   const known = { "James lands": 780, "Emily lands": 870, "B-T": cases.travel.P5["B-T"] };
-  const facts = factual({ item: Claims, claims: ({ item }) => item, known });
+  const facts = factualAccuracy({ item: Claims, claims: ({ item }) => item, known });
 
   test("a landing at another time is rejected with how far off it is, a right distance passes", async () => {
     expect(claim("sagallm-repo-p6", "James lands 10:00").verdict).toBe("violated");
@@ -168,7 +168,7 @@ describe("factual", () => {
     expect(claim("sagallm-repo-p6", "Chef John").why).toBe("no such person");
     const cook = [{ about: "Chef John", value: "supervises" }];
     expect((await judge(facts, cook)).verdict).toBe("undecided");
-    const people = factual({ item: Claims, claims: ({ item }) => item, known, closed: true });
+    const people = factualAccuracy({ item: Claims, claims: ({ item }) => item, known, closed: true });
     expect(await judge(people, cook)).toMatchObject({ verdict: "reject", findings: [{ rule: "Chef John" }] });
   });
 });
@@ -237,7 +237,7 @@ describe("constraint adherence", () => {
 
 describe("reasoning", () => {
   const Cook = z.object({ start: z.number(), minutes: z.number(), ready: z.number() });
-  const sums = reasoning({
+  const sums = soundReasoning({
     item: z.union([Cook, z.string()]),
     steps: ({ item }) =>
       typeof item === "string"
@@ -260,9 +260,9 @@ const trace = cases.traces["rac-P9"];
 const [planned = [], replanned = []] = trace.plans as [string, string][][];
 
 describe("dependency satisfaction", () => {
-  const Run = z.custom<Course>();
+  const Run = z.custom<ExecutionRecord>();
   const met = dependencySatisfaction({ item: Run, record: ({ item }) => item });
-  const ran = (nodes: readonly string[], failed: readonly string[]): Course["ran"] =>
+  const ran = (nodes: readonly string[], failed: readonly string[]): ExecutionRecord["ran"] =>
     nodes.map((node) => ({ node, outcome: failed.includes(node) ? "failed" : "succeeded" }));
 
   test("tasks that ran after what they need had failed are rejected", async () => {
@@ -282,7 +282,7 @@ describe("dependency satisfaction", () => {
 });
 
 describe("consistency", () => {
-  const same = consistency({
+  const same = claimConsistency({
     item: Schedule,
     // Where somebody is at the end of one row and at the beginning of the next that falls in the same minute.
     claims: ({ item }) =>
@@ -300,7 +300,7 @@ describe("consistency", () => {
 
   test("three times of one landing in one run are rejected; a schedule against its own rows passes", async () => {
     expect(claim("sagallm-repo-p9", "14:00 / 13:00 / 10:00").verdict).toBe("violated");
-    const said = consistency({
+    const said = claimConsistency({
       item: z.array(z.number()),
       claims: ({ item }) => item.map((value) => ({ about: "James lands", value })),
     });
@@ -311,7 +311,7 @@ describe("consistency", () => {
 });
 
 describe("temporal", () => {
-  const inTime = temporal({
+  const inTime = temporalOrder({
     item: Schedule,
     context: { log: {} },
     unit: "min",
@@ -341,7 +341,7 @@ describe("temporal", () => {
   test("a pick-up before the driver has come, and one before what it comes after, are rejected", async () => {
     expect(claim("realm-notebook-p9", "Michael arrives at 15:00").verdict).toBe("violated");
     const Events = z.custom<Occurrence[]>();
-    const order = temporal({ item: Events, occurrences: ({ item }) => item });
+    const order = temporalOrder({ item: Events, occurrences: ({ item }) => item });
     const pickup = { id: "pickup Emily", who: ["Michael"], start: 870 };
     expect(rules(await judge(order, [{ ...pickup, notBefore: 900 }]))).toEqual(["not_before"]);
     const arrival = { id: "arrival", start: 900 };
@@ -381,7 +381,7 @@ describe("mutual agreement", () => {
 });
 
 describe("boundary integrity", () => {
-  const whole = boundaryIntegrity({ item: z.custom<Course>(), record: ({ item }) => item });
+  const whole = boundaryIntegrity({ item: z.custom<ExecutionRecord>(), record: ({ item }) => item });
   const succeeded = (nodes: readonly string[]) =>
     nodes.map((node) => ({ node, outcome: "succeeded" as const }));
 
@@ -477,15 +477,15 @@ describe("transaction coherence", () => {
 test("every type has a validator of its name, and none has a fault", () => {
   const none = () => [];
   const all = [
-    syntactic({ schema: z.json() }),
-    semantic({ rules: [] }),
-    factual({ claims: none, known: {} }),
+    syntacticValidity({ schema: z.json() }),
+    semanticValidity({ rules: [] }),
+    factualAccuracy({ claims: none, known: {} }),
     constraintAdherence({ rules: [] }),
-    reasoning({ steps: none }),
+    soundReasoning({ steps: none }),
     contextPreservation({ pinned: none, kept: none }),
     dependencySatisfaction({ record: () => ({ edges: [], ran: [] }) }),
-    consistency({ claims: none }),
-    temporal({ occurrences: none }),
+    claimConsistency({ claims: none }),
+    temporalOrder({ occurrences: none }),
     mutualAgreement({ claims: none }),
     boundaryIntegrity({ record: () => ({ edges: [], ran: [] }) }),
     contractConformance({ contracts: {}, records: none }),

@@ -6,24 +6,20 @@
 import { describe, expect, test } from "vitest";
 import { assign, setup } from "xstate";
 import { z } from "zod";
+import { defineAgent, defineApp, defineSaga, defineTool, toActors } from "sagamesh";
 import {
-  allOf,
-  anyOf,
-  byType,
-  defineAgent,
-  defineApp,
-  defineSaga,
-  defineTool,
+  allOfValidators,
+  anyOfValidators,
+  validatorsByType,
   defineValidator,
   implementCheck,
-  type ModelRequest,
-  tiered,
-  toActors,
+  tieredValidators,
   type Validator,
-} from "../../../services/index.ts";
+} from "sagamesh/validators";
+import type { ModelRequest } from "sagamesh/models";
 import { crashMatrix, scriptedModel, testMesh } from "../../../services/testing/index.ts";
 import { shortDigestOf } from "../../../protocol/digest.ts";
-import { Verdict } from "../../../protocol/verdict.ts";
+import { ValidatorVerdict } from "../../../protocol/verdict.ts";
 import cases from "./cases.json" with { type: "json" };
 
 const usage = { inputTokens: 400, outputTokens: 20 };
@@ -190,7 +186,7 @@ describe("a validator with a model", () => {
 
 describe("several validators", () => {
   test("that all must hold reject by code without asking a model, and name who was not asked", async () => {
-    const all = allOf({ name: "all_of_them" }, [sensible, few]);
+    const all = allOfValidators({ name: "all_of_them" }, [sensible, few]);
     expect(await judge(all, 11, yes)).toMatchObject({
       ...{
         verdict: { verdict: "reject", by: "parts", unasked: ["sensible"], reason: "few: too many" },
@@ -214,7 +210,7 @@ describe("several validators", () => {
   });
 
   test("of which one must hold ask no model after a yes", async () => {
-    const any = anyOf({ name: "any_of_them" }, [few, sensible]);
+    const any = anyOfValidators({ name: "any_of_them" }, [few, sensible]);
     expect(await judge(any, 3, no)).toMatchObject({
       verdict: { verdict: "accept", unasked: ["sensible"] },
       asked: 0,
@@ -224,7 +220,7 @@ describe("several validators", () => {
   });
 
   test("in tiers ask the dear one only if the cheap one is undecided", async () => {
-    const tiers = tiered({ name: "tiers" }, [few, sensible]);
+    const tiers = tieredValidators({ name: "tiers" }, [few, sensible]);
     expect(await judge(tiers, 11, yes)).toMatchObject({ verdict: { verdict: "reject" }, asked: 0 });
     expect(await judge(tiers, 7, yes)).toMatchObject({ verdict: { verdict: "accept" }, asked: 1 });
   });
@@ -233,7 +229,7 @@ describe("several validators", () => {
     const port = scriptedModel("judge", () => {
       throw new Error("no model today");
     });
-    const all = allOf({ name: "all_of_them" }, [few, sensible]);
+    const all = allOfValidators({ name: "all_of_them" }, [few, sensible]);
     await using mesh = testMesh(defineApp({ sagas: [all], models: { judge: port } }));
     const saga = await mesh.start(all, all.given({ item: 3 }));
     expect(await saga.result({ within: "1d" })).toMatchObject({
@@ -246,13 +242,13 @@ describe("several validators", () => {
   });
 
   test("by type have each the type under whose name it stands", () => {
-    const right = byType({ name: "right" }, { constraint_adherence: few, semantic: sensible });
+    const right = validatorsByType({ name: "right" }, { constraint_adherence: few, semantic: sensible });
     expect(right.definition.faults).toEqual([]);
-    const wrong = byType({ name: "wrong" }, { temporal: few });
+    const wrong = validatorsByType({ name: "wrong" }, { temporal: few });
     expect(wrong.definition.faults).toEqual([
       expect.stringContaining('"few" is of the type constraint_adherence'),
     ]);
-    expect(allOf({ name: "none" }, []).definition.faults).toEqual([
+    expect(allOfValidators({ name: "none" }, []).definition.faults).toEqual([
       expect.stringContaining("made of no validator"),
     ]);
   });
@@ -314,7 +310,7 @@ describe("the oven and the journey", () => {
   test("neither validator alone sees that the oven is left; together they do, by what one shares", async () => {
     expect((await judge(travel, rows as never)).verdict).toMatchObject({ verdict: "accept" });
     expect((await judge(food, rows as never)).verdict).toMatchObject({ verdict: "undecided" });
-    const together = allOf({ name: "thanksgiving" }, [food, travel]);
+    const together = allOfValidators({ name: "thanksgiving" }, [food, travel]);
     expect((await judge(together, rows as never)).verdict).toMatchObject({
       ...{ verdict: "reject", findings: [{ rule: "TKS-FIRE", by: 15, unit: "min" }] },
     });
@@ -327,13 +323,13 @@ describe("the oven and the journey", () => {
     const check = () => undefined;
     const one = defineValidator({ name: "one", check, gives: ["a"], context: { shared: ["b"] } });
     const two = defineValidator({ name: "two", check, gives: ["b"], context: { shared: ["a"] } });
-    expect(allOf({ name: "ring" }, [one, two]).definition.faults).toHaveLength(2);
+    expect(allOfValidators({ name: "ring" }, [one, two]).definition.faults).toHaveLength(2);
   });
 });
 
 describe("whoever calls a validator", () => {
   const machine = setup({
-    types: { input: {} as { item: number }, context: {} as { item: number; verdict?: Verdict } },
+    types: { input: {} as { item: number }, context: {} as { item: number; verdict?: ValidatorVerdict } },
     actors: toActors({ both }),
   }).createMachine({
     id: "asker",
@@ -353,7 +349,7 @@ describe("whoever calls a validator", () => {
   });
   const asker = defineSaga({
     ...{ name: "asker", version: 1, signals: {}, machine },
-    ...{ input: z.object({ item: z.number() }), output: Verdict },
+    ...{ input: z.object({ item: z.number() }), output: ValidatorVerdict },
   });
 
   test("a saga has the verdict in its own ledger, with its cost beside it, and the transcript went nowhere", async () => {

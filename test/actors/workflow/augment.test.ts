@@ -6,10 +6,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { augmented, augmentFaults } from "../../../actors/workflow/augment.ts";
-import type { Change } from "../../../protocol/verdict.ts";
+import type { VerdictChange } from "../../../protocol/verdict.ts";
 
 const way = { exitMinutes: 0, rentalMinutes: 0, note: "James lands at 16:00" };
-const later = (minutes: number, amount = minutes, at = "/exitMinutes"): Change => ({
+const later = (minutes: number, amount = minutes, at = "/exitMinutes"): VerdictChange => ({
   ...{ at, to: minutes, amount, unit: "min" },
   ...{ what: `${minutes} minutes to leave`, why: "common sense" },
 });

@@ -7,15 +7,9 @@
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import {
-  defineApp,
-  defineTool,
-  defineValidator,
-  defineWorkflow,
-  honestOutput,
-  type NodeConfig,
-  type Validator,
-} from "../../../services/index.ts";
+import { defineApp, defineTool } from "sagamesh";
+import { defineWorkflow, type NodeConfig } from "sagamesh/workflow";
+import { defineValidator, honestOutput, type Validator } from "sagamesh/validators";
 import {
   failed,
   given,

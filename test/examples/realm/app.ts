@@ -14,15 +14,8 @@
  *     has begun. The state it finds is that of the executed actions and of nothing that a planner claims.
  * DA3 A day takes one disruption. Of a second one nobody can say what is true, so nobody says it.
  */
-import {
-  defineApp,
-  defineSaga,
-  defineTool,
-  type ModelRequest,
-  reasonOf,
-  type SignalEvents,
-  toActors,
-} from "sagamesh";
+import { defineApp, defineSaga, defineTool, reasonOf, type SignalEvents, toActors } from "sagamesh";
+import type { ModelRequest } from "sagamesh/models";
 import { scriptedModel } from "sagamesh/testing";
 import { assign, setup } from "xstate";
 import { z } from "zod";

@@ -5,7 +5,7 @@
  * The plan is the output of the reserved call `finish`: `{ output: { schedule } }`. What the search answers is the
  * result of a `read` tool, so a planner that asks for it leaves the answer in the ledger.
  */
-import type { ModelRequest } from "sagamesh";
+import type { ModelRequest } from "sagamesh/models";
 import type { ScriptedAnswer } from "sagamesh/testing";
 import { toJson } from "../../../protocol/json.ts";
 import { Answer } from "./answer.ts";

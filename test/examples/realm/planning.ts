@@ -8,14 +8,9 @@
  * PL3 Common sense may add minutes to what the problem says, within a budget. Of what is refused the boldest is left
  *     out, and the rest is proposed again.
  */
-import {
-  defineAgent,
-  defineTool,
-  defineValidator,
-  defineWorkflow,
-  type Material,
-  type Validator,
-} from "sagamesh";
+import { defineAgent, defineTool } from "sagamesh";
+import { defineWorkflow } from "sagamesh/workflow";
+import { defineValidator, type ValidatorMaterial, type Validator } from "sagamesh/validators";
 import { z } from "zod";
 import { limits } from "../../../protocol/limits.ts";
 import { Answer, type Question } from "./answer.ts";
@@ -92,7 +87,7 @@ export const planner = defineAgent({
 });
 
 /** The question as the search and the predicates take it, from what a validator is shown. */
-function questionOf({ input, outputs }: Pick<Material, "input" | "outputs">): Question {
+function questionOf({ input, outputs }: Pick<ValidatorMaterial, "input" | "outputs">): Question {
   const { problem: id, disruption, history, serviceMin } = SearchInput.parse(input);
   const stored = problemOf(id);
   const problem = disruption === undefined ? stored : disrupted(stored, disruption);

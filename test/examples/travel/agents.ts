@@ -2,14 +2,8 @@
  * The agents of the journey: three that book, each a saga of its own with tools of its own, and one that plans again.
  * They never see each other's conversations. Scripts stand in the places of their models.
  */
-import {
-  defineAgent,
-  defineTool,
-  type Message,
-  type ModelRequest,
-  type SagaDefinition,
-  type Tool,
-} from "sagamesh";
+import { defineAgent, defineTool, type SagaDefinition, type Tool } from "sagamesh";
+import type { ModelMessage, ModelRequest } from "sagamesh/models";
 import { scriptedModel } from "sagamesh/testing";
 import { z } from "zod";
 import { Journey } from "./journey.ts";
@@ -113,9 +107,9 @@ interface Called {
   readonly output?: unknown;
   readonly reason?: string | undefined;
 }
-const calledIn = (messages: readonly Message[]): Called[] =>
+const calledIn = (messages: readonly ModelMessage[]): Called[] =>
   messages.flatMap((one) => (one.role === "user" ? one.parts.filter((part) => part.type === "result") : []));
-const givenIn = (messages: readonly Message[]): unknown => {
+const givenIn = (messages: readonly ModelMessage[]): unknown => {
   const [first] = messages.flatMap((message) => (message.role === "user" ? message.parts : []));
   return JSON.parse(first?.type === "text" ? first.text : "{}");
 };

@@ -4,9 +4,9 @@
  * Method: the example on a mesh in memory, in a world of its own each time, beside the facts in journey.json.
  */
 import { describe, expect, test } from "vitest";
-import type { Message, ModelPort, ModelRequest } from "sagamesh";
+import type { ModelMessage, ModelPort, ModelRequest } from "sagamesh/models";
 import { testMesh } from "sagamesh/testing";
-import { Verdict } from "../../../protocol/verdict.ts";
+import { ValidatorVerdict } from "../../../protocol/verdict.ts";
 import { ValidatorInput } from "../../../actors/validators/validator.ts";
 import { stateOf } from "../../../services/views/state-view.ts";
 import { placeOf } from "./agents.ts";
@@ -176,13 +176,13 @@ describe("of the six events", () => {
 
 /** Every verdict that was given, from the ledgers of the validators. */
 async function verdictsOf({ mesh }: Awaited<ReturnType<typeof journey>>) {
-  const verdicts: (Verdict & { readonly seen: ValidatorInput["seen"] })[] = [];
+  const verdicts: (ValidatorVerdict & { readonly seen: ValidatorInput["seen"] })[] = [];
   for (const id of mesh.sagas()) {
     const steps = (await mesh.ledger(id)).flatMap((turn) => turn.steps);
     const start = steps.map(({ event }) => event).find((event) => event.type === "start");
     const given = ValidatorInput.safeParse(start?.input);
     const end = steps.flatMap(({ intents }) => intents).find((intent) => intent.kind === "end");
-    const verdict = Verdict.safeParse(end?.output);
+    const verdict = ValidatorVerdict.safeParse(end?.output);
     if (given.success && verdict.success) verdicts.push({ ...verdict.data, seen: given.data.seen });
   }
   return verdicts;
@@ -277,7 +277,7 @@ describe("what was rolled back", () => {
   });
 });
 
-const firstTextOf = (message: Message | undefined): string => {
+const firstTextOf = (message: ModelMessage | undefined): string => {
   const [part] = message?.role === "user" ? message.parts : [];
   return part?.type === "text" ? part.text : "";
 };

@@ -14,7 +14,8 @@
  *
  * outside.ts is the world, agents.ts who books and plans, validators.ts who judges, journey.json the facts.
  */
-import { defineApp, defineWorkflow, type WorkflowView } from "sagamesh";
+import { defineApp } from "sagamesh";
+import { defineWorkflow, type WorkflowView } from "sagamesh/workflow";
 import { z } from "zod";
 import { createBookers, createPlanner, FlightBooked, HotelBooked, placeOf, TrainBooked } from "./agents.ts";
 import { Journey, low, high, spec, dependencies } from "./journey.ts";

@@ -8,11 +8,11 @@ import {
   contextPreservation,
   honestOutput,
   type Occurrence,
-  type Rule,
-  type Seen,
-  temporal,
+  type ValidationRule,
+  type CheckedMaterial,
+  temporalOrder,
   type Validator,
-} from "sagamesh";
+} from "sagamesh/validators";
 import { z } from "zod";
 
 const pinned = ["goals", "constraints", "dependencies", "commitments"] as const;
@@ -36,12 +36,12 @@ function occurrenceOf(id: string, { flight_details, hotel_details, train_details
 }
 
 /** All that has been committed, and this. */
-const journeyWith = ({ item, outputs: committed = {} }: Seen<typeof Booking>): Occurrence[] => [
+const journeyWith = ({ item, outputs: committed = {} }: CheckedMaterial<typeof Booking>): Occurrence[] => [
   ...Object.entries(committed).flatMap(([node, output]) => occurrenceOf(node, Booking.parse(output))),
   ...occurrenceOf("this", item),
 ];
 
-const rule = (id: string, text: string, holds: Rule["holds"]): Rule => ({
+const rule = (id: string, text: string, holds: ValidationRule["holds"]): ValidationRule => ({
   id,
   text,
   holds,
@@ -83,7 +83,7 @@ export function createJudges({ month, budget, stars }: JourneyFacts): {
     ],
   });
   const honest = honestOutput({ context: { pinned } });
-  const journey = temporal({
+  const journey = temporalOrder({
     ...{ name: "journey_in_order", item: Booking, context: { item: details, outputs, pinned }, unit: "ms" },
     occurrences: journeyWith,
   });

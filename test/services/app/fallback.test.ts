@@ -6,7 +6,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent, defineApp, fallback, ModelFailure, type ModelPort } from "sagamesh";
+import { defineAgent, defineApp } from "sagamesh";
+import { modelFallback, ModelFailure, type ModelPort } from "sagamesh/models";
 import { crashMatrix, scriptedModel, testMesh, type TestMesh } from "sagamesh/testing";
 import { foldLedger } from "../../../actors/kernel/replay.ts";
 import type { Intent } from "../../../protocol/intent.ts";
@@ -42,7 +43,7 @@ const rejecting = () => {
 };
 
 const appOf = (models: Readonly<Record<string, ModelPort>>, names = Object.keys(models)) =>
-  defineApp({ sagas: [writer], models: { ...models, best: fallback(...names) } });
+  defineApp({ sagas: [writer], models: { ...models, best: modelFallback(...names) } });
 
 async function run(t: TestMesh, id = "w-1") {
   const from = t.now();
@@ -141,7 +142,7 @@ describe("an overload", () => {
     });
     const app = defineApp({
       sagas: [writer, direct],
-      models: { big: big.port, small: small.port, best: fallback("big", "small") },
+      models: { big: big.port, small: small.port, best: modelFallback("big", "small") },
     });
     const t = testMesh(app);
     await run(t, "w-1");
@@ -311,7 +312,7 @@ test.each<[string, string[], string]>([
     sagas: [writer],
     models: {
       ...{ big: port, a: port, b: port, c: port, d: port, e: port },
-      ...{ best: fallback(...names), other: fallback("big") },
+      ...{ best: modelFallback(...names), other: modelFallback("big") },
     },
   });
   expect(app.faults).toEqual([fault]);

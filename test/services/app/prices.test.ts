@@ -9,7 +9,7 @@ import type { Usage } from "../../../protocol/result.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";
 import { type App, assertServable, defineApp } from "../../../services/app/app.ts";
 import type { AppConfig } from "../../../services/app/app-config.ts";
-import { fallback } from "../../../services/app/fallback.ts";
+import { modelFallback } from "../../../services/app/fallback.ts";
 import { readEvent } from "../../../services/host/intake.ts";
 import { encodeBody } from "../../../services/wire/messages.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
@@ -64,7 +64,7 @@ describe("an application", () => {
     const models = {
       cheap: scriptedModel("cheap", () => finish),
       dear: scriptedModel("dear", () => finish),
-      scripted: fallback("cheap", "dear"),
+      scripted: modelFallback("cheap", "dear"),
     };
     const cheap = { inputPerMillion: 1, outputPerMillion: 30 };
     const app = appOf({ models, prices: { cheap, dear: price } });

@@ -6,11 +6,11 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Message, ModelRequest, Part } from "../../../protocol/model.ts";
+import type { ModelMessage, ModelRequest, MessagePart } from "../../../protocol/model.ts";
 import { hireForRole } from "../../../services/demo/hiring.ts";
 import { answerRequest } from "../../../services/demo/model.ts";
 
-type ResultPart = Extract<Part, { type: "result" }>;
+type ResultPart = Extract<MessagePart, { type: "result" }>;
 type Outcome = ResultPart["outcome"];
 type Call = { readonly id: string; readonly tool: string; readonly input: any };
 
@@ -27,7 +27,7 @@ const outputs: Readonly<Record<string, (call: Call, random: number) => any>> = {
 };
 
 const stepsMax = hireForRole.definition.budget.steps ?? 0;
-const signal: Part = {
+const signal: MessagePart = {
   type: "signal",
   name: "recruiter_reply",
   data: { text: "Go." },
@@ -43,7 +43,7 @@ interface Run {
 
 /** Answers the model until it ends, or until the budget does. `outcomeOf` and `random` are the outside. */
 function play(outcomeOf: (call: Call) => Outcome, random: () => number, early: boolean): Run {
-  const messages: Message[] = [
+  const messages: ModelMessage[] = [
     { role: "user", at: 0, parts: [{ type: "text", text: '{"role":"senior backend"}' }] },
   ];
   const calls: Call[] = [];
@@ -65,7 +65,7 @@ function play(outcomeOf: (call: Call) => Outcome, random: () => number, early: b
     const finish = made.find(({ tool }) => tool === "finish");
     if (finish !== undefined) return { calls, finished: finish.input.output, steps: step };
     expect(made.length).toBeGreaterThan(0);
-    const parts: Part[] = settle(pending.splice(0), "succeeded");
+    const parts: MessagePart[] = settle(pending.splice(0), "succeeded");
     for (const call of made) {
       calls.push(call);
       if (call.tool === "wait")
@@ -82,7 +82,7 @@ function play(outcomeOf: (call: Call) => Outcome, random: () => number, early: b
   }
   return { calls, finished: undefined, steps: stepsMax };
 
-  function settle(settled: readonly Call[], outcome: Outcome): Part[] {
+  function settle(settled: readonly Call[], outcome: Outcome): MessagePart[] {
     return settled.map((call) => ({
       type: "result",
       call: call.id,

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { limits } from "../../../protocol/limits.ts";
-import type { ModelRequest, Part } from "../../../protocol/model.ts";
+import type { ModelRequest, MessagePart } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { type ScriptedAnswer, scriptedModel } from "../../../services/models/scripted.ts";
@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => mesh.close());
 
-const partsOf = (request: ModelRequest): Part[] =>
+const partsOf = (request: ModelRequest): MessagePart[] =>
   request.messages.flatMap((message) => (message.role === "user" ? message.parts : []));
 const wait: ScriptedAnswer = { calls: [{ tool: "wait", input: {} }] };
 const finish = (output: object): ScriptedAnswer => ({

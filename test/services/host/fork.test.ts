@@ -13,14 +13,7 @@ import type { ModelRequest } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { promptOf } from "../../../services/views/prompt.ts";
 import { viewOf } from "../../../services/views/view.ts";
-import {
-  compensation,
-  defineAgent,
-  defineApp,
-  defineSaga,
-  defineTool,
-  type SignalEvents,
-} from "../../../services/index.ts";
+import { compensation, defineAgent, defineApp, defineSaga, defineTool, type SignalEvents } from "sagamesh";
 import { crashMatrix, scriptedModel, testMesh, type TestMesh } from "../../../services/testing/index.ts";
 import { call } from "../../support/workbench.ts";
 

@@ -5,7 +5,12 @@
  */
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { ModelReply, type Message, type ModelContext, type ModelRequest } from "../../../protocol/model.ts";
+import {
+  ModelReply,
+  type ModelMessage,
+  type ModelContext,
+  type ModelRequest,
+} from "../../../protocol/model.ts";
 import { anthropicModel } from "../../../services/models/anthropic.ts";
 
 const at = Date.UTC(2026, 0, 1);
@@ -33,7 +38,7 @@ const contextOf = (abort = new AbortController().signal): ModelContext => ({
   live: (token) => void ([live, thought] = [live + (token.text ?? ""), thought + (token.thinking ?? "")]),
   spent: () => {},
 });
-const decide = async (messages: readonly Message[], context = contextOf()): Promise<ModelReply> => {
+const decide = async (messages: readonly ModelMessage[], context = contextOf()): Promise<ModelReply> => {
   const request: ModelRequest = {
     saga: "trip-1",
     step: 1,
@@ -47,7 +52,7 @@ const decide = async (messages: readonly Message[], context = contextOf()): Prom
   const model = anthropicModel({ model: "claude-sonnet-5", apiKey: "sk-test", baseURL: mock.url });
   return ModelReply.parse(await model.decide(request, context));
 };
-const ask = (text: string): Message => ({ role: "user", at, parts: [{ type: "text", text }] });
+const ask = (text: string): ModelMessage => ({ role: "user", at, parts: [{ type: "text", text }] });
 
 describe("against a server that somebody else wrote", () => {
   test("a text comes whole, token by token, with its usage", async () => {
@@ -80,12 +85,12 @@ describe("against a server that somebody else wrote", () => {
         { tool: "weather", input: { city: "Oslo" } },
       ],
     });
-    const turn: Message = {
+    const turn: ModelMessage = {
       role: "assistant",
       ...first,
       calls: first.calls.map((call, k) => ({ id: `1.${k}`, ...call })),
     };
-    const results: Message = {
+    const results: ModelMessage = {
       role: "user",
       at,
       parts: turn.calls.map(({ id }) => ({

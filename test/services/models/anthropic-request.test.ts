@@ -7,7 +7,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Message, ModelRequest, Part } from "../../../protocol/model.ts";
+import type { ModelMessage, ModelRequest, MessagePart } from "../../../protocol/model.ts";
 import { keepContent, rebuildContent } from "../../../services/models/anthropic-blocks.ts";
 import { planRequest } from "../../../services/models/anthropic-request.ts";
 import { narrowSchema } from "../../../services/models/tool-schema.ts";
@@ -16,7 +16,7 @@ import { findMessageFault, type Json } from "../../support/strict-messages-fault
 const options = { model: "claude-sonnet-5" };
 const at = Date.UTC(2026, 0, 1);
 
-const requestOf = (messages: readonly Message[], change: Partial<ModelRequest> = {}): ModelRequest => ({
+const requestOf = (messages: readonly ModelMessage[], change: Partial<ModelRequest> = {}): ModelRequest => ({
   saga: "trip-1",
   step: 1,
   now: at,
@@ -67,9 +67,9 @@ const turn = fc.record({
 type Turn = typeof turn extends fc.Arbitrary<infer T> ? T : never;
 
 /** Tells a conversation as a saga does: each answer is kept with the prefix it was given behind. */
-function tell(turns: readonly Turn[], model = options.model): Message[] {
-  const messages: Message[] = [{ role: "user", at, parts: [{ type: "text", text: "Plan a trip." }] }];
-  let late: Part[] = [];
+function tell(turns: readonly Turn[], model = options.model): ModelMessage[] {
+  const messages: ModelMessage[] = [{ role: "user", at, parts: [{ type: "text", text: "Plan a trip." }] }];
+  let late: MessagePart[] = [];
   for (const [step, { content, ours, fates, text, signal }] of turns.entries()) {
     // A turn must not end with thinking; the API returns none that does.
     const closed = [...content, { type: "text", text: `Step ${step}.`, citations: null }];
@@ -81,7 +81,7 @@ function tell(turns: readonly Turn[], model = options.model): Message[] {
     const calls = kept.calls.map((call, index) => ({ ...call, id: `${step + 1}.${index}` }));
     const { blocks, ...foreign } = kept;
     messages.push({ role: "assistant", model, ...(ours ? { ...foreign, blocks } : foreign), calls });
-    const parts: Part[] = [...late];
+    const parts: MessagePart[] = [...late];
     late = [];
     if (signal)
       parts.push({
@@ -154,7 +154,7 @@ describe("planRequest", () => {
   test("the trip through the ledger changes nothing that is sent", () => {
     fc.assert(
       fc.property(conversation, (messages) => {
-        const reloaded = JSON.parse(JSON.stringify(messages)) as Message[];
+        const reloaded = JSON.parse(JSON.stringify(messages)) as ModelMessage[];
         expect(JSON.stringify(planRequest(requestOf(reloaded), options))).toBe(
           JSON.stringify(planRequest(requestOf(messages), options)),
         );
@@ -181,7 +181,7 @@ describe("planRequest", () => {
   test("after an edit of anything earlier no thinking is sent back", () => {
     fc.assert(
       fc.property(conversation, fc.constantFrom("message", "instructions", "tools"), (messages, where) => {
-        const edited: Message[] = messages.map((message, index) =>
+        const edited: ModelMessage[] = messages.map((message, index) =>
           index === 0 && where === "message"
             ? { role: "user", at, parts: [{ type: "text", text: "Plan another." }] }
             : message,
@@ -223,7 +223,7 @@ describe("planRequest", () => {
       model: "claude-opus-5-5",
       prefix: "",
     });
-    const messages: Message[] = [
+    const messages: ModelMessage[] = [
       { role: "user", at, parts: [] },
       { role: "assistant", model: "x", ...kept, calls: [] },
       { role: "user", at, parts: [] },
@@ -234,7 +234,7 @@ describe("planRequest", () => {
   });
 
   test("a result that comes after its call was shown as pending is told as text that names the call", () => {
-    const messages: Message[] = [
+    const messages: ModelMessage[] = [
       { role: "user", at, parts: [{ type: "text", text: "Go." }] },
       { role: "assistant", model: "x", calls: [{ id: "1.0", tool: "book", input: { city: "Rome" } }] },
       { role: "user", at, parts: [{ type: "result", call: "1.0", tool: "book", outcome: "pending" }] },
@@ -272,7 +272,7 @@ describe("planRequest", () => {
 
   test("a result of a call that a policy rewrote says what was done instead", () => {
     const rewritten = { city: "Bari" };
-    const messages: Message[] = [
+    const messages: ModelMessage[] = [
       { role: "user", at, parts: [{ type: "text", text: "Go." }] },
       { role: "assistant", model: "x", calls: [{ id: "1.0", tool: "book", input: { city: "Rome" } }] },
       {
@@ -287,7 +287,7 @@ describe("planRequest", () => {
   });
 
   test("a result that did not succeed is an error with its code and reason", () => {
-    const messages: Message[] = [
+    const messages: ModelMessage[] = [
       { role: "user", at, parts: [] },
       { role: "assistant", model: "x", calls: [{ id: "1.0", tool: "book", input: {} }] },
       {
@@ -326,14 +326,14 @@ describe("planRequest", () => {
   });
 
   test("the data of a signal cannot start a line of its own", () => {
-    const signal: Part = { type: "signal", name: "note", from: "x\ny", at, data: "a\nb\u2028c" };
+    const signal: MessagePart = { type: "signal", name: "note", from: "x\ny", at, data: "a\nb\u2028c" };
     const { params } = planRequest(requestOf([{ role: "user", at, parts: [signal] }]), options);
     const first = params.messages[0]?.content[0];
     expect(first).toMatchObject({ type: "text", text: expect.stringMatching(/^A signal came: \{.*\}$/) });
   });
 
   test("a working memory, or why it did not change, is one line", () => {
-    const parts: Part[] = [
+    const parts: MessagePart[] = [
       { type: "memory", by: "look (call 1.0)", code: "MEMORY_INVALID", reason: "a\nb" },
       { type: "memory", by: "ann", memory: { goal: "x\ny" } },
     ];

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { z } from "zod";
 import {
   ModelReply,
-  type Message,
+  type ModelMessage,
   type ModelContext,
   type ModelFailure,
   type ModelRequest,
@@ -22,13 +22,13 @@ import {
 } from "../../support/strict-messages-api.ts";
 
 const at = Date.UTC(2026, 0, 1);
-const start: Message = { role: "user", at, parts: [{ type: "text", text: "Plan a trip." }] };
+const start: ModelMessage = { role: "user", at, parts: [{ type: "text", text: "Plan a trip." }] };
 const Book = z.discriminatedUnion("by", [
   z.object({ by: z.literal("train"), city: z.string(), seats: z.int() }),
   z.object({ by: z.literal("plane"), city: z.string(), bags: z.int() }),
 ]);
 
-const requestOf = (messages: readonly Message[], change: Partial<ModelRequest> = {}): ModelRequest => ({
+const requestOf = (messages: readonly ModelMessage[], change: Partial<ModelRequest> = {}): ModelRequest => ({
   saga: "trip-1",
   step: 1,
   now: at,
@@ -41,7 +41,7 @@ const requestOf = (messages: readonly Message[], change: Partial<ModelRequest> =
 });
 
 /** A reply as it stands in the next request, after its trip through the ledger. */
-function asMessage(reply: ModelReply, step: number): Message {
+function asMessage(reply: ModelReply, step: number): ModelMessage {
   const { text, calls, blocks, model } = JSON.parse(JSON.stringify(reply)) as ModelReply;
   return {
     role: "assistant",
@@ -75,7 +75,7 @@ const modelOf = (change: Partial<AnthropicModelOptions> = {}) =>
   anthropicModel({ model: "claude-sonnet-5", apiKey: "sk-test", baseURL: api.url, ...change });
 
 const decide = async (
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
   change: Partial<AnthropicModelOptions> = {},
 ): Promise<ModelReply> => ModelReply.parse(await modelOf(change).decide(requestOf(messages), contextOf()));
 const failureOf = async (
@@ -146,7 +146,7 @@ describe("an answer", () => {
         { tool: "book", input: plane },
       ],
     });
-    const results: Message = {
+    const results: ModelMessage = {
       role: "user",
       at: at + 1,
       parts: [
@@ -167,7 +167,7 @@ describe("an answer", () => {
   test("is continued over pending calls, late results and signals without a request being refused", async () => {
     api.answer(callBoth, { ...callBoth, content: callBoth.content.slice(0, 3) }, say("All done."));
     const first = await decide([start]);
-    const pending: Message = {
+    const pending: ModelMessage = {
       role: "user",
       at: at + 1,
       parts: [
@@ -177,7 +177,7 @@ describe("an answer", () => {
     };
     const told = [start, asMessage(first, 1), pending];
     const second = await decide(told);
-    const late: Message = {
+    const late: ModelMessage = {
       role: "user",
       at: at + 2,
       parts: [
@@ -198,7 +198,7 @@ describe("an answer", () => {
   test("by another model is continued without its thinking, and the plan says what was left out", async () => {
     api.answer(callBoth, say("Fine."));
     const first = await decide([start]);
-    const told: Message[] = [start, asMessage(first, 1), { role: "user", at, parts: [] }];
+    const told: ModelMessage[] = [start, asMessage(first, 1), { role: "user", at, parts: [] }];
     expect(await decide(told, { model: "claude-haiku-5-5" })).toMatchObject({ text: "Fine." });
     const { dropped } = planRequest(requestOf(told), { model: "claude-haiku-5-5" });
     expect(dropped).toEqual([{ message: 1, blocks: 2, because: "another model" }]);
@@ -207,8 +207,8 @@ describe("an answer", () => {
   test("behind an edited prefix is continued without its thinking", async () => {
     api.answer(callBoth, say("Fine."));
     const first = await decide([start]);
-    const edited: Message = { role: "user", at, parts: [{ type: "text", text: "Plan another trip." }] };
-    const told: Message[] = [edited, asMessage(first, 1), { role: "user", at, parts: [] }];
+    const edited: ModelMessage = { role: "user", at, parts: [{ type: "text", text: "Plan another trip." }] };
+    const told: ModelMessage[] = [edited, asMessage(first, 1), { role: "user", at, parts: [] }];
     expect(await decide(told)).toMatchObject({ text: "Fine." });
   });
 
@@ -217,7 +217,7 @@ describe("an answer", () => {
     const first = await decide([start]);
     const forged = JSON.parse(
       JSON.stringify(asMessage(first, 1)).replace("Two ways", "Three ways"),
-    ) as Message;
+    ) as ModelMessage;
     const request = requestOf([start, forged, { role: "user", at, parts: [] }]);
     await expect(modelOf().decide(request, contextOf())).rejects.toMatchObject({
       kind: "fail",

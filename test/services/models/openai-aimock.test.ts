@@ -5,7 +5,12 @@
  */
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { ModelReply, type Message, type ModelContext, type ModelRequest } from "../../../protocol/model.ts";
+import {
+  ModelReply,
+  type ModelMessage,
+  type ModelContext,
+  type ModelRequest,
+} from "../../../protocol/model.ts";
 import { openaiModel, type OpenAIModelOptions } from "../../../services/models/openai.ts";
 
 const at = Date.UTC(2026, 0, 1);
@@ -34,7 +39,7 @@ const contextOf = (abort = new AbortController().signal): ModelContext => ({
   spent: () => {},
 });
 const decide = async (
-  messages: readonly Message[],
+  messages: readonly ModelMessage[],
   context = contextOf(),
   options: Partial<OpenAIModelOptions> = {},
 ): Promise<ModelReply> => {
@@ -51,7 +56,7 @@ const decide = async (
   const model = openaiModel({ model: "gpt-5", apiKey: "sk-test", baseURL: `${mock.url}/v1`, ...options });
   return ModelReply.parse(await model.decide(request, context));
 };
-const ask = (text: string): Message => ({ role: "user", at, parts: [{ type: "text", text }] });
+const ask = (text: string): ModelMessage => ({ role: "user", at, parts: [{ type: "text", text }] });
 
 describe("against a server that somebody else wrote", () => {
   test("a text comes whole, token by token, with its usage", async () => {
@@ -84,12 +89,12 @@ describe("against a server that somebody else wrote", () => {
         { tool: "weather", input: { city: "Oslo" } },
       ],
     });
-    const turn: Message = {
+    const turn: ModelMessage = {
       role: "assistant",
       ...first,
       calls: first.calls.map(({ tool, input }, k) => ({ id: `1.${k}`, tool, input })),
     };
-    const results: Message = {
+    const results: ModelMessage = {
       role: "user",
       at,
       parts: turn.calls.map(({ id }) => ({

@@ -13,14 +13,14 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { ModelReply, type Message, type ModelRequest } from "../../../protocol/model.ts";
+import { ModelReply, type ModelMessage, type ModelRequest } from "../../../protocol/model.ts";
 import { openaiModel, type OpenAIModelOptions } from "../../../services/models/openai.ts";
 
 const command = process.env["SAGAMESH_LITELLM"];
 const at = Date.UTC(2026, 0, 1);
 const secret = "sk-master-secret";
 
-const requestOf = (messages: readonly Message[]): ModelRequest => ({
+const requestOf = (messages: readonly ModelMessage[]): ModelRequest => ({
   saga: "trip-1",
   step: 1,
   now: at,
@@ -36,7 +36,7 @@ const requestOf = (messages: readonly Message[]): ModelRequest => ({
     },
   ],
 });
-const ask: Message = { role: "user", at, parts: [{ type: "text", text: "Rome or Oslo?" }] };
+const ask: ModelMessage = { role: "user", at, parts: [{ type: "text", text: "Rome or Oslo?" }] };
 const cities = ["Rome", "Oslo"];
 
 describe.skipIf(command === undefined)(
@@ -93,7 +93,7 @@ describe.skipIf(command === undefined)(
 
     const decide = async (
       model: string,
-      messages: readonly Message[],
+      messages: readonly ModelMessage[],
       options: Partial<OpenAIModelOptions> = {},
     ) =>
       ModelReply.parse(
@@ -118,8 +118,8 @@ describe.skipIf(command === undefined)(
           calls: cities.map((city) => ({ tool: "weather", input: { city } })),
         });
         const calls = first.calls.map(({ tool, input }, k) => ({ id: `1.${k}`, tool, input }));
-        const turn: Message = { role: "assistant", ...first, calls };
-        const results: Message = {
+        const turn: ModelMessage = { role: "assistant", ...first, calls };
+        const results: ModelMessage = {
           role: "user",
           at,
           parts: calls.map(({ id }) => ({

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { z } from "zod";
 import {
   ModelReply,
-  type Message,
+  type ModelMessage,
   type ModelContext,
   type ModelFailure,
   type ModelRequest,
@@ -17,12 +17,12 @@ import { openaiModel, type OpenAIModelOptions } from "../../../services/models/o
 import { startStrictChatApi, type ScriptedChat, type StrictChatApi } from "../../support/strict-chat-api.ts";
 
 const at = Date.UTC(2026, 0, 1);
-const start: Message = { role: "user", at, parts: [{ type: "text", text: "Plan a trip." }] };
+const start: ModelMessage = { role: "user", at, parts: [{ type: "text", text: "Plan a trip." }] };
 const Book = z.discriminatedUnion("by", [
   z.object({ by: z.literal("train"), city: z.string(), seats: z.int() }),
   z.object({ by: z.literal("plane"), city: z.string(), bags: z.int() }),
 ]);
-const requestOf = (messages: readonly Message[]): ModelRequest => ({
+const requestOf = (messages: readonly ModelMessage[]): ModelRequest => ({
   saga: "trip-1",
   step: 1,
   now: at,
@@ -34,7 +34,7 @@ const requestOf = (messages: readonly Message[]): ModelRequest => ({
 });
 
 /** A reply as it stands in the next request, after its trip through the ledger. */
-function asMessage(reply: ModelReply, step: number): Message {
+function asMessage(reply: ModelReply, step: number): ModelMessage {
   const { text, calls, blocks, model } = JSON.parse(JSON.stringify(reply)) as ModelReply;
   const kept = calls.map(({ tool, input }, k) => ({ id: `${step}.${k}`, tool, input }));
   return { role: "assistant", model, text, blocks, calls: kept };
@@ -65,7 +65,7 @@ const contextOf = (abort = new AbortController().signal): ModelContext => ({
 const modelOf = (change: Partial<OpenAIModelOptions> = {}) =>
   openaiModel({ model: "gpt-5", apiKey: "sk-test-key", baseURL: api.url, ...change });
 const decide = async (
-  messages: readonly Message[] = [start],
+  messages: readonly ModelMessage[] = [start],
   change: Partial<OpenAIModelOptions> = {},
 ): Promise<ModelReply> => ModelReply.parse(await modelOf(change).decide(requestOf(messages), contextOf()));
 const failureOf = async (
@@ -183,7 +183,7 @@ describe("an answer", () => {
         { tool: "book", input: plane },
       ],
     });
-    const results: Message = {
+    const results: ModelMessage = {
       role: "user",
       at: at + 1,
       parts: [
@@ -202,7 +202,7 @@ describe("an answer", () => {
     api.answer(callsBoth, says("Fine."));
     const first = await decide();
     const rewritten = { ...train, seats: 1 };
-    const result: Message = {
+    const result: ModelMessage = {
       role: "user",
       at,
       parts: [{ type: "result", call: "1.0", tool: "book", outcome: "succeeded", output: 1, rewritten }],
@@ -215,20 +215,20 @@ describe("an answer", () => {
   test("is continued over pending calls, late results and another provider's turn without a refusal", async () => {
     api.answer(callsBoth, says("All done."));
     const first = await decide();
-    const pending: Message = {
+    const pending: ModelMessage = {
       role: "user",
       at,
       parts: [{ type: "result", call: "1.0", tool: "book", outcome: "pending" }],
     };
-    const foreign: Message = {
+    const foreign: ModelMessage = {
       role: "assistant",
       model: "claude-sonnet-5",
       text: "I book.",
       calls: [{ id: "2.0", tool: "book", input: train }],
       blocks: [{ kind: "origin", provider: "anthropic", model: "claude-sonnet-5", prefix: "p" }],
     };
-    const silent: Message = { role: "assistant", model: "claude-sonnet-5", calls: [] };
-    const late: Message = {
+    const silent: ModelMessage = { role: "assistant", model: "claude-sonnet-5", calls: [] };
+    const late: ModelMessage = {
       role: "user",
       at,
       parts: [
@@ -338,7 +338,7 @@ describe("the dialects of servers", () => {
     api.answer(reasons, says("1"), says("2"), says("3"));
     const first = await decide();
     expect(live).toEqual([{ thinking: "Two " }, { thinking: "ways." }]);
-    const news: Message = { role: "user", at, parts: [] };
+    const news: ModelMessage = { role: "user", at, parts: [] };
     const sentBack = () => (api.requests.at(-1)?.["messages"] as object[])[2];
     await decide([start, asMessage(first, 1), news]);
     expect(sentBack()).toMatchObject({
@@ -347,7 +347,7 @@ describe("the dialects of servers", () => {
     });
     await decide([start, asMessage(first, 1), news], { model: "another" });
     expect(JSON.stringify(sentBack())).not.toContain("ways");
-    const edited: Message = { ...start, parts: [{ type: "text", text: "Plan another." }] };
+    const edited: ModelMessage = { ...start, parts: [{ type: "text", text: "Plan another." }] };
     await decide([edited, asMessage(first, 1), news]);
     expect(JSON.stringify(sentBack())).not.toMatch(/ways|thought_signature/);
   });
@@ -598,7 +598,7 @@ describe("the request", () => {
   test("of a longer conversation begins with the bytes of the shorter one", async () => {
     api.answer(callsBoth, says("a"), says("b"));
     const first = await decide();
-    const told = [start, asMessage(first, 1), { role: "user", at: at + 5, parts: [] } as Message];
+    const told = [start, asMessage(first, 1), { role: "user", at: at + 5, parts: [] } as ModelMessage];
     await decide(told);
     const shorter = JSON.stringify(api.requests.at(-1)?.["messages"]);
     await decide([

@@ -7,7 +7,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { denyTools, needsApproval } from "../../../actors/contract/policies.ts";
+import { denyTools, needsApproval } from "../../../actors/policies/ready-made.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";
 import { defineApp } from "../../../services/app/app.ts";

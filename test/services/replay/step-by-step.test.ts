@@ -6,8 +6,8 @@ import { digestOfRequest } from "../../../actors/request/conversation.ts";
 import { setup } from "xstate";
 import { z } from "zod";
 import { modelCall, toActors } from "../../../actors/machine/callable.ts";
-import { window } from "../../../actors/contract/context-policy.ts";
-import { denyTools } from "../../../actors/contract/policies.ts";
+import { windowedContext } from "../../../actors/contract/context-policy.ts";
+import { denyTools } from "../../../actors/policies/ready-made.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import type { Variation } from "../../../services/replay/variation.ts";
 import type { SagaDefinition } from "../../../actors/contract/definition.ts";
@@ -183,7 +183,7 @@ describe("a variation, step by step", () => {
     const other = agentOf({
       instructions: "Hurry.",
       tools: [look],
-      context: window({ messages: 4 }),
+      context: windowedContext({ messages: 4 }),
       prompt: () => "Go.",
     });
     const { given, document } = await sentTo({ with: { file, app: defineApp({ sagas: [other] }) } });

@@ -6,12 +6,12 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { full, selective, window } from "../../../actors/contract/context-policy.ts";
+import { fullContext, selectiveContext, windowedContext } from "../../../actors/contract/context-policy.ts";
 import { defineAgent } from "../../../actors/agent/define.ts";
 import { foldLedger, foldTurn } from "../../../actors/kernel/replay.ts";
 import type { SagaState } from "../../../actors/contract/state.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
-import type { Message, ModelPort, ModelRequest, Part } from "../../../protocol/model.ts";
+import type { ModelMessage, ModelPort, ModelRequest, MessagePart } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { assertProved, promptOf } from "../../../services/views/prompt.ts";
@@ -51,7 +51,7 @@ const agentOf = (context: Parameters<typeof defineAgent>[0]["context"], more: ob
     ...more,
   });
 
-const partsOf = (messages: readonly Message[]): Part[] =>
+const partsOf = (messages: readonly ModelMessage[]): MessagePart[] =>
   messages.flatMap((message) => (message.role === "user" ? message.parts : []));
 
 const memoryIn = ({ messages }: ModelRequest) => {
@@ -102,7 +102,7 @@ const modelIntents = (turns: readonly Turn[]) =>
   );
 
 describe(`a run of ${steps} steps`, () => {
-  const policy = selective({ keep: 8, summarize: { everyMessages: 12 } });
+  const policy = selectiveContext({ keep: 8, summarize: { everyMessages: 12 } });
 
   test("under a selective policy ends well, recalls what was dropped, and at every step was sent what the ledger says", async () => {
     const given: string[] = [];
@@ -140,7 +140,7 @@ describe(`a run of ${steps} steps`, () => {
 });
 
 describe("a host that dies", () => {
-  const policy = selective({ keep: 2, summarize: { everyMessages: 2 } });
+  const policy = selectiveContext({ keep: 2, summarize: { everyMessages: 2 } });
 
   test("anywhere, leaves each summary recorded and used once, and the memory as it is without a death", async () => {
     const agent = agentOf(policy);
@@ -187,7 +187,7 @@ describe("a host that dies", () => {
         };
       },
     };
-    const agent = agentOf(window({ messages: 8 }));
+    const agent = agentOf(windowedContext({ messages: 8 }));
     const app = defineApp({ sagas: [agent], models: { eyes } });
     const t = meshOf(app);
     const saga = await t.start(agent, { pages: 20 }, { id: "waiting" });
@@ -206,7 +206,7 @@ describe("a host that dies", () => {
 });
 
 describe("what was sent", () => {
-  const policy = selective({ keep: 2, summarize: { everyMessages: 2 } });
+  const policy = selectiveContext({ keep: 2, summarize: { everyMessages: 2 } });
   const run = async (context = policy as Parameters<typeof agentOf>[0]) => {
     const given: string[] = [];
     const agent = agentOf(context);
@@ -219,8 +219,8 @@ describe("what was sent", () => {
 
   test.each([
     ["selective", policy],
-    ["window", window({ messages: 4 })],
-    ["the full", full()],
+    ["window", windowedContext({ messages: 4 })],
+    ["the full", fullContext()],
   ] as const)(
     "under %s policy is what promptOf shows at every turn, byte for byte, with the digest recorded",
     async (_, context) => {

@@ -5,7 +5,7 @@
  */
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { foldLedger } from "../../../actors/kernel/replay.ts";
-import { selective, window } from "../../../actors/contract/context-policy.ts";
+import { selectiveContext, windowedContext } from "../../../actors/contract/context-policy.ts";
 import { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";
 import { defineApp } from "../../../services/app/app.ts";
@@ -84,7 +84,7 @@ describe("the context sent", () => {
   });
 
   test("of a window says how many messages were dropped", () => {
-    const { document, request } = sentBy({ context: window({ messages: 6 }) }, 8);
+    const { document, request } = sentBy({ context: windowedContext({ messages: 6 }) }, 8);
     const { messages = 0, conversation = 0, cut } = document.contextSent ?? {};
     expect(messages).toBe(request.messages.length);
     expect(conversation).toBe(17);
@@ -99,7 +99,7 @@ describe("the context sent", () => {
   });
 
   test("of a selection says in how many messages longer results are references", () => {
-    const { document, request } = sentBy({ context: selective({ keep: 3 }) }, 8);
+    const { document, request } = sentBy({ context: selectiveContext({ keep: 3 }) }, 8);
     const { messages = 0, conversation = 0, cut } = document.contextSent ?? {};
     const references = request.messages.filter((message) =>
       JSON.stringify(message).includes('"recall"'),

@@ -10,12 +10,12 @@ import type { Policy } from "../../../actors/contract/policy.ts";
 import {
   allowOnly,
   argumentsMatch,
-  atMost,
+  callsAtMost,
   denyTools,
   needsApproval,
   noTwoOfAKind,
   spendAtMost,
-} from "../../../actors/contract/policies.ts";
+} from "../../../actors/policies/ready-made.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import {
   failed,
@@ -50,8 +50,8 @@ const looks = (n: number) =>
 
 describe("at most n", () => {
   test("calls of a tool are made in one saga, in one batch or in several", () => {
-    expect(kindsOf(helper([atMost(look, 2)]).when(looks(3)))).toEqual(["tool", "tool", "denied"]);
-    const later = helper([atMost(look, 2)])
+    expect(kindsOf(helper([callsAtMost(look, 2)]).when(looks(3)))).toEqual(["tool", "tool", "denied"]);
+    const later = helper([callsAtMost(look, 2)])
       .when(looks(1))
       .when(succeeded("look", 1))
       .when(looks(1))
@@ -64,11 +64,14 @@ describe("at most n", () => {
   });
 
   test("is the stricter of two bounds", () => {
-    expect(kindsOf(helper([atMost(look, 3), atMost(look, 1)]).when(looks(2)))).toEqual(["tool", "denied"]);
+    expect(kindsOf(helper([callsAtMost(look, 3), callsAtMost(look, 1)]).when(looks(2)))).toEqual([
+      "tool",
+      "denied",
+    ]);
   });
 
   test("counts no attempt: a retry is not counted", () => {
-    helper([atMost(look, 1)])
+    helper([callsAtMost(look, 1)])
       .when(looks(1))
       .when(failed("look"))
       .then({ kind: "retry", attempt: 2 });
@@ -76,7 +79,7 @@ describe("at most n", () => {
 
   test("counts starts of a sub-agent, and other tools not", () => {
     const child = agentOf({ name: "child" });
-    const story = helper([atMost(child, 1)], [child]).when(
+    const story = helper([callsAtMost(child, 1)], [child]).when(
       replied({ calls: [call("child"), call("child"), call("look"), call("look", { of: "y" })] }),
     );
     expect(kindsOf(story)).toEqual(["saga", "denied", "tool", "tool"]);
@@ -261,7 +264,12 @@ test("a policy's name, and so the definition's hash, holds its parameters", () =
       needsApproval(pay, { ...terms, quorum: 2 }),
       needsApproval(pay, () => false),
     ],
-    ...[atMost(look, 1), atMost(look, 2), atMost(pay, 2), atMost(pay, 2, { delegate: 1 })],
+    ...[
+      callsAtMost(look, 1),
+      callsAtMost(look, 2),
+      callsAtMost(pay, 2),
+      callsAtMost(pay, 2, { delegate: 1 }),
+    ],
     ...[spendAtMost({ tool: pay, amount, max: 1 }), spendAtMost({ tool: pay, amount, max: 2 })],
     ...[spendAtMost({ tool: pay, amount, max: 2, delegate: 1 }), spendAtMost({ amount: () => 1, max: 2 })],
     ...[noTwoOfAKind(pay, ({ to }) => to), noTwoOfAKind(look, ({ of }) => of)],

@@ -13,7 +13,7 @@ import {
 } from "../../actors/plan/planner.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import type { PlanCatalogue } from "../../protocol/documents/plan.ts";
-import type { App } from "./app.ts";
+import type { App } from "../app/app.ts";
 
 /** Pure, and a tool all the same: so the ledger holds each verdict as it was given. */
 const judgePlan = defineTool({

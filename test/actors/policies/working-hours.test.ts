@@ -3,7 +3,7 @@
  * when, then at chosen times; winter and summer, midnight, and both sides of each bound.
  */
 import { describe, expect, test } from "vitest";
-import { type WorkingHours, workingHours } from "../../../actors/contract/working-hours.ts";
+import { type WorkingHours, workingHours } from "../../../actors/policies/working-hours.ts";
 import { given, replied, started, voted } from "../../../services/testing/given.ts";
 import { agentOf, call, look } from "../../support/workbench.ts";
 

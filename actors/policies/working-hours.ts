@@ -5,8 +5,8 @@
  * zones to say. A fold years later with another table could disagree for a zone whose law changed meanwhile; where
  * that matters, name a fixed offset: "Etc/GMT-1".
  */
-import type { Approval } from "./approval.ts";
-import type { Policy } from "./policy.ts";
+import type { Approval } from "../contract/approval.ts";
+import type { Policy } from "../contract/policy.ts";
 
 const week = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 export type Weekday = (typeof week)[number];

@@ -5,10 +5,10 @@
 import { z } from "zod";
 import { shortHash } from "../../protocol/digest.ts";
 import { canonicalJson } from "../../protocol/json.ts";
-import type { Approval } from "./approval.ts";
+import type { Approval } from "../contract/approval.ts";
 import type { Callable } from "../machine/callable.ts";
 import { readWith } from "../values/schema.ts";
-import type { Policy, PolicyQuestion } from "./policy.ts";
+import type { Policy, PolicyQuestion } from "../contract/policy.ts";
 
 /** A tool, a saga or an agent, by its name. */
 type Called<I extends z.ZodType = z.ZodType> = Pick<Callable<I>, "name" | "input">;
@@ -150,7 +150,11 @@ function tally({ name, names, max, delegate, amountOf, exceeded }: Tally): Polic
  * At most `n` calls of this tool, saga or agent in one saga, whatever becomes of them; retries are no calls.
  * Sub-agents have none, unless each is started with `delegate` of them.
  */
-export const atMost = (tool: Called, n: number, { delegate }: { delegate?: number } = {}): Policy<number> =>
+export const callsAtMost = (
+  tool: Called,
+  n: number,
+  { delegate }: { delegate?: number } = {},
+): Policy<number> =>
   tally({
     ...{ name: `at_most ${n} ${tool.name}${delegating(delegate)}`, names: [tool.name], max: n, delegate },
     amountOf: () => 1,
