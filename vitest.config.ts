@@ -8,6 +8,9 @@ const source = "sagamesh-source";
 const endToEnd = ["test/end-to-end/**/*.test.ts", "test/**/*.e2e.test.ts"];
 /** What goes through cases by number: a share of them in `npm test`, all in `npm run test:e2e` (test/support/share.ts). */
 const walks = "test/**/*.walk.test.ts";
+/** What starts nothing and changes nothing outside its file: the files share processes, and load the sources once. */
+const pure = ["test/{protocol,actors,examples}/**/*.test.ts", "test/services/{ledger,views}/**/*.test.ts"];
+const quick = { provide: { walksAll: false } };
 
 export default defineConfig({
   resolve: { conditions: [source, "module", "node"] },
@@ -25,13 +28,9 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: {
-          name: "quick",
-          include: ["test/**/*.test.ts"],
-          exclude: endToEnd,
-          provide: { walksAll: false },
-        },
+        test: { ...quick, name: "quick", include: ["test/**/*.test.ts"], exclude: [...endToEnd, ...pure] },
       },
+      { extends: true, test: { ...quick, name: "pure", include: pure, exclude: endToEnd, isolate: false } },
       { extends: true, test: { name: "e2e", include: [...endToEnd, walks], provide: { walksAll: true } } },
     ],
   },

@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { createExposition } from "../../services/runtime/health/exposition.ts";
 import { createMeshGauges } from "../../services/runtime/health/mesh-gauges.ts";
 import { createMetrics } from "../../services/runtime/health/metrics.ts";
-import { runCli } from "../support/cli.ts";
+import { runHere } from "../support/cli.ts";
 import { collectLogEvents } from "../support/log-events.ts";
 
 const runbook = readFileSync(new URL("../../deploy/runbook.md", import.meta.url), "utf8");
@@ -66,7 +66,7 @@ describe("the runbook", () => {
   });
 
   test("names only commands that exist", async () => {
-    const { stdout } = await runCli(["--help"]);
+    const { stdout } = await runHere(["--help"]);
     const existing = new Set([...stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name]) => name));
     const named = [...runbook.matchAll(/`sagamesh ([a-z]+)/g)].map(([, name]) => name ?? "");
     expect(named.length).toBeGreaterThan(10);

@@ -19,7 +19,7 @@ import { defineApp } from "../../services/app/app.ts";
 import { archiveName, readArchive } from "../../services/archive/file.ts";
 import { verifyLedger } from "../../services/views/verify.ts";
 import { findTombstone } from "../../services/ledger/reader.ts";
-import { type Ended, runCli, type RunningCli, startCli } from "../support/cli.ts";
+import { type Ended, runCli, runHere, type RunningCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 import {
   type AccountServer,
@@ -52,9 +52,9 @@ describe("the commands", () => {
     await server.stop();
   });
   const cli = (...args: string[]): Promise<Ended> =>
-    runCli([...args, "--server", server.url, "--data", join(folder, "data")]);
+    runHere([...args, "--server", server.url, "--data", join(folder, "data")]);
   /** No server is there: what these read, they read in a file. */
-  const offline = (...args: string[]): Promise<Ended> => runCli([...args, "--server", "nats://127.0.0.1:1"]);
+  const offline = (...args: string[]): Promise<Ended> => runHere([...args, "--server", "nats://127.0.0.1:1"]);
   const start = (id: string, errand: string, ...more: string[]): Promise<Ended> =>
     cli("start", "desk", "--input", JSON.stringify({ errand, to: "rome" }), "--id", id, ...more);
   const lines = <S extends z.ZodType>(schema: S, { stdout }: Ended): z.infer<S>[] =>

@@ -15,7 +15,7 @@ import { parseSagaId } from "../../protocol/ids.ts";
 import { toStored } from "../../protocol/turn.ts";
 import { given, replied, signalled, started } from "../../services/testing/given.ts";
 import { desk } from "../apps/desk-contract.ts";
-import { type Ended, runCli, startCli } from "../support/cli.ts";
+import { type Ended, runHere, startCli } from "../support/cli.ts";
 import { type AccountServer, openRealMesh, type RealMesh, startAccountServer } from "../support/real-mesh.ts";
 
 const app = "test/apps/desk.ts";
@@ -51,7 +51,7 @@ async function writeOrigin(): Promise<void> {
   }
 }
 
-const cli = (...words: string[]): Promise<Ended> => runCli([...words, "--json", "--server", mesh.url]);
+const cli = (...words: string[]): Promise<Ended> => runHere([...words, "--json", "--server", mesh.url]);
 const host = async () => {
   const running = startCli(["host", "--app", app, "--server", mesh.url]);
   await running.says("serves desk@1");
