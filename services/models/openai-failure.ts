@@ -9,6 +9,7 @@
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import { ModelFailure, type Stop } from "../../protocol/model.ts";
+import { msOf } from "../wire/duration.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 type Kind = ModelFailure["kind"];
@@ -146,14 +147,11 @@ function resetMs(headers: Headers | undefined): number | undefined {
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
 /** `1h2m3.5s`, `20ms`, or plain seconds. */
 function durationMs(text: string): number | undefined {
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1_000;
-  if (!/^(\d+(\.\d+)?(ms|h|m|s))+$/.test(text)) return undefined;
-  return [...text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)].reduce(
-    (sum, [, count, unit = "s"]) => sum + Number(count) * (unitMs[unit] ?? 0),
-    0,
-  );
+  try {
+    return msOf(/^\d+(\.\d+)?$/.test(text) ? `${text}s` : text);
+  } catch {
+    return undefined; // A server's own way to say it: the status alone decides.
+  }
 }

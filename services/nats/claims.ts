@@ -7,35 +7,34 @@
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { buckets } from "../../protocol/subjects.ts";
 import type { ClaimPort } from "../wire/ports.ts";
-import { publish } from "./publish.ts";
-import { headOf, newestOfLeader, type ReadContext } from "./read.ts";
-import { bucketStream, entrySubject } from "./streams.ts";
+import { openBucket } from "./bucket.ts";
+import { headOf, type ReadContext } from "./read.ts";
 
-const stream = bucketStream(buckets.claim);
-
-export const createClaims = ({ requests, jsm }: ReadContext): ClaimPort => ({
-  /**
-   * Throws WRITE_IN_FLIGHT or DUPLICATE_IN_FLIGHT while a rival's claim, or this one's own lost one, is being
-   * stored, and UNAVAILABLE where no answer came: the same call with the same nonce finds out.
-   */
-  create: async (key, attempt, nonce) => {
-    const name = `${key}.${attempt}`;
-    const subject = entrySubject(buckets.claim, name);
-    try {
-      const data = Buffer.from(nonce);
-      await publish(requests, { subject, stream, data, msgId: `${name}.${nonce}`, expectedSeq: 0 }); // NC1
-      return { won: true };
-    } catch (error) {
-      if (!isMeshError(error, "WRONG_SEQUENCE")) throw error;
-    }
-    const entry = await newestOfLeader(jsm, stream, subject);
-    if (entry === undefined) throw new MeshError("UNAVAILABLE", `claim ${name} was refused and is not there`);
-    const holder = Buffer.from(entry.data).toString();
-    return holder === nonce ? { won: true } : { won: false, holder, claimedAt: entry.storedAt };
-  },
-  /**
-   * The clock of the server that leads the bucket, which is also the one that dates claims: exact but for
-   * half a round trip, and for the difference of two servers' clocks after an election.
-   */
-  now: async () => (await headOf(jsm, stream)).now,
-});
+export const createClaims = (context: ReadContext): ClaimPort => {
+  const bucket = openBucket(context, buckets.claim);
+  return {
+    /**
+     * Throws WRITE_IN_FLIGHT or DUPLICATE_IN_FLIGHT while a rival's claim, or this one's own lost one, is being
+     * stored, and UNAVAILABLE where no answer came: the same call with the same nonce finds out.
+     */
+    create: async (key, attempt, nonce) => {
+      const name = `${key}.${attempt}`;
+      try {
+        await bucket.put(name, Buffer.from(nonce), { msgId: `${name}.${nonce}`, expectedSeq: 0 }); // NC1
+        return { won: true };
+      } catch (error) {
+        if (!isMeshError(error, "WRONG_SEQUENCE")) throw error;
+      }
+      const entry = await bucket.newest(name);
+      if (entry === undefined)
+        throw new MeshError("UNAVAILABLE", `claim ${name} was refused and is not there`);
+      const holder = Buffer.from(entry.data).toString();
+      return holder === nonce ? { won: true } : { won: false, holder, claimedAt: entry.storedAt };
+    },
+    /**
+     * The clock of the server that leads the bucket, which is also the one that dates claims: exact but for
+     * half a round trip, and for the difference of two servers' clocks after an election.
+     */
+    now: async () => (await headOf(context.jsm, bucket.stream)).now,
+  };
+};

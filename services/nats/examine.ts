@@ -11,22 +11,15 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
 import { buckets, streams, subjects } from "../../protocol/subjects.ts";
 import type { StoredMessage } from "../wire/ports.ts";
+import { type Entry, openBucket } from "./bucket.ts";
 import { translated } from "./errors.ts";
-import { natsHeaders } from "./headers.ts";
 import { type MeshHealth, readHealth } from "./health.ts";
 import { headOf, nextOfLeader, readRange } from "./read.ts";
 import { createRequests } from "./requests.ts";
-import { bucketStream, entryKey, entrySubject } from "./streams.ts";
+import { bucketStream } from "./streams.ts";
 
 /** Newest messages of DEAD that are read; how many there are is told by the stream. */
 const lettersMax = 1_000;
-
-export interface Entry {
-  readonly key: string;
-  readonly data: Uint8Array;
-  /** The server's time of it, milliseconds since the epoch. */
-  readonly storedAt: number;
-}
 
 /** The oldest message of a queue that is not acked, and the oldest that was never delivered. */
 export interface Oldest {
@@ -73,7 +66,7 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
     const isThere = (name: string) =>
       health.streams.some((one) => one.name === name && one.state === "there");
     const bucket = (name: string) =>
-      isThere(bucketStream(name)) ? tried(() => entriesIn(context, name)) : undefined;
+      isThere(bucketStream(name)) ? tried(() => openBucket(context, name).list()) : undefined;
     return {
       health,
       now: Date.now() - (health.clockOffsetMs ?? 0),
@@ -97,20 +90,6 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
 const noBuckets = { hosts: undefined, registry: undefined, throttles: undefined, letters: undefined };
 
 type Context = Parameters<typeof readRange>[0];
-
-async function entriesIn(context: Context, bucket: string): Promise<Entry[]> {
-  const stream = bucketStream(bucket);
-  const { lastSeq } = await headOf(context.jsm, stream);
-  const subject = entrySubject(bucket, ">");
-  const messages = await readRange(context, { stream, subject, afterSeq: 0, throughSeq: lastSeq });
-  const entries = new Map<string, Entry>();
-  for (const { subject: of, headers, data, storedAt } of messages) {
-    const key = entryKey(bucket, of);
-    if (headers[natsHeaders.kvOperation] === undefined) entries.set(key, { key, data, storedAt });
-    else entries.delete(key);
-  }
-  return [...entries.values()];
-}
 
 async function newestLetters(context: Context): Promise<StoredMessage[]> {
   const { lastSeq } = await headOf(context.jsm, streams.dead);

@@ -6,26 +6,24 @@
  */
 import { buckets } from "../../protocol/subjects.ts";
 import type { SnapshotPort } from "../wire/ports.ts";
-import { translated } from "./errors.ts";
-import { publish } from "./publish.ts";
-import { newestByDirectRead, type ReadContext } from "./read.ts";
-import { bucketStream, entrySubject } from "./streams.ts";
+import { openBucket } from "./bucket.ts";
+import type { ReadContext } from "./read.ts";
 
-const stream = bucketStream(buckets.snapshot);
-const subjectOf = (saga: string, name?: string): string =>
-  entrySubject(buckets.snapshot, name === undefined ? saga : `${saga}.${name}`);
+const keyOf = (saga: string, name?: string): string => (name === undefined ? saga : `${saga}.${name}`);
 
-export const createSnapshots = ({ requests, jsm }: ReadContext): SnapshotPort => ({
-  get: async (saga, name) => {
-    const entry = await newestByDirectRead(requests, stream, subjectOf(saga, name));
-    // An entry deleted by hand leaves a marker without bytes.
-    return entry === undefined || entry.data.length === 0 ? undefined : entry.data;
-  },
-  put: async (saga, data, name) => {
-    await publish(requests, { subject: subjectOf(saga, name), stream, data });
-  },
-  drop: async (saga) => {
-    for (const filter of [subjectOf(saga), subjectOf(saga, ">")])
-      await translated(filter, () => jsm.streams.purge(stream, { filter }));
-  },
-});
+export const createSnapshots = (context: ReadContext): SnapshotPort => {
+  const bucket = openBucket(context, buckets.snapshot);
+  return {
+    get: async (saga, name) => {
+      const entry = await bucket.glance(keyOf(saga, name));
+      // An entry deleted by hand leaves a marker without bytes.
+      return entry === undefined || entry.data.length === 0 ? undefined : entry.data;
+    },
+    put: async (saga, data, name) => {
+      await bucket.put(keyOf(saga, name), data);
+    },
+    drop: async (saga) => {
+      for (const key of [keyOf(saga), keyOf(saga, ">")]) await bucket.purge(key);
+    },
+  };
+};

@@ -6,27 +6,14 @@
  */
 import { buckets } from "../../protocol/subjects.ts";
 import type { SuspectPort } from "../wire/ports.ts";
-import { translated } from "./errors.ts";
-import { natsHeaders } from "./headers.ts";
-import { publish } from "./publish.ts";
-import { newestOfLeader, type ReadContext } from "./read.ts";
-import { bucketStream, entrySubject } from "./streams.ts";
+import { openBucket } from "./bucket.ts";
+import type { ReadContext } from "./read.ts";
 
-const stream = bucketStream(buckets.suspect);
-
-export const createSuspects = ({ jsm, requests }: ReadContext): SuspectPort => ({
-  get: async (key) => {
-    const entry = await newestOfLeader(jsm, stream, entrySubject(buckets.suspect, key)); // NU1
-    return entry === undefined ? undefined : { data: entry.data, revision: entry.seq };
-  },
-  put: async (key, data, ttlMs) => {
-    // The server counts in whole seconds, from one up.
-    const control = { [natsHeaders.ttl]: `${Math.max(1, Math.ceil(ttlMs / 1000))}s` };
-    const subject = entrySubject(buckets.suspect, key);
-    return (await publish(requests, { subject, stream, data, control })).seq;
-  },
-  remove: async (key, revision) => {
-    const filter = entrySubject(buckets.suspect, key);
-    await translated(filter, () => jsm.streams.purge(stream, { filter, seq: revision + 1 })); // NU2
-  },
-});
+export const createSuspects = (context: ReadContext): SuspectPort => {
+  const bucket = openBucket(context, buckets.suspect);
+  return {
+    get: (key) => bucket.newest(key), // NU1
+    put: (key, data, ttlMs) => bucket.put(key, data, { ttlMs }),
+    remove: (key, revision) => bucket.purge(key, revision), // NU2
+  };
+};

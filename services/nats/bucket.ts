@@ -1,0 +1,84 @@
+/**
+ * A bucket: the newest value of each key, on the messages of its stream. What six ports have in common.
+ *
+ * The client's own buckets write without a time to live and miss keys of a listing while others are written; so a bucket
+ * is read and written as the stream that it is.
+ */
+import type { Headers } from "../../protocol/subjects.ts";
+import { translated } from "./errors.ts";
+import { natsHeaders } from "./headers.ts";
+import { publish, type Storing } from "./publish.ts";
+import { headOf, newestByDirectRead, newestOfLeader, type ReadContext, readRange } from "./read.ts";
+import { bucketStream, entryKey, entrySubject } from "./streams.ts";
+
+/** An entry of a listing. */
+export interface Entry {
+  readonly key: string;
+  readonly data: Uint8Array;
+  /** Milliseconds since the epoch, by the server's clock. */
+  readonly storedAt: number;
+}
+
+/** A value, and the sequence it was stored at. */
+interface Value extends Omit<Entry, "key"> {
+  readonly revision: number;
+}
+
+export interface PutOptions extends Pick<Storing, "control" | "expectedSeq" | "msgId"> {
+  /** The server counts in whole seconds, from one up; an entry rather stays a little longer. */
+  readonly ttlMs?: number;
+}
+
+/** Every method throws UNAVAILABLE and the like, as `translated` and `publish` say it. */
+export interface Bucket {
+  readonly stream: string;
+  /** Resolves with the entry's revision. Throws WRONG_SEQUENCE where `expectedSeq` is not what is there. */
+  put(key: string, data: Uint8Array, options?: PutOptions): Promise<number>;
+  /** As the leader has it. */
+  newest(key: string): Promise<Value | undefined>;
+  /** From any replica: fast, and perhaps not the newest. */
+  glance(key: string): Promise<Value | undefined>;
+  /**
+   * The entries as they were when asked for, oldest first; read as a range of messages. What was deleted has a marker as
+   * its last value and is left out.
+   */
+  list(): Promise<Entry[]>;
+  /** Takes away what is stored under a key, which may hold wildcards, and leaves no marker; up to a revision, if given. */
+  purge(key: string, throughRevision?: number): Promise<void>;
+}
+
+/** The bucket of this name, which is there: declare.ts makes it. */
+export function openBucket(context: ReadContext, name: string): Bucket {
+  const { requests, jsm } = context;
+  const stream = bucketStream(name);
+  const entryOf = (message: Awaited<ReturnType<typeof newestOfLeader>>): Value | undefined =>
+    message && { data: message.data, revision: message.seq, storedAt: message.storedAt };
+  return {
+    stream,
+    put: async (key, data, { ttlMs, control = {}, ...options } = {}) => {
+      const ttl: Headers =
+        ttlMs === undefined ? {} : { [natsHeaders.ttl]: `${Math.max(1, Math.ceil(ttlMs / 1_000))}s` };
+      const message = { ...options, subject: entrySubject(name, key), stream, data };
+      return (await publish(requests, { ...message, control: { ...ttl, ...control } })).seq;
+    },
+    newest: async (key) => entryOf(await newestOfLeader(jsm, stream, entrySubject(name, key))),
+    glance: async (key) => entryOf(await newestByDirectRead(requests, stream, entrySubject(name, key))),
+    list: async () => {
+      const { lastSeq } = await headOf(jsm, stream);
+      const range = { stream, subject: entrySubject(name, ">"), afterSeq: 0, throughSeq: lastSeq };
+      // A replica that lags gives an entry's former value, and the leader then its newer one: the last counts.
+      const entries = new Map<string, Entry>();
+      for (const { subject, headers, data, storedAt } of await readRange(context, range)) {
+        const key = entryKey(name, subject);
+        if (headers[natsHeaders.kvOperation] === undefined) entries.set(key, { key, data, storedAt });
+        else entries.delete(key);
+      }
+      return [...entries.values()];
+    },
+    purge: async (key, throughRevision) => {
+      const filter = entrySubject(name, key);
+      const through = throughRevision === undefined ? {} : { seq: throughRevision + 1 };
+      await translated(filter, () => jsm.streams.purge(stream, { filter, ...through }));
+    },
+  };
+}
