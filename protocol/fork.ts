@@ -1,8 +1,9 @@
 /**
  * Fork: a new saga that shares the first turns of another, its origin.
  *
- * FK1 The shared turns are copied into the fork's own ledger, so it is whole without its origin; the lineage in
- *     its start says which saga decided them. The turn after them holds the event `forked`, from which on the fork is itself.
+ * FK1 The shared turns are copied into the fork's own ledger, so it is whole without its origin; the lineage in its
+ *     start says which saga decided them. The turn after them holds the event `forked`, from which on the fork is
+ *     itself.
  */
 import { z } from "zod";
 import { shortDigestOf } from "./digest.ts";

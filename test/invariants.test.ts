@@ -7,24 +7,19 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 
-/** Folders that have reached it, lowest first. */
-const folders = [
-  "protocol",
-  ...["nats", "gateway", "http", "archive", "recordings", "mcp", "sandbox", "models"].map(inServices),
-  ...["memory", "cli", "app", "wire"].map(inServices),
-  ...["host", "perform", "worker", "suspects", "throttle"].map(inServices),
-];
+const folders = ["protocol", "actors", "services"];
 
-function inServices(folder: string): string {
-  return `services/${folder}`;
-}
+/** Files that are about to be given a prefix of their own. */
+const pending = new Set(["view.ts", "view-budget.ts", "viewing.ts"].map((file) => `services/views/${file}`));
 
 const root = path.join(import.meta.dirname, "..");
 
 const files = folders.flatMap((folder) =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))
-    .map((file) => read(`${folder}/${file}`)),
+    .map((file) => `${folder}/${file}`)
+    .filter((file) => !pending.has(file))
+    .map(read),
 );
 
 interface Source {
@@ -66,7 +61,7 @@ describe("numbered invariants", () => {
     const ownerOf = new Map(files.flatMap(({ file, numbers }) => numbers.map((number) => [number, file])));
     const faults = files.flatMap(({ file, text }) =>
       commentsOf(text).flatMap((comment) =>
-        [...comment.matchAll(/\b[A-Z]{1,2}\d{1,2}\b/g)]
+        [...comment.matchAll(/(?<!["\w])[A-Z]{1,2}\d{1,2}(?!["\w])/g)]
           .map(([number]) => number)
           .filter((number) => {
             if (number === "V8") return false; // the engine

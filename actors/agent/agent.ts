@@ -4,16 +4,16 @@
  * Owns: when a model is asked, what the next message holds, what becomes of its calls. Does not own: how a
  * call becomes an intent (issue.ts), what a reply means (reply.ts).
  *
- * A1 A model is asked when the last reply's calls are settled, or at once when a signal comes.
- * A2 A signal supersedes a decision in flight: the state is entered anew, the old decision is stopped.
- * A3 A message presents the results of a batch in the order of its calls, whatever order they came in.
- * A4 Every call is answered exactly once with its outcome, and once before as pending if it still runs.
- * A5 A wait ends with the first thing that would be said: a signal it waits for, its time, or a late result. So
- *    none is open while a model is asked.
- * A6 While a limit from outside holds, nobody is asked: the agent rests until it is over (`resting`).
- * A7 One that has handed its work over asks nobody any more: it ends as its successor ends (`handedOff`).
- * A8 The last step that a budget allows, once asked for, is superseded by nothing but a cancel or a raise.
- * A9 One that is called off is asked once more, if it wants that (`parting`), and undone in any case.
+ * AG1 A model is asked when the last reply's calls are settled, or at once when a signal comes.
+ * AG2 A signal supersedes a decision in flight: the state is entered anew, the old decision is stopped.
+ * AG3 A message presents the results of a batch in the order of its calls, whatever order they came in.
+ * AG4 Every call is answered exactly once with its outcome, and once before as pending if it still runs.
+ * AG5 A wait ends with the first thing that would be said: a signal it waits for, its time, or a late result. So
+ *     none is open while a model is asked.
+ * AG6 While a limit from outside holds, nobody is asked: the agent rests until it is over (`resting`).
+ * AG7 One that has handed its work over asks nobody any more: it ends as its successor ends (`handedOff`).
+ * AG8 The last step that a budget allows, once asked for, is superseded by nothing but a cancel or a raise.
+ * AG9 One that is called off is asked once more, if it wants that (`parting`), and undone in any case.
  */
 import { assign, enqueueActions, setup, type AnyStateMachine } from "xstate";
 import { z } from "zod";
@@ -237,7 +237,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
     },
     guards: {
       ready,
-      /** T2 of retention.ts. */
+      /** RT2 of retention.ts. */
       summaryDue: ({ context }) =>
         ready({ context }) && !context.paused && summarizedCut(policy, context) !== undefined,
       onlyWaits: ({ context }) => onlyWaits(context),
@@ -259,7 +259,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
         spec.asksForMore &&
         event.type === "xstate.error.actor.decision" &&
         event.error.code === "BUDGET_EXCEEDED",
-      mayPart: ({ context }) => mayPart(spec, context), // A9
+      mayPart: ({ context }) => mayPart(spec, context), // AG9
       parted: ({ context }) => context.batch.length === 0,
       finished: ({ context }) => context.ended?.status === "completed",
       broken: ({ context }) => context.ended?.status === "failed",

@@ -24,7 +24,7 @@ export interface CallState {
 export const restingOf = ({ calls }: ModelReply, call: string): readonly string[] | undefined =>
   calls[Number(call.slice(call.indexOf(".") + 1))]?.dependsOn;
 
-/** A reply's calls in its order, refused ones with their answer (A3). */
+/** A reply's calls in its order, refused ones with their answer (agent.ts, AG3). */
 export function callStates(reading: Reading): Record<string, CallState> {
   const refusals = new Map(
     reading.answers.flatMap((part) => (part.type === "result" ? [[part.call, part] as const] : [])),

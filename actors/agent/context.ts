@@ -27,9 +27,9 @@ export interface AgentContext extends Retained {
   readonly paused: boolean;
   /** The model was told that this is its last step; `asked`: and has made it. */
   readonly last?: "told" | "asked" | undefined;
-  /** Nobody is asked before (A6); absent where no limit holds. */
+  /** The model is not asked before (agent.ts, AG6); absent where no limit holds. */
   readonly notBefore?: number;
-  /** The call of who took the work over (A7). */
+  /** The call of the agent that took the work over (agent.ts, AG7). */
   readonly handedOff?: string;
   readonly ended?: Ended;
 }

@@ -1,10 +1,10 @@
 /**
  * Parting: the one reply that an agent is asked for when it is called off, if its definition wants that.
  *
- * W1 What is undone does not rest on it: whatever the reply says or leaves out, everything reversible that stands is
- *    undone after it, and the saga ends cancelled.
- * W2 It holds nothing up for longer than its own calls take: it may not wait, ask, hand over or finish. A second
- *    cancel ends it at once.
+ * FR1 What is undone does not rest on it: whatever the reply says or leaves out, everything reversible that stands is
+ *     undone after it, and the saga ends cancelled.
+ * FR2 It holds nothing up for longer than its own calls take: it may not wait, ask, hand over or finish. A second
+ *     cancel ends it at once.
  */
 import type { MessagePart } from "../../protocol/model.ts";
 import type { AgentSpec } from "../request/agent-spec.ts";
@@ -40,7 +40,7 @@ export const partingParts = ({
 const isTaken = (call: StartedCall): boolean =>
   call.type === "actor" && call.tool !== "hand_off" && call.tool !== "ask";
 
-/** W2. The reading of the last reply: no end but the one that is coming, and nothing that only waits. */
+/** FR2. The reading of the last reply: no end but the one that is coming, and nothing that only waits. */
 export function partingOf(reading: Reading): Reading {
   const { finish: _finish, fail: _fail, ...rest } = reading;
   return onlyTaken({ ...rest, repair: false }, isTaken, {

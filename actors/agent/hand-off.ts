@@ -1,9 +1,9 @@
 /**
  * Hand-off: an agent's end, as the one that has taken its work over brings it.
  *
- * O1 The successor is a child: it is started once, a cancel reaches it, and it undoes its own effects first.
- * O2 Its output must be one that this agent could have given itself. What it fails with, this agent fails with, and
- *    then its own effects are undone.
+ * HO1 The successor is a child: it is started once, a cancel reaches it, and it undoes its own effects first.
+ * HO2 Its output must be one that this agent could have given itself. What it fails with, this agent fails with, and
+ *     then its own effects are undone.
  */
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { AgentSpec } from "../request/agent-spec.ts";
@@ -17,7 +17,7 @@ export interface Ended {
   readonly reason?: string;
 }
 
-/** O2. `result` is the successor's end as this agent's machine hears of it. */
+/** HO2. `result` is the successor's end as this agent's machine hears of it. */
 export function endBy(
   spec: AgentSpec,
   result: { readonly output?: unknown; readonly error?: { readonly code: string; readonly reason: string } },

@@ -1,8 +1,8 @@
 /**
  * Reply: what a model's reply comes to. Pure; the agent machine acts on what is returned here.
  *
- * Y1 Every call of a reply becomes a call or is answered with why not; one that is refused stops no other.
- * Y2 Text ends a saga only where the output is a text; otherwise it costs a repair.
+ * AR1 Every call of a reply becomes a call or is answered with why not; one that is refused stops no other.
+ * AR2 Text ends a saga only where the output is a text; otherwise it costs a repair.
  */
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
@@ -132,7 +132,7 @@ const repaired = (reading: Reading, answers: readonly MessagePart[]): Reading =>
   repair: true,
 });
 
-/** Y2. By the schema's own type: one that merely lets a text pass (any JSON, say) is not a text. */
+/** AR2. By the schema's own type: one that merely lets a text pass (any JSON, say) is not a text. */
 const isText = (output: z.ZodType): boolean =>
   z.toJSONSchema(output, { io: "input", unrepresentable: "any" }).type === "string";
 

@@ -1,9 +1,9 @@
 /**
  * Agent retention: what the agent's machine keeps of its context policy, and what a summary comes to.
  *
- * T1 A cut is made when the model is asked anew, and never in the middle of a turn that it has only paused.
- * T2 A summary is asked for before the decision whose request would be cut. Whatever becomes of it, the decision
- *    follows: without a summary the cut is made plainly and the head says why.
+ * RT1 A cut is made when the model is asked anew, and never in the middle of a turn that it has only paused.
+ * RT2 A summary is asked for before the decision whose request would be cut. Whatever becomes of it, the decision
+ *     follows: without a summary the cut is made plainly and the head says why.
  */
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage, ModelReply } from "../../protocol/model.ts";
@@ -30,7 +30,7 @@ export const afterMessage = (
 ): Retained =>
   policy === undefined || retention === undefined ? {} : { retention: said(policy, retention, message) };
 
-/** T1. The message is the last before the model is asked: a cut that needs no summary is made now. */
+/** RT1. The message is the last before the model is asked: a cut that needs no summary is made now. */
 export function beforeAsking(
   policy: CuttingPolicy | undefined,
   retained: Retained,
@@ -44,7 +44,7 @@ export function beforeAsking(
     : { retention: cutAt(retention, due) };
 }
 
-/** The cut that a summary is to be made for (T2). */
+/** The cut that a summary is to be made for (RT2). */
 export function summarizedCut(policy: CuttingPolicy | undefined, { retention }: Retained): Cut | undefined {
   if (policy === undefined || retention === undefined) return undefined;
   const due = dueCut(policy, retention);
@@ -69,7 +69,7 @@ export function cutOf(policy: CuttingPolicy | undefined, messages: readonly Mode
 /** What became of a summary: the model's reply, or the code of why there is none. */
 export type SummaryEnd = { readonly reply: ModelReply } | { readonly code: string };
 
-/** T2. The cut is made, with the summary or without. */
+/** RT2. The cut is made, with the summary or without. */
 export function afterSummary(
   policy: CuttingPolicy | undefined,
   retained: Retained,

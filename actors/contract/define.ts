@@ -1,7 +1,7 @@
 /**
  * Define: what definitions of every kind share. Each kind has a function of its own that comes here in the end.
  *
- * F3 Defining never throws for a fault: faults are collected, and the application's load tells all at once.
+ * DC1 Defining never throws for a fault: faults are collected, and the application's load tells all at once.
  */
 import type { z } from "zod";
 import { digestOf } from "../../protocol/digest.ts";

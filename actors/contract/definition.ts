@@ -3,8 +3,8 @@
  *
  * DF1 A definition is known by name, version and content hash; a saga keeps the one it was started with.
  * DF2 `faults` lists everything that is wrong with it. A definition with faults is never served.
- * DF3 What only one kind needs stands in `own`, and only that kind's own functions and guards reach it. The kernel calls
- *     the kind's functions and compares no names.
+ * DF3 What only one kind needs stands in `own`, and only that kind's own functions and guards reach it. The kernel
+ *     calls the kind's functions and compares no names.
  * DF4 A kind's functions are pure: they run wherever a ledger is folded, and give the same for the same.
  */
 import type { z } from "zod";

@@ -1,8 +1,8 @@
 /**
  * Inherit: policies bound from above, a mesh's to what it serves and an agent's to its sub-agents.
  *
- * H1 What is bound is another definition, with a hash of its own: a ledger names the one it was decided by.
- * H2 The same definition under the same policies is the same object, in every process the same hash.
+ * IH1 What is bound is another definition, with a hash of its own: a ledger names the one it was decided by.
+ * IH2 The same definition under the same policies is the same object, in every process the same hash.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { canonicalJson } from "../../protocol/json.ts";
@@ -30,7 +30,7 @@ export function inheritedOf(policy: Policy): Policy {
   return known;
 }
 
-/** H2. What is derived is kept as long as what it is derived from. */
+/** IH2. What is derived is kept as long as what it is derived from. */
 const usedUp = new WeakMap<Policy, Policy>();
 const bound = new WeakMap<Definition, { above: readonly Policy[]; definition: Definition }[]>();
 

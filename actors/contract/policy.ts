@@ -2,11 +2,11 @@
  * Policy: a deterministic guardrail. A pure function of what is asked and of what it remembers; the fold asks it
  * before a call becomes an intent, so a model cannot pass it by. The ones that come with sagamesh: policies.ts.
  *
- * P1 A policy sees the call as its schema reads it, the turn's time and its own memory, and nothing else.
- * P2 What a policy remembers is a fold over the calls that became intents, whatever became of those: what failed
- *    or was undone is not forgotten, or a model could fail and undo its way to a fresh count.
- * P3 An agent's policies hold for its sub-agents, too. One that remembers would start anew in each of them, so a
- *    sub-agent is denied what it counts, unless `inherited` says otherwise (inherit.ts).
+ * PO1 A policy sees the call as its schema reads it, the turn's time and its own memory, and nothing else.
+ * PO2 What a policy remembers is a fold over the calls that became intents, whatever became of those: what failed
+ *     or was undone is not forgotten, or a model could fail and undo its way to a fresh count.
+ * PO3 An agent's policies hold for its sub-agents, too. One that remembers would start anew in each of them, so a
+ *     sub-agent is denied what it counts, unless `inherited` says otherwise (inherit.ts).
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -54,7 +54,7 @@ export interface Policy<M extends Json = Json> {
    */
   readonly memory?: { readonly initial: M; next(memory: M, question: PolicyQuestion): M };
   /**
-   * What sub-agents are judged by instead (P3). A policy that gives each a share must take the share out of its
+   * What sub-agents are judged by instead (PO3). A policy that gives each a share must take the share out of its
    * own memory at the start, which is the call that it is asked about before.
    */
   readonly inherited?: Policy;

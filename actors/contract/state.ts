@@ -1,9 +1,9 @@
 /**
  * State: what a ledger folds to. The machine's own snapshot, and around it the envelope.
  *
- * S1 The state is a fold of the ledger and nothing else: no clock, no chance, no host in it.
- * S2 Its size follows what is open, what stands and what is in doubt, never the length of the history.
- * S3 A state is never changed in place: `fold` returns another one.
+ * ES1 The state is a fold of the ledger and nothing else: no clock, no chance, no host in it.
+ * ES2 Its size follows what is open, what stands and what is in doubt, never the length of the history.
+ * ES3 A state is never changed in place: `fold` returns another one.
  */
 import type { Amounts, ModelPrices, Spending, TreePlace } from "../../protocol/budget.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";

@@ -4,9 +4,9 @@
  * Owns: reading what approvals, questions and agents say into the data that the ledger keeps, and its faults. Does
  * not own: what a task becomes of it (asking.ts).
  *
- * J1 Terms are data. What a task needs later, at a reminder or when it goes to the next in line, stands in its intent:
- *    no function is asked twice, so an answer that depends on the moment cannot make the fold diverge.
- * J2 A tool or saga that terms name is the definition's own, or hosts and workers could not serve it.
+ * TE1 Terms are data. What a task needs later, at a reminder or when it goes to the next in line, stands in its intent:
+ *     no function is asked twice, so an answer that depends on the moment cannot make the fold diverge.
+ * TE2 A tool or saga that terms name is the definition's own, or hosts and workers could not serve it.
  */
 import { z } from "zod";
 import type { InLine } from "../../protocol/intent.ts";
@@ -118,7 +118,7 @@ function inLine({ to, withinMs, quorum, remindEveryMs, notify, standIn }: Place)
   };
 }
 
-/** What a definition binds, and what terms name or may name besides (J2). */
+/** What a definition binds, and what terms name or may name besides (TE2). */
 export function withUsed(callables: readonly unknown[]): unknown[] {
   const all = new Set(callables);
   for (const one of all) for (const used of usedBy(one)) all.add(used);

@@ -4,8 +4,8 @@
  * Owns: `defineTool`, `implement`, the context a body is given, the errors it may throw. Does not own: how an
  * attempt is performed (services/worker/perform.ts) or what follows from its result (settle.ts).
  *
- * D1 A contract is data and pure functions. Its body, if it stands there at all, is called by a performer,
- *    never by the fold.
+ * TO1 A contract is data and pure functions. Its body, if it stands there at all, is called by a performer,
+ *     never by the fold.
  */
 import type { z } from "zod";
 import type { Json } from "../../protocol/json.ts";

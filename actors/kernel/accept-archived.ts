@@ -1,9 +1,9 @@
 /**
  * Accept archived: what an input is to a saga of which only the tombstone is left.
  *
- * X1 Archiving changes no answer: a start is known or taken, a signal too late, a repeat known, as before.
- * X2 But a late result that would have corrected the ledger has no ledger to correct: it is refused with
- *    SAGA_ARCHIVED, so that a person hears of it.
+ * AA1 Archiving changes no answer: a start is known or taken, a signal too late, a repeat known, as before.
+ * AA2 But a late result that would have corrected the ledger has no ledger to correct: it is refused with
+ *     SAGA_ARCHIVED, so that a person hears of it.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode, MeshError } from "../../protocol/errors.ts";
@@ -56,7 +56,7 @@ function acceptSignal(
     : refused("SAGA_ENDED", `${saga} has ended (${end.status}); "${name}" came too late`);
 }
 
-/** X2. */
+/** AA2. */
 function acceptResult({ saga, unsettled, file }: Tombstone, event: EventOf<"result">): Acceptance {
   const { intent, result } = event;
   const recorded = Object.hasOwn(unsettled, intent) ? unsettled[intent] : undefined;

@@ -1,9 +1,9 @@
 /**
  * Accept: what an input is to this saga now, before it becomes an event.
  *
- * X1 Dedup needs no window: a result or timer whose intent is not open is settled already, or belongs to a
- *    turn this reader has not seen.
- * X2 Bad input is refused here, with a code, and changes nothing.
+ * AE1 Dedup needs no window: a result or timer whose intent is not open is settled already, or belongs to a
+ *     turn this reader has not seen.
+ * AE2 Bad input is refused here, with a code, and changes nothing.
  */
 import { z } from "zod";
 import { digestOf } from "../../protocol/digest.ts";
@@ -73,7 +73,7 @@ export function accept(definition: Definition, state: SagaState, event: Event, n
 const openOf = (state: SagaState, id: IntentId): OpenIntent | undefined =>
   Object.hasOwn(state.open, id) ? state.open[id] : undefined;
 
-/** X1 */
+/** AE1 */
 const settledOrStale = (state: SagaState, id: IntentId): Acceptance =>
   turnOf(id) > state.turn ? { type: "stale" } : { type: "known" };
 

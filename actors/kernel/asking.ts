@@ -5,11 +5,11 @@
  * Owns: opening tasks, and what serves them (the notices, the reminders, the saga that stands in). Does not own: what a
  * vote or a deadline decides (task.ts), the terms' form (terms.ts).
  *
- * O1 A task is for one set of exact arguments, whose digest it shows. Changed ones are another task, which needs
- *    approvals of its own: who proposes, be it a model or a human, has not approved.
- * O2 What serves a task never decides whether it stands: a notice that cannot be given, a reminder that is late, a
- *    saga that fails leave people asked until the deadline.
- * O3 What serves a task is over with it.
+ * AK1 A task is for one set of exact arguments, whose digest it shows. Changed ones are another task, which needs
+ *     approvals of its own: who proposes, be it a model or a human, has not approved.
+ * AK2 What serves a task never decides whether it stands: a notice that cannot be given, a reminder that is late, a
+ *     saga that fails leave people asked until the deadline.
+ * AK3 What serves a task is over with it.
  */
 import { assert, describeError, type ErrorCode } from "../../protocol/errors.ts";
 import { childSagaId, effectKey, type IntentId } from "../../protocol/ids.ts";
@@ -311,7 +311,7 @@ function notify(f: Folding, task: IntentId, reminder: number): boolean {
   return true;
 }
 
-/** O3. True if anything was still there. A notice that is being given ends by its own result. */
+/** AK3. True if anything was still there. A notice that is being given ends by its own result. */
 export function dismissAttendants(f: Folding): boolean {
   let dismissed = false;
   for (const [id, open] of openEntries(f)) {

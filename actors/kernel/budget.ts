@@ -1,12 +1,12 @@
 /**
  * Budget: what a saga and all below it may use, reserved before it is used and settled after.
  *
- * B1 Used and reserved never add up to more than the limit, at any turn: what does not fit is not begun.
- * B2 A reservation stands in its intent, and ends with what the result says was used. Where nobody says, the
- *    reservation itself is what was used.
- * B3 A decision is the last one if another might not fit after it. The model is told so in a message of its own, and
- *    may only finish or undo (last-step.ts); after it no other is asked for until the limit is raised.
- * B4 What tokens cost is bounded only where tokens or dollars are limited, and from nothing longer than one message.
+ * BU1 Used and reserved never add up to more than the limit, at any turn: what does not fit is not begun.
+ * BU2 A reservation stands in its intent, and ends with what the result says was used. Where nobody says, the
+ *     reservation itself is what was used.
+ * BU3 A decision is the last one if another might not fit after it. The model is told so in a message of its own, and
+ *     may only finish or undo (last-step.ts); after it no other is asked for until the limit is raised.
+ * BU4 What tokens cost is bounded only where tokens or dollars are limited, and from nothing longer than one message.
  */
 import {
   type AmountName,
@@ -72,7 +72,7 @@ export function openBudget(f: Folding, { tree, prices }: Pick<EventOf<"start">, 
 
 const placeOf = ({ root, depth, depthMax }: TreePlace): Draft["tree"] => ({ root, depth, depthMax });
 
-/** B2. */
+/** BU2. */
 export function reservedOf({ open }: Pick<SagaState, "open">): Required<Amounts> {
   const sum = { steps: 0, tokens: 0, usd: 0, toolCalls: 0, children: 0 };
   for (const { intent } of Object.values(open)) {
@@ -115,7 +115,7 @@ export const countCall = (f: Folding): void => {
   f.state.spent = { ...f.state.spent, toolCalls: f.state.spent.toolCalls + 1 };
 };
 
-/** B4. The conversation has grown; what the model itself said comes with the reply's cost. */
+/** BU4. The conversation has grown; what the model itself said comes with the reply's cost. */
 export function hear(f: Folding, message: ModelMessage): void {
   const { budget } = f.state;
   if (!countsTokens(budget) || message.role !== "user") return;
@@ -137,7 +137,7 @@ export type Verdict =
   | { readonly type: "tell"; readonly last: boolean; readonly text: string }
   | { readonly type: "refuse"; readonly reason: string };
 
-/** What becomes of a decision that an agent's machine asks for (B1, B3). */
+/** What becomes of a decision that an agent's machine asks for (BU1, BU3). */
 export function judgeDecision(f: Folding, query: ModelQuery): Verdict {
   const { last: told, outputTokensMax } = query;
   const bound = outputTokensMax === undefined ? {} : { outputTokensMax };

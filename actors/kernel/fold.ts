@@ -1,9 +1,9 @@
 /**
  * Fold: ③ the actor. (state, events, now) → (state', intents). Pure; replay and life run the same lines.
  *
- * W1 The intents of a turn follow from the state before it, its events and its time, and from nothing else.
- * W2 Events are folded in the order given; what one brings about at once is folded before the next.
- * W3 No saga ends while an effect is open.
+ * FD1 The intents of a turn follow from the state before it, its events and its time, and from nothing else.
+ * FD2 Events are folded in the order given; what one brings about at once is folded before the next.
+ * FD3 No saga ends while an effect is open.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { assert, isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -269,7 +269,7 @@ function takeResume(f: Folding, event: EventOf<"signal">): void {
   letGo(f);
 }
 
-/** Lets go what is held, each thing and what follows from it before the next (W2). */
+/** Lets go what is held, each thing and what follows from it before the next (FD2). */
 function letGo(f: Folding): void {
   run(f);
   for (let held = nextHeld(f); held !== undefined; held = nextHeld(f)) {
@@ -438,7 +438,7 @@ function offerKept(f: Folding): boolean {
 }
 
 /**
- * W3. Once nothing is open, the end is recorded; a parent is told by an intent of its own. A human who was asked
+ * FD3. Once nothing is open, the end is recorded; a parent is told by an intent of its own. A human who was asked
  * what became of an effect is waited for like the effect itself.
  */
 function progressEnd(f: Folding): boolean {

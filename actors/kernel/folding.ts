@@ -2,8 +2,8 @@
  * Folding: one turn while it is being decided. The parts of the fold (fold, issue, settle, undo, ending)
  * share this and nothing else.
  *
- * G1 `state` is this turn's own copy. Its records are replaced, never written into: the state before the
- *    turn stays as it was.
+ * FG1 `state` is this turn's own copy. Its records are replaced, never written into: the state before the
+ *     turn stays as it was.
  */
 import { type ClosedAs, type ClosedBecause, type Closing, closingBy } from "../../protocol/closing.ts";
 import { digestOf } from "../../protocol/digest.ts";

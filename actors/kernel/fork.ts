@@ -1,11 +1,11 @@
 /**
  * Fork: the turn in which a fork leaves its origin.
  *
- * FK2 Nothing that the origin began is begun again here: what it recorded later follows as ordinary results of the same
+ * FP1 Nothing that the origin began is begun again here: what it recorded later follows as ordinary results of the same
  *     turn, and what it never recorded is answered by how effects are treated from now on (lineage.ts).
- * FK3 Calls of models that were open are asked anew under ids of the fork's own, for what they are asked may differ.
+ * FP2 Calls of models that were open are asked anew under ids of the fork's own, for what they are asked may differ.
  *     They take the place of the origin's, and count as the same steps.
- * FK4 The fork is nobody's child, and its clock goes on where the last shared turn left it: timers, deadlines and
+ * FP3 The fork is nobody's child, and its clock goes on where the last shared turn left it: timers, deadlines and
  *     tasks have the time left that they had.
  */
 import { assert } from "../../protocol/errors.ts";
@@ -40,7 +40,7 @@ export function takeForked(f: Folding, event: EventOf<"forked">): void {
   askAllAnew(f, event.answered ?? []);
 }
 
-/** FK4. */
+/** FP3. */
 function putOff(f: Folding, ms: number): void {
   if (ms === 0) return;
   const { budget, modelNotBefore } = f.state;
@@ -82,7 +82,7 @@ function keepChildren(f: Folding): void {
   );
 }
 
-/** FK3. */
+/** FP2. */
 function askAllAnew(f: Folding, answered: readonly IntentId[]): void {
   const open = openEntries(f)
     .map(([, one]) => one)

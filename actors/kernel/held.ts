@@ -4,12 +4,12 @@
  * Owns: the order of what is held, and its form at rest. Does not own: when a saga is paused or goes on
  * (steering.ts).
  *
- * H1 What is held is JSON: a value that a schema has read is held as it was before, and read again. So a host that
- *    paused a saga and one that loads it years later let the same thing go.
- * H2 What is held is taken back like what is open: a timer whose state was left does not fire, a result whose actor
- *    no longer waits is not told.
- * H3 A signal goes before an agent's decision that is held: it supersedes it, as it would one in flight. Whoever
- *    pauses an agent to correct it must not see the reply it is to correct carried out first.
+ * HE1 What is held is JSON: a value that a schema has read is held as it was before, and read again. So a host that
+ *     paused a saga and one that loads it years later let the same thing go.
+ * HE2 What is held is taken back like what is open: a timer whose state was left does not fire, a result whose actor
+ *     no longer waits is not told.
+ * HE3 A signal goes before an agent's decision that is held: it supersedes it, as it would one in flight. Whoever
+ *     pauses an agent to correct it must not see the reply it is to correct carried out first.
  */
 import { assert } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
@@ -31,7 +31,7 @@ function hold(f: Folding, held: Held): void {
   f.state.held = [...(f.state.held ?? []), held];
 }
 
-/** H1. */
+/** HE1. */
 export function holdEvent(f: Folding, { event, waits, unread, timer }: Queued): void {
   const { output: _output, ...rest } = event;
   hold(f, {
@@ -43,7 +43,7 @@ export function holdEvent(f: Folding, { event, waits, unread, timer }: Queued): 
   });
 }
 
-/** H3. */
+/** HE3. */
 export function holdSignal(f: Folding, signal: KeptSignal): void {
   const held = f.state.held ?? [];
   const before = held.filter((one) => !isDecision(f, one));
@@ -56,7 +56,7 @@ export const holdApproved = (f: Folding, intent: IntentId, call: ProposedCall): 
 
 export const holdRetry = (f: Folding, open: OpenIntent): void => hold(f, { kind: "retry", open });
 
-/** H2: the machine takes a timer back that has fired already. */
+/** HE2: the machine takes a timer back that has fired already. */
 export function dropHeldTimer(f: Folding, timer: string): void {
   if (f.state.held === undefined) return;
   f.state.held = f.state.held.filter((held) => held.kind !== "event" || held.timer !== timer);
@@ -69,7 +69,7 @@ export function nextHeld(f: Folding): Held | undefined {
   return first;
 }
 
-/** H1: an event as the machine would have taken it at once, but for the time, which is now. */
+/** HE1: an event as the machine would have taken it at once, but for the time, which is now. */
 export function queuedOf(f: Folding, { event, waits, unread }: Extract<Held, { kind: "event" }>): Queued {
   const whole = unread === undefined ? event : { ...event, output: readAgain(f, unread) };
   const told = "at" in whole ? { ...whole, at: f.at } : whole;

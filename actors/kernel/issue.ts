@@ -1,9 +1,9 @@
 /**
  * Issue: what the machine asks for becomes intents. The only place where an intent of the machine's is born.
  *
- * U1 A call passes schema, policies, budget, doubts and approval, in this order, before it is an intent, and once more
- *    when it was approved. What is refused is recorded as `denied` and told to the actor; nothing else happens.
- * U2 A call equal to one that is in doubt is refused until that doubt is settled.
+ * IS1 A call passes schema, policies, budget, doubts and approval, in this order, before it is an intent, and once more
+ *     when it was approved. What is refused is recorded as `denied` and told to the actor; nothing else happens.
+ * IS2 A call equal to one that is in doubt is refused until that doubt is settled.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { assert, type ErrorCode } from "../../protocol/errors.ts";
@@ -102,7 +102,7 @@ function invoke(f: Folding, actor: string, src: string, input: Json, dependsOn?:
   assert(callable !== undefined, `"${src}" is bound; machine-faults.ts refuses what is not`);
   const calling = isCall(f, actor) ? { from: actor } : {};
   const given = f.definition.kind.calls === "given" ? { given: true as const } : {};
-  // U1. A machine that is not type-checked could otherwise write what no reader of the ledger takes.
+  // IS1. A machine that is not type-checked could otherwise write what no reader of the ledger takes.
   const isJudged = callable.kind === "tool" || callable.kind === "saga";
   const read = isJudged ? undefined : readWith(callable.input, input);
   if (read?.success === false) return refuseActor(f, actor, callable.name, "CALL_INVALID", read.reason);
@@ -189,7 +189,7 @@ function budgetRefusal(f: Folding, callee: Callee): { code: ErrorCode; reason: s
   return reason === undefined ? undefined : { code: "BUDGET_EXCEEDED", reason };
 }
 
-/** U2. The intent of an equal call that is in doubt. */
+/** IS2. The intent of an equal call that is in doubt. */
 function equalDoubt(f: Folding, callee: Callee, input: Json): string | undefined {
   if (callee.kind !== "tool") return undefined;
   const doubts = Object.entries(f.state.doubts).filter(

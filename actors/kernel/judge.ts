@@ -2,11 +2,11 @@
  * Judge: a proposed call before the policies. Says why not, or the call as it may be made and what must be agreed
  * to before.
  *
- * J1 What comes out was allowed by every policy as it is: after a rewriting all of them are asked again, those
- *    that come before the one that rewrote, too.
- * J2 A policy that throws, or answers what is no verdict, guards nothing: it denies.
- * J3 The mesh's policies come first, then the definition's own, then the tool's. The first denial is told.
- * J4 A policy cannot change what it is shown, neither the call nor a memory: it is frozen, and trying to throws.
+ * JU1 What comes out was allowed by every policy as it is: after a rewriting all of them are asked again, those
+ *     that come before the one that rewrote, too.
+ * JU2 A policy that throws, or answers what is no verdict, guards nothing: it denies.
+ * JU3 The mesh's policies come first, then the definition's own, then the tool's. The first denial is told.
+ * JU4 A policy cannot change what it is shown, neither the call nor a memory: it is frozen, and trying to throws.
  */
 import { assertNoReference } from "../../protocol/codec.ts";
 import { digestOf, shortHash } from "../../protocol/digest.ts";
@@ -51,7 +51,7 @@ export function judge(f: Folding, callee: Callee, proposed: ProposedCall): Rulin
   const policies = policiesOf(f.definition, callee);
   let call = proposed;
   for (let rewritten = 0; rewritten <= limits.rewritesMax; rewritten++) {
-    // J4. What some schemas read is the very value that they were given, and that stands in the ledger.
+    // JU4. What some schemas read is the very value that they were given, and that stands in the ledger.
     const read = readWith(callee.input, policies.length === 0 ? call.input : structuredClone(call.input));
     if (!read.success) return { code: "CALL_INVALID", reason: blamed(call, read.reason) };
     const asked = ask(f, policies, call, questionOf(f, callee, read.data));
@@ -70,7 +70,7 @@ const denied = (policy: string, reason: string): Refusal => ({
   reason: `policy ${policy}: ${reason}`,
 });
 
-/** J3. One that is bound twice is asked once; two of one name remember apart, and a tool's its own calls only. */
+/** JU3. One that is bound twice is asked once; two of one name remember apart, and a tool's its own calls only. */
 function policiesOf({ policies }: Definition, callee: Callee): Bound[] {
   const ofTool = callee.kind === "tool" ? (callee.policies ?? []) : [];
   const named = [
@@ -96,7 +96,7 @@ const questionOf = (f: Folding, callee: Callee, input: unknown): PolicyQuestion 
     reaches: frozen(callee.kind === "tool" ? [callee.name] : toolsReached(callee)),
   });
 
-/** J4. As far as a value is made of lists and plain objects; what a schema makes of classes is left alone. */
+/** JU4. As far as a value is made of lists and plain objects; what a schema makes of classes is left alone. */
 function frozen<T>(value: T): T {
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value ?? 0) === Object.prototype;
   if (!isPlain || Object.isFrozen(value)) return value;
@@ -135,7 +135,7 @@ function attempt<T>(body: () => T): { value: T } | { threw: string } {
   }
 }
 
-/** J2. Exactly one of the three, in a form that can be recorded. */
+/** JU2. Exactly one of the three, in a form that can be recorded. */
 function readVerdict(said: unknown): { deny: string } | { approve: unknown } | { rewrite: Json } | undefined {
   if (typeof said !== "object" || said === null || Object.keys(said).length !== 1) return undefined;
   if ("deny" in said) return typeof said.deny === "string" ? { deny: said.deny } : undefined;

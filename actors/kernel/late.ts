@@ -1,7 +1,7 @@
 /**
  * Late: model calls that are over for their saga before anybody said what they cost.
  *
- * Y1 The reservation of such a call stands until its cost comes in. What nobody reports counts as reserved.
+ * LT1 The reservation of such a call stands until its cost comes in. What nobody reports counts as reserved.
  */
 import { dollars } from "../../protocol/budget.ts";
 import { type IntentId, turnOf } from "../../protocol/ids.ts";

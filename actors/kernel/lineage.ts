@@ -1,9 +1,9 @@
 /**
  * Lineage: who decided which turn of a fork's ledger, and what follows from that.
  *
- * G1 Whatever is made of a saga's id while a turn is decided (keys of effects, ids of children, notices) is made of
- *    the id of who decided that turn first. So the copied turns fold to exactly what they hold, and what a fork decides
- *    itself is its own.
+ * LI1 Whatever is made of a saga's id while a turn is decided (keys of effects, ids of children, notices) is made of
+ *     the id of who decided that turn first. So the copied turns fold to exactly what they hold, and what a fork
+ *     decides itself is its own.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { Lineage } from "../../protocol/fork.ts";
@@ -21,7 +21,7 @@ export const deciderOf = (saga: SagaId, lineage: Lineage | undefined, turn: numb
     ? saga
     : ([...(lineage.before ?? []), lineage].find((part) => turn <= part.turn)?.saga ?? saga);
 
-/** G1. Who decides the present turn, or decided the one given. */
+/** LI1. Who decides the present turn, or decided the one given. */
 export const decider = ({ saga, turn, fork }: Forked, of = turn): SagaId =>
   deciderOf(saga, fork?.lineage, of);
 

@@ -5,10 +5,10 @@
  * not: the host stores it in parts beside the snapshot, and the state keeps the digest of the newest part, which
  * names the one before. Which part of a state is laid by is a host's choice and changes no decision.
  *
- * Z1 Nothing reads around what was laid by. Whoever needs it throws PastNeeded, the host puts it back, and the
- *    same pure call is made again.
- * Z2 What stands keeps its order: the parts in theirs, then what the state holds.
- * Z3 What is in doubt stays: each call is compared with it.
+ * PA1 Nothing reads around what was laid by. Whoever needs it throws PastNeeded, the host puts it back, and the
+ *     same pure call is made again.
+ * PA2 What stands keeps its order: the parts in theirs, then what the state holds.
+ * PA3 What is in doubt stays: each call is compared with it.
  */
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -23,7 +23,7 @@ export interface PastPart {
   readonly doubts: Readonly<Record<IntentId, Doubt>>;
 }
 
-/** The state lacks what this step needs. No failure: the host recalls the past and takes the step again (Z1). */
+/** The state lacks what this step needs. No failure: the host recalls the past and takes the step again (PA1). */
 export class PastNeeded extends Error {
   constructor() {
     super("what was laid by is needed");

@@ -1,8 +1,8 @@
 /**
  * Raise: a saga whose budget is used up asks for more, and whoever may gives it.
  *
- * J1 A raise is new to the pool of every saga above: a child's end tells its parent of it.
- * J2 It is taken at any time while the saga runs, whether somebody was asked or not.
+ * RA1 A raise is new to the pool of every saga above: a child's end tells its parent of it.
+ * RA2 It is taken at any time while the saga runs, whether somebody was asked or not.
  */
 import { amountNames, type Amounts, type BudgetRaise } from "../../protocol/budget.ts";
 import type { EventOf } from "../../protocol/event.ts";

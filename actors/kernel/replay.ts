@@ -1,11 +1,11 @@
 /**
  * Replay: a ledger folded into a state, proving on the way that today's code decides what was recorded.
  *
- * L1 The intents a fold yields and those that it closes equal the recorded ones, or the fold stops with turn, expected
- *    and got.
- * L2 Replay performs nothing.
- * L3 Turns before the saga was moved to the definition were decided by another one. Of their model calls the digest is
- *    not compared: it was, when it was moved (migrate.ts).
+ * RY1 The intents a fold yields and those that it closes equal the recorded ones, or the fold stops with turn, expected
+ *     and got.
+ * RY2 Replay performs nothing.
+ * RY3 Turns before the saga was moved to the definition were decided by another one. Of their model calls the digest is
+ *     not compared: it was, when it was moved (migrate.ts).
  */
 import type { Closing } from "../../protocol/closing.ts";
 import { MeshError } from "../../protocol/errors.ts";

@@ -1,9 +1,9 @@
 /**
  * Seen: which signals and votes a saga has taken, so that a repeat is known for what it is.
  *
- * E1 An id is known for at least as long as a repeat can come; after that the door refuses a repeat by its age.
- * E2 What is older than a few turns is packed: twelve characters of a hash for each id, sorted, not the id and its time.
- *    When is told by the turn alone, so every fold of a ledger packs alike.
+ * SB1 An id is known for at least as long as a repeat can come; after that the door refuses a repeat by its age.
+ * SB2 What is older than a few turns is packed: twelve characters of a hash for each id, sorted, not the id and its
+ *     time. When is told by the turn alone, so every fold of a ledger packs alike.
  */
 import { shortHash } from "../../protocol/digest.ts";
 import { assert } from "../../protocol/errors.ts";
@@ -63,7 +63,7 @@ export const remember = (seen: Remembered["seen"], input: Input, until: number):
   [seenKey(input)]: until,
 });
 
-/** Drops what no repeat can name any more, and packs what has gathered. Called at fixed turns (E2). */
+/** Drops what no repeat can name any more, and packs what has gathered. Called at fixed turns (SB2). */
 export function tidySeen(state: Remembered, at: number): Remembered {
   const entries = Object.entries(state.seen).filter(([, until]) => until > at);
   const packs = state.seenPacks.filter(({ until }) => until > at);

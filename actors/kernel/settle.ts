@@ -1,10 +1,10 @@
 /**
  * Settle: what follows from a result.
  *
- * R1 A result counts for its own attempt. A failure that may be tried again becomes the next attempt of the
- *    same intent, with the same key.
- * R2 A definite result for an intent in doubt corrects it in every state, ended ones included.
- * R3 A malformed success is no success: `failed`, or in doubt where the effect cannot be repeated.
+ * SK1 A result counts for its own attempt. A failure that may be tried again becomes the next attempt of the
+ *     same intent, with the same key.
+ * SK2 A definite result for an intent in doubt corrects it in every state, ended ones included.
+ * SK3 A malformed success is no success: `failed`, or in doubt where the effect cannot be repeated.
  */
 import { z } from "zod";
 import type { EventOf } from "../../protocol/event.ts";
@@ -53,14 +53,14 @@ import {
 import { standingChild, UndoneChild } from "./undo-child.ts";
 
 /**
- * Whether a result counts for an open intent now (R1). A success does for every later attempt: the effect is the
+ * Whether a result counts for an open intent now (SK1). A success does for every later attempt: the effect is the
  * key's, and the outside, which may answer before it is known that it was asked to, knows no attempts.
  */
 export const counts = (open: OpenIntent, { attempt, result }: EventOf<"result">): boolean =>
   open.attempt === attempt || (attempt < open.attempt && result.outcome === "succeeded");
 
 /**
- * Whether a result corrects a settled intent (R2): a failure only of the attempt that is in doubt, a success only
+ * Whether a result corrects a settled intent (SK2): a failure only of the attempt that is in doubt, a success only
  * if it can be read.
  */
 export function corrects(
@@ -161,7 +161,7 @@ function holdEffect(
 export const mayHaveHappened = (result: Result): boolean =>
   result.outcome === "failed" && result.retry === true && result.code !== "NOT_PERFORMED";
 
-/** R3. The result, and its output as the definition's own schema reads it. */
+/** SK3. The result, and its output as the definition's own schema reads it. */
 function checked(f: Folding, open: OpenIntent, said: Result): { result: Result; output: unknown } {
   const { intent } = open;
   const effect = intent.kind === "tool" ? toolOf(f, intent.name)?.effect : undefined;
@@ -332,7 +332,7 @@ function askAboutDoubt(f: Folding, id: IntentId, open: OpenIntent, reason: strin
 }
 
 /**
- * R2. A definite result for an intent that was settled in doubt, cancelled, or failed for being late. `answered`: it is
+ * SK2. A definite result for an intent that was settled in doubt, cancelled, or failed for being late. `answered`: it is
  * what a human said of the doubt, which closes the task.
  */
 export function correct(f: Folding, id: IntentId, doubt: Doubt, received: Result, answered = false): void {

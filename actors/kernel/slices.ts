@@ -2,10 +2,10 @@
  * Slices: what a child may use of its parent's pool. It is reserved in the parent's ledger when the child is opened
  * and settled when it ends, so no message goes to and fro while they run.
  *
- * L1 The slices of the children that run and what was used never add up to more than the pool.
- * L2 Children of one batch share evenly what is left, their parent counted as one of them, and none gets more than it
- *    declares. Where all that they declare fits, each gets that.
- * L3 What a parent needs for its own last step is not shared.
+ * SC1 The slices of the children that run and what was used never add up to more than the pool.
+ * SC2 Children of one batch share evenly what is left, their parent counted as one of them, and none gets more than it
+ *     declares. Where all that they declare fits, each gets that.
+ * SC3 What a parent needs for its own last step is not shared.
  */
 import {
   type AmountName,
@@ -81,7 +81,7 @@ function sliceFor(f: Folding, child: string): Opening {
   return { budget: slice };
 }
 
-/** The share of the first of a batch (L2). `declared` holds what each of them declares, the first one's first. */
+/** The share of the first of a batch (SC2). `declared` holds what each of them declares, the first one's first. */
 export function shareOf(free: number, declared: readonly (number | undefined)[]): number {
   const [own] = declared;
   const open = declared.filter((one) => one === undefined).length;
@@ -91,7 +91,7 @@ export function shareOf(free: number, declared: readonly (number | undefined)[])
   return Math.min(own ?? Number.POSITIVE_INFINITY, left / (declared.length + 1));
 }
 
-/** L3. */
+/** SC3. */
 function withoutOwn(f: Folding, left: Amounts): Amounts {
   if (f.definition.kind.decision === undefined) return left;
   const model = f.definition.models[0];

@@ -1,8 +1,8 @@
 /**
  * Spending: sums of what was used, and what it costs. Pure arithmetic, shared by the fold, by hosts and by views.
  *
- * SP1 Dollars are reckoned here and nowhere else, once: when a call's cost is observed, by the price in force (`priced`),
- *     and recorded with it. What adds up later takes the recorded number.
+ * SP1 Dollars are reckoned here and nowhere else, once: when a call's cost is observed, by the price in force
+ *     (`priced`), and recorded with it. What adds up later takes the recorded number.
  * SP2 What a port reports in dollars itself counts only where there is no price, or where it is more: the price is a
  *     promise of the application's, and a bill that is higher was paid all the same.
  */

@@ -1,7 +1,7 @@
 /**
  * Task: what people say, and what holds when they say nothing.
  *
- * P1 Votes are events; the outcome is derived here, so a hundred approvals of one task are one effect.
+ * TA1 Votes are events; the outcome is derived here, so a hundred approvals of one task are one effect.
  */
 import { z } from "zod";
 import { BudgetRaise } from "../../protocol/budget.ts";

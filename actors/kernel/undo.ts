@@ -1,11 +1,11 @@
 /**
  * Undo: plans that compensate what stands, and how a saga is brought to its end by them.
  *
- * V1 A plan waits for every open effect before it undoes the first: a late success joins the set.
- * V2 Reverse order of dependency: an effect is undone once nothing that rests on it still stands in the plan. What
- *    rests on what is said by the call (undo-order.ts); else all that was decided after an effect settled
- *    rests on it. Effects decided together are undone in parallel.
- * V3 An effect is undone by one intent at a time, and once: the intent that undoes it is part of the state.
+ * UN1 A plan waits for every open effect before it undoes the first: a late success joins the set.
+ * UN2 Reverse order of dependency: an effect is undone once nothing that rests on it still stands in the plan. What
+ *     rests on what is said by the call (undo-order.ts); else all that was decided after an effect settled
+ *     rests on it. Effects decided together are undone in parallel.
+ * UN3 An effect is undone by one intent at a time, and once: the intent that undoes it is part of the state.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { effectKey, type IntentId, turnOf } from "../../protocol/ids.ts";
@@ -232,7 +232,7 @@ export function progressPlans(f: Folding): boolean {
   return false;
 }
 
-/** A plan waits for effects in flight, not for what undoes them and not for what only reads (V1). */
+/** A plan waits for effects in flight, not for what undoes them and not for what only reads (UN1). */
 const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenIntent): boolean => {
   const { intent } = open;
   // Nothing is done again while what it did before stands and a human is asked about it.

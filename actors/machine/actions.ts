@@ -1,9 +1,9 @@
 /**
  * Machine actions: what XState's own actions become. Pure translation; machine.ts collects them, issue.ts acts.
  *
- * D3 Every child is announced by an `invoke` action; a machine that spawns in another way is stopped.
- * D4 What starts and stops within one step never started, as in a live actor.
- * D5 XState's session ids, which a process counts, do not stand in actions.
+ * AX1 Every child is announced by an `invoke` action; a machine that spawns in another way is stopped.
+ * AX2 What starts and stops within one step never started, as in a live actor.
+ * AX3 XState's session ids, which a process counts, do not stand in actions.
  */
 import type { AnyActorRef } from "xstate";
 import { type Json, toJson } from "../../protocol/json.ts";
@@ -96,7 +96,7 @@ function invokeOf({ src, systemId, actorRef, input }: SpawnParams, { bound }: Tr
   if (typeof src !== "string" || actorRef === undefined || bound(src) === undefined)
     throw new Error(`the actor "${typeof src === "string" ? src : "(inline)"}" is not bound by toActors`);
   if (systemId !== undefined) throw new Error(`the actor "${src}" has a systemId: name it by its id`);
-  // Without an id XState takes the session's, which a process counts (D5).
+  // Without an id XState takes the session's, which a process counts (AX3).
   if (actorRef.id === actorRef.sessionId) throw new Error(`spawnChild("${src}") needs an id`);
   return { type: "invoke", id: actorRef.id, src, input: toJson(input) };
 }
@@ -155,7 +155,7 @@ function inOrder(collected: readonly RawAction[]): readonly RawAction[] {
 const startedBy = (raw: RawAction): AnyActorRef | undefined =>
   raw.type === "xstate.spawnChild" ? (raw.params as SpawnParams).actorRef : undefined;
 
-/** D4: an `always` that leaves the state it just entered neither calls its tools nor arms its timers. */
+/** AX2: an `always` that leaves the state it just entered neither calls its tools nor arms its timers. */
 function withoutStillborn(actions: MachineAction[]): MachineAction[] {
   if (!actions.some(({ type }) => type === "stop" || type === "untimer")) return actions;
   let kept: MachineAction[] = [];

@@ -4,8 +4,8 @@
  * Owns: the placeholder logics, the reserved callables and the small helpers a machine's author needs.
  * Does not own: tools, sagas and agents as definitions (define.ts), or what an invocation becomes.
  *
- * K1 A bound logic is inert: it performs nothing, holds no state and never ends by itself. All it carries
- *    is the contract, so a machine that is run elsewhere by mistake waits instead of acting.
+ * CA1 A bound logic is inert: it performs nothing, holds no state and never ends by itself. All it carries
+ *     is the contract, so a machine that is run elsewhere by mistake waits instead of acting.
  */
 import type { PromiseActorLogic } from "xstate";
 import { z } from "zod";

@@ -4,7 +4,7 @@
  * Owns: the list, with the state and the remedy in each line. Does not own: what only shows when a function
  * of the machine is called (an action enqueued under a condition, say); the door refuses that in the step.
  *
- * F1 All faults are listed at once, and finding them calls no function of the machine.
+ * MF1 All faults are listed at once, and finding them calls no function of the machine.
  */
 import type { AnyStateMachine, AnyStateNode } from "xstate";
 import { callableOf } from "./callable.ts";

@@ -5,11 +5,11 @@
  * (machine-snapshot.ts), the machine's faults at load (machine-faults.ts), intents, timers and which actor is
  * current (the envelope).
  *
- * D1 Nothing happens here: no actor starts, no timer runs, nothing is sent. What XState would do is returned.
- * D2 A step from a stored and revived snapshot equals the step from one that was never stored.
- * D3 Every child is announced by an `invoke` action; a machine that spawns in another way is stopped.
- * D4 What starts and stops within one step never started, as in a live actor.
- * D5 XState's session ids, which a process counts, stand neither in actions nor in stored snapshots.
+ * MA1 Nothing happens here: no actor starts, no timer runs, nothing is sent. What XState would do is returned.
+ * MA2 A step from a stored and revived snapshot equals the step from one that was never stored.
+ * MA3 Every child is announced by an `invoke` action; a machine that spawns in another way is stopped.
+ * MA4 What starts and stops within one step never started, as in a live actor.
+ * MA5 XState's session ids, which a process counts, stand neither in actions nor in stored snapshots.
  */
 import { type AnyStateMachine, type AnyStateNode, createActor, createEmptyActor } from "xstate";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -170,7 +170,7 @@ function createInertScope(id: string): { scope: Scope; collected: RawAction[] } 
     logger: () => {},
     emit: () => {},
     stopChild: () => {},
-    // Only `spawn` of assign and of the context's factory defers while a step is resolved (D3).
+    // Only `spawn` of assign and of the context's factory defers while a step is resolved (MA3).
     defer: () => {
       throw new Error("`spawn` leaves no trace in the ledger: use `invoke` or `spawnChild`");
     },

@@ -1,8 +1,8 @@
 /**
  * Machine snapshots: a machine's state at rest and revived.
  *
- * D2 A step from a stored and revived snapshot equals the step from one that was never stored.
- * D5 XState's session ids, which a process counts, do not stand in stored snapshots.
+ * MS1 A step from a stored and revived snapshot equals the step from one that was never stored.
+ * MS2 XState's session ids, which a process counts, do not stand in stored snapshots.
  */
 import type { AnyActorLogic, AnyActorRef, AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from "xstate";
 import { z } from "zod";
@@ -22,7 +22,7 @@ export const nodesOf = (node: AnyStateNode): AnyStateNode[] => [
 
 /**
  * A snapshot at rest. Of the state it keeps the active nodes in XState's own order and not the state value:
- * that order decides which parallel region acts first, and the value's keys do not tell it (D2).
+ * that order decides which parallel region acts first, and the value's keys do not tell it (MS1).
  */
 const Stored = z.object({
   status: z.enum(["active", "done", "error"]),

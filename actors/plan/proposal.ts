@@ -2,7 +2,8 @@
  * Plan proposal: what a model answered to one step of planning, taken into the draft, and what is to be asked next.
  *
  * PP1 An answer is taken whole or not at all. What cannot be read changes nothing.
- * PP2 Nothing is asked about who does a node before the graph stands: a plan in a circle costs no word about its agents.
+ * PP2 Nothing is asked about who does a node before the graph stands: a plan in a circle costs no word about its
+ *     agents.
  * PP3 What was said of a node stays with its name, so mending the graph does not lose it.
  */
 import { z } from "zod";

@@ -1,10 +1,10 @@
 /**
  * Conversation: what a model is sent, rebuilt from the ledger.
  *
- * K1 Each message stands once in the ledger, as the events it is made of. The fold says it once, and the
- *    state keeps only the digest of the chain; `messages` is a projection of a whole fold.
- * K2 A request's digest is recorded before the call. The request that is sent, or rebuilt years later, has
- *    that digest or is not sent.
+ * CV1 Each message stands once in the ledger, as the events it is made of. The fold says it once, and the
+ *     state keeps only the digest of the chain; `messages` is a projection of a whole fold.
+ * CV2 A request's digest is recorded before the call. The request that is sent, or rebuilt years later, has
+ *     that digest or is not sent.
  */
 import { referenceWords } from "./call-references.ts";
 import { z } from "zod";

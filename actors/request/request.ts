@@ -1,11 +1,11 @@
 /**
  * Request: what a model of an agent is sent, and the digest that was recorded before the call.
  *
- * K1 The digest is over the frame, the decision's number and time, the chain of the whole conversation, and the policy
- *    with its cut. What is sent follows from these by pure functions. Without a policy it is the digest of the request
- *    itself (conversation.ts).
- * K2 Where less than the conversation is sent, the digest of the request as sent is recorded with the reply, so that
- *    another version of these functions is noticed afterwards.
+ * RQ1 The digest is over the frame, the decision's number and time, the chain of the whole conversation, and the policy
+ *     with its cut. What is sent follows from these by pure functions. Without a policy it is the digest of the request
+ *     itself (conversation.ts).
+ * RQ2 Where less than the conversation is sent, the digest of the request as sent is recorded with the reply, so that
+ *     another version of these functions is noticed afterwards.
  */
 import { z } from "zod";
 import { shortDigestOf } from "../../protocol/digest.ts";
@@ -31,7 +31,7 @@ export type Asked = z.infer<typeof Asked>;
 
 type Agent = Pick<RequestParts, "context" | "frameDigest"> & { readonly frame: RequestFrame };
 
-/** K1. The digest under which the request is recorded. `chain` is the whole conversation's. */
+/** RQ1. The digest under which the request is recorded. `chain` is the whole conversation's. */
 export function askedDigest(
   { context, frameDigest }: Pick<Agent, "context" | "frameDigest">,
   { step, cut, summarize, outputTokensMax }: Asked,

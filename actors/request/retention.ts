@@ -1,11 +1,11 @@
 /**
  * Retention: where an agent's conversation is cut, followed message by message without the messages.
  *
- * C1 Where it is cut follows from the policy and from the roles and lengths of what was said, and stays until the
- *    next cut: between two cuts each request begins with the one before it.
- * C2 A cut is made before an assistant's message that follows a user's: a call and the message that answers it are
- *    sent together or not at all.
- * C3 The size follows the policy, never the conversation's length.
+ * RN1 Where it is cut follows from the policy and from the roles and lengths of what was said, and stays until the
+ *     next cut: between two cuts each request begins with the one before it.
+ * RN2 A cut is made before an assistant's message that follows a user's: a call and the message that answers it are
+ *     sent together or not at all.
+ * RN3 The size follows the policy, never the conversation's length.
  */
 import { z } from "zod";
 import type { ModelMessage } from "../../protocol/model.ts";
@@ -32,7 +32,7 @@ export interface Retention {
   /** The same at `cut.whole`. */
   readonly charactersBefore: number;
   readonly cut: Cut;
-  /** Where a cut may be made (C2): a message's place and the characters before it, oldest first. */
+  /** Where a cut may be made (RN2): a message's place and the characters before it, oldest first. */
   readonly marks: readonly (readonly [place: number, characters: number])[];
   readonly afterUser: boolean;
 }
@@ -57,7 +57,7 @@ export function said(policy: CuttingPolicy, retention: Retention, message: Model
     characters: characters + length,
     afterUser: message.role === "user",
   };
-  // C3. Of the marks that leave enough messages whole, only the latest can ever be chosen.
+  // RN3. Of the marks that leave enough messages whole, only the latest can ever be chosen.
   const all = isMark ? [...marks, [count, characters] as const] : marks;
   const enough = all.findLastIndex(([place]) => place <= next.count - keptOf(policy));
   return { ...next, marks: all.slice(Math.max(0, enough)) };

@@ -1,12 +1,12 @@
 /**
  * Sent: what a model is sent of a conversation, as a pure function of its messages and the cut.
  *
- * S1 What is sent is the head, then the messages from the cut on. The head is a function of the cut and of the
- *    messages before it: it stays byte for byte until the next cut.
- * S2 Pinned in the head: the first message, the signals and instructions that are constraints, the calls that were open or in doubt at
- *    the cut, and the memory. So every result that is sent has its call beside it.
- * S3 A longer result before `whole` is a reference: the call's id, by which `recall` fetches it back, and the length
- *    and digest of what it stands for.
+ * SF1 What is sent is the head, then the messages from the cut on. The head is a function of the cut and of the
+ *     messages before it: it stays byte for byte until the next cut.
+ * SF2 Pinned in the head: the first message, the signals and instructions that are constraints, the calls that were
+ *     open or in doubt at the cut, and the memory. So every result that is sent has its call beside it.
+ * SF3 A longer result before `whole` is a reference: the call's id, by which `recall` fetches it back, and the length
+ *     and digest of what it stands for.
  */
 import { shortDigestOf } from "../../protocol/digest.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
@@ -18,7 +18,7 @@ import type { Cut } from "./retention.ts";
 /** Parts by which people instruct an agent are constraints, whatever signals the policy pins besides. */
 const alwaysPinned: ReadonlySet<string> = new Set(["instructions"]);
 
-/** S1. */
+/** SF1. */
 export function sentMessages(
   policy: CuttingPolicy,
   cut: Cut,
@@ -88,7 +88,7 @@ const pinnedParts = (message: ModelMessage, pins: readonly string[]): MessagePar
     (part) => alwaysPinned.has(part.type) || (part.type === "signal" && pins.includes(part.name)),
   );
 
-/** S3. What the memory was then is left out as well: the head has what it was last. */
+/** SF3. What the memory was then is left out as well: the head has what it was last. */
 function agedMessage(message: ModelMessage): ModelMessage {
   if (message.role === "assistant") return message;
   const parts = message.parts.filter((part) => part.type !== "memory" || part.memory === undefined);

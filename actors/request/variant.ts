@@ -1,7 +1,7 @@
 /**
  * Variant: what a model is asked with in place of what the definition says, from a fork on.
  *
- * VA1 A request of a variant is built, and its digest recorded, by the same functions as any other: only the frame
+ * VT1 A request of a variant is built, and its digest recorded, by the same functions as any other: only the frame
  *     differs. So it can be rebuilt and proved like any other.
  */
 import { digestOf } from "../../protocol/digest.ts";

@@ -1,7 +1,7 @@
 /**
  * Defining workflows: a graph of transactions, each with what undoes it.
  *
- * F3 Defining never throws for a fault: faults are collected, and the application's load tells all at once.
+ * DN1 Defining never throws for a fault: faults are collected, and the application's load tells all at once.
  */
 import { z } from "zod";
 import { type Json, toJson } from "../../protocol/json.ts";

@@ -1,9 +1,9 @@
 /**
  * Workflow replan: what is done again, by the same nodes or by what somebody puts in their place.
  *
- * WR5 What is done again knows why: the runs before, and what the outside said.
- * WR6 Who plans is shown what stands. Of what was rolled back he sees that it was, why, and what undoing it said, and not
- *     what it had come to: that is true no more, and a model takes what stands in its prompt for true.
+ * WL1 What is done again knows why: the runs before, and what the outside said.
+ * WL2 Who plans is shown what stands. Of what was rolled back he sees that it was, why, and what undoing it said, and
+ *     not what it had come to: that is true no more, and a model takes what stands in its prompt for true.
  */
 import { toJson } from "../../protocol/json.ts";
 import { GraphPatch } from "../../protocol/workflow.ts";
@@ -18,7 +18,7 @@ import type { NodeAttempt, NodeState, ReplanQuestion, WorkflowContext } from "./
 export const mayReplan = ({ spec, context }: Going): boolean =>
   spec.onFailure === "replan" && context.replans < spec.replansMax;
 
-/** WR5. The same is tried again, or somebody says what instead. */
+/** WL1. The same is tried again, or somebody says what instead. */
 export function again(g: Going, names: readonly string[], reason: string, faults?: readonly string[]): void {
   const { replanner, name: workflow } = g.spec;
   if (replanner === undefined) return retry(g, names);
@@ -41,7 +41,7 @@ export function again(g: Going, names: readonly string[], reason: string, faults
   g.starts.push({ call, src: replanner.name, input: toJson(shown) });
 }
 
-/** WR6 */
+/** WL2 */
 const shownNodes = (nodes: WorkflowContext["nodes"]): WorkflowContext["nodes"] =>
   Object.fromEntries(
     Object.entries(nodes).map(([name, { before, ...state }]) => {

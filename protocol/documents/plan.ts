@@ -2,8 +2,8 @@
  * Plan documents: a workflow as a model or a person wrote it down, and what is wrong with one.
  *
  * PD1 A plan is data. What it runs it names; it holds no code, and no pattern that could take for ever to match.
- * PD2 A draft is read as far as it goes. What is missing and what is wrong are findings with a place, so that all of them
- *     are told at once.
+ * PD2 A draft is read as far as it goes. What is missing and what is wrong are findings with a place, so that all of
+ *     them are told at once.
  */
 import { z } from "zod";
 import { Name } from "../ids.ts";

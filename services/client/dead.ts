@@ -1,10 +1,10 @@
 /**
  * Dead letters: looking at them, sending one again, throwing one away.
  *
- * R1 A letter that is sent again has a new Msg-Id, or the server would take it for a repeat, and its old event
- *    id, by which the saga knows whether it has it already.
- * R2 It is taken away only after it is stored where it belongs: after a crash in between it can be sent once
- *    more, and the saga takes it once.
+ * CX1 A letter that is sent again has a new Msg-Id, or the server would take it for a repeat, and its old event
+ *     id, by which the saga knows whether it has it already.
+ * CX2 It is taken away only after it is stored where it belongs: after a crash in between it can be sent once
+ *     more, and the saga takes it once.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type Headers, headers, parseInboxSubject } from "../../protocol/subjects.ts";
@@ -44,7 +44,7 @@ export async function readLetter({ ports, clock }: DeadDeps, seq: number): Promi
   return toLetter(stored);
 }
 
-/** Sends a letter's message again, as it was, and takes the letter away (R1, R2). Throws LETTER_UNKNOWN. */
+/** Sends a letter's message again, as it was, and takes the letter away (CX1, CX2). Throws LETTER_UNKNOWN. */
 export async function retryLetter(deps: DeadDeps, letter: Letter): Promise<void> {
   const { ports, clock, chance } = deps;
   const { subject, data, source } = letter;

@@ -1,11 +1,11 @@
 /**
  * Live: a saga as it runs, its turns and what is said between them, as one stream.
  *
- * R1 Ledger and live lane are merged so that for each settled reply: what was shown and not retracted, and `rest`,
- *    are together its text, once. Whoever comes back after a turn sees nothing of it or of the ones before again.
- * R2 Words count for an attempt of one host. Those of a newer attempt, or of a host that asks anew, retract the
- *    former's; so do a failure and a signal that supersedes.
- * R3 Words that were missed are not asked for: they come with the settled reply.
+ * LW1 Ledger and live lane are merged so that for each settled reply: what was shown and not retracted, and `rest`,
+ *     are together its text, once. Whoever comes back after a turn sees nothing of it or of the ones before again.
+ * LW2 Words count for an attempt of one host. Those of a newer attempt, or of a host that asks anew, retract the
+ *     former's; so do a failure and a signal that supersedes.
+ * LW3 Words that were missed are not asked for: they come with the settled reply.
  */
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { turnOf } from "../../protocol/ids.ts";

@@ -2,8 +2,8 @@
  * Client: starting sagas, signalling them, reading their ledgers, answering what they ask. It decides nothing
  * and holds nothing; every call is a message or a read.
  *
- * M1 What a call resolves for was acked by the server: it will be in the saga's ledger, or in the dead letters
- *    with a reason.
+ * CN1 What a call resolves for was acked by the server: it will be in the saga's ledger, or in the dead letters
+ *     with a reason.
  */
 import { z } from "zod";
 import type { SagaDefinition, SignalSchemas } from "../../actors/contract/definition.ts";

@@ -1,9 +1,9 @@
 /**
  * Registry: what hosts have said they serve, and the checks a client makes by it before it sends anything.
  *
- * R1 The registry forgets nothing, so a name in it was served once. What is not in it was never served.
- * R2 A check here spares a person a dead letter; the host's own check is the one that counts. Where a schema
- *    cannot be read here, the host decides alone.
+ * RG1 The registry forgets nothing, so a name in it was served once. What is not in it was never served.
+ * RG2 A check here spares a person a dead letter; the host's own check is the one that counts. Where a schema
+ *     cannot be read here, the host decides alone.
  */
 import { z } from "zod";
 import { isReserved, isTaken, readReserved, unknownSignal } from "../../actors/contract/reserved-signals.ts";
@@ -131,13 +131,13 @@ function fitsAsText(schema: Json, data: Json): boolean {
   return key !== undefined && more.length === 0 && faultOf(schema, { [key]: data }) === undefined;
 }
 
-/** Why a value does not fit a JSON Schema, or undefined (R2). */
+/** Why a value does not fit a JSON Schema, or undefined (RG2). */
 export function faultOf(schema: Json, value: Json): string | undefined {
   let parser: z.ZodType;
   try {
     parser = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
   } catch {
-    return undefined; // R2
+    return undefined; // RG2
   }
   const parsed = parser.safeParse(value);
   return parsed.success ? undefined : z.prettifyError(parsed.error);

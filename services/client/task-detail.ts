@@ -1,7 +1,7 @@
 /**
  * Task detail: all that somebody needs who is to decide about a task, read from its saga's ledger and the registry.
  *
- * R1 Nothing here is guessed: what the ledger and the registry do not tell is absent, or says that it is unknown.
+ * TD1 Nothing here is guessed: what the ledger and the registry do not tell is absent, or says that it is unknown.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { Vote } from "../../protocol/event.ts";

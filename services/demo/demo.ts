@@ -5,9 +5,9 @@
  * Owns: the server, the outside world, the recruiter and the report of one run. Does not own: the processes
  * (processes.ts), who is killed when (kill-plan.ts), the trigger (world.ts), what counts (reckon.ts).
  *
- * DE1 Nothing that was started outlives the run, whichever way it ends; only if the demo itself is killed with SIGKILL,
+ * DD1 Nothing that was started outlives the run, whichever way it ends; only if the demo itself is killed with SIGKILL,
  *     its server and its folder stay behind, until the next demo clears them away.
- * DE2 The exit code is 0 only if the saga completed and nothing was duplicated or lost.
+ * DD2 The exit code is 0 only if the saga completed and nothing was duplicated or lost.
  */
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -65,7 +65,7 @@ const scriptedWithinMs = 120_000;
 const realWithinMs = 15 * 60_000;
 const role = "senior backend";
 
-/** Runs the demo. Resolves with the exit code (DE2). Throws INPUT_INVALID for bad options, UNAVAILABLE and the like. */
+/** Runs the demo. Resolves with the exit code (DD2). Throws INPUT_INVALID for bad options, UNAVAILABLE and the like. */
 export async function runDemo(options: DemoOptions = {}): Promise<number> {
   const parsed = Checked.safeParse(options);
   if (!parsed.success)
@@ -90,7 +90,7 @@ export async function runDemo(options: DemoOptions = {}): Promise<number> {
     throw error;
   } finally {
     for (const cleanup of cleanups.reverse())
-      await cleanup().catch((error: unknown) => say(`not cleaned up: ${String(error)}`)); // DE1
+      await cleanup().catch((error: unknown) => say(`not cleaned up: ${String(error)}`)); // DD1
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   }
 }
@@ -127,7 +127,7 @@ async function runOnce(run: Run): Promise<number> {
   );
   say(plan.map((kill) => `  the ${kill.role}, ${killInWords(kill)}\n`).join(""));
 
-  await clearLeftovers(tell); // DE1
+  await clearLeftovers(tell); // DD1
   const folder = await openFolder(run);
   const dataDir = join(folder, serverFolder);
   const mesh = await openMesh({

@@ -2,8 +2,8 @@
  * Folders: where a demo without --data keeps its server's store and its logs for as long as it runs, and what is
  * left of demos that were killed with SIGKILL.
  *
- * L1 What is cleared away was made by a demo of this user, and every process that used its server is known to be
- *    dead, by its number and the time it began. A demo that runs, and whatever else has such a name, is left alone.
+ * DO1 What is cleared away was made by a demo of this user, and every process that used its server is known to be
+ *     dead, by its number and the time it began. A demo that runs, and whatever else has such a name, is left alone.
  */
 import { lstat, mkdtemp, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ export const serverFolder = "server";
 
 export const makeTemporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), prefix));
 
-/** L1. What cannot be cleared away is told, and is no reason not to go on. */
+/** DO1. What cannot be cleared away is told, and is no reason not to go on. */
 export async function clearLeftovers(tell: (line: string) => void): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => []);
   for (const name of names.filter((one) => one.startsWith(prefix))) {

@@ -3,8 +3,8 @@
  *
  * Pure: a seed and a number give the same plan for ever.
  *
- * G1 Two kills or more hold a host's first and a worker's after it, in the order of the work.
- * G2 Over the seeds 1 to 50, three kills each, every effect class meets every window.
+ * KP1 Two kills or more hold a host's first and a worker's after it, in the order of the work.
+ * KP2 Over the seeds 1 to 50, three kills each, every effect class meets every window.
  */
 import { sha256 } from "../../protocol/digest.ts";
 
@@ -72,7 +72,7 @@ export function planKills(seed: number, kills: number): PlannedKill[] {
 
 const orderOf = (target: Target): number => targets.findIndex((other) => other.tool === target.tool);
 
-/** G1. */
+/** KP1. */
 function pickPair(pick: <T>(from: readonly T[]) => T): [Target, Target] {
   const last = targets.findLastIndex((target) => target.role === "worker");
   const host = pick(targets.filter((target, index) => target.role === "host" && index < last));

@@ -3,9 +3,9 @@
  *
  * The steps of the work stand in their order; the first that is not done speaks.
  *
- * DM1 At most one deposit is ever charged, whatever the results say. In doubt it is looked up, and what is not found
+ * DL1 At most one deposit is ever charged, whatever the results say. In doubt it is looked up, and what is not found
  *     stays open.
- * DM2 While anything a step needs is pending, it waits: a result of an earlier call wakes a waiting agent.
+ * DL2 While anything a step needs is pending, it waits: a result of an earlier call wakes a waiting agent.
  */
 import type { ModelMessage, ModelPort, ModelRequest, MessagePart } from "sagamesh/models";
 import type { z } from "zod";
@@ -53,7 +53,7 @@ function prepare({ role, made, done, isOpen }: Known): ScriptedAnswer | undefine
   ]);
 }
 
-/** DM1. */
+/** DL1. */
 function pay({ made, done, isOpen }: Known): ScriptedAnswer | undefined {
   const room = done(reserveRoom)[0]?.output.room;
   if (room === undefined) return undefined;
@@ -142,7 +142,7 @@ const say = (text: string, calls: readonly { tool: ToolName; input: object }[]):
   calls: calls.map(({ tool, input }) => ({ tool: tool.name, input: input as Record<string, string> })), // Plain data.
 });
 
-/** DM2. */
+/** DL2. */
 const wait = (text: string): ScriptedAnswer => ({
   text,
   calls: [{ tool: "wait", input: { signals: ["recruiter_reply"] } }],

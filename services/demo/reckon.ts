@@ -2,8 +2,8 @@
  * Reckoning: what the run comes to. Pure: a ledger, the outside world's account and the kills in, the report
  * out.
  *
- * R1 What was performed is what the outside world's account says, never what the ledger says.
- * R2 The ledger is read event by event, with none of the runtime's own bookkeeping: the demo checks that, too.
+ * DR1 What was performed is what the outside world's account says, never what the ledger says.
+ * DR2 The ledger is read event by event, with none of the runtime's own bookkeeping: the demo checks that, too.
  */
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Outcome } from "../../protocol/result.ts";
@@ -74,7 +74,7 @@ export function sumOf(tallies: Iterable<Tally>): Tally {
   return sum;
 }
 
-/** R2. */
+/** DR2. */
 function recordedIn(turns: readonly Turn[]): Recorded[] {
   const byId = new Map<string, Recorded>();
   for (const { event, intents } of turns.flatMap((turn) => turn.steps)) {

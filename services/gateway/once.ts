@@ -4,7 +4,8 @@
  * GO1 A question's first answer is decided by a claim, which names the answer by its digest. A gateway
  *     sends an answer to the saga only when it has won that claim; the same answer given again has won it, too.
  * GO2 The answer's bytes are stored before the claim that names them. So a gateway that dies between the claim and
- *     the inbox leaves nothing stuck: the gateway that refuses the next answer hands on the first one before it says so.
+ *     the inbox leaves nothing stuck: the gateway that refuses the next answer hands on the first one before it says
+ *     so.
  * GO3 A reply says "stored" only of an answer that has won.
  */
 import { sha256 } from "../../protocol/digest.ts";

@@ -1,9 +1,9 @@
 /**
  * Ledger reader: stored messages to turns, with the chain checked on the way.
  *
- * L1 Each turn's `prev` is the hash of the bytes before it, its number the one before plus one, its saga the
- *    subject's. What does not hold throws LEDGER_BROKEN with the turn.
- * L2 A tombstone is no turn. Whoever asks for the turns of an archived saga is told so: SAGA_ARCHIVED.
+ * LR1 Each turn's `prev` is the hash of the bytes before it, its number the one before plus one, its saga the
+ *     subject's. What does not hold throws LEDGER_BROKEN with the turn.
+ * LR2 A tombstone is no turn. Whoever asks for the turns of an archived saga is told so: SAGA_ARCHIVED.
  */
 import { z } from "zod";
 import { decode, mayHoldBlob } from "../../protocol/codec.ts";
@@ -84,7 +84,7 @@ export async function readTurn(
 }
 
 /**
- * A turn's bytes as a turn, blobs put back. Throws BAD_MESSAGE, LEDGER_BROKEN, SAGA_ARCHIVED (L2), or LEDGER_VERSION for
+ * A turn's bytes as a turn, blobs put back. Throws BAD_MESSAGE, LEDGER_BROKEN, SAGA_ARCHIVED (LR2), or LEDGER_VERSION for
  * a turn of another format.
  */
 export async function decodeTurn(
@@ -111,7 +111,7 @@ const OfVersion = z.object({ v: z.int(), saga: z.string(), turn: z.int() });
 export const isTombstone = (message: Pick<StoredMessage, "headers">): boolean =>
   message.headers[headers.event] === tombstoneEvent;
 
-/** Throws SAGA_ARCHIVED for a tombstone (L2). */
+/** Throws SAGA_ARCHIVED for a tombstone (LR2). */
 export async function assertNotArchived(
   blobs: LedgerSource["blobs"],
   message: Pick<StoredMessage, "data" | "headers">,

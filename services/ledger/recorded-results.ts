@@ -2,11 +2,11 @@
  * Recorded results: what became of each call of a ledger, and which of them answers a call that is made again. For
  * replays and forks, in which nothing is performed.
  *
- * R1 A call is answered by the recorded one of its own effect key; else by the k-th recorded call that is equal to it,
- *    if it is the k-th of its kind. Equal are two of the same kind and name whose inputs are the same as the callee's
- *    schema reads them.
- * R2 Nothing is answered twice by one recorded call, but a read: that changes nothing, so the last answer stands.
- * R3 What is not settled in the ledger answers nothing.
+ * LC1 A call is answered by the recorded one of its own effect key; else by the k-th recorded call that is equal to it,
+ *     if it is the k-th of its kind. Equal are two of the same kind and name whose inputs are the same as the callee's
+ *     schema reads them.
+ * LC2 Nothing is answered twice by one recorded call, but a read: that changes nothing, so the last answer stands.
+ * LC3 What is not settled in the ledger answers nothing.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { argumentsDigest } from "../../actors/kernel/folding.ts";
@@ -205,7 +205,7 @@ export type AskedCall = Pick<MadeCall, "kind" | "name" | "key" | "input">;
 
 /** The recorded calls of a ledger, by what answers which. */
 export interface Recordings<T extends MadeCall = RecordedCall> {
-  /** The recorded call that answers this one, of those not `taken` yet (R1, R2). Pure: the caller notes what it took. */
+  /** The recorded call that answers this one, of those not `taken` yet (LC1, LC2). Pure: the caller notes what it took. */
   find(asked: AskedCall, taken: ReadonlySet<IntentId>): T | undefined;
 }
 

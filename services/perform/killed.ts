@@ -1,7 +1,7 @@
 /**
  * Killed: how an attempt ended whose performer died before it told.
  *
- * KI1 Nothing of the tool's is called, the probe neither: it may be what kills. Whether it was begun is told by the
+ * KL1 Nothing of the tool's is called, the probe neither: it may be what kills. Whether it was begun is told by the
  *     claim. Where it was not, nothing happened.
  */
 import type { Tool } from "../../actors/contract/tool.ts";

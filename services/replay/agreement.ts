@@ -1,9 +1,9 @@
 /**
  * Agreement: how far two replies decide the same.
  *
- * G1 Words beside calls decide nothing. Where there is no call, the words are the decision.
- * G2 Calls of one reply run in parallel, so the same set in another order is told apart from other calls; but it is
- *    another decision, for intents and messages follow the order.
+ * RX1 Words beside calls decide nothing. Where there is no call, the words are the decision.
+ * RX2 Calls of one reply run in parallel, so the same set in another order is told apart from other calls; but it is
+ *     another decision, for intents and messages follow the order.
  */
 import { canonicalJson } from "../../protocol/json.ts";
 import type { ModelReply } from "../../protocol/model.ts";

@@ -1,13 +1,13 @@
 /**
  * Answers: what becomes of a call that a free run makes, though nothing is performed.
  *
- * W1 A call is answered from the record: by its effect key, else as an equal call was (recorded-results.ts), with the
- *    recorded result after the recorded time. A compensation is answered as the recorded compensation of the effect
- *    that answered what it undoes, else like any call, its own run's keys read as the recorded ones.
- * W2 What the record does not hold is a miss: `stop` ends the run there; `stand-in` takes what the person gave for it,
- *    and stops where they gave nothing; `sample` takes a value that the callee's output schema accepts, and stops where
- *    none can be made. A sample of an approval is a yes, of a question a fitting answer.
- * W3 What tells people of a task changes nothing and is never a miss, and what a model recalls is computed.
+ * AW1 A call is answered from the record: by its effect key, else as an equal call was (recorded-results.ts), with the
+ *     recorded result after the recorded time. A compensation is answered as the recorded compensation of the effect
+ *     that answered what it undoes, else like any call, its own run's keys read as the recorded ones.
+ * AW2 What the record does not hold is a miss: `stop` ends the run there; `stand-in` takes what the person gave for
+ *     it, and stops where they gave nothing; `sample` takes a value that the callee's output schema accepts, and stops
+ *     where none can be made. A sample of an approval is a yes, of a question a fitting answer.
+ * AW3 What tells people of a task changes nothing and is never a miss, and what a model recalls is computed.
  */
 import { recallFrom, recallTool } from "../../actors/request/recall.ts";
 import type { OpenIntent } from "../../actors/contract/state.ts";
@@ -136,7 +136,7 @@ function askedCall(run: Run, open: OpenIntent, given: ReadonlyMap<IntentId, Answ
   return { kind, name, input, ...(intent.kind === "tool" ? { key: intent.key } : {}) };
 }
 
-/** W1. A compensation's input holds the key of the effect it undoes. */
+/** AW1. A compensation's input holds the key of the effect it undoes. */
 function withRecordedKeys(run: Run, input: Json, given: ReadonlyMap<IntentId, Answer>): Json {
   let text = JSON.stringify(input);
   for (const { intents } of run.turns.flatMap(({ steps }) => steps))
@@ -167,7 +167,7 @@ function describeCall(run: Run, open: OpenIntent): string {
   return `${open.intent.id} ${nameOf(run, open)}${undone === undefined ? "" : `, which undoes ${undone},`} with ${text.slice(0, inputMax)}`;
 }
 
-/** W2 */
+/** AW2 */
 function made(
   run: Run,
   open: OpenIntent,

@@ -1,9 +1,9 @@
 /**
  * Ask: one question to a model port, outside any mesh.
  *
- * K1 What a provider calls transient is asked again, a few times; every attempt may cost, and only the answer's cost is
- *    known.
- * K2 How long it took is told only of models whose time means something: a script answers at once.
+ * AS1 What a provider calls transient is asked again, a few times; every attempt may cost, and only the answer's cost
+ *     is known.
+ * AS2 How long it took is told only of models whose time means something: a script answers at once.
  */
 import { z } from "zod";
 import { priced } from "../../actors/kernel/spending.ts";

@@ -1,11 +1,11 @@
 /**
  * Batch: the replays of many sagas, as a saga of ours. So a run that is killed goes on where it was.
  *
- * B1 Each saga is one call of a `read` tool: one that was recorded is never replayed again, one that was under way when
- *    its process died is.
- * B2 At most `parallel` are under way. Before each, what was spent so far is held against the limits; what is under way
- *    goes on, so a limit may be passed by that much.
- * B3 A saga that cannot be replayed is a fault of its own, and no other's.
+ * BA1 Each saga is one call of a `read` tool: one that was recorded is never replayed again, one that was under way
+ *     when its process died is.
+ * BA2 At most `parallel` are under way. Before each, what was spent so far is held against the limits; what is under
+ *     way goes on, so a limit may be passed by that much.
+ * BA3 A saga that cannot be replayed is a fault of its own, and no other's.
  */
 import { assign, enqueueActions, setup } from "xstate";
 import { z } from "zod";

@@ -1,9 +1,9 @@
 /**
  * Deciding: the decisions of a free run, each held against the recorded one of its place.
  *
- * D1 On the record a decision's counterpart is the recorded decision itself; from then on the recorded decision of the
- *    same number among those that were answered. It was given another conversation: what they have in common is told,
- *    not proven.
+ * DG1 On the record a decision's counterpart is the recorded decision itself; from then on the recorded decision of the
+ *     same number among those that were answered. It was given another conversation: what they have in common is told,
+ *     not proven.
  */
 import { isAgent } from "../../actors/agent/kind.ts";
 import type { IntentId } from "../../protocol/ids.ts";

@@ -1,7 +1,7 @@
 /**
  * Decisions: what a ledger's models were asked, with the request rebuilt and proven, and what came of each.
  *
- * D1 A request is rebuilt from the ledger, and its digest must equal the recorded one; if not, nothing is asked.
+ * DS1 A request is rebuilt from the ledger, and its digest must equal the recorded one; if not, nothing is asked.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { foldTurn } from "../../actors/kernel/replay.ts";
@@ -48,7 +48,7 @@ export const everyDecision = (app: App, turns: readonly Turn[]): RecordedDecisio
   });
 
 /**
- * Every decision of a ledger with its request rebuilt (D1); the summaries between them decide nothing. With `from` only
+ * Every decision of a ledger with its request rebuilt (DS1); the summaries between them decide nothing. With `from` only
  * those from that turn on: what was decided before was another definition's.
  */
 export function recordedDecisions(
@@ -75,7 +75,7 @@ export function recordedDecisions(
     });
 }
 
-/** Throws FOLD_DIVERGED unless the rebuilt request is the recorded one (D1). */
+/** Throws FOLD_DIVERGED unless the rebuilt request is the recorded one (DS1). */
 export function assertProven({
   intent,
   turn,

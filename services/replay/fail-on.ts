@@ -4,7 +4,7 @@
  *   different | outcome | policy | failed | stopped      any of it; with >N% more than that share
  *   cost+N% | tokens+N% | latency+N%                     more than the recorded, by more than N percent
  *
- * H1 What cannot be known fails: a cost without prices, an outcome of a walk step by step.
+ * FN1 What cannot be known fails: a cost without prices, an outcome of a walk step by step.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { Cost, ReplayDocument } from "../../protocol/documents/replay.ts";
@@ -99,7 +99,7 @@ function overAmount(
       ? undefined
       : values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const [before, now] = [sum(of("recorded")), sum(of("got"))];
-  if (before === undefined || now === undefined) return "it is not known of every call"; // H1
+  if (before === undefined || now === undefined) return "it is not known of every call"; // FN1
   const limit = before * (1 + over / 100);
   return now > limit + 1e-9 ? `${rounded(now)} instead of ${rounded(before)}` : undefined;
 }

@@ -1,14 +1,14 @@
 /**
  * Free run: the saga goes on from the other model's own decisions, and nothing outside is touched but the model.
  *
- * F1 As long as what is decided is what was recorded, the recorded turns happen as they did: the same events in the same
- *    groups at the same times, each reply in the recorded one's place. So intent ids, keys and requests stay equal, and
- *    the same model with the same script gives the recorded ledger's intents, every one.
- * F2 From the first turn that decides otherwise the run has a time of its own: answers come after the time they took,
- *    recorded signals when they came, timers when they are due, one event a turn. A model takes as long as the recorded
- *    decision of the same number, else the median: its real time would make each run another.
- * F3 Nothing is performed: tools, children and people are answered (answers.ts).
- * F4 A run ends: with its saga, at a miss, when a model fails, at the bound, or when nothing more will come.
+ * FU1 As long as what is decided is what was recorded, the recorded turns happen as they did: the same events in the
+ *     same groups at the same times, each reply in the recorded one's place. So intent ids, keys and requests stay
+ *     equal, and the same model with the same script gives the recorded ledger's intents, every one.
+ * FU2 From the first turn that decides otherwise the run has a time of its own: answers come after the time they
+ *     took, recorded signals when they came, timers when they are due, one event a turn. A model takes as long as the
+ *     recorded decision of the same number, else the median: its real time would make each run another.
+ * FU3 Nothing is performed: tools, children and people are answered (answers.ts).
+ * FU4 A run ends: with its saga, at a miss, when a model fails, at the bound, or when nothing more will come.
  */
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
@@ -56,7 +56,7 @@ export async function runFreely(run: Run, turns: readonly Turn[], deps: FreeRunD
   return {};
 }
 
-/** F1. The turn's events with each reply that counts asked anew. */
+/** FU1. The turn's events with each reply that counts asked anew. */
 async function asRecorded(run: Run, { steps }: Turn, { ask }: FreeRunDeps): Promise<Event[] | Stop> {
   const events: Event[] = [];
   for (const { event } of steps) {
@@ -94,7 +94,7 @@ interface Going extends FreeRunDeps {
   readonly steps: readonly Step[];
 }
 
-/** F2. */
+/** FU2. */
 async function goOn(run: Run, turns: readonly Turn[], deps: Going): Promise<Stop | undefined> {
   const { answers, left, signal } = deps;
   const agenda = createAgenda<Coming>();

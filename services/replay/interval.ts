@@ -1,9 +1,9 @@
 /**
  * Intervals: how far a sample's figure may lie from that of all such sagas. With 95 %.
  *
- * I1 A share by Wilson's interval: it stays between 0 and 1 and holds for small samples and for none or all of them.
- * I2 A mean by the normal interval. Costs lean to one side, so below some 30 sagas its bounds are rough; the number is
- *    told beside them.
+ * IV1 A share by Wilson's interval: it stays between 0 and 1 and holds for small samples and for none or all of them.
+ * IV2 A mean by the normal interval. Costs lean to one side, so below some 30 sagas its bounds are rough; the number is
+ *     told beside them.
  */
 import type { Mean, Rate } from "../../protocol/documents/replay.ts";
 

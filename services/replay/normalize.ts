@@ -1,9 +1,9 @@
 /**
  * Normalizing: which differences between two inputs of a call mean nothing.
  *
- * Z1 The callee's schema reads an input first, then its own `normalize` speaks, then what `--ignore` names is left out.
- *    So an order of members or a default written out is no difference; two texts of one meaning are, unless the
- *    tool's author says otherwise.
+ * NO1 The callee's schema reads an input first, then its own `normalize` speaks, then what `--ignore` names is left
+ *     out. So an order of members or a default written out is no difference; two texts of one meaning are, unless the
+ *     tool's author says otherwise.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";

@@ -1,8 +1,8 @@
 /**
  * Page: a replay as one file for a browser, with both runs side by side.
  *
- * P1 It needs nothing but itself: no script, no font, no address. A policy in its head holds a browser to that.
- * P2 All that a model, a tool or a person wrote is text: nothing of it can become markup.
+ * RB1 It needs nothing but itself: no script, no font, no address. A policy in its head holds a browser to that.
+ * RB2 All that a model, a tool or a person wrote is text: nothing of it can become markup.
  */
 import type { Cost, DecisionDocument, PathStep, ReplayDocument } from "../../protocol/documents/replay.ts";
 import { align, type Row } from "./align.ts";
@@ -39,7 +39,7 @@ ${document.decisions.map(decision).join("\n")}
 `;
 }
 
-/** P2 */
+/** RB2 */
 const text = (value: string): string =>
   value.replaceAll(/[&<>"']/g, (character) => `&#${character.codePointAt(0) ?? 0};`);
 

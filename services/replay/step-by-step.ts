@@ -1,10 +1,10 @@
 /**
  * Step by step: the recorded decisions, asked again one by one.
  *
- * Y1 The other model is given what the recorded one was given; with a variation, what that would make of the same
- *    conversation, after the recorded request was proven.
- * Y2 After a divergence the walk goes on along the record: each decision is compared for itself.
- * Y3 Nothing is written and nothing is performed but the model call.
+ * SX1 The other model is given what the recorded one was given; with a variation, what that would make of the same
+ *     conversation, after the recorded request was proven.
+ * SX2 After a divergence the walk goes on along the record: each decision is compared for itself.
+ * SX3 Nothing is written and nothing is performed but the model call.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { digestAsSent } from "../../actors/request/request.ts";

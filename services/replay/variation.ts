@@ -1,9 +1,9 @@
 /**
  * Variation: what a replayed run is given other than the recorded one, beside the model.
  *
- * V1 The recorded request is proven before the varied one is built from the same conversation.
- * V2 Another definition supplies tools, context policy, policies, instructions and the first message's words. What was
- *    said after that is said: the conversation is the recorded one.
+ * VR1 The recorded request is proven before the varied one is built from the same conversation.
+ * VR2 Another definition supplies tools, context policy, policies, instructions and the first message's words. What was
+ *     said after that is said: the conversation is the recorded one.
  */
 import { type AgentOwn, isAgent } from "../../actors/agent/kind.ts";
 import { cutOf } from "../../actors/agent/retention.ts";
@@ -77,7 +77,7 @@ export function variationDocument(
 }
 
 /**
- * The request that another definition would make of a recorded conversation (V2). Undefined where it asks no such
+ * The request that another definition would make of a recorded conversation (VR2). Undefined where it asks no such
  * call. A summary that its context policy would ask for first is left out, as the request's head then says.
  */
 export function variedRequest(

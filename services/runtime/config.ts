@@ -3,8 +3,8 @@
  *
  * Owns: every variable's name and rule. Does not own: what an application file reads for itself.
  *
- * G1 All faults are told in one error, each with the variable, the rule and an example.
- * G2 A secret is never printed: what is logged is `describeConfig`.
+ * CG1 All faults are told in one error, each with the variable, the rule and an example.
+ * CG2 A secret is never printed: what is logged is `describeConfig`.
  */
 import { userInfo } from "node:os";
 import { join } from "node:path";

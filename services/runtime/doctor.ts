@@ -1,10 +1,10 @@
 /**
  * Doctor: looks at a mesh and says what is wrong, each with what to do.
  *
- * D1 It changes nothing: a server without a mesh is a finding, not something to be filled.
- * D2 What cannot be reached or read is a finding too, and everything else is still told: a doctor is called when
- *    things are broken.
- * D3 What a change of hosts makes look wrong for a moment is looked at again before it is said.
+ * DX1 It changes nothing: a server without a mesh is a finding, not something to be filled.
+ * DX2 What cannot be reached or read is a finding too, and everything else is still told: a doctor is called when
+ *     things are broken.
+ * DX3 What a change of hosts makes look wrong for a moment is looked at again before it is said.
  */
 import type { DoctorDocument, Finding } from "../../protocol/documents/doctor.ts";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
@@ -74,7 +74,7 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
         const examined = await examineMesh(nc);
         document = await describeMesh(examined, about, await durability(examined), refusal);
         if (look === looksMax || !document.findings.some(isPassing)) break;
-        await systemClock.sleep(lookAgainMs, options.signal); // D3
+        await systemClock.sleep(lookAgainMs, options.signal); // DX3
       }
       return document;
     } finally {

@@ -1,8 +1,8 @@
 /**
  * Gateway secret: what links are signed with where nobody has named one, and where they lead.
  *
- * S1 Only on an embedded server, whose processes share a folder of one user: made once, readable by that user alone,
- *    and never changed. Elsewhere all who sign or verify must be given the same one.
+ * GX1 Only on an embedded server, whose processes share a folder of one user: made once, readable by that user alone,
+ *     and never changed. Elsewhere all who sign or verify must be given the same one.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, link, readFile, rm, writeFile } from "node:fs/promises";

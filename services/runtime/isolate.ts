@@ -1,7 +1,7 @@
 /**
  * Isolate: starts a process for suspects, and hears how it ended.
  *
- * F1 It has the options and the environment of its parent, so what kills one kills the other.
+ * IO1 It has the options and the environment of its parent, so what kills one kills the other.
  */
 import { fork } from "node:child_process";
 import { extname } from "node:path";

@@ -1,8 +1,8 @@
 /**
  * Isolated process: a host or worker for suspects alone, started by isolate.ts.
  *
- * P1 It ends when its parent does, and by nobody else: a signal to all processes of a terminal would look like a
- *    death of its own.
+ * IX1 It ends when its parent does, and by nobody else: a signal to all processes of a terminal would look like a
+ *     death of its own.
  */
 import { enableCompileCache } from "node:module";
 import type { FromChild, ToChild } from "../suspects/child.ts";

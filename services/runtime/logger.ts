@@ -1,8 +1,8 @@
 /**
  * Logger: the root of a process's log, JSON lines on stderr.
  *
- * J1 Fields that may hold a secret or a payload are redacted by name, wherever a caller puts them at the top
- *    or one level down. Payloads belong in the ledger, not in a log.
+ * LB1 Fields that may hold a secret or a payload are redacted by name, wherever a caller puts them at the top
+ *     or one level down. Payloads belong in the ledger, not in a log.
  */
 import pino, { type DestinationStream, type Logger } from "pino";
 import type { LogLevel } from "./config.ts";

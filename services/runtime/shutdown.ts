@@ -1,7 +1,7 @@
 /**
  * Shutdown: SIGINT and SIGTERM as one abort signal.
  *
- * S1 The first signal asks for an end and starts the grace; the second, or the grace's end, exits at once.
+ * SW1 The first signal asks for an end and starts the grace; the second, or the grace's end, exits at once.
  */
 
 /** What is still to be done gets this long: in-flight effects settle, the rest is given back. */
@@ -28,9 +28,9 @@ export function listenForShutdown(): Shutdown {
   };
   for (const name of ["SIGINT", "SIGTERM"] as const)
     process.on(name, () => {
-      if (code !== undefined) process.exit(exitCodes[name]); // S1
+      if (code !== undefined) process.exit(exitCodes[name]); // SW1
       code = exitCodes[name];
-      setTimeout(() => process.exit(exitCodes[name]), graceMs + closingMs).unref(); // S1
+      setTimeout(() => process.exit(exitCodes[name]), graceMs + closingMs).unref(); // SW1
       request(name);
     });
   return { signal: controller.signal, exitCode: () => code, request };

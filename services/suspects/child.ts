@@ -3,7 +3,7 @@
  * to each other. Types only.
  *
  * CH1 The parent keeps the leases and settles the deliveries; the child only says how. So a child that dies has
- *    acked nothing that it had not finished, and one whose parent died is cut off.
+ *     acked nothing that it had not finished, and one whose parent died is cut off.
  */
 import type { StoredMessage } from "../wire/ports.ts";
 

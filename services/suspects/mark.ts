@@ -2,7 +2,7 @@
  * Mark: the durable note on what was delivered before and is taken again. It is evidence once the process that put it is
  * gone: a host or worker that still lives, and is done, takes its mark away.
  *
- * MA1 A count of deliveries proves nothing: what is given back counts as well.
+ * MK1 A count of deliveries proves nothing: what is given back counts as well.
  */
 import { z } from "zod";
 import { limits } from "../../protocol/limits.ts";

@@ -6,11 +6,11 @@
  * set aside.
  *
  * QA1 A first delivery passes at once and costs nothing.
- * QA2 A host or worker that dies proves nothing against its sagas or calls: it may have been killed. Its marks only make
- *    suspects. Suspects share a ward; if that dies by itself, each is taken alone from then on.
+ * QA2 A host or worker that dies proves nothing against its sagas or calls: it may have been killed. Its marks only
+ *     make suspects. Suspects share a ward; if that dies by itself, each is taken alone from then on.
  * QA3 A victim is a child that died by itself while its parent lived, and never had anything but this one suspect.
  * QA4 Inputs are handed to a child that has one suspect one by one: what was in it, un-acked, each time it died is
- *    what it died of.
+ *     what it died of.
  * QA5 A suspect whose child lives on is cleared.
  */
 import { limits } from "../../protocol/limits.ts";

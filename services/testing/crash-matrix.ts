@@ -1,11 +1,11 @@
 /**
  * Crash matrix: a scenario run again and again, each time with one process dying at another of its writes.
  *
- * X1 The first run is undisturbed, and what the others are compared with: which effects were performed, what the
- *    scenario came to.
- * X2 Every write of host and worker is a place to die at, once right before it is sent and once right after it
- *    has happened, before the process learns of it.
- * X3 One seed decides each run, so a row of the report can be run again alone.
+ * CZ1 The first run is undisturbed, and what the others are compared with: which effects were performed, what the
+ *     scenario came to.
+ * CZ2 Every write of host and worker is a place to die at, once right before it is sent and once right after it
+ *     has happened, before the process learns of it.
+ * CZ3 One seed decides each run, so a row of the report can be run again alone.
  */
 import { isDeepStrictEqual } from "node:util";
 import { describeError } from "../../protocol/errors.ts";

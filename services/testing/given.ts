@@ -9,8 +9,8 @@
  * Each argument is one turn; an array is one turn of several events. An intent is named by its id, or by the
  * tool, timer, task or call that is open under that name.
  *
- * Q1 Every turn goes through the ledger's own schema and text, and is folded a second time onto a state that was
- *    put to rest and revived: a test of anything is a test of replay, too.
+ * GN1 Every turn goes through the ledger's own schema and text, and is folded a second time onto a state that was
+ *     put to rest and revived: a test of anything is a test of replay, too.
  */
 import { AssertionError } from "node:assert";
 import { accept, type Acceptance } from "../../actors/kernel/accept.ts";
@@ -168,7 +168,7 @@ function proceed(ledger: Ledger, story: Story, turn: Given, options: Options = {
 const judge = ({ definition, state }: Ledger, event: Event, now: number): Acceptance =>
   state === undefined ? { type: "new", event } : accept(definition, state, event, now);
 
-/** Q1 */
+/** GN1 */
 function append(ledger: Ledger, at: number, events: readonly Event[], acceptance: Acceptance): Ledger {
   const { definition, state } = ledger;
   const saga = state?.saga ?? parseSagaId("saga-1");

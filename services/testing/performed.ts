@@ -1,8 +1,8 @@
 /**
  * What the bodies of an application's tools did, as a test asks for it.
  *
- * E1 Virtual time stands still while a body runs, so that one that reads a file takes no time; but not for ever:
- *    after a while it goes on, and a body that hangs meets its timeout.
+ * PE1 Virtual time stands still while a body runs, so that one that reads a file takes no time; but not for ever:
+ *     after a while it goes on, and a body that hangs meets its timeout.
  */
 import { type AnyBody, implement, type PerformContext } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
@@ -83,7 +83,7 @@ async function note(
   }
 }
 
-/** E1 */
+/** PE1 */
 function held<T>(clock: VirtualClock, work: Promise<T>, realMs = holdMs): Promise<T> {
   const patience = new Promise<void>((resolve) => setTimeout(resolve, realMs).unref());
   void clock.hold(

@@ -1,11 +1,11 @@
 /**
  * Test mesh: an application on a mesh in memory, with a host, a worker and a clock that the test turns.
  *
- * M1 After each call the mesh is at rest: all that can happen without waiting for somebody, for a signal, a vote
- *    or a timer, has happened. Retries with their pauses are part of it.
- * M2 Time that nobody uses is skipped: while the mesh rests, its processes are frozen and only the server's
- *    timers go on. Three days cost what happens in them.
- * M3 One seed decides everything that is left to chance.
+ * TX1 After each call the mesh is at rest: all that can happen without waiting for somebody, for a signal, a vote
+ *     or a timer, has happened. Retries with their pauses are part of it.
+ * TX2 Time that nobody uses is skipped: while the mesh rests, its processes are frozen and only the server's
+ *     timers go on. Three days cost what happens in them.
+ * TX3 One seed decides everything that is left to chance.
  */
 import type { z } from "zod";
 import type { SagaDefinition, SignalSchemas } from "../../actors/contract/definition.ts";
@@ -87,7 +87,7 @@ export interface TestMesh extends AsyncDisposable {
   sagas(): readonly SagaId[];
   /** Lets time pass: `"3d"`, `"90s"` or milliseconds. */
   advance(duration: Duration): Promise<void>;
-  /** Lets happen what can happen now (M1). */
+  /** Lets happen what can happen now (TX1). */
   settled(): Promise<void>;
   /** Calls of a tool's body so far, or of every tool's. */
   effects(tool?: { readonly name: string } | string): readonly PerformedCall[];
@@ -188,14 +188,14 @@ export function openTestMesh(
     const { inbox, work } = mesh.server.open();
     return inbox + work > 0 || running.size < 2;
   };
-  /** M1. Two looks: what was acked may have something on its way. */
+  /** TX1. Two looks: what was acked may have something on its way. */
   const rest = async (until = clock.now() + restWithinMs): Promise<void> => {
     const end = Math.min(until, clock.now() + restWithinMs);
     for (let quiet = 0; quiet < 2 && clock.now() < end; quiet = isBusy() ? 0 : quiet + 1)
       await clock.run({ until: Math.min(end, clock.now() + lookMs) });
     if (failure !== undefined) throw failure as Error; // Of startHost or startWorker, which throw errors.
   };
-  /** M2 */
+  /** TX2 */
   const pass = async (until: number, isOver: () => boolean = () => false): Promise<void> => {
     await rest(until);
     while (clock.now() < until && !isOver()) {

@@ -1,9 +1,9 @@
 /**
  * Admit: how many may begin now, and when the rest should ask again. Pure.
  *
- * AM1 At most `atOnce` permits are held at any time by processes that are believed to live.
- * AM2 Starts are spaced by the rate: in no second do more than `perSecond` begin, whichever process asks.
- * AM3 A process that found nothing free is before those that come back for more.
+ * AT1 At most `atOnce` permits are held at any time by processes that are believed to live.
+ * AT2 Starts are spaced by the rate: in no second do more than `perSecond` begin, whichever process asks.
+ * AT3 A process that found nothing free is before those that come back for more.
  */
 import type { ThrottleLimits, ThrottleState } from "../../protocol/throttle.ts";
 
@@ -67,7 +67,7 @@ export function admit(before: ThrottleState, limits: ThrottleLimits, asking: Ask
   };
 }
 
-/** AM3: a process before us in the queue is sure of one permit. */
+/** AT3: a process before us in the queue is sure of one permit. */
 function roomFor(
   { held, queue }: ThrottleState,
   atOnce: number | undefined,
@@ -94,7 +94,7 @@ function queueAfter(
     : [...others, entry];
 }
 
-/** AM2. */
+/** AT2. */
 function spaced(
   last: number | undefined,
   perSecond: number | undefined,

@@ -5,7 +5,7 @@
  * held. Used by hosts for models, by workers for tools. Does not own: the arithmetic (admit.ts).
  *
  * TT1 A caller that is let in ends by calling what `enter` gave, however it ends; a process that dies has its permits
- *    taken back after their lease.
+ *     taken back after their lease.
  * TT2 What has no bound costs a look at an entry that is a second old at most, and no write.
  * TT3 While the server does not answer no caller is let in, and nothing is thrown: the wait goes on.
  */

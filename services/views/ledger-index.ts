@@ -1,8 +1,8 @@
 /**
  * Ledger index: where in a ledger each intent stands, what it was decided on, and what was new to each decision.
  *
- * X1 From the ledger alone. So "new" is what came in since the decision before: whether the model was shown a signal
- *    that its definition ignores, only the definition tells.
+ * LX1 From the ledger alone. So "new" is what came in since the decision before: whether the model was shown a signal
+ *     that its definition ignores, only the definition tells.
  */
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";

@@ -1,8 +1,8 @@
 /**
  * Prompt: what a model was sent at one call, rebuilt from the ledger, and whether the recorded digests say so.
  *
- * P1 Nothing is taken on trust: where today's code builds another request than was recorded, it is shown with
- *    `proved: false`.
+ * VP1 Nothing is taken on trust: where today's code builds another request than was recorded, it is shown with
+ *     `proved: false`.
  */
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -43,7 +43,7 @@ export function lastRequest(app: App, turns: readonly Turn[], at: number): Recor
     definition,
     through,
     ({ saga, at: now, steps }) => {
-      // Not compared with the record, as a fold for life would be (P1).
+      // Not compared with the record, as a fold for life would be (VP1).
       const decided = decideTurn(definition, state, {
         saga,
         at: now,

@@ -3,7 +3,7 @@
  *
  *   agent=hire_for_role and status=completed and started>2026-01-01
  *
- * Q1 Every condition holds, or the saga is not meant. There is no `or`: two queries say that.
+ * QY1 Every condition holds, or the saga is not meant. There is no `or`: two queries say that.
  */
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import { MeshError } from "../../protocol/errors.ts";

@@ -1,17 +1,17 @@
 /**
  * Verify: what must hold of any ledger, as predicates over its stored messages.
  *
- * F1 Numbers without a gap, each turn chained to the bytes before it, headers that are those of the bytes. The
- *    last turn has none behind it: its bytes must be those that its own `traceparent` was made of.
- * F2 Every input that names an intent names one decided before it. An attempt fails once at most, and the same
- *    success is recorded once: a success after a failure, or another success after one that could not be read,
- *    is a correction.
- * F3 Every blob is there and hashes to its name: reading a turn puts them back.
- * F4 With the definition: the fold decides what was recorded, the digests of model requests included.
- * F5 The order of the stream is that of the turns, and what each append expected was the turn before it.
- * F6 Of a saga that was moved to another definition, what the old one decided is proved by the old one; where that is
- *    not at hand, the document says which turns were not.
- * F7 A signature, of a turn or of a vote, is of what it stands beside (verify-signatures.ts).
+ * VF1 Numbers without a gap, each turn chained to the bytes before it, headers that are those of the bytes. The
+ *     last turn has none behind it: its bytes must be those that its own `traceparent` was made of.
+ * VF2 Every input that names an intent names one decided before it. An attempt fails once at most, and the same
+ *     success is recorded once: a success after a failure, or another success after one that could not be read,
+ *     is a correction.
+ * VF3 Every blob is there and hashes to its name: reading a turn puts them back.
+ * VF4 With the definition: the fold decides what was recorded, the digests of model requests included.
+ * VF5 The order of the stream is that of the turns, and what each append expected was the turn before it.
+ * VF6 Of a saga that was moved to another definition, what the old one decided is proved by the old one; where that is
+ *     not at hand, the document says which turns were not.
+ * VF7 A signature, of a turn or of a vote, is of what it stands beside (verify-signatures.ts).
  */
 import { foldTurn } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -110,7 +110,7 @@ export async function verifyMessages(
   };
 }
 
-/** F3. */
+/** VF3. */
 async function readWhole(
   ports: Pick<LedgerSource, "blobs">,
   message: StoredMessage,
@@ -134,7 +134,7 @@ function definitionNameIn({ steps }: Turn): string | undefined {
   return event?.definition.name;
 }
 
-/** F1. */
+/** VF1. */
 function checkPlace(turn: Turn, message: StoredMessage, at: Place): Finding[] {
   const { saga, place, before, agent } = at;
   const findings: Finding[] = [];
@@ -159,11 +159,11 @@ function checkPlace(turn: Turn, message: StoredMessage, at: Place): Finding[] {
   return findings;
 }
 
-/** Fields that the server, or who speaks to it, writes beside those of a turn; and its signature (F7). */
+/** Fields that the server, or who speaks to it, writes beside those of a turn; and its signature (VF7). */
 const isTransports = (name: string): boolean =>
   name.startsWith("Nats-") || name === headers.contentType || name === headers.signature;
 
-/** F5. */
+/** VF5. */
 function checkOrder({ seq, headers: fields }: StoredMessage, place: number, seqBefore: number): Finding[] {
   const findings: Finding[] = [];
   const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
@@ -177,7 +177,7 @@ function checkOrder({ seq, headers: fields }: StoredMessage, place: number, seqB
 /** JetStream keeps what an append expected of its subject. */
 const expectedSeqHeader = "Nats-Expected-Last-Subject-Sequence";
 
-/** F2. */
+/** VF2. */
 function checkInputs(turns: readonly Turn[]): Finding[] {
   const findings: Finding[] = [];
   const decided = new Set<IntentId>();
@@ -209,7 +209,7 @@ function checkInputs(turns: readonly Turn[]): Finding[] {
 /** Who signed, or did not, changes nothing about what was decided. */
 const isOfContent = ({ code }: Finding): boolean => code !== "SIGNER_UNTRUSTED";
 
-/** F4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (F6). */
+/** VF4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (VF6). */
 function foldedWith(
   { app, foldsWhereServed }: VerifyOptions,
   turns: readonly (Turn | undefined)[],

@@ -9,7 +9,8 @@
  *     folder's lock; the record holds the process before it holds the address; and a recorded process that
  *     still lives is waited for, never started beside.
  * EM2 The server outlives the process that started it, also one that was killed. The process that leaves last ends
- *     it, also one that only found it: so a server whose users were all killed is ended by the next that comes and goes.
+ *     it, also one that only found it: so a server whose users were all killed is ended by the next that comes and
+ *     goes.
  * EM3 A server that is reused gives what was asked for, or the call is refused: durability is never less than
  *     the caller believes.
  * EM4 The folder's server comes back on the port it had last, so a process that has lost it finds it there.

@@ -3,9 +3,9 @@
  *
  * Owns: one process from spawn to death. Does not own: which process may start or stop it (embedded.ts).
  *
- * SP1 The server is in a session of its own, with no pipe to its parent: neither a Ctrl-C at the terminal nor
+ * NP1 The server is in a session of its own, with no pipe to its parent: neither a Ctrl-C at the terminal nor
  *     the parent's death by SIGKILL reaches it.
- * SP2 It is ready when it wrote its ports file and answers there by its name; JetStream has recovered by then.
+ * NP2 It is ready when it wrote its ports file and answers there by its name; JetStream has recovered by then.
  */
 import { spawn } from "node:child_process";
 import { open, readFile } from "node:fs/promises";
@@ -33,7 +33,7 @@ export const spawnServer = async (binary: string, dataDir: string, nonce: string
   try {
     const child = spawn(binary, ["--config", config, "--name", serverName(nonce)], {
       cwd: dataDir,
-      detached: true, // SP1
+      detached: true, // NP1
       stdio: ["ignore", output.fd, output.fd],
     });
     return await new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export interface ReadyServer {
   readonly info: ServerInfo;
 }
 
-/** SP2: waits until the server is ready; undefined if its process ended or the time is over. */
+/** NP2: waits until the server is ready; undefined if its process ended or the time is over. */
 export const awaitReady = async (
   server: ServerIdentity & { readonly url?: string; readonly dataDir: string },
   limit: { readonly timeoutMs: number; readonly signal?: AbortSignal },

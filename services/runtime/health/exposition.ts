@@ -3,9 +3,9 @@
  *
  * The usual package would do; loading it costs a host 20 MB, twice what all of this process's sagas may take.
  *
- * E1 A metric keeps at most `seriesMax` combinations of labels. What comes beyond is counted under "other", so a
- *    name that the outside chooses can never fill the memory.
- * E2 Counting is a look-up and an addition. Everything else is done when somebody reads.
+ * EP1 A metric keeps at most `seriesMax` combinations of labels. What comes beyond is counted under "other", so a
+ *     name that the outside chooses can never fill the memory.
+ * EP2 Counting is a look-up and an addition. Everything else is done when somebody reads.
  */
 
 const seriesMax = 500;
@@ -101,7 +101,7 @@ function createSeries<T>(names: Labels, empty: () => T): Series<T> {
     const found = all.get(key);
     if (found !== undefined) return found.value;
     const isOther = labels.every((label) => label === "other");
-    if (all.size >= seriesMax && !isOther) return of(names.map(() => "other")); // E1
+    if (all.size >= seriesMax && !isOther) return of(names.map(() => "other")); // EP1
     const text = names.map((name, index) => `${name}="${escaped(labels[index] ?? "")}"`).join(",");
     const value = empty();
     all.set(key, { text, value });

@@ -5,8 +5,8 @@
  *     /readyz    it can do its work now; 503 with the reason where not, also while it starts and while it drains
  *     /metrics   Prometheus text
  *
- * H1 It only tells. Nothing here changes what a host or a worker does, and none of it may fail them.
- * H2 Loaded only where a port was asked for.
+ * HX1 It only tells. Nothing here changes what a host or a worker does, and none of it may fail them.
+ * HX2 Loaded only where a port was asked for.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describeError } from "../../../protocol/errors.ts";
@@ -101,7 +101,7 @@ export async function startHealth({ host, port, version }: HealthOptions): Promi
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500);
-      response.end(`${describeError(error)}\n`); // H1
+      response.end(`${describeError(error)}\n`); // HX1
     });
   });
   const { url } = await listenHttp(

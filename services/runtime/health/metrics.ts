@@ -2,7 +2,7 @@
  * Metrics: what hosts and workers tell of themselves, as counters. Fed through their observers; costs nothing
  * where nobody asked for a health port, because then none of this is loaded.
  *
- * N1 A label is the name of something declared, or of a closed list. Never an id of a saga, nothing the model says.
+ * MM1 A label is the name of something declared, or of a closed list. Never an id of a saga, nothing the model says.
  */
 import type { DecidedTurn } from "../../../actors/kernel/fold.ts";
 import { usageOf } from "../../../actors/kernel/settle.ts";
@@ -143,7 +143,7 @@ export function createMetrics(exposition: Exposition): Observers {
   };
 }
 
-/** N1: only these kinds have a name that an application declares. */
+/** MM1: only these kinds have a name that an application declares. */
 function labelsOf(intent: Intent | OpenIntent["intent"] | undefined): [string, string] {
   if (intent === undefined) return ["settled_before", ""];
   switch (intent.kind) {

@@ -1,10 +1,11 @@
 /**
  * Graph: what a saga wrote as it ran, as nodes and edges. A pure function of its ledger.
  *
- * G1 A node for the start, for each intent and for each signal; a retry is an attempt of its node.
- * G2 Every edge is a fact of the ledger: a call names its decision, an undoing what it undoes, a step the event that it
- *    was decided on. Where the ledger does not say whether a model was shown something, the edge says that it had come.
- * G3 Every edge leads from what was earlier, or in the same step, to what was later: there is no cycle.
+ * GG1 A node for the start, for each intent and for each signal; a retry is an attempt of its node.
+ * GG2 Every edge is a fact of the ledger: a call names its decision, an undoing what it undoes, a step the event that
+ *     it was decided on. Where the ledger does not say whether a model was shown something, the edge says that it had
+ *     come.
+ * GG3 Every edge leads from what was earlier, or in the same step, to what was later: there is no cycle.
  */
 import type {
   GraphDocument,
@@ -190,7 +191,7 @@ function short(value: Json | undefined): string {
   return text.length <= shortMax ? text : `${text.slice(0, shortMax - 1)}…`;
 }
 
-/** G2. The edges that lead to an intent. */
+/** GG2. The edges that lead to an intent. */
 function edgesTo(index: LedgerIndex, place: Place): GraphEdge[] {
   const { intent } = place;
   const to = intent.id;

@@ -1,8 +1,8 @@
 /**
  * Graph as Mermaid: text that renderers of Markdown draw.
  *
- * R1 What comes from a model or from outside stands in quoted labels, every character that Mermaid or HTML could read
- *    written as its code. Names of nodes are numbers of our own. So nothing hostile breaks the diagram or adds to it.
+ * GM1 What comes from a model or from outside stands in quoted labels, every character that Mermaid or HTML could read
+ *     written as its code. Names of nodes are numbers of our own. So nothing hostile breaks the diagram or adds to it.
  */
 import type { GraphNode, GraphNodeKind } from "../../../protocol/documents/graph.ts";
 import type { Graph } from "./graph.ts";
@@ -47,7 +47,7 @@ function shaped(node: GraphNode): string {
   return `${open}"${lines.map(escaped).join("<br/>")}"${close}`;
 }
 
-/** R1. `#` and `;` are Mermaid's own escapes, a backtick begins its Markdown. */
+/** GM1. `#` and `;` are Mermaid's own escapes, a backtick begins its Markdown. */
 const escaped = (text: string): string =>
   oneLine(text).replaceAll(/[^\p{L}\p{N} .,:_@…-]/gu, (sign) => `#${sign.codePointAt(0) ?? 0};`);
 

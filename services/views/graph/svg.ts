@@ -1,8 +1,8 @@
 /**
  * Graph as SVG: a picture that stands by itself, without script, font or link of anybody's.
  *
- * W1 Every text is escaped for XML, and characters that XML forbids are left out.
- * W2 The same graph gives the same bytes: the layout is a function of nodes and edges in their order.
+ * GV1 Every text is escaped for XML, and characters that XML forbids are left out.
+ * GV2 The same graph gives the same bytes: the layout is a function of nodes and edges in their order.
  *
  * Import this file when something is drawn, and not before: it brings the library that lays graphs out.
  */
@@ -106,7 +106,7 @@ function drawEdge({ reason }: GraphEdge, line: Layout["lines"][number] | undefin
 const number = (value: number): string => String(Math.round(value * 10) / 10);
 const pair = ({ x, y }: Point): string => `${number(x)} ${number(y)}`;
 
-/** W1. */
+/** GV1. */
 const escaped = (text: string): string =>
   oneLine(text)
     .replaceAll(

@@ -1,11 +1,11 @@
 /**
  * Why: the story of a saga in plain sentences, from its ledger alone.
  *
- * Y1 No sentence says more than the ledger proves. What it does not say, why a host fell silent above all, is told as
- *    what is not known.
- * Y2 Every event and every intent is told by a sentence, or is named with the reason in why-silent.ts.
- * Y3 With the definition (`app`) outcomes are the fold's, and what a decision was told is its very message; without it,
- *    what had come in.
+ * WY1 No sentence says more than the ledger proves. What it does not say, why a host fell silent above all, is told as
+ *     what is not known.
+ * WY2 Every event and every intent is told by a sentence, or is named with the reason in why-silent.ts.
+ * WY3 With the definition (`app`) outcomes are the fold's, and what a decision was told is its very message; without
+ *     it, what had come in.
  */
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import type { SagaState } from "../../../actors/contract/state.ts";
@@ -83,7 +83,7 @@ function tellingOf(turns: readonly Turn[], viewing: ViewOptions, app: App | unde
   };
 }
 
-/** Y3. What the last message of each request held, where the definition that asked it is at hand. */
+/** WY3. What the last message of each request held, where the definition that asked it is at hand. */
 function shownBy(app: App, turns: readonly Turn[]): Map<IntentId, readonly MessagePart[]> {
   const requests = segmentsOf(turns).flatMap(({ definition: ref, from, to }) => {
     const definition = app.definition(ref);
@@ -137,7 +137,7 @@ function tellEvent(t: Telling, at: StepPlace, event: Event): Told {
   }
 }
 
-/** Y2. What of a ledger no sentence tells and nothing declares silent: nothing, or the story is wrong. */
+/** WY2. What of a ledger no sentence tells and nothing declares silent: nothing, or the story is wrong. */
 export function untoldOf(turns: readonly Turn[], viewing: ViewOptions = {}): string[] {
   const t = tellingOf(turns, viewing, undefined);
   const told = new Set(storyOf(t, turns).flatMap(({ tells }) => tells));
