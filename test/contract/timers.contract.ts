@@ -142,8 +142,8 @@ export const timersContract = (mesh: () => MeshUnderTest): void => {
 
     test("disarming what is not armed is no error", async () => {
       const { ports } = mesh();
-      await ports.inbox.unschedule(saga, intent("9-9"));
-      await ports.inbox.unschedule(saga);
+      await expect(ports.inbox.unschedule(saga, intent("9-9"))).resolves.toBeUndefined();
+      await expect(ports.inbox.unschedule(saga)).resolves.toBeUndefined();
     });
   });
 };

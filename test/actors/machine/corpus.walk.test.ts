@@ -82,6 +82,7 @@ describe.each(corpus)("$name", (of) => {
       stopWhen: ({ status }: { status: string }) => status !== "active", // The graph would go on; an actor does not.
       limit: 1_000,
     });
+    expect(paths.length).toBeGreaterThan(0);
     for (const { steps } of paths) {
       const path = steps.map(({ event }) => pseudoOf.get(JSON.stringify(event)));
       compare(

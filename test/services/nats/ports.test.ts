@@ -135,6 +135,7 @@ describe("openNatsPorts", () => {
     const jsm = await jetstreamManager(nc);
     await jsm.streams.update("LEDGER", { max_bytes: 1e9, description: "ours" });
     await (await openNatsPorts(nc)).close();
+    expect(await echoed("LEDGER")).toMatchObject({ max_bytes: 1e9, description: "ours" });
   });
 
   test("a consumer with another lease is refused", async () => {
