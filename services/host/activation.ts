@@ -11,19 +11,19 @@
  *    taken stays un-acked until its host's running effects have ended and their results are stored inputs: the next
  *    host goes on from those, and performs nothing again.
  */
-import type { ModelMessage } from "../../protocol/model.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Address } from "../../protocol/subjects.ts";
 import type { Delivery } from "../wire/ports.ts";
+import { conversationOf } from "./detour.ts";
 import { createHands, type Hands } from "./hands.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { createInputs } from "./inputs.ts";
 import { createKeeper } from "./keeper.ts";
-import { loadWhole } from "./load.ts";
+import { leaveOneStep } from "./leave.ts";
 import { ownWorkOf } from "./open-work.ts";
-import { isGone, type Leaving, ownOf, type Phase, type Residence } from "./phase.ts";
+import { isGone, ownOf, type Phase, type Residence } from "./phase.ts";
 import { redeliveryDelay } from "./redelivery.ts";
 import { takeTurn } from "./turn.ts";
 
@@ -63,7 +63,7 @@ export function createActivation(
       return phase;
     },
     own: async (loaded, isRecovered) => {
-      if (phase.type === "leaving") await giveBackHeld(self);
+      if (phase.type === "leaving") for (const delivery of inputs.held) await inputs.putBack(delivery);
       if (phase.type !== "loading") return undefined;
       const keeper = createKeeper(deps);
       keeper.found(loaded.snapshot);
@@ -76,7 +76,7 @@ export function createActivation(
 
   async function run(): Promise<void> {
     while (!isGone(self)) {
-      if (phase.type === "leaving") await goOnLeaving(self, phase);
+      if (phase.type === "leaving") await leaveOneStep(self, phase);
       else if (inputs.isEmpty()) await rest();
       else await takeBatch();
     }
@@ -167,55 +167,10 @@ function openHands(self: Residence): Hands {
   return createHands(deps, saga, {
     current: () => (self.phase.type === "owning" ? self.phase.own.loaded : undefined),
     isGone: () => isGone(self),
-    conversation: () => conversation(self),
+    conversation: () => conversationOf(self),
     observe: (event, performed) =>
       inputs.put({ from: "host", event, ...(performed === undefined ? {} : { performed }) }),
     poke: () => inputs.poke(),
     drop: (reason, delayMs) => self.drop(reason, delayMs),
   });
-}
-
-/** The conversation as of the open decision; folded anew where a snapshot spared it. */
-async function conversation(self: Residence): Promise<readonly ModelMessage[]> {
-  for (;;) {
-    const own = ownOf(self);
-    if (own === undefined) return [];
-    const { loaded } = own;
-    if (loaded.messages !== undefined) return loaded.messages;
-    const whole = await loadWhole(self.deps, self.deps.app, self.saga, loaded.head.seq);
-    if (own.loaded.head === loaded.head) own.loaded = { ...own.loaded, messages: whole.messages };
-  }
-}
-
-async function giveBackHeld({ inputs }: Residence): Promise<void> {
-  for (const delivery of inputs.held) await inputs.putBack(delivery);
-}
-
-/** AC2. One step of leaving: what came goes back, and once what was begun has ended the saga is gone. */
-async function goOnLeaving(self: Residence, leaving: Leaving): Promise<void> {
-  const { inputs } = self;
-  await giveBack(self, leaving);
-  if (leaving.own?.hands.isEmpty() ?? true) await depart(self, leaving);
-  else if (inputs.isEmpty()) await inputs.wait();
-}
-
-/** What is not taken yet goes to the next host as it came, or as a result. */
-async function giveBack({ deps, saga, inputs }: Residence, { own }: Leaving): Promise<void> {
-  for (const item of inputs.empty())
-    if (item.from === "inbox") await inputs.putBack(item.delivery);
-    else
-      await own?.hands
-        .reportObserved(item.event, item.performed)
-        .catch((error: unknown) => deps.log.debug({ err: error, sagaId: saga }, "result not reported"));
-}
-
-/** Acked only if every open intent of this host's own has its result in the inbox, and all else was handed on. */
-async function depart(self: Residence, { own, owesIntents }: Leaving): Promise<void> {
-  const isReported =
-    own === undefined ||
-    !own.isProven ||
-    (!owesIntents &&
-      ownWorkOf(own.loaded.state, self.deps.placementOf).every((open) => own.hands.isReported(open)));
-  if (isReported) await self.inputs.ackHeld();
-  await self.drop("its partition is another host's");
 }

@@ -14,7 +14,7 @@ import type { Result } from "../../protocol/result.ts";
 import type { Throttled } from "../../protocol/throttle.ts";
 import { routed } from "../app/fallback.ts";
 import { decide } from "../perform/decide.ts";
-import type { Performed } from "../perform/perform.ts";
+import type { Performed } from "../perform/outcome.ts";
 import { enterModel } from "./enter-model.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { inRoom, type OwnWorkContext } from "./in-room.ts";

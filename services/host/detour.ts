@@ -12,6 +12,7 @@ import { isUnfinishedFork } from "../../actors/kernel/lineage.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import { limits } from "../../protocol/limits.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import { earlyDelayMs } from "../wire/delivery.ts";
 import { patiently } from "../wire/patience.ts";
 import { answerArchived } from "./archived.ts";
@@ -19,7 +20,7 @@ import { publishRefusal, publishTaken } from "./tell-sagas.ts";
 import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, ReadItem } from "./inputs.ts";
-import { type Loaded, loadPast, loadSaga, newSaga } from "./load.ts";
+import { type Loaded, loadPast, loadSaga, loadWhole, newSaga } from "./load.ts";
 import { answerOrder, type Move, orderIn } from "./migrate.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
 
@@ -167,4 +168,16 @@ export async function recallPast(self: Residence, own: Owned): Promise<void> {
   if (isGone(self)) return;
   if (whole.snapshot !== snapshot) own.keeper.found(whole.snapshot); // Lost, and so is what names it.
   own.loaded = whole;
+}
+
+/** The conversation as of the open decision; folded anew where a snapshot spared it. */
+export async function conversationOf(self: Residence): Promise<readonly ModelMessage[]> {
+  for (;;) {
+    const own = ownOf(self);
+    if (own === undefined) return [];
+    const { loaded } = own;
+    if (loaded.messages !== undefined) return loaded.messages;
+    const whole = await loadWhole(self.deps, self.deps.app, self.saga, loaded.head.seq);
+    if (own.loaded.head === loaded.head) own.loaded = { ...own.loaded, messages: whole.messages };
+  }
 }

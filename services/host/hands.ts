@@ -18,7 +18,7 @@ import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import { CutOff } from "../perform/cut-off.ts";
-import type { Performed } from "../perform/perform.ts";
+import type { Performed } from "../perform/outcome.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import { dispatch } from "./dispatch.ts";
 import type { HostDeps } from "./host-deps.ts";

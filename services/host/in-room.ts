@@ -4,7 +4,7 @@
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { CutOff } from "../perform/cut-off.ts";
 import { observed } from "../perform/observe.ts";
-import type { Performed } from "../perform/perform.ts";
+import type { Performed } from "../perform/outcome.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Loaded } from "./load.ts";
 

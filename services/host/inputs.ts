@@ -13,7 +13,7 @@ import type { Event, EventOf } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Address } from "../../protocol/subjects.ts";
-import type { Performed } from "../perform/perform.ts";
+import type { Performed } from "../perform/outcome.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
 import { assertOwnValue } from "../wire/messages.ts";

@@ -18,7 +18,7 @@ import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { assertNotArchived, emptyHead, readTurns } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
-import type { Performed } from "../perform/perform.ts";
+import type { Performed } from "../perform/outcome.ts";
 import {
   type AskedCall,
   type RecordedCall,

@@ -1,6 +1,6 @@
 /** Observe: what a host or worker tells of its attempts as they happen, for metrics and tests. */
 import type { Clock } from "../wire/ports.ts";
-import type { Performed } from "./perform.ts";
+import type { Performed } from "./outcome.ts";
 
 /**
  * How an attempt went, as far as its performer can say. `not_begun`: another performer will, or it was called off.

@@ -2,27 +2,16 @@
  * Perform: ⑤ one attempt of one tool intent, by the process that has the body: a worker, or the saga's own host.
  *
  * PF1 A `once` or `probe` attempt is performed only by the holder of its claim.
- * PF2 What is thrown, timed out or cut off is in doubt for `once`, and an attempt for the other classes. Only
- *    NotPerformed says that nothing happened.
- * PF3 A `probe` takeover asks the outside first, after the former holder's time.
+ * PF2 A `probe` takeover asks the outside first, after the former holder's time.
  */
 import { z } from "zod";
-import {
-  type AnyBody,
-  NotPerformed,
-  type PerformContext,
-  type ProbeAnswer,
-  type Tool,
-} from "../../actors/contract/tool.ts";
-import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
-import type { Spending } from "../../protocol/budget.ts";
+import type { AnyBody, PerformContext, ProbeAnswer, Tool } from "../../actors/contract/tool.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
-import { type Json, toJson } from "../../protocol/json.ts";
-import type { Result } from "../../protocol/result.ts";
-import { assertOwnValue } from "../wire/messages.ts";
+import type { Json } from "../../protocol/json.ts";
 import { claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
 import { type CallbackUrlOf, settlementToken } from "../wire/settlement-token.ts";
 import type { CutOff } from "./cut-off.ts";
+import { DeferredCall, failed, inDoubt, type Performed, succeeded, thrown } from "./outcome.ts";
 
 /** Which attempt of which intent, and what it is given. */
 export interface Attempt {
@@ -41,18 +30,6 @@ export interface PerformDeps extends ClaimDeps {
   readonly callbackUrlOf?: CallbackUrlOf | undefined;
   readonly progress: (attempt: Attempt, note: unknown) => void;
 }
-
-/** What became of an attempt. `silent`: this performer did not begin, and another will. */
-export type Performed =
-  | {
-      readonly type: "result";
-      readonly result: Result;
-      /** What it is answered by where it was not observed (services/host/simulate.ts), and what it used. */
-      readonly by?: string;
-      readonly spent?: Spending;
-    }
-  | { readonly type: "deferred"; readonly withinMs: number }
-  | { readonly type: "silent" };
 
 /**
  * Performs an attempt. `cutOff` ends it early; `mayBegin` is asked last, right before the body is called: a
@@ -87,7 +64,7 @@ export async function perform(
   }
 }
 
-/** PF3. Undefined if it did not happen; else what the outside says of it. */
+/** PF2. Undefined if it did not happen; else what the outside says of it. */
 async function askOutside(
   tool: Tool,
   body: AnyBody,
@@ -98,13 +75,6 @@ async function askOutside(
   const probed: ProbeAnswer<unknown> = await body.probe(key, input);
   if (probed.outcome === "happened") return succeeded(tool, probed.output);
   return probed.outcome === "unknown" ? inDoubt("IN_DOUBT", "the outside does not know") : undefined;
-}
-
-class DeferredCall {
-  readonly withinMs: number;
-  constructor(withinMs: number) {
-    this.withinMs = withinMs;
-  }
 }
 
 interface Run {
@@ -175,36 +145,3 @@ function tellQuietly(deps: PerformDeps, attempt: Attempt, note: unknown): void {
     // Best effort by its contract.
   }
 }
-
-function succeeded(tool: Tool, output: unknown): Performed {
-  try {
-    const value = toJson(output);
-    assertOwnValue(value);
-    return { type: "result", result: { outcome: "succeeded", output: value } };
-  } catch (error) {
-    const reason = `its output cannot be recorded: ${describeError(error)}`;
-    return tool.effect === "once" ? inDoubt("BAD_RESULT", reason) : failed("BAD_RESULT", reason, false);
-  }
-}
-
-/** PF2. */
-function thrown(tool: Tool, error: unknown, timedOut: boolean): Performed {
-  if (error instanceof DeferredCall) return { type: "deferred", withinMs: error.withinMs };
-  if (error instanceof NotPerformed) {
-    const why = isMeshError(error.cause) ? error.cause.code : "NOT_PERFORMED";
-    return failed(why, error.message, error.retry);
-  }
-  const code: ErrorCode = timedOut ? "TOOL_TIMEOUT" : isMeshError(error) ? error.code : "TOOL_FAILED";
-  if (tool.effect === "once") return inDoubt(code, describeError(error));
-  return failed(code, describeError(error), true);
-}
-
-const failed = (code: ErrorCode, reason: string, retry: boolean): Performed => ({
-  type: "result",
-  result: { outcome: "failed", code, reason, retry },
-});
-
-const inDoubt = (code: ErrorCode, reason: string): Performed => ({
-  type: "result",
-  result: { outcome: "in_doubt", code, reason },
-});

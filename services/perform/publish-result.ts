@@ -8,7 +8,7 @@ import { headers, subjects } from "../../protocol/subjects.ts";
 import { makeHeaders } from "../wire/messages.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { send } from "../wire/send.ts";
-import type { Performed } from "./perform.ts";
+import type { Performed } from "./outcome.ts";
 
 /**
  * Publishes until acked. The Msg-Id carries attempt and outcome: a definite result after a doubt is another

@@ -307,7 +307,7 @@ export const plants: readonly Plant[] = [
     rule: "what a once tool throws is in doubt",
     edits: [
       {
-        file: performing,
+        file: "services/perform/outcome.ts",
         find: 'if (tool.effect === "once") return inDoubt(code, describeError(error));',
         replace: "",
       },

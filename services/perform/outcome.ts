@@ -1,0 +1,68 @@
+/**
+ * Outcome: what became of an attempt, as a result that a ledger can record.
+ *
+ * OT1 Only NotPerformed says that nothing happened. What is thrown otherwise, timed out or cut off, or has an output that
+ *     cannot be recorded, is in doubt for `once`.
+ */
+import { NotPerformed, type Tool } from "../../actors/contract/tool.ts";
+import type { Spending } from "../../protocol/budget.ts";
+import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
+import { toJson } from "../../protocol/json.ts";
+import type { Result } from "../../protocol/result.ts";
+import { assertOwnValue } from "../wire/messages.ts";
+
+/** What became of an attempt. `silent`: this performer did not begin, and another will. */
+export type Performed =
+  | {
+      readonly type: "result";
+      readonly result: Result;
+      /** What it is answered by where it was not observed (services/host/simulate.ts), and what it used. */
+      readonly by?: string;
+      readonly spent?: Spending;
+    }
+  | { readonly type: "deferred"; readonly withinMs: number }
+  | { readonly type: "silent" };
+
+/** Thrown by `defer`, so that it leaves the body as a failure does. */
+export class DeferredCall {
+  readonly withinMs: number;
+  constructor(withinMs: number) {
+    this.withinMs = withinMs;
+  }
+}
+
+/** The result of a body that returned. */
+export function succeeded(tool: Tool, output: unknown): Performed {
+  try {
+    const value = toJson(output);
+    assertOwnValue(value);
+    return { type: "result", result: { outcome: "succeeded", output: value } };
+  } catch (error) {
+    const reason = `its output cannot be recorded: ${describeError(error)}`;
+    return tool.effect === "once" ? inDoubt("BAD_RESULT", reason) : failed("BAD_RESULT", reason, false);
+  }
+}
+
+/** OT1: the result of a body that threw, or ran out of time. */
+export function thrown(tool: Tool, error: unknown, timedOut: boolean): Performed {
+  if (error instanceof DeferredCall) return { type: "deferred", withinMs: error.withinMs };
+  if (error instanceof NotPerformed) {
+    const why = isMeshError(error.cause) ? error.cause.code : "NOT_PERFORMED";
+    return failed(why, error.message, error.retry);
+  }
+  const code: ErrorCode = timedOut ? "TOOL_TIMEOUT" : isMeshError(error) ? error.code : "TOOL_FAILED";
+  if (tool.effect === "once") return inDoubt(code, describeError(error));
+  return failed(code, describeError(error), true);
+}
+
+/** Nothing happened, or it may be tried again. */
+export const failed = (code: ErrorCode, reason: string, retry: boolean): Performed => ({
+  type: "result",
+  result: { outcome: "failed", code, reason, retry },
+});
+
+/** It may have happened. */
+export const inDoubt = (code: ErrorCode, reason: string): Performed => ({
+  type: "result",
+  result: { outcome: "in_doubt", code, reason },
+});
