@@ -6,7 +6,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { readLaw, root, type Allowed, type Row } from "./import-law.ts";
+import { readLaw, root, sourceFolders, type Allowed, type Row } from "./import-law.ts";
 
 const end = "<!-- /made -->";
 const trees = ["protocol", "actors", "services"];
@@ -66,15 +66,26 @@ function named(folders: readonly string[], all: readonly string[], self: string)
     const lacking = whole.filter((folder) => !named.includes(folder));
     if (whole.length < 2 || !trees.includes(tree) || lacking.length * 3 > whole.length)
       return [quoted(named)];
-    return [lacking.length === 0 ? `all of \`${tree}\`` : `all of \`${tree}\` but ${quoted(lacking)}`];
+    return [
+      lacking.length === 0 ? `all of \`${tree}\`` : `all of \`${tree}\` but ${quoted(lacking, " and ")}`,
+    ];
   });
   return words.length === 0 ? "no folder" : words.join(", ");
 }
 
 const inTree = (folder: string, tree: string) => folder === tree || folder.startsWith(`${tree}/`);
 
-const quoted = (paths: readonly string[]) =>
-  paths.map((path) => (path === "services" ? "`services/index.ts`" : `\`${path}\``)).join(", ");
+/** Paths in backticks: "a, b, c", or with another word before the last. */
+function quoted(paths: readonly string[], last = ", "): string {
+  const named = paths.flatMap((path) =>
+    trees.includes(path) && path !== "protocol" ? filesOf(path) : [path],
+  );
+  const words = named.map((path) => `\`${path}\``);
+  return [words.slice(0, -1).join(", "), words.at(-1) ?? ""].filter((word) => word !== "").join(last);
+}
+
+/** A tree's root holds a file or two, which are named themselves: its folders are not meant. */
+const filesOf = (tree: string): readonly string[] => sourceFolders().get(tree) ?? [];
 
 const packages = ({ packages: names }: Allowed) =>
   names.length === 0 ? "no package" : names.map((name) => `\`${name}\``).join(", ");
