@@ -40,3 +40,7 @@ export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";
 export { connect, type ConnectOptions } from "./runtime/connect.ts";
 export { gatewayLinks, type GatewayLinks, type GatewayLinksOptions } from "./runtime/links.ts";
+export type { StartHostOptions } from "./runtime/run-host.ts";
+export type { StartWorkerOptions } from "./runtime/run-worker.ts";
+export type { EndOptions, Running, RunningHealth, ServedOptions } from "./runtime/running.ts";
+export { startHost, startWorker } from "./runtime/start.ts";

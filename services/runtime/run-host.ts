@@ -1,12 +1,13 @@
 /**
- * Run host: the composition of a host process.
+ * Run host: a host on an open mesh, and one in a program of one's own.
  */
+import { z } from "zod";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { type App, assertServable } from "../app/app.ts";
 import { type HostBounds, startHost } from "../host/host.ts";
-import { serve, type ServeOptions, type Service } from "./serve.ts";
 import type { Part } from "./health/part.ts";
-import { graceMs } from "./shutdown.ts";
+import { readOptions, type Running, type ServedOptions, startRunning } from "./running.ts";
+import type { Service } from "./serve.ts";
 
 export type { HostBounds };
 
@@ -31,20 +32,15 @@ async function isSpare({ membership, inbox }: Service["ports"]): Promise<boolean
   return entries.filter((entry) => entry?.draining === false).length > inbox.partitions;
 }
 
-/**
- * Runs a host until the signal. `onReady` is called when it serves. Throws APP_INVALID before anything is
- * started.
- */
-export async function runHost(
-  options: ServeOptions,
-  app: App,
-  onReady: (service: Service) => void,
-  bounds: HostBounds = {},
-): Promise<void> {
+/** What `startHost` takes. */
+export interface StartHostOptions extends ServedOptions, HostBounds {}
+
+const bound = z.int().min(1).max(999_999).optional();
+
+/** `startHost`, which says the rest (start.ts). */
+export async function runHost(options: StartHostOptions): Promise<Running> {
+  readOptions("startHost", options, { sagasMax: bound, effectsMax: bound });
+  const { app, sagasMax, effectsMax } = options;
   assertServable(app, "host");
-  await serve(options, graceMs, async (service) => {
-    const parts = [await hostPart(service, app, bounds)];
-    onReady(service);
-    return parts;
-  });
+  return startRunning(options, (service) => hostPart(service, app, { sagasMax, effectsMax }));
 }

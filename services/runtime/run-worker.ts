@@ -1,11 +1,12 @@
 /**
- * Run worker: the composition of a worker process.
+ * Run worker: a worker on an open mesh, and one in a program of one's own.
  */
+import { z } from "zod";
 import { type App, assertServable, workerTools } from "../app/app.ts";
 import { startWorker } from "../worker/worker.ts";
-import { serve, type ServeOptions, type Service } from "./serve.ts";
 import type { Part } from "./health/part.ts";
-import { graceMs } from "./shutdown.ts";
+import { readOptions, type Running, type ServedOptions, startRunning } from "./running.ts";
+import type { Service } from "./serve.ts";
 
 /** Starts a worker as part of a process. Throws APP_INVALID, and TOOL_UNSERVED for a tool without a body. */
 export async function workerPart(service: Service, app: App, tools?: readonly string[]): Promise<Part> {
@@ -15,21 +16,17 @@ export async function workerPart(service: Service, app: App, tools?: readonly st
   return startWorker({ ...service, ...observe, ...own }, app, tools);
 }
 
-/**
- * Runs a worker until the signal, for every tool with a body or for the ones named. Throws APP_INVALID and
- * TOOL_UNSERVED before anything is started.
- */
-export async function runWorker(
-  options: ServeOptions,
-  app: App,
-  tools: readonly string[] | undefined,
-  onReady: (service: Service) => void,
-): Promise<void> {
+/** What `startWorker` takes. */
+export interface StartWorkerOptions extends ServedOptions {
+  /** The names of the tools it performs; every tool of the application that has a body unless given. */
+  readonly tools?: readonly string[] | undefined;
+}
+
+/** `startWorker`, which says the rest (start.ts). */
+export async function runWorker(options: StartWorkerOptions): Promise<Running> {
+  readOptions("startWorker", options, { tools: z.array(z.string()).min(1).optional() });
+  const { app, tools } = options;
   assertServable(app, "worker");
   workerTools(app, tools);
-  await serve(options, graceMs, async (service) => {
-    const parts = [await workerPart(service, app, tools)];
-    onReady(service);
-    return parts;
-  });
+  return startRunning(options, (service) => workerPart(service, app, tools));
 }

@@ -1,5 +1,5 @@
 /**
- * Serve: what hosts and workers have in common as processes. Connects, runs until asked to end, closes.
+ * Serve: what hosts, workers and gateways have in common. The mesh is opened once, parts run on it, all is closed.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { Log } from "../wire/log.ts";
@@ -7,7 +7,7 @@ import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
 import { openCallbackUrls } from "./callback-urls.ts";
-import { type Config, describeConfig } from "./config.ts";
+import { type Config, describeConfig, type LogLevel } from "./config.ts";
 import { openGatewayConfig } from "./gateway-secret.ts";
 import type { Health } from "./health/health.ts";
 import type { Isolate } from "../suspects/child.ts";
@@ -16,20 +16,28 @@ import { endLeanStart } from "./lean-start.ts";
 import { createLogger } from "./logger.ts";
 import { openMesh, type OpenMesh } from "./mesh.ts";
 import type { Part } from "./health/part.ts";
+import { whyNotReady } from "./health/readiness.ts";
 import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance, systemClock } from "./system.ts";
 import { packageVersion } from "./version.ts";
 
-export interface ServeOptions {
+/** What opening takes. */
+export interface OpenOptions {
   readonly config: Config;
-  /** Ends the process's service; what runs gets the grace. */
-  readonly signal: AbortSignal;
+  /** Gives up opening. */
+  readonly signal?: AbortSignal | undefined;
   /** Takes lines for a person. */
   readonly report: (line: string) => void;
   /** The application's file, which a process started for a suspect loads, too. Without it nothing is suspected. */
   readonly appFile?: string | undefined;
   /** The log's level unless LOG_LEVEL names one. */
-  readonly logLevel?: "info" | "warn" | undefined;
+  readonly logLevel?: LogLevel | undefined;
+}
+
+/** What serving until a signal takes. */
+export interface ServeOptions extends OpenOptions {
+  /** Ends it; what runs gets the grace. */
+  readonly signal: AbortSignal;
 }
 
 /** What every served part is given. */
@@ -50,74 +58,143 @@ export interface Service {
   readonly health: Pick<Health, "url" | "observers"> | undefined;
 }
 
+/** Parts that run on an open mesh. */
+export interface Serving {
+  readonly service: Service;
+  readonly parts: readonly Part[];
+  /** Settles when the connection has ended for good although it was not closed here, with what to throw. */
+  readonly lost: Promise<MeshError>;
+  /** Undefined: it can do its work now. Never throws. */
+  whyNotReady(): Promise<string | undefined>;
+  /** Stops the parts: nothing new is taken, and what runs gets the grace. A second call waits for the first. */
+  drain(graceMs: number): Promise<void>;
+  /** Drains and closes the mesh. A second call waits for the first. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/**
+ * Opens the mesh and starts the parts. Throws what opening or starting throws; then nothing is left running. A process
+ * that dies leaves nothing to be closed: its server's other clients take over.
+ */
+export async function openServing(
+  options: OpenOptions,
+  start: (service: Service) => Promise<Part[]>,
+): Promise<Serving> {
+  const signer = openSigner(options.config.hostNkey, "SAGAMESH_HOST_NKEY");
+  const log = createLogger({ level: levelOf(options), fields: { service: "sagamesh" } });
+  const health = await openHealth(options.config); // Before the mesh: a process that waits for its server is alive, and not ready.
+  let mesh: OpenMesh | undefined;
+  let isServing = false;
+  const closeAll = async () => {
+    await mesh?.close();
+    await health?.close();
+    log.info({}, "stopped");
+  };
+  try {
+    mesh = await openMesh({
+      servers: options.config.servers,
+      dataDir: options.config.serverDir,
+      replicas: options.config.replicas,
+      name: `sagamesh ${process.pid}`,
+      // Until it serves a person may be waiting; from then on it is a matter for the log.
+      report: (line) => (isServing ? log.warn({ detail: line }, "server heard") : options.report(line)),
+      signal: options.signal,
+    });
+    const service = await serviceOn(mesh, options, { log, health, signer });
+    const parts = await start(service);
+    endLeanStart();
+    health?.serving(mesh, parts);
+    isServing = true;
+    return servingOf({ service, parts, closeAll, log, health });
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+const levelOf = ({ config, logLevel = "info" }: OpenOptions): LogLevel => config.logLevel ?? logLevel;
+
+/** What every part is given, on this mesh. */
+async function serviceOn(
+  mesh: OpenMesh,
+  options: OpenOptions,
+  { log, health, signer }: Pick<Service, "log" | "signer"> & { readonly health: Health | undefined },
+): Promise<Service> {
+  const { config, appFile } = options;
+  const { version: serverVersion, url: servers } = mesh;
+  log.info(
+    { config: describeConfig(config), pid: process.pid, serverVersion, signsAs: signer?.publicKey },
+    "starting",
+  );
+  const own = { clock: systemClock, chance: systemChance, log };
+  const gateway = await openGatewayConfig(config);
+  const { callbackBase } = config;
+  const callbackUrlOf = await openCallbackUrls({ callbackBase, gateway }, own);
+  const isolate = (role: "host" | "worker") =>
+    appFile === undefined
+      ? undefined
+      : forkIsolated({ role, appFile, servers, logLevel: levelOf(options), gateway });
+  const { ports } = mesh;
+  const incarnation = newIncarnation;
+  return {
+    ...own,
+    ...{ mesh, ports, signer, checkSignature, callbackBase, callbackUrlOf, incarnation, isolate, health },
+  };
+}
+
+interface Opened {
+  readonly service: Service;
+  readonly parts: readonly Part[];
+  readonly closeAll: () => Promise<void>;
+  readonly log: Log;
+  readonly health: Health | undefined;
+}
+
+function servingOf({ service, parts, closeAll, log, health }: Opened): Serving {
+  const { mesh } = service;
+  let draining: Promise<void> | undefined;
+  let stopping: Promise<void> | undefined;
+  const drain = (graceMs: number) =>
+    (draining ??= (async () => {
+      health?.draining();
+      log.info({ graceMs }, "stopping");
+      await Promise.all(parts.map((part) => part.stop(graceMs)));
+    })());
+  return {
+    service,
+    parts,
+    lost: new Promise((resolve) => {
+      void mesh.closed.then((why) => stopping ?? resolve(lostConnection(why)));
+    }),
+    whyNotReady: () =>
+      whyNotReady(draining === undefined ? { kind: "serving", mesh, parts } : { kind: "draining" }),
+    drain,
+    stop: (graceMs) => (stopping ??= drain(graceMs).finally(closeAll)),
+  };
+}
+
+/** The client looks for a lost server for ever; a connection that ends all the same will not come back. */
+const lostConnection = (why: string | undefined): MeshError =>
+  new MeshError(
+    "UNAVAILABLE",
+    `the connection to the NATS server has ended${why === undefined ? "" : `: ${why}`}`,
+  );
+
 /**
  * Opens the mesh, starts the parts, and resolves once the signal came and everything is down. Throws what
  * opening or starting throws, and UNAVAILABLE if the connection ends for good.
  */
 export async function serve(
-  { config, signal, report, appFile, logLevel = "info" }: ServeOptions,
+  options: ServeOptions,
   graceMs: number,
   start: (service: Service) => Promise<Part[]>,
 ): Promise<void> {
-  const signer = openSigner(config.hostNkey, "SAGAMESH_HOST_NKEY");
-  const log = createLogger({ level: config.logLevel ?? logLevel, fields: { service: "sagamesh" } });
-  const health = await openHealth(config); // Before the mesh: a process that waits for its server is alive, and not ready.
-  let isServing = false;
-  const mesh = await openMesh({
-    servers: config.servers,
-    dataDir: config.serverDir,
-    replicas: config.replicas,
-    name: `sagamesh ${process.pid}`,
-    // Until it serves a person may be waiting; from then on it is a matter for the log.
-    report: (line) => (isServing ? log.warn({ detail: line }, "server heard") : report(line)),
-    signal,
-  }).catch(async (error: unknown) => {
-    await health?.close();
-    throw error;
-  });
+  const serving = await openServing(options, start);
   try {
-    const { ports } = mesh;
-    log.info(
-      {
-        config: describeConfig(config),
-        pid: process.pid,
-        serverVersion: mesh.version,
-        signsAs: signer?.publicKey,
-      },
-      "starting",
-    );
-    const gateway = await openGatewayConfig(config);
-    const base = {
-      signer,
-      checkSignature,
-      clock: systemClock,
-      chance: systemChance,
-      log,
-      callbackBase: config.callbackBase,
-      callbackUrlOf: await openCallbackUrls(
-        { ...config, gateway },
-        { clock: systemClock, chance: systemChance, log },
-      ),
-    };
-    const isolate = (role: "host" | "worker") =>
-      appFile === undefined
-        ? undefined
-        : forkIsolated({ role, appFile, servers: mesh.url, logLevel: config.logLevel ?? logLevel, gateway });
-    const parts = await start({ ...base, mesh, ports, incarnation: newIncarnation, isolate, health });
-    endLeanStart();
-    health?.serving(mesh, parts);
-    isServing = true;
-    try {
-      await Promise.race([aborted(signal), lost(mesh)]);
-    } finally {
-      health?.draining();
-      log.info({ graceMs }, "stopping");
-      await Promise.all(parts.map((part) => part.stop(graceMs)));
-    }
+    const lost = await Promise.race([aborted(options.signal), serving.lost]);
+    if (lost !== undefined) throw lost;
   } finally {
-    await mesh.close();
-    await health?.close();
-    log.info({}, "stopped");
+    await serving.stop(graceMs);
   }
 }
 
@@ -128,17 +205,9 @@ async function openHealth({ health }: Config): Promise<Health | undefined> {
   return (await import("./health/health.ts")).startHealth({ host, port, version: packageVersion() });
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+/** Resolves when the signal comes. */
+export const aborted = (signal: AbortSignal): Promise<undefined> =>
   new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
   });
-
-/** The client looks for a lost server for ever; a connection that ends all the same will not come back. */
-async function lost(mesh: OpenMesh): Promise<never> {
-  const why = await mesh.closed;
-  throw new MeshError(
-    "UNAVAILABLE",
-    `the connection to the NATS server has ended${why === undefined ? "" : `: ${why}`}`,
-  );
-}

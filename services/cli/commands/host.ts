@@ -1,6 +1,5 @@
 import { loadApp } from "../../runtime/load-app.ts";
-import { runHost } from "../../runtime/run-host.ts";
-import type { Service } from "../../runtime/serve.ts";
+import { startHost } from "../../runtime/start.ts";
 import { defineCommand } from "../frame/command.ts";
 import {
   announce,
@@ -10,7 +9,8 @@ import {
   replicasOption,
   servedApp,
   servedBounds,
-  servedConfig,
+  servedOptions,
+  untilEnded,
 } from "../frame/serving.ts";
 
 /** One host process. */
@@ -29,12 +29,10 @@ export const host = defineCommand({
   },
   examples: ["NATS_URL=nats://10.0.0.5:4222 sagamesh host --app app.ts"],
   run: async ({ app: file, ...flags }, context) => {
-    const { output, signal } = context;
-    const config = servedConfig(context.config, flags);
+    const served = servedOptions(context, flags);
     const bounds = servedBounds(flags);
     const app = await loadApp(file);
-    const ready = (service: Service) => announce(output, "host", service, app);
-    await runHost({ config, signal, report: output.note, appFile: file }, app, ready, bounds);
-    return 0;
+    const host = await startHost({ app, appFile: file, ...served, ...bounds });
+    return untilEnded(host, context.signal, () => announce(context.output, "host", host, app));
   },
 });

@@ -2,6 +2,7 @@ import { MeshError } from "../../../protocol/errors.ts";
 import { portOf } from "../../runtime/config.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { type GatewayChoice, runUp } from "../../runtime/run-up.ts";
+import { whereabouts } from "../../runtime/running.ts";
 import type { Service } from "../../runtime/serve.ts";
 import { defineCommand } from "../frame/command.ts";
 import { announce, healthOptions, replicasOption, servedApp, servedConfig } from "../frame/serving.ts";
@@ -34,7 +35,7 @@ export const up = defineCommand({
     const app = await loadApp(file);
     const options = { config, signal, report: output.note, appFile: file };
     const ready = (service: Service, gateway: string | undefined) =>
-      announce(output, "up", service, app, { gateway });
+      announce(output, "up", whereabouts(service), app, { gateway });
     await runUp(options, app, ready, gatewayChoice(flags));
     return 0;
   },

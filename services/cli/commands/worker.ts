@@ -1,5 +1,5 @@
 import { loadApp } from "../../runtime/load-app.ts";
-import { runWorker } from "../../runtime/run-worker.ts";
+import { startWorker } from "../../runtime/start.ts";
 import { defineCommand } from "../frame/command.ts";
 import {
   announce,
@@ -7,7 +7,8 @@ import {
   replicasOption,
   logHelp,
   servedApp,
-  servedConfig,
+  servedOptions,
+  untilEnded,
 } from "../frame/serving.ts";
 
 /** One worker process. */
@@ -24,12 +25,11 @@ export const worker = defineCommand({
   },
   examples: ["sagamesh worker --app worker.ts --tool charge_deposit --tool create_invite"],
   run: async ({ app: file, tool: tools, ...flags }, context) => {
-    const { output, signal } = context;
-    const config = servedConfig(context.config, flags);
+    const served = servedOptions(context, flags);
     const app = await loadApp(file);
-    await runWorker({ config, signal, report: output.note, appFile: file }, app, tools, (service) =>
-      announce(output, "worker", service, app, { only: tools }),
+    const worker = await startWorker({ app, appFile: file, tools, ...served });
+    return untilEnded(worker, context.signal, () =>
+      announce(context.output, "worker", worker, app, { only: tools }),
     );
-    return 0;
   },
 });

@@ -4,9 +4,11 @@
 import type { ServingDocument } from "../../../protocol/documents/process.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import type { App } from "../../app/app.ts";
-import { type Config, redactUrl, withHealth, withReplicas } from "../../runtime/config.ts";
+import { type Config, withHealth, withReplicas } from "../../runtime/config.ts";
 import type { HostBounds } from "../../runtime/run-host.ts";
-import type { Service } from "../../runtime/serve.ts";
+import type { Running, ServedOptions } from "../../runtime/running.ts";
+import { aborted } from "../../runtime/serve.ts";
+import type { CommandContext } from "./context.ts";
 import type { Output } from "./output.ts";
 
 /** The option by which a process that serves is told what. */
@@ -75,11 +77,35 @@ export const servedConfig = (
 ): Config =>
   withReplicas(withHealth(config, { host: args["health-host"], port: args["health-port"] }), args.replicas);
 
+/** What the options of a host or worker are for the call that starts it. Throws USAGE. */
+export function servedOptions(
+  { config, output, signal }: CommandContext,
+  args: Parameters<typeof servedConfig>[1],
+): Omit<ServedOptions, "app"> {
+  const { servers, dataDir, replicas, health } = servedConfig(config, args);
+  return {
+    ...{ servers, dataDir, replicas, signal, report: output.note },
+    ...{ healthHost: health.host, healthPort: health.port, logLevel: config.logLevel ?? "info" },
+  };
+}
+
+/** Says that it serves, and ends it well at the signal. Throws UNAVAILABLE if its connection ends for good before. */
+export async function untilEnded(running: Running, signal: AbortSignal, say: () => void): Promise<0> {
+  try {
+    say();
+    const lost = await Promise.race([aborted(signal), running.lost]);
+    if (lost !== undefined) throw lost;
+    return 0;
+  } finally {
+    await running.stop();
+  }
+}
+
 /** Prints where things are, what is served and, where sagas are, how to start one. */
 export function announce(
   output: Output,
   role: ServingDocument["role"],
-  { mesh, health }: Service,
+  { server, healthUrl }: Pick<Running, "server" | "healthUrl">,
   app: App,
   { only, gateway }: { only?: readonly string[] | undefined; gateway?: string | undefined } = {},
 ): void {
@@ -88,16 +114,16 @@ export function announce(
   );
   const document: ServingDocument = {
     role,
-    url: redactUrl(mesh.url),
-    serverVersion: mesh.version,
-    ...(mesh.dataDir === undefined ? {} : { dataDir: mesh.dataDir }),
+    url: server.url,
+    serverVersion: server.version,
+    ...(server.dataDir === undefined ? {} : { dataDir: server.dataDir }),
     definitions: role === "worker" ? [] : app.startable.map(({ name, version }) => ({ name, version })),
     tools:
       role === "host"
         ? []
         : performed.map((tool) => tool.name).filter((name) => only === undefined || only.includes(name)),
     pid: process.pid,
-    ...(health === undefined ? {} : { health: health.url }),
+    ...(healthUrl === undefined ? {} : { health: healthUrl }),
     ...(gateway === undefined ? {} : { gateway }),
   };
   output.print(document, () => describe(document));

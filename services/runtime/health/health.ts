@@ -11,22 +11,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describeError } from "../../../protocol/errors.ts";
 import { listenHttp } from "../../http/listen.ts";
-import type { MeshHealth } from "../../nats/health.ts";
-import type { Ports } from "../../wire/ports.ts";
 import { contentType, createExposition } from "./exposition.ts";
-import { createMeshGauges, type MeshGauges, withinMs } from "./mesh-gauges.ts";
+import { createMeshGauges, type MeshGauges } from "./mesh-gauges.ts";
 import { createMetrics, type Observers } from "./metrics.ts";
 import type { Part } from "./part.ts";
 import { createProcessGauges } from "./process-gauges.ts";
-
-/** A probe waits a second or so; a server that takes longer is none to rely on. */
-const answerMs = 1_000;
-
-/** What health reads of a mesh. */
-export interface WatchedMesh {
-  readonly ports: Pick<Ports, "claims">;
-  readonly readHealth: () => Promise<MeshHealth>;
-}
+import { type Phase, type WatchedMesh, whyNotReady } from "./readiness.ts";
 
 export interface Health {
   /** Where it listens. */
@@ -38,11 +28,6 @@ export interface Health {
   draining(): void;
   close(): Promise<void>;
 }
-
-type Phase =
-  | { readonly kind: "starting" }
-  | { readonly kind: "serving"; readonly mesh: WatchedMesh; readonly parts: readonly Part[] }
-  | { readonly kind: "draining" };
 
 export interface HealthOptions {
   readonly host: string;
@@ -127,22 +112,4 @@ export async function startHealth({ host, port, version }: HealthOptions): Promi
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/** Undefined: it can do its work. */
-async function whyNotReady(phase: Phase): Promise<string | undefined> {
-  if (phase.kind === "starting") return "starting: the server and the streams are not there yet";
-  if (phase.kind === "draining") return "draining: takes nothing new";
-  const { mesh, parts } = phase;
-  const now = await withinMs(answerMs, mesh.ports.claims.now());
-  if (now === undefined) return `the NATS server's JetStream gave no answer within ${answerMs} ms`;
-  for (const part of parts) {
-    const why = await withinMs(
-      answerMs,
-      (part.whyNotReady?.() ?? Promise.resolve(undefined)).then((w) => ({ w })),
-    );
-    if (why === undefined) return `the NATS server's JetStream gave no answer within ${answerMs} ms`;
-    if (why.w !== undefined) return why.w;
-  }
-  return undefined;
 }

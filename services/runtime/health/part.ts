@@ -1,4 +1,5 @@
-/** What runs in a process that serves, and what it tells of itself to those who operate it. */
+/** Part: what runs in a process that serves, and what it tells of itself to those who operate it. */
+
 /** A host, a worker, or a gateway. */
 export interface Part {
   stop(graceMs: number): Promise<void>;
