@@ -10,8 +10,8 @@
  * AG4 Every call is answered exactly once with its outcome, and once before as pending if it still runs.
  * AG5 A wait ends with the first thing that would be said: a signal it waits for, its time, or a late result. So
  *     none is open while a model is asked.
- * AG6 While a limit from outside holds, nobody is asked: the agent rests until it is over (`resting`).
- * AG7 One that has handed its work over asks nobody any more: it ends as its successor ends (`handedOff`).
+ * AG6 While a limit from outside holds, the model is not asked: the agent rests until it is over (`resting`).
+ * AG7 One that has handed its work over asks its model no more: it ends as its successor ends (`handedOff`).
  * AG8 The last step that a budget allows, once asked for, is superseded by nothing but a cancel or a raise.
  * AG9 One that is called off is asked once more, if it wants that (`parting`), and undone in any case.
  */
@@ -60,7 +60,7 @@ const noting = {
   "sagamesh.corrected": { actions: "note" },
 } as const;
 
-/** While nobody is asked: news may be what the agent waits for. */
+/** While the model is not asked: news may be what the agent waits for. */
 const settling = {
   "sagamesh.result": { actions: "settle" },
   "sagamesh.corrected": { actions: "settle" },
@@ -244,7 +244,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       limited: ({ context, event }) => (context.notBefore ?? 0) > timeOf(event),
       limitedAndReady: ({ context, event }) => ready({ context }) && (context.notBefore ?? 0) > timeOf(event),
       isHandedOff: ({ context }) => context.handedOff !== undefined,
-      // A policy or a human said no: nobody has the work, and the model hears why.
+      // A policy or a human said no: the work stays here, and the model hears why.
       isNotHandedOff: ({ context, event }) =>
         event.type === "sagamesh.result" &&
         event.call === context.handedOff &&

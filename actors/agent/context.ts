@@ -138,7 +138,7 @@ export function takeReply(
   return isCorrected || (hasNews(next) && onlyWaits(next)) ? { ...next, ...wakeUp(next) } : next;
 }
 
-/** The context after news of a call that came while nobody is asked. */
+/** The context after news of a call that came while the model is not asked. */
 export function afterNews(context: AgentContext, event: AgentEvent): Partial<AgentContext> {
   if (event.type === "sagamesh.corrected")
     return wakeUp({ ...context, parts: [...context.parts, event.part] });

@@ -70,7 +70,7 @@ export interface AgentConfig<
    * `$after` what a call rests on; the model is told how. No unless given.
    */
   references?: boolean;
-  /** Whom the model's questions are for, and on what terms; anybody, for a week, unless given. */
+  /** The people the model's questions are for, and on what terms; anyone, for a week, unless given. */
   ask?: AskTerms & { readonly otherwise?: Json };
   /** Tools and sagas that the terms of approvals may name and the model does not see. See `Tool.uses`. */
   uses?: readonly Callable[];

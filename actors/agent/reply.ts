@@ -33,7 +33,7 @@ export interface Reading {
   /** What the conversation keeps of the reply. */
   readonly message: ModelMessage;
   readonly started: readonly StartedCall[];
-  /** Answers that need nobody: refused calls, and the words of a repair. */
+  /** Answers that are known at once: refused calls, and the words of a repair. */
   readonly answers: readonly MessagePart[];
   /** The reply could not be taken as it was; counts against the repairs in a row. */
   readonly repair: boolean;

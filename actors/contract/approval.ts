@@ -6,7 +6,7 @@ import type { NoticeTerms } from "../machine/callable.ts";
  * and the saga they name, which must be among the definition's own (`uses`).
  */
 export interface Approval extends NoticeTerms {
-  /** Names and roles; empty: anybody. */
+  /** Names and roles; empty: anyone. */
   readonly by: readonly string[];
   readonly withinMs: number;
   /** At the deadline: what holds, or who is asked next, on terms of their own. */

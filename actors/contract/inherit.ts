@@ -21,7 +21,7 @@ export const policyFaults = (where: string, policies: readonly Policy[]): string
       : [`${where}: "${name}" is no policy's name`],
   );
 
-/** What a policy is to the sub-agents of whoever has it. */
+/** What a policy of a saga or tool is to the sub-agents below it. */
 export function inheritedOf(policy: Policy): Policy {
   if (policy.inherited !== undefined) return policy.inherited;
   if (policy.memory === undefined) return policy;
@@ -34,7 +34,7 @@ export function inheritedOf(policy: Policy): Policy {
 const usedUp = new WeakMap<Policy, Policy>();
 const bound = new WeakMap<Definition, { above: readonly Policy[]; definition: Definition }[]>();
 
-/** A policy that counts, where somebody else does the counting: what would change its memory is denied. */
+/** A policy that counts, where another saga does the counting: what would change its memory is denied. */
 const asUsedUp = (policy: Policy, memory: NonNullable<Policy["memory"]>): Policy => ({
   name: `${policy.name} (in a sub-agent)`,
   judge: (question) =>

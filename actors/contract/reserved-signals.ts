@@ -21,7 +21,7 @@ const reason = z.string().min(1).max(limits.reasonLengthMax);
 
 /** Each row is a name and the schema of its data. */
 export const reservedSignals = {
-  /** Undo what was done, then end. Takes any data, because nobody who wants to stop a saga should fail at a schema. */
+  /** Undo what was done, then end. Takes any data, because a person who wants to stop a saga should not fail at a schema. */
   cancel: z.json(),
   /** Take nothing more until `resume`. With `tree` its open children too, and theirs. */
   pause: z.object({ reason: reason.optional(), tree: z.boolean().optional() }),

@@ -23,7 +23,7 @@ export interface OpenIntent {
   readonly notBefore?: number;
   /** Of a model call: who stands in for the model in this attempt. */
   readonly ask?: string;
-  /** The machine's actor that waits for the result; undefined once nobody does. */
+  /** The machine's actor that waits for the result; undefined once none does. */
   readonly actor?: string;
   /** When a deferred intent fails, or a task falls to its default: a timer of the intent's own id is armed. */
   readonly dueAt?: number;
@@ -35,7 +35,7 @@ export interface OpenIntent {
   readonly sendTo?: IntentId;
   /** Of a model call with a reservation: the turn that decided its present attempt, where that is a later one. */
   readonly since?: number;
-  /** Attempts that were begun by hosts of which nobody heard again; they count as none of the retries. */
+  /** Attempts that were begun by hosts that fell silent; they count as none of the retries. */
   readonly lost?: number;
   /** A child that was told to cancel. */
   readonly told?: boolean;
@@ -58,7 +58,7 @@ export interface ProposedCall {
   readonly rewritten?: { readonly by: string; readonly digest: string };
   /** What people have agreed to (`agreement` in judge.ts); of an open task, what they will have. */
   readonly granted?: readonly string[];
-  /** The calls that this one rests on, where somebody says so. */
+  /** The calls that this one rests on, where the definition or the model says so. */
   readonly dependsOn?: readonly string[];
   /** The input stands in no model's reply. */
   readonly given?: true;
@@ -183,7 +183,7 @@ export type Held =
   /** A model call's next attempt. */
   | { readonly kind: "retry"; readonly open: OpenIntent };
 
-/** Somebody outside says that something is wrong; stands until a `resume` acknowledges it. */
+/** The outside says that something is wrong; stands until a `resume` acknowledges it. */
 export interface Flag {
   readonly reason: string;
   readonly severity?: "low" | "medium" | "high";
@@ -250,7 +250,7 @@ export interface SagaState {
   readonly paused?: Paused;
   /** In the order in which it came; only while paused. */
   readonly held?: readonly Held[];
-  /** Flags that nobody has acknowledged, oldest first. */
+  /** Flags that no `resume` has acknowledged, oldest first. */
   readonly flags?: readonly Flag[];
   /** No call of the model begins before. */
   readonly modelNotBefore?: number;
@@ -260,7 +260,7 @@ export interface SagaState {
   readonly below?: Spending;
   /** Undefined where nothing is bounded. */
   readonly budget?: BudgetState;
-  /** Where it lies below the saga that nobody opened; undefined for that one. */
+  /** Where it lies in its tree of sagas; undefined for the root, which has no parent. */
   readonly tree?: Pick<TreePlace, "root" | "depth" | "depthMax">;
   /** What policies remember, by name. Each bounds its own, and limits.guardBytesMax all that do not. */
   readonly guards?: Readonly<Record<string, Json>>;
@@ -291,7 +291,7 @@ export interface BudgetState {
   /** No tokeniser makes more than so many tokens of the conversation so far; kept only where tokens cost something. */
   readonly context: number;
   readonly late: readonly LateCall[];
-  /** Reserved for calls of which nobody will say what they cost. */
+  /** Reserved for calls whose cost will never be reported. */
   readonly lost: { readonly tokens: number; readonly usd: number };
   /** What calls have cost beyond their reservations; absent as long as each kept within its own. */
   readonly exceeded?: Amounts;

@@ -55,7 +55,7 @@ export interface Body<I, O, OI> {
   perform(input: I, context: PerformContext): Promise<OI>;
   /**
    * Asks the outside whether the effect with this key happened. Only for `effect: "probe"`. What was undone since
-   * has happened all the same: a late delivery that is told otherwise does it again, and nobody undoes that.
+   * has happened all the same: a late delivery that is told otherwise does it again, and that is never undone.
    */
   probe(key: string, input: I): Promise<ProbeAnswer<O>>;
 }
@@ -83,7 +83,7 @@ export interface BodyLog {
 
 /**
  * A tool's contract. The function members take `never` because each takes its own tool's types: so every
- * tool is a `Tool`, and whoever calls one parses first.
+ * tool is a `Tool`, and every caller parses first.
  */
 export interface Tool<
   I extends z.ZodType = z.ZodType,
@@ -115,7 +115,7 @@ interface Contract<I extends z.ZodType, O extends z.ZodType> {
   description: string;
   input: I;
   output: O;
-  /** `worker`: through WORK, by whoever serves it. `host`: by the saga's own host, without mesh-wide limits. */
+  /** `worker`: through WORK, by a worker that serves it. `host`: by the saga's own host, without mesh-wide limits. */
   placement?: "worker" | "host";
   /** 60 s unless given. */
   timeoutMs?: number;
@@ -134,7 +134,7 @@ interface Contract<I extends z.ZodType, O extends z.ZodType> {
    * serve them with this tool, and no model sees them. Those of fixed terms are found by themselves.
    */
   uses?: readonly Callable[];
-  /** Asked about every call of this tool, whoever makes it, after those of the mesh and of the agent. */
+  /** Asked about every call of this tool, by any saga, after those of the mesh and of the agent. */
   policies?: readonly Policy[];
   /**
    * What of an input counts when a replay compares two calls, as JSON: a text trimmed, a list sorted, a remark left

@@ -119,7 +119,7 @@ function acceptSignal(
   }
 }
 
-/** Throws SIGNAL_EXPIRED: of an older signal nobody knows any more whether it was taken. */
+/** Throws SIGNAL_EXPIRED: of an older signal it is no longer known whether it was taken. */
 export function assertFresh({ name, sentAt }: EventOf<"signal">, now: number): void {
   const ageMs = now - sentAt;
   if (ageMs > limits.signalHorizonMs)

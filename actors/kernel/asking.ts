@@ -1,6 +1,6 @@
 /**
- * Asking: a task from the moment people are asked to the moment somebody else is: who is told, who is reminded, who
- * is next, and what becomes of it when a human changes the arguments. The same for a question.
+ * Asking: a task from the moment people are asked to the moment it is over or others are asked: whom it tells and reminds,
+ * who is next, and what becomes of it when a human changes the arguments. The same for a question.
  *
  * Owns: opening tasks, and what serves them (the notices, the reminders, the saga that stands in). Does not own: what a
  * vote or a deadline decides (task.ts), the terms' form (terms.ts).
@@ -154,7 +154,7 @@ function openTaskOf(
   return { open, intent: open.intent, call: open.call };
 }
 
-/** The deadline passed and somebody is next: asked anew, on their own terms. True if somebody is. */
+/** The deadline passed and another is next in line: asked anew, on their own terms. True if there is a next. */
 export function escalate(f: Folding, id: IntentId): boolean {
   const task = openTaskOf(f, id);
   const [first, ...next] = task?.intent.next ?? [];
@@ -230,7 +230,7 @@ function inputFor(
   return undefined;
 }
 
-/** Recorded, so that whoever looks at the task sees why nobody was told, or why its stand-in's word was not taken. */
+/** Recorded, so that a reader of the task sees why no one was told, or why its stand-in's word was not taken. */
 export function denyAttendant(
   f: Folding,
   task: IntentId,
@@ -293,7 +293,7 @@ function remindLater(f: Folding, task: IntentId, reminder: number): void {
 
 /**
  * Has the tool tell people. No policy is asked and no approval: the definition's author named it, no model did, and
- * whoever forbids it leaves a task that nobody knows of. False if there is nothing to call.
+ * a policy that forbids it leaves a task that no one hears of. False if there is nothing to call.
  */
 function notify(f: Folding, task: IntentId, reminder: number): boolean {
   const notice = openTaskOf(f, task)?.intent.notify;

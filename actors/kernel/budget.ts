@@ -2,8 +2,8 @@
  * Budget: what a saga and all below it may use, reserved before it is used and settled after.
  *
  * BU1 Used and reserved never add up to more than the limit, at any turn: what does not fit is not begun.
- * BU2 A reservation stands in its intent, and ends with what the result says was used. Where nobody says, the
- *     reservation itself is what was used.
+ * BU2 A reservation stands in its intent, and ends with what the result says was used. Where no result says that,
+ *     the reservation itself is what was used.
  * BU3 A decision is the last one if another might not fit after it. The model is told so in a message of its own, and
  *     may only finish or undo (last-step.ts); after it no other is asked for until the limit is raised.
  * BU4 What tokens cost is bounded only where tokens or dollars are limited, and from nothing longer than one message.

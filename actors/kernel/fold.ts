@@ -247,7 +247,7 @@ function takeCancel(f: Folding, event: EventOf<"signal">): void {
 function takeUndoOrder(f: Folding, data: Json): boolean {
   const order = orderOf(f.state, data);
   if (order === undefined) return false;
-  // Whoever asks has heard of the end; told again, it would be taken for the end that is asked for.
+  // The asker has heard of the end; told again, it would be taken for the end that is asked for.
   for (const [id, open] of openEntries(f))
     if (open.intent.kind === "end") closeIntent(f, id, closedAs("superseded"));
   f.state.tells = order.tell;

@@ -162,7 +162,7 @@ export const isAwaited = (f: Folding, id: IntentId, actor: string | undefined): 
 export const servedBy = ({ intent }: OpenIntent): IntentId | undefined =>
   intent.kind === "tool" || intent.kind === "timer" || intent.kind === "saga" ? intent.for : undefined;
 
-/** Whether somebody still wants the result: an actor that waits, or the open task it serves. */
+/** Whether the result is still wanted: by an actor that waits, or by the open task that it serves. */
 export function isWanted(f: Folding, id: IntentId, open: OpenIntent): boolean {
   const task = servedBy(open);
   return task === undefined ? isAwaited(f, id, open.actor) : f.state.open[task] !== undefined;

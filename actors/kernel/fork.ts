@@ -5,7 +5,7 @@
  *     turn, and what it never recorded is answered by how effects are treated from now on (lineage.ts).
  * FP2 Calls of models that were open are asked anew under ids of the fork's own, for what they are asked may differ.
  *     They take the place of the origin's, and count as the same steps.
- * FP3 The fork is nobody's child, and its clock goes on where the last shared turn left it: timers, deadlines and
+ * FP3 The fork has no parent, and its clock goes on where the last shared turn left it: timers, deadlines and
  *     tasks have the time left that they had.
  */
 import { assert } from "../../protocol/errors.ts";
@@ -35,7 +35,7 @@ export function takeForked(f: Folding, event: EventOf<"forked">): void {
   takeBudget(f, event);
   if (event.effects === "live") keepChildren(f);
   for (const [id, { intent, actor }] of openEntries(f))
-    // The origin sends it; nobody here waits for that.
+    // The origin sends it; nothing here waits for that.
     if (intent.kind === "signal" && actor === undefined) endIntent(f, id, closedAs("succeeded", "forked"));
   askAllAnew(f, event.answered ?? []);
 }

@@ -8,8 +8,8 @@
  *     paused a saga and one that loads it years later let the same thing go.
  * HE2 What is held is taken back like what is open: a timer whose state was left does not fire, a result whose actor
  *     no longer waits is not told.
- * HE3 A signal goes before an agent's decision that is held: it supersedes it, as it would one in flight. Whoever
- *     pauses an agent to correct it must not see the reply it is to correct carried out first.
+ * HE3 A signal goes before an agent's decision that is held: it supersedes it, as it would one in flight. A
+ *     person who pauses an agent to correct it must not see the reply carried out first that is to be corrected.
  */
 import { assert } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";

@@ -201,7 +201,7 @@ function equalDoubt(f: Folding, callee: Callee, input: Json): string | undefined
 }
 
 /**
- * The first terms, of the policies and then of the tool, on which nobody has agreed to exactly this call, and the
+ * The first terms, of the policies and then of the tool, on which no human has agreed to exactly this call yet, and the
  * call as it will be once they have. No terms if nothing is missing.
  */
 function missingApproval(

@@ -1,7 +1,7 @@
 /**
- * Late: model calls that are over for their saga before anybody said what they cost.
+ * Late: model calls that are over for their saga before their cost was reported.
  *
- * LT1 The reservation of such a call stands until its cost comes in. What nobody reports counts as reserved.
+ * LT1 The reservation of such a call stands until its cost comes in. A cost that is never reported counts as reserved.
  */
 import { dollars } from "../../protocol/budget.ts";
 import { type IntentId, turnOf } from "../../protocol/ids.ts";
@@ -29,7 +29,7 @@ export const withoutLate = (budget: BudgetState, call: LateCall): BudgetState =>
   late: budget.late.filter((other) => other !== call),
 });
 
-/** The budget with what was reserved for a call of which nobody will say what it cost. */
+/** The budget with what was reserved for a call whose cost will never be reported. */
 export const withLost = (budget: BudgetState, { tokens = 0, usd = 0 }: Partial<LateCall>): BudgetState => ({
   ...budget,
   lost: { tokens: budget.lost.tokens + tokens, usd: dollars(budget.lost.usd + usd) },

@@ -65,7 +65,7 @@ function beforeOf(origin: Lineage | undefined, turn: number): Pick<Lineage, "bef
   return { before: reached.map((part) => ({ ...part, turn: Math.min(part.turn, turn) })) };
 }
 
-/** Whether nobody outside is to hear of the intent: its saga's host answers it (services/host/simulate.ts). */
+/** Whether the outside is not to hear of the intent: its saga's host answers it (services/host/simulate.ts). */
 export function isSimulated({ fork }: Pick<SagaState, "fork">, intent: Intent): boolean {
   if (fork?.effects !== "simulated") return false;
   // What only reads the saga's own ledger touches nothing.

@@ -9,7 +9,7 @@
  *     schema does not read would count as a failure, in silence. Of a model call the request may differ.
  * MI2 What is open goes on under the new definition only where its contract is the old one's: an open call its effect
  *     class, placement and schemas, what stands its compensation, a result its schema, a kept signal its own.
- * MI3 Where nobody can say what the old contract was, the saga stays where it is.
+ * MI3 Where the old contract is not known, the saga stays where it is.
  */
 import type { Closing } from "../../protocol/closing.ts";
 import { digestOf } from "../../protocol/digest.ts";
@@ -30,7 +30,7 @@ import type { SagaState } from "../contract/state.ts";
 /** What was agreed with a tool or a child: data, so that it may come from the registry. */
 export type Contract = Readonly<Record<string, unknown>>;
 
-/** The contracts of the definition that a saga has; undefined where nobody knows them any more. */
+/** The contracts of the definition that a saga has; undefined where they are not known any more. */
 export interface OldContracts {
   tool(name: string): Contract | undefined;
   child(name: string): Contract | undefined;
@@ -244,7 +244,7 @@ function openObstacle(to: Definition, { open, doubts }: SagaState, old: OldContr
     const before = kind === "tool" ? old.tool(name) : old.child(name);
     if (now === undefined) return `${name} (${id}) is open, and the new definition does not have it`;
     if (before === undefined)
-      return `${name} (${id}) is open, and nobody knows any more what its contract was: serve the old definition`;
+      return `${name} (${id}) is open, and its contract is not known any more: serve the old definition`;
     const changed = members.filter((member) => !isSame(before[member], now[member]));
     if (changed.length > 0) return `${name} (${id}) is open, and its ${changed.join(" and ")} changed`;
   }
@@ -258,7 +258,7 @@ function standingObstacle(to: Definition, { effects }: SagaState, old: OldContra
     const before = child === undefined ? old.tool(tool) : undefined;
     if (now === undefined) continue;
     if (before === undefined)
-      return `${tool} (${intent}) stands, and nobody knows any more what undid it: serve the old definition`;
+      return `${tool} (${intent}) stands, and it is not known any more what undoes it: serve the old definition`;
     if (!isSame(before["compensation"], contractOf(now)["compensation"]))
       return `${tool} (${intent}) stands, and what undoes it changed`;
   }

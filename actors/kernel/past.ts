@@ -1,11 +1,11 @@
 /**
  * Past: effects and failures that are settled and seldom asked for, laid by outside the state.
  *
- * A saga's state goes wherever the saga wakes. What stands for good, a thousand bookings that nobody cancels, need
+ * A saga's state goes wherever the saga wakes. What stands for good, a thousand bookings that are never cancelled, need
  * not: the host stores it in parts beside the snapshot, and the state keeps the digest of the newest part, which
  * names the one before. Which part of a state is laid by is a host's choice and changes no decision.
  *
- * PA1 Nothing reads around what was laid by. Whoever needs it throws PastNeeded, the host puts it back, and the
+ * PA1 Nothing reads around what was laid by. A fold that needs it throws PastNeeded, the host puts it back, and the
  *     same pure call is made again.
  * PA2 What stands keeps its order: the parts in theirs, then what the state holds.
  * PA3 What is in doubt stays: each call is compared with it.

@@ -1,8 +1,8 @@
 /**
- * Raise: a saga whose budget is used up asks for more, and whoever may gives it.
+ * Raise: a saga whose budget is used up asks for more, and a person who may gives it.
  *
  * RA1 A raise is new to the pool of every saga above: a child's end tells its parent of it.
- * RA2 It is taken at any time while the saga runs, whether somebody was asked or not.
+ * RA2 It is taken at any time while the saga runs, whether a person was asked or not.
  */
 import { amountNames, type Amounts, type BudgetRaise } from "../../protocol/budget.ts";
 import type { EventOf } from "../../protocol/event.ts";
@@ -55,7 +55,7 @@ function granted(f: Folding, id: IntentId, open: OpenIntent, closed: Closed): vo
   tellActor(f, open.actor, id, { output: null });
 }
 
-/** No more is given: `closed` says by whom, or that nobody answered in time. */
+/** No more is given: `closed` says by whom, or that no answer came in time. */
 export function refuseRaise(
   f: Folding,
   id: IntentId,
@@ -83,7 +83,7 @@ function raise(f: Folding, { wallClockMs, ...more }: BudgetRaise): void {
     });
 }
 
-/** Suspends the saga until somebody raises the budget. */
+/** Suspends the saga until a person raises the budget. */
 export function askForRaise(f: Folding, actor: string): void {
   const dueAt = f.at + limits.taskWithinMs;
   openIntent(f, {

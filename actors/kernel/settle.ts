@@ -122,7 +122,7 @@ function learnResult(f: Folding, { intent, input }: OpenIntent, output: unknown)
     learn(f, { type: "result", intent, input, output });
 }
 
-/** What a child could not undo stands in its parent's end too, for whoever cancels a tree reads that one. */
+/** What a child could not undo stands in its parent's end too: a person who cancels a tree reads that one. */
 function leftStanding(f: Folding, { intent }: OpenIntent, result: Result): { standing?: readonly string[] } {
   if (intent.kind !== "saga" || result.outcome !== "failed" || result.standing === undefined) return {};
   noteLeftBelow(f, result.standing);
@@ -135,7 +135,7 @@ function noteLeftBelow(f: Folding, standing: readonly string[]): void {
 
 /**
  * What stands after a definite result. Some failures leave something outside all the same: a success that could
- * not be read, a deferred call nobody answered in time, and an attempt that may have got through and is not
+ * not be read, a deferred call that was not answered in time, and an attempt that may have got through and is not
  * followed by another. They are told as failures and undone by their key.
  */
 function holdEffect(
@@ -152,12 +152,12 @@ function holdEffect(
     open.deferred === true && result.outcome === "failed" && result.code === "DEFERRED_TOO_LATE";
   const maybe = received.outcome === "succeeded" || isTooLate || mayHaveHappened(result);
   if (maybe) recordEffect(f, id, open, "in_doubt", undefined);
-  // Whoever is delivered the same attempt again may still succeed, where no claim forbids it.
+  // A worker that gets the same attempt again may still succeed, where no claim forbids it.
   if (maybe || result.outcome === "failed") recordDoubt(f, id, open, "failed", received);
   else if (result.outcome === "cancelled") recordDoubt(f, id, open, "cancelled");
 }
 
-/** A failure that another attempt could follow, and of which nobody says that nothing happened. */
+/** A retriable failure whose effect may have happened. */
 export const mayHaveHappened = (result: Result): boolean =>
   result.outcome === "failed" && result.retry === true && result.code !== "NOT_PERFORMED";
 
@@ -188,7 +188,7 @@ function unreadOf({ intent }: OpenIntent, value: Json): Unread | undefined {
     : undefined;
 }
 
-/** Classes of which nobody asks how they ended: they are run again, whoever performs them. */
+/** Effect classes that are run again without asking how the last attempt ended. */
 export const canRunAgain = (effect: Effect | undefined): boolean =>
   effect === "read" || effect === "idempotent";
 
@@ -288,7 +288,7 @@ function settleChildUndoing(f: Folding, id: IntentId, undoes: IntentId, result: 
   settleUndone(f, undoes, id);
 }
 
-/** Nobody knows whether it happened: the effect is held, and whoever the tool names settles the doubt. */
+/** It is unknown whether it happened: the effect is held, and the one that the tool's `onDoubt` names settles the doubt. */
 function takeDoubt(f: Folding, id: IntentId, open: OpenIntent, received: Result, reason: string): void {
   if (open.intent.kind !== "tool") return;
   const tool = toolOf(f, open.intent.name);

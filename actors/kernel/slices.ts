@@ -125,7 +125,7 @@ function startedBy(action: MachineAction): string | undefined {
   return (action.params as { src: string }).src; // Proof: agent.ts gives it.
 }
 
-/** Where a saga lies. One that nobody opened is the root of its own tree. */
+/** Where a saga lies. One without a parent is the root of its own tree. */
 export function placeOf(
   { saga, tree }: Pick<SagaState, "saga" | "tree">,
   { budget }: { readonly budget: Budget },
@@ -164,7 +164,7 @@ export function settleSlice(f: Folding, { intent }: OpenIntent, { spent }: Event
   if (used.raised !== undefined) raiseLimits(f, used.raised);
 }
 
-/** Nobody says what it used, so it may have used all of it. */
+/** What it used is not reported, so it may have used all of it. */
 const allOf = ({ steps = 0, tokens = 0, usd = 0, toolCalls = 0, children = 0 }: Amounts): Spending => ({
   ...nothingSpent,
   ...{ steps, usd, toolCalls, children },

@@ -70,7 +70,7 @@ function tellChildren(f: Folding, name: "pause" | "resume", data: Json): void {
       });
 }
 
-/** An agent's machine is told the time until which it asks nobody; a second limit may shorten the first. */
+/** An agent's machine is told the time until which it does not ask its model; a second limit may shorten the first. */
 function slowDown(f: Folding, event: Signal): void {
   if (f.state.phase.kind !== "running") return;
   const until = f.at + dataOf<"rate_limited">(event).forMs;

@@ -94,7 +94,7 @@ export function refusalOfVote(
   return misfit === undefined ? undefined : { code: "INPUT_INVALID", reason: misfit };
 }
 
-/** Whether a task is for whoever votes, by name or in the role they claim. For nobody in particular, it is for all. */
+/** Whether a task is for this voter, by name or in the role they claim. One that names no people is for all. */
 export const mayVote = (
   to: readonly string[],
   { by, as }: { by: string; as?: string | undefined },
@@ -252,7 +252,7 @@ export function issueHeldCall(f: Folding, id: IntentId, call: ProposedCall): voi
 }
 
 /**
- * A human changed the arguments: another call, which policies judge and people approve. Nobody has agreed to it yet,
+ * A human changed the arguments: another call, which policies judge and people approve. No human has agreed to it yet,
  * its author included, for who proposes has not approved. The model hears of it with the call's result.
  */
 function edit(f: Folding, id: IntentId, open: OpenIntent, { by, input }: { by: string; input: Json }): void {
@@ -305,7 +305,7 @@ function takeAnswer(
   answerQuestion(f, id, open, { answer, closed: closedAs("succeeded") });
 }
 
-/** The door refuses an answer that does not fit; a default that does not is a question nobody answered. */
+/** The door refuses an answer that does not fit; a default that does not fit leaves the question unanswered. */
 function answerQuestion(
   f: Folding,
   id: IntentId,
@@ -337,7 +337,7 @@ function settleDoubt(f: Folding, open: OpenIntent, answer: Json): void {
   if (corrects(f.definition, doubt, { attempt: doubt.attempt, result })) correct(f, of, doubt, result, true);
 }
 
-/** Nobody knows, in time: the actor hears that it is in doubt, and a late result still corrects it. */
+/** The doubt is not settled in time: the actor hears that it is in doubt, and a late result still corrects it. */
 function giveUpDoubt(f: Folding, id: IntentId, open: OpenIntent): void {
   closeIntent(f, id, late);
   const of = open.intent.kind === "task" ? open.intent.of : undefined;

@@ -106,7 +106,7 @@ export function addPlan(f: Folding, plan: UndoPlan): void {
 const here = (f: Folding): Position => ({ turn: f.state.turn, k: f.nextK });
 
 /**
- * The runtime undoes everything and ends the saga: after `cancel` and after a failure nobody handled. A task
+ * The runtime undoes everything and ends the saga: after `cancel` and after a failure that the machine did not handle. A task
  * about a compensation that is stuck stays: the effect it is about still stands.
  */
 export function beginEndByUndoing(f: Folding, ending: Ending): void {
@@ -121,7 +121,7 @@ export function beginEndByUndoing(f: Folding, ending: Ending): void {
   addPlan(f, { because: ending.reason ?? "", undone: [], then: { type: "end", ending } });
 }
 
-/** Nobody waits for the intent any more: it is over at once, or ends by its own result. */
+/** No actor waits for the intent any more: it is over at once, or ends by its own result. */
 export function abandon(f: Folding, id: IntentId): void {
   const open = f.state.open[id];
   if (open === undefined) return;
@@ -243,7 +243,7 @@ const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenInte
   return isRunningChild(open) || (intent.kind === "task" && intent.about === "stuck");
 };
 
-/** A deferred call that nobody waits for would hold its plan up until the outside answers, days perhaps. */
+/** A deferred call that no actor waits for would hold its plan up until the outside answers, days perhaps. */
 function releaseUnawaited(f: Folding): void {
   for (const [id, open] of openEntries(f))
     if (

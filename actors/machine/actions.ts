@@ -19,7 +19,7 @@ export interface MachineEvent {
 /**
  * What a step asks for, in order. An `untimer` takes back every pending `timer` and delayed `send` of its
  * id. A `send` is for the actor that is current under `to` at its place in the list, a delayed one too. A
- * machine that ends, well or in error, leaves its timers pending: whoever keeps them drops them.
+ * machine that ends, well or in error, leaves its timers pending: the kernel, which keeps them, drops them.
  */
 export type MachineAction =
   | { type: "invoke"; id: string; src: string; input: Json }
@@ -80,7 +80,7 @@ function actionOf(raw: RawAction, translation: Translation): MachineAction[] {
       if (translation.builtin && raw.type.startsWith("sagamesh."))
         return [{ type: "builtin", name: raw.type, params: toJson(raw.params) }];
       throw new Error(
-        `the action "${raw.type}" would be a side effect that nobody recorded: invoke a tool instead`,
+        `the action "${raw.type}" would be a side effect that is not recorded: invoke a tool instead`,
       );
   }
 }

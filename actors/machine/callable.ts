@@ -43,7 +43,7 @@ export const toActors = <T extends Record<string, Callable>>(
   Object.fromEntries(
     Object.entries(callables).map(([key, callable]) => [
       key,
-      // One constant snapshot for all: a snapshot of its own for each start would be garbage nobody reads.
+      // One constant snapshot for all: a snapshot of its own for each start would be garbage that is never read.
       {
         callable,
         transition: <S>(snapshot: S): S => snapshot,
@@ -97,18 +97,18 @@ export interface NoticeTerms {
 
 /** Who is asked, and who after them. */
 export interface AskTerms extends NoticeTerms {
-  /** Names and roles; empty: anybody. */
+  /** Names and roles; empty: anyone. */
   readonly to: readonly string[];
   /** A week unless given. */
   readonly withinMs?: number;
-  /** Who is asked when the time is over and nobody has answered. */
+  /** The people who are asked when the time is over without an answer. */
   readonly escalate?: AskTerms;
 }
 
 const QuestionInput = z.object({ question: z.string() });
 
 /**
- * A question to people. `otherwise` is the answer if nobody gave one in time, the last in line included; without it
+ * A question to people. `otherwise` is the answer if none came in time, the last in line included; without it
  * that is an error.
  */
 export interface Question<O extends z.ZodType = z.ZodType>

@@ -111,7 +111,7 @@ function auditFunction(audit: Audit, where: string, action: unknown): void {
   const { resolve, type, ...parts } = Object.assign({}, action) as Partial<ActionFunction>;
   if (resolve === undefined || type === undefined || !recorded.has(type)) {
     audit.faults.add(
-      `${where}: a function of your own is a side effect that nobody records; invoke a tool, or use assign`,
+      `${where}: a function of your own is a side effect that is not recorded; invoke a tool, or use assign`,
     );
     return;
   }

@@ -98,7 +98,7 @@ export function reviveStored(
     return [id, makeChild(logic as AnyActorLogic, id, src)] as const; // Proof: toActors made it.
   });
   // Only the nodes' ids are stored, and resolveState knows neither children nor history: put in place here,
-  // on an object that nobody else has seen.
+  // on an object that no other code has seen.
   return Object.assign(snapshot, {
     _nodes: nodes,
     children: Object.fromEntries(revived),

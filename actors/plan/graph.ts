@@ -1,5 +1,5 @@
 /**
- * Plan graph: whether the shape of a plan is one that can be run, before anybody spends a thought on its agents.
+ * Plan graph: whether the shape of a plan is one that can be run, before a model is asked about its agents.
  *
  * PG1 All that is wrong with a shape is told at once. Each cycle is told once, with all who are in it.
  */

@@ -86,7 +86,7 @@ export function judgeProposal(step: PlanStep, draft: Draft, said: string, catalo
   return judged(next, findings, findings.length > 0 ? "whole" : undefined);
 }
 
-/** All that is wrong with what somebody says is a plan. */
+/** All that is wrong with a plan as it was handed in. */
 export function planFindings(
   value: unknown,
   catalogue: PlanCatalogue,

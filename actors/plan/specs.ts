@@ -59,7 +59,13 @@ function performer(at: string, one: DraftNode | DraftEdge, catalogue: PlanCatalo
           ),
         ];
   if (one.agent === undefined)
-    return [fault("AGENT_MISSING", `${at}/agent`, "nobody does it: name what it runs, or give it an agent")];
+    return [
+      fault(
+        "AGENT_MISSING",
+        `${at}/agent`,
+        "it has neither a tool nor an agent: name what it runs, or give it an agent",
+      ),
+    ];
   if (agent === undefined) return [];
   return [
     ...(catalogue.models.includes(agent.model)

@@ -32,7 +32,7 @@ export function allowOnly(called: readonly Called[]): Policy {
   };
 }
 
-/** None of these may be called, by nobody in the tree. */
+/** None of these may be called, by no saga of the tree. */
 export function denyTools(called: readonly Called[]): Policy {
   const names = namesOf(called);
   return {

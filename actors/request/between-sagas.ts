@@ -117,7 +117,7 @@ export function faultOfSend({ sends }: AgentSpec, input: Json): Refusal | undefi
   const { to, agent, signal, data = null } = read.data;
   const addressee = sends.find(({ name }) => name === agent);
   if (addressee === undefined)
-    return { code: "CALL_INVALID", refusal: `there is nobody named "${agent}" to send to` };
+    return { code: "CALL_INVALID", refusal: `there is no agent named "${agent}" to send to` };
   if (!SagaId.safeParse(to).success && !CallId.safeParse(to).success)
     return { code: "CALL_INVALID", refusal: `"${to}" is neither a saga's id nor a call's` };
   const schema = schemaOf(addressee, signal);
@@ -139,7 +139,7 @@ export function readHandOff(
   if (!read.success) return { code: "CALL_INVALID", refusal: read.reason };
   const successor = handsOffTo.find(({ name }) => name === read.data.to);
   if (successor === undefined)
-    return { code: "CALL_INVALID", refusal: `there is nobody named "${read.data.to}" to hand off to` };
+    return { code: "CALL_INVALID", refusal: `there is no agent named "${read.data.to}" to hand off to` };
   const fits = readWith(successor.input, read.data.input);
   return fits.success ? read.data : { code: "CALL_INVALID", refusal: fits.reason };
 }

@@ -11,11 +11,11 @@ import { builtin, byHow, type FactClaim, type Common, found, foundOr, short } fr
 /** Something that takes time, or happens at once where it has no end. Times are numbers of one unit. */
 export interface Occurrence {
   readonly id: string;
-  /** Whom it occupies: nobody does two things at once. */
+  /** The people it occupies: none does two things at once. */
   readonly who?: readonly string[];
   readonly start: number;
   readonly end?: number;
-  /** Where it begins and ends, for those it occupies: nobody is elsewhere without a way. */
+  /** Where it begins and ends, for the people it occupies: none is elsewhere without a way. */
   readonly from?: string;
   readonly to?: string;
   /** What must have ended before. */
@@ -25,7 +25,7 @@ export interface Occurrence {
 }
 
 /**
- * Temporal: nothing ends before it starts, nobody does two things at once or acts where he is not, what comes after
+ * Temporal: nothing ends before it starts, no person does two things at once or acts at a place where they are not, what comes after
  * something comes after it. What has happened already is told by `occurrences` like the rest: read it from `seen.log`.
  * One that is named as coming before and is not there is undecided.
  */
@@ -82,7 +82,7 @@ export const temporalOrder = <T extends z.ZodType>({
 const byTime = (a: Occurrence, b: Occurrence): number =>
   a.start - b.start || (a.end ?? a.start) - (b.end ?? b.start);
 
-/** Consistency: nobody, himself included, says two different things of one. */
+/** Consistency: no two statements, of one speaker or of several, say different things of one thing. */
 export const claimConsistency = <T extends z.ZodType>({
   claims,
   ...config

@@ -129,7 +129,7 @@ export const semanticValidity = <T extends z.ZodType>({
   ...config
 }: Common<T> & Ruled<T>): Validator => builtin("semantic", config, byRules(rules, missing));
 
-/** What somebody says of something. */
+/** What one speaker says of one thing. */
 export interface FactClaim {
   readonly about: string;
   readonly value: Json;
@@ -227,7 +227,7 @@ export const contextPreservation = <T extends z.ZodType>({
   });
 
 const words = {
-  /** At the start of a line or a field's whole text: nobody reports a success so. */
+  /** At the start of a line or a field's whole text: a success is never reported so. */
   plain:
     /^\s*(?:["'*[(\s]*)(?:failed|failure|error|exception|traceback|unable to|could not|cannot|not found)\b/i,
   /** Anywhere: it may be about something else. */

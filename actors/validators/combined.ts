@@ -135,7 +135,7 @@ function stagesOf(mode: Mode, parts: readonly Validator[]): Validator[][] {
   const place = (part: Validator, above: readonly Validator[]): number => {
     const known = placed.get(part);
     if (known !== undefined) return known;
-    if (above.includes(part)) return 0; // In a ring of needs nobody can be first; partFaults tells.
+    if (above.includes(part)) return 0; // In a ring of needs none can be first; partFaults tells.
     const after = giversOf(part, parts).map((giver) => place(giver, [...above, part]) + 1);
     const first = part.traits.asksModel ? parts.length : 0;
     const stage = Math.max(first, ...after);

@@ -48,7 +48,7 @@ export const ValidatorMaterial = z.object({
 export interface ValidatorMaterial {
   /** What is judged. */
   readonly item: Json;
-  /** The input of the workflow, or of whoever made the item. */
+  /** The input of the workflow, or of the agent that made the item. */
   readonly input?: Json | undefined;
   /** Outputs of those that have committed, by their names. */
   readonly outputs?: Readonly<Record<string, Json>> | undefined;

@@ -50,7 +50,7 @@ export const ValidatorInput = z.object({
 });
 export type ValidatorInput = z.infer<typeof ValidatorInput>;
 
-/** What is known of a validator by whoever combines it. */
+/** What a combined validator knows of its parts. */
 export interface Traits {
   readonly type?: ValidationType | undefined;
   readonly selections: readonly MaterialSelection[];
@@ -270,7 +270,7 @@ function answered(
   return undefined;
 }
 
-/** VA2, VA3. Why nobody could say. */
+/** VA2, VA3. Why there is no verdict. */
 function unanswered(
   { ended }: Context,
   tokens: number,

@@ -70,7 +70,7 @@ export function conditionFaults(where: string, condition: Condition, predicates:
   }
   if ("not" in condition) return conditionFaults(where, condition.not, predicates);
   const parts = "all" in condition ? condition.all : condition.any;
-  // No branch of nothing ever holds: such a node would never run, and nobody would be told why.
+  // No branch of nothing ever holds: such a node would never run, and no reader would be told why.
   const empty = "any" in condition && parts.length === 0 ? [`${where}: an "any" of nothing never holds`] : [];
   return [...empty, ...parts.flatMap((part) => conditionFaults(where, part, predicates))];
 }

@@ -17,7 +17,7 @@ import type {
 /** How verdicts are combined: every one must hold, one must, or the first that is no doubt counts. */
 export type Mode = "all" | "any" | "tiered";
 
-/** VS1. The first of these that somebody said is what they all come to. */
+/** VS1. The first of these that any of them said is what they all come to. */
 const outweighs: Record<"all" | "any", readonly VerdictKind[]> = {
   all: ["reject", "undecided", "augment", "feedback", "accept"],
   any: ["accept", "feedback", "augment", "undecided", "reject"],
@@ -30,13 +30,13 @@ export function isSettled(mode: Mode, said: readonly ValidatorVerdict[]): boolea
   return said.some(({ verdict }) => verdict !== "undecided");
 }
 
-/** What verdicts come to. Of none: nobody could say. */
+/** What verdicts come to. Of none: undecided. */
 export function combined(mode: Mode, said: readonly ValidatorVerdict[]): ValidatorAnswer {
   const kind =
     mode === "tiered"
       ? (said.find(({ verdict }) => verdict !== "undecided") ?? said.at(-1))?.verdict
       : outweighs[mode].find((one) => said.some(({ verdict }) => verdict === one));
-  if (kind === undefined) return { verdict: "undecided", reason: "nobody was asked" };
+  if (kind === undefined) return { verdict: "undecided", reason: "no validator was asked" };
   const counted = mode === "tiered" ? said.filter(({ verdict }) => verdict === kind) : said;
   const leading = counted.filter(({ verdict }) => verdict === kind);
   const findings = counted.flatMap((one) => one.findings ?? []).slice(0, limits.findingsMax);
@@ -68,7 +68,7 @@ function reasonsOf(said: readonly ValidatorVerdict[]): string {
   return reasons.join("; ").slice(0, limits.reasonLengthMax);
 }
 
-/** Changes of several at once; two that make different things of one place are nobody's proposal. */
+/** Changes of several at once; two that make different things of one place are refused. */
 function withChanges(
   said: readonly ValidatorVerdict[],
   reason: string,

@@ -1,5 +1,5 @@
 /**
- * Augment: a validator's changes to what it judged, bounded by a budget of whoever asked.
+ * Augment: a validator's changes to what it judged, bounded by a budget of the workflow that asked.
  *
  * AU1 All changes of a verdict are made or none.
  * AU2 How much a change is, is counted and not believed: between two numbers it is their difference, and a change

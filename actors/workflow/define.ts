@@ -118,7 +118,7 @@ export interface WorkflowConfig<
 
 /**
  * Declares a workflow: a saga whose graph says what runs after what. Nodes that are ready together run in parallel.
- * What undoes a node is registered with its commit; whatever happens, and whoever dies in the middle, in the end each
+ * What undoes a node is registered with its commit; whatever happens, and whichever process dies in the middle, in the end each
  * node has committed with its compensation registered, or was undone once, or a human has a task about it.
  *
  * Faults, told at load: a cycle, no root, an edge to nowhere, an unknown predicate, a node that nothing undoes.

@@ -23,13 +23,13 @@ export interface Judged {
   augment?: AugmentBudget;
   /** What follows where they cannot say: a refusal (the default), a question to people, or nothing. */
   whenUndecided?: "reject" | "ask" | "accept";
-  /** Whom such questions are for; anybody, for a week, unless given. Silence is a no. */
+  /** The people such questions are for; anyone, for a week, unless given. Silence is a no. */
   ask?: AskTerms;
   /** What validators may be shown however long it runs. Dependencies and commitments are what they are unless given. */
   pinned?: { readonly [K in PinName]?: Json };
 }
 
-/** Undefined where nobody judges. */
+/** Undefined where no validator judges. */
 export function judgingOf(
   { validators: { plan = [], ...every } = {}, augment, whenUndecided = "reject", ask, pinned = {} }: Judged,
   nodes: Readonly<Record<string, { readonly validators?: NodeJudges }>>,

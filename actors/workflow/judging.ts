@@ -44,7 +44,7 @@ const judgesOf = ({ spec }: Going, name: string | undefined, stage: Judgement["s
   return [...(judging.every[stage] ?? []), ...(own ?? [])];
 };
 
-/** WJ1. Has a node judged, if anybody judges it at this stage. */
+/** WJ1. Has a node judged, if a validator judges it at this stage. */
 export function isJudged(g: Going, name: string, stage: Stage, item: Json): boolean {
   if (judgesOf(g, name, stage).length === 0) return false;
   if (stage === "before") change(g, name, { given: item });
@@ -308,7 +308,7 @@ function rejected(
   return { judgement, name, item: judgement.item, rejected: { code, reason } };
 }
 
-/** What whoever plans next is told, and then no more. */
+/** What the next planner is told, once. */
 export const feedbackOf = ({ feedback }: Pick<WorkflowContext, "feedback">): { readonly feedback?: Json } =>
   feedback === undefined
     ? {}

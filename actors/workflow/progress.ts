@@ -137,7 +137,7 @@ export const heard = (
 export const concluded = (spec: WorkflowSpec, context: WorkflowContext, at: number): Advanced =>
   going(spec, { ...context, concluded: true }, at, goOn);
 
-/** Somebody calls the whole off. */
+/** A person or a parent cancels the whole workflow. */
 export const calledOff = (
   spec: WorkflowSpec,
   context: WorkflowContext,
@@ -341,7 +341,7 @@ function takeUndone(g: Going, call: string, output: unknown): void {
   goOn(g);
 }
 
-/** The outside took back what nobody here could. */
+/** The outside took back what the workflow cannot undo. */
 const isVoid = (g: Going, name: string): boolean =>
   stateOf(g, name).invalid === true && graphOf(g).nodes.get(name)?.pointOfNoReturn === true;
 

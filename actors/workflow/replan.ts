@@ -1,5 +1,5 @@
 /**
- * Workflow replan: what is done again, by the same nodes or by what somebody puts in their place.
+ * Workflow replan: what is done again, by the same nodes or by those that a planner puts in their place.
  *
  * WL1 What is done again knows why: the runs before, and what the outside said.
  * WL2 Who plans is shown what stands. Of what was rolled back he sees that it was, why, and what undoing it said, and
@@ -18,7 +18,7 @@ import type { NodeAttempt, NodeState, ReplanQuestion, WorkflowContext } from "./
 export const mayReplan = ({ spec, context }: Going): boolean =>
   spec.onFailure === "replan" && context.replans < spec.replansMax;
 
-/** WL1. The same is tried again, or somebody says what instead. */
+/** WL1. The same is tried again, or a planner or a human says what instead. */
 export function again(g: Going, names: readonly string[], reason: string, faults?: readonly string[]): void {
   const { replanner, name: workflow } = g.spec;
   if (replanner === undefined) return retry(g, names);

@@ -69,7 +69,7 @@ export interface WorkflowSpec {
   readonly replanner: Callable | undefined;
   /** How long it can still be invalidated once all is done. */
   readonly openForMs: number | ((view: WorkflowView) => number);
-  /** Undefined: nobody judges. */
+  /** Undefined: no validator judges. */
   readonly judging?: JudgingSpec | undefined;
 }
 
@@ -128,7 +128,7 @@ export interface NodeState {
   readonly kept?: true;
   /** The outside has said that it holds no more. */
   readonly invalid?: true;
-  /** What it was given, where somebody judges that. */
+  /** What it was given, where a validator judges that. */
   readonly given?: Json;
   /** It is being judged; and what was said of this run so far. */
   readonly judging?: Judgement;
@@ -152,14 +152,14 @@ export interface WorkflowContext {
   readonly undos: number;
   readonly replans: number;
   readonly patch?: Patched;
-  /** Somebody is asked what to do instead. */
+  /** A planner or a human is asked what to do instead. */
   readonly planning?: { readonly call: string; readonly nodes: readonly string[]; readonly reason: string };
   /** The plan is being judged: nothing starts. */
   readonly judging?: Judgement;
   /** How many calls of judges there were, and what their changes used of the budget. */
   readonly judged?: number;
   readonly augmented?: Augmented;
-  /** What judges said that whoever plans next is to know: the latest of each, by node. */
+  /** What judges said that the next planner is to know: the latest of each, by node. */
   readonly feedback?: Readonly<
     Record<string, { readonly stage: string; readonly node?: string; readonly reason: string }>
   >;

@@ -135,7 +135,7 @@ describe("judgeMigration", () => {
       why: "hold (2-0) is open, and its output changed",
     });
     expect(whyNot(changed({}), holding, noContracts)).toMatchObject({
-      why: expect.stringContaining("nobody knows any more what its contract was"),
+      why: expect.stringContaining("its contract is not known any more"),
     });
   });
 

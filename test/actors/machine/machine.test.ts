@@ -310,7 +310,7 @@ describe("a step", () => {
       unnamed: "needs an id",
       system: "systemId",
       foreign: "not bound by toActors",
-      effect: "nobody recorded",
+      effect: "is not recorded",
       parent: "#_parent",
       self: "raise it",
       selfSend: "`self` cannot be used",
