@@ -41,11 +41,12 @@ function eventsOf(path: string): LogEvent[] {
   return events;
 }
 
-/** `log.warn`, `deps.log.warn`, `log[level]` with a constant that can be one of several. */
+/** `log.warn`, `deps.log.warn`, `log().warn`, `log[level]` with a constant that can be one of several. */
 function levelsOf(callee: ts.Expression, file: ts.SourceFile): string[] | undefined {
-  const isLog = (of: ts.Expression) =>
+  const isLog = (of: ts.Expression): boolean =>
     (ts.isIdentifier(of) && of.text === "log") ||
-    (ts.isPropertyAccessExpression(of) && of.name.text === "log");
+    (ts.isPropertyAccessExpression(of) && of.name.text === "log") ||
+    (ts.isCallExpression(of) && of.arguments.length === 0 && isLog(of.expression));
   if (ts.isPropertyAccessExpression(callee) && isLog(callee.expression))
     return levels.includes(callee.name.text) ? [callee.name.text] : undefined;
   if (!ts.isElementAccessExpression(callee) || !isLog(callee.expression)) return undefined;
