@@ -109,6 +109,14 @@ describe("what is made of the import law", () => {
 });
 
 describe("the package", () => {
+  test("is imported by the sub-paths that its README lists, and by no other", () => {
+    const { exports } = JSON.parse(read("package.json")) as { exports: Record<string, unknown> };
+    const listed = [...read("README.md").matchAll(/^\| `sagamesh(\/\w+)?` /gm)].map(
+      ([, path]) => `.${path ?? ""}`,
+    );
+    expect(listed.sort()).toEqual(Object.keys(exports).sort());
+  });
+
   test("brings every file that its README names", async () => {
     const run = promisify(execFile);
     const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root });
