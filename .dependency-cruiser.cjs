@@ -78,6 +78,12 @@ const law = [
     node: true,
     may: [protocol, packages("zod", "pino")],
   },
+  // What a process has of its own: nothing of it crosses a wire.
+  {
+    name: "services-process",
+    from: services("process"),
+    may: [protocol, services("wire")],
+  },
   { name: "services-http", from: services("http"), node: true, may: [protocol, services("wire")] },
   // What an application is.
   {
@@ -126,21 +132,21 @@ const law = [
     name: "services-perform",
     from: services("perform"),
     node: true,
-    may: [protocol, allActors, services("wire"), packages("zod", "pino")],
+    may: [protocol, allActors, services("wire", "process"), packages("zod", "pino")],
   },
   // The share of one process in what may be used only so fast: hosts for models, workers for tools.
   {
     name: "services-throttle",
     from: services("throttle"),
     node: true,
-    may: [protocol, services("wire"), packages("zod", "pino")],
+    may: [protocol, services("wire", "process"), packages("zod", "pino")],
   },
   // What died with its process is taken in one of its own: hosts for sagas, workers for calls.
   {
     name: "services-suspects",
     from: services("suspects"),
     node: true,
-    may: [protocol, services("wire"), packages("zod", "pino")],
+    may: [protocol, services("wire", "process"), packages("zod", "pino")],
   },
   {
     name: "services-host",
@@ -149,7 +155,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      services("wire", "app", "ledger", "perform", "throttle", "suspects"),
+      services("wire", "process", "app", "ledger", "perform", "throttle", "suspects"),
       packages("zod", "pino"),
     ],
   },
@@ -160,7 +166,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      services("wire", "app", "perform", "throttle", "suspects"),
+      services("wire", "process", "app", "perform", "throttle", "suspects"),
       packages("zod", "pino"),
     ],
   },
@@ -177,7 +183,12 @@ const law = [
     name: "services-gateway",
     from: services("gateway"),
     node: true,
-    may: [protocol, allActors, services("wire", "http", "views", "client"), packages("zod", "pino")],
+    may: [
+      protocol,
+      allActors,
+      services("wire", "process", "http", "views", "client"),
+      packages("zod", "pino"),
+    ],
   },
   // Finished sagas to files: reads ledgers as a client does, and purges what it has read back.
   {
@@ -229,7 +240,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      services("wire"),
+      services("wire", "process"),
       packages("quickjs-emscripten-core", "@jitl/quickjs-wasmfile-release-sync", "zod"),
     ],
   },
@@ -315,6 +326,7 @@ const law = [
       allActors,
       services(
         "wire",
+        "process",
         "app",
         "ledger",
         "views",

@@ -12,7 +12,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { listenHttp } from "../http/listen.ts";
-import type { Log } from "../wire/log.ts";
+import type { Log } from "../process/log.ts";
 import { type Door, refused, type Reply } from "./door.ts";
 
 export interface Gateway {

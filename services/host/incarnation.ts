@@ -17,7 +17,7 @@ import { limits } from "../../protocol/limits.ts";
 import { type Address, parseInboxSubject } from "../../protocol/subjects.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
-import { every } from "../wire/every.ts";
+import { every } from "../process/every.ts";
 import type { Consumption, Delivery } from "../wire/ports.ts";
 import { type Activation, createActivation } from "./activation.ts";
 import type { HostDeps } from "./host-deps.ts";

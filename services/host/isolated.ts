@@ -9,7 +9,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
 import { type App, assertServable } from "../app/app.ts";
-import { every } from "../wire/every.ts";
+import { every } from "../process/every.ts";
 import type { Delivery } from "../wire/ports.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { type Activation, createActivation } from "./activation.ts";

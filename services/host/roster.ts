@@ -12,8 +12,8 @@
  */
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
-import { every } from "../wire/every.ts";
-import type { Log } from "../wire/log.ts";
+import { every } from "../process/every.ts";
+import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { type Member, nextHoldings } from "./placement.ts";
 

@@ -9,7 +9,7 @@
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import { ModelFailure, type Stop } from "../../protocol/model.ts";
-import { msOf } from "../wire/duration.ts";
+import { msOf } from "../../protocol/duration.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 type Kind = ModelFailure["kind"];

@@ -1,7 +1,7 @@
 /**
  * Callback URLs: what a tool is given to hand to the outside.
  */
-import type { Log } from "../wire/log.ts";
+import type { Log } from "../process/log.ts";
 import type { Chance, Clock } from "../wire/ports.ts";
 import { type CallbackUrlOf, settlementToken } from "../wire/settlement-token.ts";
 import type { Config } from "./config.ts";

@@ -4,7 +4,7 @@
 import { MeshError } from "../../protocol/errors.ts";
 import { parseIntentId, parseSagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
-import { type Duration, msOf } from "../wire/duration.ts";
+import { type Duration, msOf } from "../../protocol/duration.ts";
 import { createKeys } from "../gateway/keys.ts";
 import { createLinks } from "../gateway/links.ts";
 import { type Config, type GatewayConfig, readConfig } from "./config.ts";

@@ -1,6 +1,6 @@
 /** Open isolated: the composition of a process for suspects. */
 import type { Clock } from "../wire/ports.ts";
-import type { Log } from "../wire/log.ts";
+import type { Log } from "../process/log.ts";
 import { serveIsolated as serveSagas } from "../host/isolated.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { serveIsolated as serveCalls } from "../worker/worker.ts";

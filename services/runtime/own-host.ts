@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { App } from "../app/app.ts";
 import { createClient } from "../client/mesh.ts";
 import { startHost } from "../host/host.ts";
-import { silentLog } from "../wire/log.ts";
+import { silentLog } from "../process/log.ts";
 import { withPatientReads } from "../wire/patient-ports.ts";
 import type { Ports } from "../wire/ports.ts";
 import { openMesh } from "./mesh.ts";

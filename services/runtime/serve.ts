@@ -2,7 +2,7 @@
  * Serve: what hosts, workers and gateways have in common. The mesh is opened once, parts run on it, all is closed.
  */
 import { MeshError } from "../../protocol/errors.ts";
-import type { Log } from "../wire/log.ts";
+import type { Log } from "../process/log.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";

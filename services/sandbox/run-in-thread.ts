@@ -7,7 +7,7 @@
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { createWaitingLine } from "../wire/waiting-line.ts";
+import { createWaitingLine } from "../process/waiting-line.ts";
 import type { Order, Report } from "./order.ts";
 
 /** V8's stack in the thread. QuickJS counts its own use of 256 KiB, which takes up to 8 MB of it. */

@@ -2,8 +2,8 @@
  * Isolated: a child's end of the channel. Deliveries are made of what the parent says, and settled by telling it.
  */
 import { describeError } from "../../protocol/errors.ts";
-import { every } from "../wire/every.ts";
-import type { Log } from "../wire/log.ts";
+import { every } from "../process/every.ts";
+import type { Log } from "../process/log.ts";
 import type { Clock, Delivery } from "../wire/ports.ts";
 import type { FromChild, Handed, ToChild } from "./child.ts";
 

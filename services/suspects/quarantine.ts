@@ -15,10 +15,10 @@
  */
 import { limits } from "../../protocol/limits.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
-import type { Log } from "../wire/log.ts";
+import type { Log } from "../process/log.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Delivery, Ports } from "../wire/ports.ts";
-import { createRoom } from "../wire/room.ts";
+import { createRoom } from "../process/room.ts";
 import type { Handed, Isolate } from "./child.ts";
 import { type Mark, readMark, writeMark } from "./mark.ts";
 import { type Guest, openWard, type Stay, type Ward } from "./ward.ts";

@@ -7,7 +7,7 @@ export type { TaskDetail } from "../client/task-detail.ts";
 export type { OpenTask } from "../client/tasks.ts";
 export { type ScriptedAnswer, scriptedModel } from "../models/scripted.ts";
 export { crashMatrix, type CrashMatrixOptions, type CrashReport, type CrashRow } from "./crash-matrix.ts";
-export type { Duration } from "../wire/duration.ts";
+export type { Duration } from "../../protocol/duration.ts";
 export {
   cancelled,
   deferred,

@@ -29,10 +29,10 @@ import type { MigrateOptions } from "../client/migrate.ts";
 import { readLetterHeaders } from "../wire/dead-letter.ts";
 import { type HostOptions, startHost } from "../host/host.ts";
 import { decodeTurn } from "../ledger/reader.ts";
-import { silentLog } from "../wire/log.ts";
+import { silentLog } from "../process/log.ts";
 import { createMemoryMesh, type MemoryMesh, type MemoryProcess } from "../memory/mesh.ts";
 import { startWorker } from "../worker/worker.ts";
-import { type Duration, msOf } from "../wire/duration.ts";
+import { type Duration, msOf } from "../../protocol/duration.ts";
 import { type PerformedCall, watched } from "./performed.ts";
 
 export interface TestMeshOptions {

@@ -11,9 +11,9 @@
  */
 import { describeError } from "../../protocol/errors.ts";
 import { throttleKey, type ThrottleLimits, type Throttled } from "../../protocol/throttle.ts";
-import type { Log } from "../wire/log.ts";
+import type { Log } from "../process/log.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
-import { createWaitingLine } from "../wire/waiting-line.ts";
+import { createWaitingLine } from "../process/waiting-line.ts";
 import { admit, permitLeaseMs } from "./admit.ts";
 import { changeThrottle, readThrottle, serverClock } from "./entry.ts";
 

@@ -7,7 +7,7 @@
  */
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import { msOf } from "../wire/duration.ts";
+import { msOf } from "../../protocol/duration.ts";
 
 /** Whether a saga is meant. One whose ledger cannot be read never is. */
 export type Meant = (row: SagaRow) => boolean;

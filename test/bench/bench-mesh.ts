@@ -7,7 +7,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { App } from "../../services/app/app.ts";
 import { type Observer, silentObserver } from "../../services/host/host-deps.ts";
 import { type Host, startHost } from "../../services/host/host.ts";
-import { silentLog } from "../../services/wire/log.ts";
+import { silentLog } from "../../services/process/log.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
 import type { Ports } from "../../services/wire/ports.ts";

@@ -15,7 +15,7 @@ import {
 import type { ModelPort } from "../../protocol/model.ts";
 import { type App, defineApp } from "../../services/app/app.ts";
 import { startHost } from "../../services/host/host.ts";
-import type { Log } from "../../services/wire/log.ts";
+import type { Log } from "../../services/process/log.ts";
 import { type SeededChance, seededChance } from "../../services/memory/faults.ts";
 import type { MemoryMesh, MemoryProcess } from "../../services/memory/mesh.ts";
 import { atOnce } from "../../services/memory/reply.ts";

@@ -10,7 +10,7 @@
 import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { decodeTurn, emptyHead, readTurn, type StoredTurn } from "../../services/ledger/reader.ts";
-import type { Log } from "../../services/wire/log.ts";
+import type { Log } from "../../services/process/log.ts";
 import type { Trace } from "../../services/memory/gate.ts";
 import { createMemoryMesh, type MemoryMesh } from "../../services/memory/mesh.ts";
 import type { Account, StoredInput } from "./account.ts";

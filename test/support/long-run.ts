@@ -7,7 +7,7 @@ import { parseSagaId } from "../../protocol/ids.ts";
 import { createClient } from "../../services/client/mesh.ts";
 import { readLedger } from "../../services/views/view.ts";
 import { startHost } from "../../services/host/host.ts";
-import { silentLog } from "../../services/wire/log.ts";
+import { silentLog } from "../../services/process/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../services/memory/mesh.ts";
 import { startWorker } from "../../services/worker/worker.ts";
 import { type Account, checkAccount, type Line, longAgent } from "./long-agent.ts";

@@ -14,7 +14,7 @@ import { createClient, type Mesh } from "../../services/client/mesh.ts";
 import { readLedger, readView, type SagaView } from "../../services/views/view.ts";
 import { type Host, startHost } from "../../services/host/host.ts";
 import type { Observer } from "../../services/host/host-deps.ts";
-import { type Log, silentLog } from "../../services/wire/log.ts";
+import { type Log, silentLog } from "../../services/process/log.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
 import type { Ports } from "../../services/wire/ports.ts";

@@ -6,7 +6,7 @@ import { limits } from "../../../protocol/limits.ts";
 import { archiveAll } from "../../archive/all.ts";
 import { openFolder } from "../../archive/archive.ts";
 import { readRegistry } from "../../client/registry.ts";
-import { msOf } from "../../wire/duration.ts";
+import { msOf } from "../../../protocol/duration.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
 import { table } from "../frame/table.ts";

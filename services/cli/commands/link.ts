@@ -1,7 +1,7 @@
 import type { LinkDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
-import { msOf } from "../../wire/duration.ts";
+import { msOf } from "../../../protocol/duration.ts";
 import { withGatewayUrl } from "../../runtime/config.ts";
 import { type GatewayLinks, openGatewayLinks } from "../../runtime/links.ts";
 import { defineCommand } from "../frame/command.ts";

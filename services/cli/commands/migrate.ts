@@ -1,7 +1,7 @@
 import type { MigrateDocument } from "../../../protocol/documents/migrate.ts";
 import { migrateDeps } from "../../client/mesh.ts";
 import { migrateSagas } from "../../client/migrate.ts";
-import { msOf } from "../../wire/duration.ts";
+import { msOf } from "../../../protocol/duration.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";

@@ -7,7 +7,7 @@
  */
 import { MeshError } from "../../../protocol/errors.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import { msOf } from "../../wire/duration.ts";
+import { msOf } from "../../../protocol/duration.ts";
 
 export const momentHint = "TURN|TIME";
 export const momentHelp =

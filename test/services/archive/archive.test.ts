@@ -25,7 +25,7 @@ import { verifyLedger } from "../../../services/views/verify.ts";
 import { readView } from "../../../services/views/view.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { findTombstone } from "../../../services/ledger/reader.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import type { Ports, StoredMessage } from "../../../services/wire/ports.ts";
 import { codeOf, sagaId } from "../../contract/mesh-under-test.ts";

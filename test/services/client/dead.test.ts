@@ -15,7 +15,7 @@ import { dropLetter, readLetter, readLetters, retryLetter } from "../../../servi
 import { createClient } from "../../../services/client/mesh.ts";
 import { readLedger } from "../../../services/views/view.ts";
 import { startHost } from "../../../services/host/host.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { codeOf } from "../../contract/mesh-under-test.ts";
 

@@ -9,7 +9,7 @@ import { createClient, type Mesh } from "../../../services/client/mesh.ts";
 import { readView } from "../../../services/views/view.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { startHost } from "../../../services/host/host.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { startWorker } from "../../../services/worker/worker.ts";
 import { openMesh, type OpenMesh } from "../../../services/runtime/mesh.ts";
 import { newIncarnation, systemChance, systemClock } from "../../../services/runtime/system.ts";

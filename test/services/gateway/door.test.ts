@@ -14,7 +14,7 @@ import { createDoor, type Door, type Reply } from "../../../services/gateway/doo
 import { createKeys } from "../../../services/gateway/keys.ts";
 import { createLinks } from "../../../services/gateway/links.ts";
 import { startHost } from "../../../services/host/host.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import { startWorker } from "../../../services/worker/worker.ts";
 import { answerWithinMs, recruiting, type RecruitingOptions } from "../../support/recruiter.ts";

@@ -14,7 +14,7 @@ import { isMeshError } from "../../../protocol/errors.ts";
 import { limits } from "../../../protocol/limits.ts";
 import type { Door, DoorRequest, Reply } from "../../../services/gateway/door.ts";
 import { type Gateway, startGateway } from "../../../services/gateway/server.ts";
-import { type Log, silentLog } from "../../../services/wire/log.ts";
+import { type Log, silentLog } from "../../../services/process/log.ts";
 
 const open: Gateway[] = [];
 const sockets: Socket[] = [];

@@ -17,7 +17,7 @@ import { createClient } from "../../../services/client/mesh.ts";
 import { readLedger } from "../../../services/views/view.ts";
 import { type Host, startHost } from "../../../services/host/host.ts";
 import { startWorker } from "../../../services/worker/worker.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 
 const partitions = 8;

@@ -11,7 +11,7 @@ import { defineTool } from "../../../actors/contract/tool.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { startHost } from "../../../services/host/host.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 
 function openMesh(bounds: { sagasMax?: number; effectsMax?: number }, tookMs: number) {

@@ -21,7 +21,7 @@ import { readLetterHeaders } from "../../../services/wire/dead-letter.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { silentObserver } from "../../../services/host/host-deps.ts";
 import { decodeTurn } from "../../../services/ledger/reader.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";
 

@@ -11,7 +11,7 @@ import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { decodeTurn } from "../../../services/ledger/reader.ts";
 import { scriptedModel } from "../../../services/models/scripted.ts";
 import { viewOf } from "../../../services/views/view.ts";
-import { type Log, silentLog } from "../../../services/wire/log.ts";
+import { type Log, silentLog } from "../../../services/process/log.ts";
 import { agentOf, finish } from "../../support/workbench.ts";
 
 const agent = agentOf({ budget: { usd: 1 } });

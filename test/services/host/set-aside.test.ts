@@ -12,7 +12,7 @@ import { subjects } from "../../../protocol/subjects.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { depsOf } from "../../../services/host/host.ts";
 import { setAside } from "../../../services/host/set-aside.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { publishResult } from "../../../services/perform/publish-result.ts";
 import type { Delivery } from "../../../services/wire/ports.ts";
 import { systemChance, systemClock } from "../../../services/runtime/system.ts";

@@ -16,7 +16,7 @@ import type { Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { type Host, startHost } from "../../../services/host/host.ts";
 import { decodeTurn } from "../../../services/ledger/reader.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import type { Ports, SnapshotPort } from "../../../services/wire/ports.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";

@@ -6,7 +6,7 @@
  */
 import { beforeEach, describe, expect, test } from "vitest";
 import { limits } from "../../../protocol/limits.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import type { Delivery, Ports } from "../../../services/wire/ports.ts";
 import type { FromChild, ToChild } from "../../../services/suspects/child.ts";

@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Throttled, ThrottleLimits, ThrottleState } from "../../../protocol/throttle.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import { admit, openThrottle, permitLeaseMs } from "../../../services/throttle/admit.ts";
 import { pause, resume } from "../../../services/throttle/pause.ts";

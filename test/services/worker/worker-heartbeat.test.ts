@@ -10,7 +10,7 @@ import { encodeJson } from "../../../protocol/codec.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import type { Ports } from "../../../services/wire/ports.ts";
 import { startWorker } from "../../../services/worker/worker.ts";
 

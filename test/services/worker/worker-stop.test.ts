@@ -7,7 +7,7 @@ import { z } from "zod";
 import { defineTool, implement } from "../../../actors/contract/tool.ts";
 import { encodeJson } from "../../../protocol/codec.ts";
 import { defineApp } from "../../../services/app/app.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { startWorker } from "../../../services/worker/worker.ts";
 

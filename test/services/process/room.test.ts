@@ -1,6 +1,6 @@
 /** Goal: a host has only so many effects in flight, first come first served. Method: places taken and left by hand. */
 import { expect, it } from "vitest";
-import { createRoom } from "../../../services/wire/room.ts";
+import { createRoom } from "../../../services/process/room.ts";
 import { CutOff } from "../../../services/perform/cut-off.ts";
 
 it("whoever finds no place waits, and gets the next one that is left, in order", async () => {

@@ -1,8 +1,8 @@
 /** Goal: what a process repeats goes on until its signal. Method: virtual time, and runs that fail. */
 import { expect, test } from "vitest";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
-import { every } from "../../../services/wire/every.ts";
-import { silentLog } from "../../../services/wire/log.ts";
+import { every } from "../../../services/process/every.ts";
+import { silentLog } from "../../../services/process/log.ts";
 
 function openLoop() {
   const { clock } = createMemoryMesh({ seed: 1 });

@@ -6,7 +6,7 @@
  *     costs a part of a lease, a loop that ended would cost every lease of the process.
  */
 import type { Log } from "./log.ts";
-import type { Clock } from "./ports.ts";
+import type { Clock } from "../wire/ports.ts";
 
 export interface Repetition {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 /** Durations as people write them: `"3d"`, `"90s"`, `"1h 30m"`, or milliseconds. */
-import { MeshError } from "../../protocol/errors.ts";
+import { MeshError } from "./errors.ts";
 
 /** Milliseconds, or a text of numbers with units: ms, s, m, h, d, w. */
 export type Duration = number | string;
