@@ -2,7 +2,7 @@
  * Live: a saga as it runs, its turns and what is said between them, as one stream.
  *
  * LW1 Ledger and live lane are merged so that for each settled reply: what was shown and not retracted, and `rest`,
- *     are together its text, once. Whoever comes back after a turn sees nothing of it or of the ones before again.
+ *     are together its text, once. A reader that comes back after a turn sees nothing of it or of the ones before again.
  * LW2 Words count for an attempt of one host. Those of a newer attempt, or of a host that asks anew, retract the
  *     former's; so do a failure and a signal that supersedes.
  * LW3 Words that were missed are not asked for: they come with the settled reply.
@@ -203,6 +203,6 @@ function parse(data: Uint8Array): Json {
   try {
     return JSON.parse(Buffer.from(data).toString()) as Json;
   } catch {
-    return null; // Anybody may publish there; what is no piece is nothing.
+    return null; // Every client may publish there; what is no piece is dropped.
   }
 }

@@ -85,7 +85,7 @@ export interface SagaHandle<O, S extends SignalSchemas> {
   entries(options?: { signal?: AbortSignal }): AsyncIterable<Turn>;
   /**
    * What happens and what is said meanwhile: turns, a model's words as they come, what tools tell of their progress,
-   * until the end or the signal. Whoever comes back names the last turn it saw (`afterTurn`) and gets nothing of it
+   * until the end or the signal. A reader that comes back names the last turn it saw (`afterTurn`) and gets nothing of it
    * again. Throws SAGA_ARCHIVED.
    */
   tokens(options?: { signal?: AbortSignal; afterTurn?: number }): AsyncIterable<LiveEvent>;
@@ -136,7 +136,7 @@ export interface Mesh extends AsyncDisposable {
   /**
    * Moves running sagas to the definitions of their names in this application, those that can be moved; with `dryRun`
    * only says which can. One document each. What it resolves for as `asked` is stored as a signal and taken by the
-   * first host that serves the new definition; whoever dies meanwhile, the saga is moved once or not at all. Throws
+   * first host that serves the new definition; whichever process dies meanwhile, the saga is moved once or not at all. Throws
    * BAD_ID, SAGA_UNKNOWN, UNAVAILABLE.
    */
   migrate(app: App, options?: MigrateOptions): Promise<MigrateDocument[]>;
@@ -349,7 +349,7 @@ async function viewedIntent(ports: Ports, saga: SagaId, intent: IntentId): Promi
   return viewed;
 }
 
-/** What somebody says of a task. Who says it is `from` unless given, which is a claim like `as`, a role. */
+/** What a person says of a task. `by` is the mesh's `from` unless given; it is a claim, as is the role `as`. */
 export interface VoteInput {
   readonly vote: "approve" | "deny" | "answer" | "edit";
   readonly answer?: unknown;

@@ -1,5 +1,5 @@
 /**
- * Task detail: all that somebody needs who is to decide about a task, read from its saga's ledger and the registry.
+ * Task detail: all that a person who decides about a task needs, read from its saga's ledger and the registry.
  *
  * TD1 Nothing here is guessed: what the ledger and the registry do not tell is absent, or says that it is unknown.
  */
@@ -224,7 +224,7 @@ function denialOf({ about, call }: IntentOf<"task">): string | undefined {
         : "the call is not made; the saga takes it as an error [APPROVAL_DENIED], with the reason";
     case "question":
       return agent
-        ? "the model is told that nobody answers, with the reason, and goes on"
+        ? "the model is told that no answer comes, with the reason, and goes on"
         : "the saga takes it as an error, with the reason";
     case "stuck":
       return "what could not be undone is left standing, and listed so at the end";

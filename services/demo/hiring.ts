@@ -3,7 +3,7 @@
  *
  * All four effect classes occur, at both placements: the host performs the search, the room and the invites,
  * workers do the rest. The bodies are in host-app.ts and worker-app.ts. Timeouts are short, so that a doubt is
- * settled while somebody watches.
+ * settled while a person watches.
  */
 import { defineAgent, defineTool } from "sagamesh";
 import { callsAtMost } from "sagamesh/policies";

@@ -118,7 +118,7 @@ const known = (call: Known): Answer => ({
 const untold: Result = {
   outcome: "failed",
   code: "NOT_PERFORMED",
-  reason: "a replay tells nobody",
+  reason: "a replay tells no people",
   retry: false,
 };
 

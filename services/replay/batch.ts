@@ -29,7 +29,7 @@ export type BatchInput = z.infer<typeof BatchInput>;
 
 const BatchOutput = z.object({ replayed: z.int(), missing: z.int(), stopped: z.string().optional() });
 
-/** Its body is bound by whoever knows the application and the mesh. Models take their time, and several attempts. */
+/** Its body is bound where the application and the mesh are known. Models take their time, and several attempts. */
 export const replayOne = defineTool({
   name: "replay_one",
   description: "Replays one saga and keeps what came of it.",

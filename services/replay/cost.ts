@@ -8,7 +8,7 @@ import type { Cost } from "../../protocol/documents/replay.ts";
 
 const nothing: Cost = { calls: 0, inputTokens: 0, outputTokens: 0, unpriced: 0 };
 
-/** Of one call. A usage without dollars counts as unpriced, were it empty or not: nobody knows what it cost. */
+/** Of one call. A usage without dollars counts as unpriced, were it empty or not: what it cost is not known. */
 export const costOf = ({ usage }: Pick<ModelReply, "usage">, latencyMs: number | undefined): Cost => ({
   calls: 1,
   inputTokens: promptTokens(usage),

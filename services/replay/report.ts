@@ -27,7 +27,7 @@ export function documentOf(
   decisions: readonly DecisionDocument[],
   { normalize, run, others, ...head }: Reported,
 ): ReplayDocument {
-  const [first] = turns as [Turn, ...Turn[]]; // Proof: whoever has decisions has found a definition in it.
+  const [first] = turns as [Turn, ...Turn[]]; // Proof: decisions are only there once a definition was found in it.
   const count = (verdict: DecisionDocument["verdict"]) =>
     decisions.filter((one) => one.verdict === verdict).length;
   const compared = decisions.filter((one) => one.agreement !== undefined);

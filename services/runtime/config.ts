@@ -213,7 +213,7 @@ const isServer = (server: string): boolean => {
   return URL.canParse(server) && schemes.has(new URL(server).protocol) && new URL(server).hostname !== "";
 };
 
-/** The machine's name for whoever runs this; some containers have none. */
+/** The machine's name for the user who runs this; some containers have none. */
 const userName = (): string => {
   try {
     return userInfo().username;

@@ -218,7 +218,7 @@ function sagaOf(message: StoredMessage | undefined): { oldestSaga?: string } {
   try {
     return { oldestSaga: parseInboxSubject(message.subject).saga };
   } catch {
-    return {}; // Nobody's: its host will set it aside.
+    return {}; // It names no saga: its host will set it aside.
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Gateway secret: what links are signed with where nobody has named one, and where they lead.
+ * Gateway secret: what links are signed with where none is configured, and where they lead.
  *
  * GX1 Only on an embedded server, whose processes share a folder of one user: made once, readable by that user alone,
  *     and never changed. Elsewhere all who sign or verify must be given the same one.
@@ -20,7 +20,7 @@ export async function openGatewayConfig({
   return { ...gateway, secrets: [await ownSecret(gateway.folder)] };
 }
 
-/** The folder's secret, made by whoever asks first. Throws UNAVAILABLE. */
+/** The folder's secret, made by the process that asks first. Throws UNAVAILABLE. */
 export async function ownSecret(folder: string): Promise<string> {
   const file = join(folder, "secret");
   const found = await readSecret(file);

@@ -1,7 +1,7 @@
 /**
  * Isolated process: a host or worker for suspects alone, started by isolate.ts.
  *
- * IX1 It ends when its parent does, and by nobody else: a signal to all processes of a terminal would look like a
+ * IX1 It ends when its parent does, and for no other reason: a signal to all processes of a terminal would look like a
  *     death of its own.
  */
 import { enableCompileCache } from "node:module";

@@ -95,7 +95,7 @@ export interface OpenServer extends AsyncDisposable {
   readonly embedded: EmbeddedServer | undefined;
 }
 
-/** The server that is named, or an embedded one. Disposing of it stops it if nobody else uses it. */
+/** The server that is named, or an embedded one. Disposing of it stops it if no other process uses it. */
 export async function openServer(
   options: Pick<MeshOptions, "servers" | "dataDir" | "mustExist" | "report" | "syncAlways" | "signal">,
 ): Promise<OpenServer> {
@@ -124,7 +124,7 @@ export async function openServer(
 }
 
 /**
- * Removes a folder whose embedded server, in this subfolder, has nobody left who uses it, and ends that server if
+ * Removes a folder whose embedded server, in this subfolder, is used by no process any more, and ends that server if
  * it runs. False, and nothing is changed, for every other folder. Throws UNAVAILABLE if the server does not end.
  */
 export async function removeAbandoned(folder: string, subfolder: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 /**
- * Run plan: a plan's saga, served by whoever serves it, or by this process where nobody serves anything.
+ * Run plan: a plan's saga, served by the hosts of the mesh, or by this process where there are none.
  *
  * RP1 Hosts that serve something else are left alone: a host beside them that knows the plan would get only a share of
  *     the starts, and the rest would wait for ever.

@@ -13,7 +13,7 @@ export interface Shutdown {
   readonly signal: AbortSignal;
   /** The exit code a shell expects after a signal, or undefined if none came. */
   exitCode(): number | undefined;
-  /** Asks for an end without a deadline, for example because nobody reads the output any more. */
+  /** Asks for an end without a deadline, for example because the reader of the output has gone. */
   request(reason: string): void;
 }
 

@@ -43,7 +43,7 @@ export const systemChance: Chance = {
   nonce: () => randomBytes(9).toString("base64url"),
 };
 
-/** `<role's initial>-<machine>-<pid>-<nonce>`: short, because it stands in every turn; new at each start, so a restarted process is somebody else. */
+/** `<role's initial>-<machine>-<pid>-<nonce>`: short, because it stands in every turn; new at each start, so a restarted process is another one. */
 export const newIncarnation = (role: string): string =>
   `${role.charAt(0)}-${hostname()
     .toLowerCase()

@@ -35,7 +35,7 @@ export interface CrashRow {
   readonly doubled: readonly string[];
   /** Effects that the undisturbed run performed and this one did not, or not for certain. */
   readonly lost: readonly string[];
-  /** Effects of `once` tools that nobody can know of, `<tool> <key>`: the price of never doing them twice, no fault. */
+  /** Effects of `once` tools that cannot be known to have happened, `<tool> <key>`: the price of never doing them twice, no fault. */
   readonly inDoubt: readonly string[];
   /** The scenario threw, or came to something else than without the crash. */
   readonly otherwise?: string;

@@ -288,7 +288,7 @@ export const started =
     ...(parent === undefined ? {} : { parent: parent as Extract<Event, { type: "start" }>["parent"] }),
   });
 
-/** Somebody sends a signal; the same `id` again is the same signal. */
+/** A signal from outside; the same `id` again is the same signal. */
 export const signalled =
   (
     signal: string,

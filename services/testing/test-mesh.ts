@@ -1,9 +1,9 @@
 /**
  * Test mesh: an application on a mesh in memory, with a host, a worker and a clock that the test turns.
  *
- * TX1 After each call the mesh is at rest: all that can happen without waiting for somebody, for a signal, a vote
+ * TX1 After each call the mesh is at rest: all that can happen without waiting for a person, a signal, a vote
  *     or a timer, has happened. Retries with their pauses are part of it.
- * TX2 Time that nobody uses is skipped: while the mesh rests, its processes are frozen and only the server's
+ * TX2 Time in which nothing happens is skipped: while the mesh rests, its processes are frozen and only the server's
  *     timers go on. Three days cost what happens in them.
  * TX3 One seed decides everything that is left to chance.
  */

@@ -1,7 +1,7 @@
 /**
  * Findings: what is wrong with a mesh that was looked at, and what to do. Pure.
  *
- * `wrong` is what stops sagas or breaks a promise until somebody acts. `warning` works, and may not for long or as
+ * `wrong` is what stops sagas or breaks a promise until a person acts. `warning` works, and may not for long or as
  * well as it should. `fine` is said of each thing that was looked at, so that silence never means "not looked".
  */
 import type { Finding } from "../../../protocol/documents/doctor.ts";

@@ -68,7 +68,7 @@ export const judgeHosts: Judge = ({ hosts: all, partitions }, { hosts: read, hea
   );
 };
 
-/** Held by whoever is no more, past the time of any lease. */
+/** Held by a process that is gone, past the time of any lease. */
 const stuckLeases = (partitions: DoctorDocument["partitions"]): Finding[] =>
   partitions
     .filter(

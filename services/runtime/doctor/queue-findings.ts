@@ -22,7 +22,7 @@ export const judgeInputs: Judge = ({ partitions }) => {
         warning(
           "STUCK_INPUT",
           `${one.redelivered} inputs of partition ${one.partition} come back again and again${of(one.oldestSaga, one.oldestAgeMs)}`,
-          `The host's log says why under "saga not taken"; \`sagamesh verify ${one.oldestSaga ?? "SAGA"}\` checks its ledger. A version nobody serves needs a host that has it.`,
+          `The host's log says why under "saga not taken"; \`sagamesh verify ${one.oldestSaga ?? "SAGA"}\` checks its ledger. A version that no host serves needs a host that has it.`,
         ),
       );
     return found;

@@ -107,7 +107,7 @@ function consumerFindings(whose: string, { missing, differences }: ConsumerHealt
     return [
       wrong(
         "CONSUMER_MISSING",
-        `the consumer of ${whose} is missing: nobody can take its inputs`,
+        `the consumer of ${whose} is missing: no host can take its inputs`,
         "Start a host; it makes what is missing.",
       ),
     ];

@@ -5,7 +5,7 @@
  *
  * EP1 A metric keeps at most `seriesMax` combinations of labels. What comes beyond is counted under "other", so a
  *     name that the outside chooses can never fill the memory.
- * EP2 Counting is a look-up and an addition. Everything else is done when somebody reads.
+ * EP2 Counting is a look-up and an addition. Everything else is done when a reader asks.
  */
 
 const seriesMax = 500;

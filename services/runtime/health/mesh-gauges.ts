@@ -1,7 +1,7 @@
 /**
- * Mesh gauges: what the server has of the mesh, read while somebody scrapes and at most every few seconds.
+ * Mesh gauges: what the server has of the mesh, read while a scraper asks and at most every few seconds.
  *
- * Every process shows the same numbers: a partition that nobody holds must not vanish from the graphs. So they
+ * Every process shows the same numbers: a partition that no host holds must not vanish from the graphs. So they
  * are combined by `max`, not by `sum`.
  */
 import type { MeshHealth } from "../../nats/health.ts";

@@ -1,6 +1,6 @@
 /**
  * Metrics: what hosts and workers tell of themselves, as counters. Fed through their observers; costs nothing
- * where nobody asked for a health port, because then none of this is loaded.
+ * where no health port was asked for, because then none of this is loaded.
  *
  * MM1 A label is the name of something declared, or of a closed list. Never an id of a saga, nothing the model says.
  */
@@ -86,7 +86,7 @@ export function createMetrics(exposition: Exposition): Observers {
   );
   const unreported = counter(
     "sagamesh_budget_unreported_tokens_total",
-    "Tokens reserved for model calls of which nobody said what they cost, counted as used.",
+    "Tokens reserved for model calls whose cost was never reported, counted as used.",
   );
   for (const outcome of ["appended", "retried", "fenced"]) appends.add([outcome], 0);
 
