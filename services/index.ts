@@ -30,12 +30,14 @@ export {
 } from "../actors/contract/tool.ts";
 export { defineSaga, type SagaConfig } from "../actors/saga/define.ts";
 export type { BudgetRaise, ModelPrice, ModelPrices } from "../protocol/budget.ts";
+export type { SagaRow } from "../protocol/documents/saga.ts";
 export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 export { StandInVote, TaskNotice } from "../protocol/notice.ts";
 export { type App, defineApp } from "./app/app.ts";
 export type { AppConfig } from "./app/app-config.ts";
 export type { ForkOptions } from "./client/fork.ts";
-export type { Mesh, SagaEnd, SagaHandle, VotedTask, VoteInput } from "./client/mesh.ts";
+export type { DescribeOptions, SagaFilter } from "./client/list.ts";
+export type { Mesh, SagaDescription, SagaEnd, SagaHandle, VotedTask, VoteInput } from "./client/mesh.ts";
 export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";
 export { connect, type ConnectOptions } from "./runtime/connect.ts";

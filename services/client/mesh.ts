@@ -26,6 +26,8 @@ import {
   parseIntentId,
 } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
+import type { InspectDocument } from "../../protocol/documents/inspect.ts";
+import type { SagaRow } from "../../protocol/documents/saga.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
@@ -42,9 +44,10 @@ import { type Forked, type ForkOptions, forkSaga } from "./fork.ts";
 import { followLive, type LiveEvent } from "./live.ts";
 import { type MigrateDeps, type MigrateOptions, migrateSagas } from "./migrate.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
+import { type DescribeOptions, describeSaga, listSagas, type SagaFilter } from "./list.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
-import { type IntentView, readView } from "../views/view.ts";
+import { type IntentView, readLedger, readView } from "../views/view.ts";
 
 export interface ClientDeps {
   readonly ports: Ports;
@@ -81,6 +84,8 @@ export interface SagaHandle<O, S extends SignalSchemas> {
   cancel(reason: string): Promise<void>;
   /** Waits for the end, however long it takes, and through restarts of hosts and server. */
   result(options?: { signal?: AbortSignal }): Promise<SagaEnd<O>>;
+  /** Its turns so far; none if no host has begun it yet. Throws SAGA_ARCHIVED, LEDGER_BROKEN. */
+  ledger(): Promise<Turn[]>;
   /** Its turns from the first, then as they are appended, until the end. Throws SAGA_ARCHIVED. */
   entries(options?: { signal?: AbortSignal }): AsyncIterable<Turn>;
   /**
@@ -91,6 +96,10 @@ export interface SagaHandle<O, S extends SignalSchemas> {
   tokens(options?: { signal?: AbortSignal; afterTurn?: number }): AsyncIterable<LiveEvent>;
 }
 
+/** What `Mesh.describe` gives: the document of `sagamesh inspect --json`. */
+export type SagaDescription = InspectDocument;
+
+/** A client of a mesh. It decides nothing and holds nothing: every call is a message or a read. */
 export interface Mesh extends AsyncDisposable {
   /**
    * Starts a saga. The same id with the same input is the same saga; with another input SAGA_ID_TAKEN. Throws
@@ -123,6 +132,18 @@ export interface Mesh extends AsyncDisposable {
    * INPUT_INVALID for what does not fit the tool's output as hosts have registered it.
    */
   settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
+  /**
+   * The sagas that the filter means, all unless given, a row each: how it stands, what it waits for, what it used. The one
+   * that changed last comes last. A ledger that cannot be read is a row with a `fault`. Reads every ledger. Throws USAGE
+   * for a filter that cannot be read, UNAVAILABLE.
+   */
+  list(filter?: SagaFilter): Promise<SagaRow[]>;
+  /**
+   * Everything that its ledger says of one saga: phase, intents with their outcomes, effects that stand, spending, its
+   * last events; as it was after an earlier turn, too. Throws BAD_ID, SAGA_UNKNOWN, SAGA_ARCHIVED, TURN_UNKNOWN,
+   * LEDGER_BROKEN, USAGE; with `app` also VERSION_UNSERVED and FOLD_DIVERGED.
+   */
+  describe(saga: string, options?: DescribeOptions): Promise<SagaDescription>;
   /** What waits for a human, over all sagas. */
   tasks(): Promise<OpenTask[]>;
   /** All that a reviewer needs of one task, open or over. Throws BAD_ID, SAGA_UNKNOWN, TASK_UNKNOWN. */
@@ -163,6 +184,7 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
     },
     cancel: (reason) => sendSignal(deps, id, "cancel", { reason }),
     result: async (options) => readEnd<z.infer<O>>(await endOf(deps, id, options?.signal)),
+    ledger: () => ledgerOf(deps.ports, id),
     entries: (options) => followTurns(deps.ports, id, options?.signal),
     tokens: (options) => followLive(deps.ports, id, options),
   });
@@ -189,6 +211,8 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
         checkOutput(await readRegistry(deps.ports.registry), called.name, toJson(result.succeeded));
       await settleIntent(deps, { saga, intent, attempt }, result);
     },
+    list: (filter = {}) => listSagas(deps.ports, filter, deps.clock.now()),
+    describe: async (saga, options = {}) => describeSaga(deps.ports, parseSagaId(saga), options),
     tasks: () => openTasks(deps.ports),
     task: async ({ saga, intent }) => readTask(deps.ports, parseSagaId(saga), parseIntentId(intent)),
     vote: async (task, vote) => {
@@ -200,6 +224,11 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function ledgerOf(ports: Ports, id: SagaId): Promise<Turn[]> {
+  if ((await ports.ledger.last(id)) === undefined) return [];
+  return (await readLedger(ports, id)).map(({ turn }) => turn);
 }
 
 /** Throws SIGNAL_UNKNOWN, INPUT_INVALID. */

@@ -18,11 +18,14 @@ import type { App } from "../app/app.ts";
 import {
   createClient,
   type SagaHandle,
+  type SagaDescription,
   type SagaEnd,
   type VotedTask,
   type VoteInput,
 } from "../client/mesh.ts";
+import type { SagaRow } from "../../protocol/documents/saga.ts";
 import type { ForkOptions } from "../client/fork.ts";
+import type { DescribeOptions, SagaFilter } from "../client/list.ts";
 import type { TaskDetail } from "../client/task-detail.ts";
 import type { OpenTask } from "../client/tasks.ts";
 import type { MigrateOptions } from "../client/migrate.ts";
@@ -52,6 +55,7 @@ export interface TestSaga<O = unknown, S extends SignalSchemas = SignalSchemas> 
   result(options?: { within?: Duration }): Promise<SagaEnd<O>>;
   /** How it has ended; undefined if it has not. Lets no time pass. */
   end(): Promise<SagaEnd<O> | undefined>;
+  /** Its turns so far; none if it has not begun. */
   ledger(): Promise<Turn[]>;
 }
 
@@ -91,6 +95,10 @@ export interface TestMesh extends AsyncDisposable {
   settled(): Promise<void>;
   /** Calls of a tool's body so far, or of every tool's. */
   effects(tool?: { readonly name: string } | string): readonly PerformedCall[];
+  /** The sagas that the filter means: see `Mesh.list`. */
+  list(filter?: SagaFilter): Promise<SagaRow[]>;
+  /** Everything that its ledger says of one saga: see `Mesh.describe`. */
+  describe(saga: { readonly id: string } | string, options?: DescribeOptions): Promise<SagaDescription>;
   /** What waits for a human. */
   tasks(): Promise<OpenTask[]>;
   /** All that a reviewer needs of one task. */
@@ -272,8 +280,8 @@ export function openTestMesh(
       };
       await call(ports.inbox.publish(message));
     },
-    result: (saga, { within } = {}) => resultOf(anySaga(saga), within),
-    ledger: (saga) => ledgerOf(idOf(saga)),
+    result: async (saga, { within } = {}) => resultOf(anySaga(saga), within),
+    ledger: async (saga) => ledgerOf(idOf(saga)),
     sagas: () => mesh.server.ledger.list().map(({ saga }) => saga),
     advance: (duration) => pass(clock.now() + msOf(duration)),
     settled: () => rest(),
@@ -281,6 +289,8 @@ export function openTestMesh(
       const name = typeof tool === "object" ? tool.name : tool;
       return calls.filter((one) => name === undefined || one.tool === name);
     },
+    list: (filter) => clock.until(client.list(filter)),
+    describe: async (saga, options) => clock.until(client.describe(idOf(saga), options)),
     tasks: () => clock.until(client.tasks()),
     task: (task) => clock.until(client.task(task)),
     vote: (task, vote) => call(client.vote(task, vote)),

@@ -1,7 +1,7 @@
 import { MeshError } from "../../../protocol/errors.ts";
 import { graphOf } from "../../views/graph/graph.ts";
 import { viewingByFold } from "../../views/folded.ts";
-import { inspectedOf } from "../../views/inspected.ts";
+import { describedUpTo } from "../../client/list.ts";
 import { promptOf } from "../../views/prompt.ts";
 import { stateOf } from "../../views/state-view.ts";
 import { readLedger } from "../../views/view.ts";
@@ -80,11 +80,7 @@ export const inspect = defineCommand({
       }
       if (prompt && app !== undefined)
         return printPrompt(context.output, promptOf(app, all, last?.turn ?? 1));
-      const asOf =
-        at === undefined || last === undefined
-          ? {}
-          : { asOf: { turn: last.turn, at: last.at, of: all.length } };
-      const document = { ...inspectedOf(turns, viewing, app), ...asOf };
+      const document = describedUpTo(turns, at === undefined ? undefined : all.length, viewing, app);
       context.output.print(document, () => describeInspected(document));
       return 0;
     });

@@ -21,14 +21,12 @@ import {
 } from "../../../protocol/documents/replay.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../app/app.ts";
-import { parseQuery } from "../../views/query.ts";
 import { readLedger } from "../../views/view.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { keptOf, type RunHead, runDocument, sampleBySeed } from "../../replay/batch-report.ts";
 import { runReplays } from "../../runtime/run-replays.ts";
-import { readRows } from "./ls.ts";
 import { type CommandContext, withMesh } from "../frame/context.ts";
-import { readRegistry, viewingBy } from "../../client/registry.ts";
+import { listSagas } from "../../client/list.ts";
 
 /** The words of a run that decide what it does; files as absolute paths. */
 export const RunWords = z.object({
@@ -154,11 +152,10 @@ function nameOf({ words, apps, promptText, again }: ManySettings): string {
 
 /** Throws USAGE where no saga is meant: a run of nothing would be taken for a good one. */
 async function planOf(ports: Ports, { words, sample }: ManySettings, what: string): Promise<RunFile> {
-  const isMeant = parseQuery(words.query ?? "", Date.now());
-  const rows = await readRows(ports, viewingBy(await readRegistry(ports.registry)));
-  const meant = rows.filter((row) => isMeant(row) && row.archived === undefined).map(({ saga }) => saga);
+  const rows = await listSagas(ports, { query: words.query ?? "" }, Date.now());
+  const meant = rows.filter((row) => row.archived === undefined).map(({ saga }) => saga);
   if (meant.length === 0)
-    throw new MeshError("USAGE", `the query means none of ${rows.length} sagas`, {
+    throw new MeshError("USAGE", `the query means none of ${(await ports.ledger.list()).length} sagas`, {
       remedy: "See `sagamesh ls --query` with it; archived sagas are replayed one by one, by their files.",
     });
   const seed = words.seed ?? seedDefault;

@@ -4,15 +4,7 @@
 import { type AmountName, amountNames, type Amounts } from "../../../protocol/budget.ts";
 import type { BudgetDocument } from "../../../protocol/documents/budget.ts";
 import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
-import { asAmounts, sumOf } from "../../../actors/kernel/spending.ts";
-import type { SagaView } from "../../views/view.ts";
 import { dateOf } from "./describe.ts";
-
-/** What it and all below it have used. */
-export const usedBy = ({ spent, below, budget }: SagaView): Amounts => ({
-  ...asAmounts(sumOf({ ...spent, unreportedTokens: 0 }, below)),
-  ...budget?.used,
-});
 
 /** In a column: tokens and dollars, of how many where they are limited. */
 export function briefUse(used: Amounts | undefined, limits: Amounts = {}): string {

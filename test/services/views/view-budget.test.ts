@@ -7,7 +7,8 @@ import type { SagaDefinition } from "../../../actors/contract/definition.ts";
 import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import { SagaRow } from "../../../protocol/documents/saga.ts";
 import type { Event } from "../../../protocol/event.ts";
-import { briefUse, spendingLines, usedBy } from "../../../services/cli/telling/spending.ts";
+import { briefUse, spendingLines } from "../../../services/cli/telling/spending.ts";
+import { usedBy } from "../../../services/views/saga-row.ts";
 import { type SagaView, viewOf } from "../../../services/views/view.ts";
 import {
   given,

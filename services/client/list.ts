@@ -1,0 +1,114 @@
+/**
+ * List: all sagas of a mesh, a line each; and one saga, everything that its ledger says.
+ */
+import type { InspectDocument } from "../../protocol/documents/inspect.ts";
+import type { SagaRow } from "../../protocol/documents/saga.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { App } from "../app/app.ts";
+import { findTombstone } from "../ledger/reader.ts";
+import { inspectedOf } from "../views/inspected.ts";
+import { parseQuery } from "../views/query.ts";
+import { rowOfArchived, rowOfLedger, rowOfUnreadable } from "../views/saga-row.ts";
+import { readLedger, type ViewOptions } from "../views/view.ts";
+import type { Ports } from "../wire/ports.ts";
+import { readRegistry, viewingBy } from "./registry.ts";
+
+/** Which sagas are meant; all conditions hold. */
+export interface SagaFilter {
+  /** Only those that have not ended. */
+  readonly running?: boolean | undefined;
+  /** Only those of this definition. */
+  readonly name?: string | undefined;
+  /** Conditions as `sagamesh ls --query` takes them: `status=failed and ended>2026-01-31`. */
+  readonly query?: string | undefined;
+}
+
+/** What is described of a saga. */
+export interface DescribeOptions {
+  /** Its state as it was after this turn; after the last unless given. */
+  readonly turn?: number | undefined;
+  /** The application that serves it: then what is open, the machine's state and what the model was sent are exact. */
+  readonly app?: App | undefined;
+}
+
+/** Ledgers read at a time. */
+const concurrencyMax = 8;
+
+/** `Mesh.list`. */
+export async function listSagas(ports: Ports, filter: SagaFilter, now: number): Promise<SagaRow[]> {
+  const { running = false, name, query } = filter;
+  assertKeys("list", filter, { running: "boolean", name: "string", query: "string" });
+  const isMeant = query === undefined ? () => true : parseQuery(query, now);
+  const rows = await readRows(ports, viewingBy(await readRegistry(ports.registry)));
+  return rows.filter(
+    (row) =>
+      (!running || row.status === "running") && (name === undefined || row.name === name) && isMeant(row),
+  );
+}
+
+/** A row for each saga, the one that changed last comes last. */
+async function readRows(ports: Ports, options: ViewOptions): Promise<SagaRow[]> {
+  const sagas = (await ports.ledger.list()).values();
+  const rows: SagaRow[] = [];
+  const readSome = async () => {
+    for (const { saga, turns } of sagas)
+      rows.push(
+        await readRow(ports, saga, options).catch((error: unknown) => rowOfUnreadable(saga, turns, error)),
+      );
+  };
+  await Promise.all(Array.from({ length: concurrencyMax }, readSome));
+  return rows.sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1));
+}
+
+async function readRow(ports: Ports, saga: SagaId, options: ViewOptions): Promise<SagaRow> {
+  const tombstone = await findTombstone(ports, saga);
+  if (tombstone !== undefined) return rowOfArchived(tombstone);
+  return rowOfLedger(
+    (await readLedger(ports, saga)).map(({ turn }) => turn),
+    options,
+  );
+}
+
+/** `Mesh.describe`. */
+export async function describeSaga(
+  ports: Ports,
+  saga: SagaId,
+  options: DescribeOptions,
+): Promise<InspectDocument> {
+  const { turn, app } = options;
+  assertKeys("describe", options, { turn: "number", app: "object" });
+  const all = (await readLedger(ports, saga)).map((stored) => stored.turn);
+  if (turn !== undefined && !(Number.isInteger(turn) && turn >= 1 && turn <= all.length))
+    throw new MeshError("TURN_UNKNOWN", `${saga} has turns 1 to ${all.length}, and no turn ${turn}`);
+  const viewing = viewingBy(await readRegistry(ports.registry));
+  return describedUpTo(all.slice(0, turn), turn === undefined ? undefined : all.length, viewing, app);
+}
+
+/** These turns of a saga as a document; `of` so many where they are not all. */
+export function describedUpTo(
+  turns: readonly Turn[],
+  of: number | undefined,
+  viewing: ViewOptions,
+  app: App | undefined,
+): InspectDocument {
+  const last = turns.at(-1);
+  const asOf = of === undefined || last === undefined ? {} : { asOf: { turn: last.turn, at: last.at, of } };
+  return { ...inspectedOf(turns, viewing, app), ...asOf };
+}
+
+/** Throws USAGE for what no option is: a filter that is misspelt would mean every saga. */
+function assertKeys(call: string, options: object, known: Readonly<Record<string, string>>): void {
+  for (const [key, value] of Object.entries(options)) {
+    const type = Object.hasOwn(known, key) ? known[key] : undefined;
+    if (type !== undefined && (value === undefined || typeof value === type)) continue;
+    throw new MeshError(
+      "USAGE",
+      `${call}: ${type === undefined ? `there is no "${key}"` : `${key} is no ${type}`}`,
+      {
+        remedy: `It takes ${Object.keys(known).join(", ")}.`,
+      },
+    );
+  }
+}
