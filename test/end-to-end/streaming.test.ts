@@ -1,236 +1,42 @@
 /**
- * Words as a model says them, from a host to whoever listens, on a real server.
- *
- * Method: an agent whose model thinks aloud, a word at a time. Listeners are clients in this process and the commands
- * as a person runs them; the line between a listener and the server is dropped by a proxy, and a host is killed in the
- * middle of a reply. What a screen would show is held against the ledger.
+ * Words as a model says them, from a host that is killed in the middle of a reply: a listener takes back what the dead
+ * one said.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LiveDocument } from "../../protocol/documents/live.ts";
-import type { SagaId } from "../../protocol/ids.ts";
-import type { App } from "../../services/app/app.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineApp } from "../../services/app/app.ts";
-import { followLive, type LiveEvent } from "../../services/client/live.ts";
-import { connectNats } from "../../services/nats/connection.ts";
-import { openNatsPorts } from "../../services/nats/open.ts";
+import type { LiveEvent } from "../../services/client/live.ts";
 import { speech, talkative, talker } from "../apps/talker.ts";
-import { startProxy } from "../chaos/proxy.ts";
-import { runCli, startCli } from "../support/cli.ts";
-import {
-  type AccountServer,
-  openRealMesh,
-  type RealMesh,
-  startAccountServer,
-  until,
-} from "../support/real-mesh.ts";
+import { startCli } from "../support/cli.ts";
+import { collect, repliesOf } from "../support/live-replies.ts";
+import { type AccountServer, openRealMesh, startAccountServer, until } from "../support/real-mesh.ts";
 
 let server: AccountServer;
-beforeAll(async () => (server = await startAccountServer(10)));
+beforeAll(async () => (server = await startAccountServer(1)));
 afterAll(() => server.stop());
 
 const text = speech.join("");
-const appWith = (options: Parameters<typeof talkative>[0]): App =>
-  defineApp({ sagas: [talker], models: { talkative: talkative(options) } });
 
-async function withMesh(
-  options: Parameters<typeof talkative>[0],
-  work: (mesh: RealMesh) => Promise<void>,
-): Promise<void> {
+test("of a host that is killed in the middle of a reply the words are taken back, and the next one's shown", async () => {
   const mesh = await openRealMesh(server.nextUrl());
+  const start = () =>
+    startCli(["host", "--app", "test/apps/talker.ts", "--server", mesh.url, "--json"], {
+      env: { TALKER_MS: "150" },
+    });
+  const hosts = [start()];
   try {
-    const app = appWith(options);
-    await mesh.host(app);
-    await mesh.worker(app);
-    await work(mesh);
+    await hosts[0]?.says('"role":"host"');
+    await mesh.worker(defineApp({ sagas: [talker], models: { talkative: talkative({}) } }));
+    const saga = await mesh.client.start(talker, {}, { id: "t" });
+    const events: LiveEvent[] = [];
+    const following = collect(saga.tokens(), (event) => void events.push(event));
+    await until("two words are said", () => events.filter(({ type }) => type === "token").length >= 3);
+    hosts[0]?.process.kill("SIGKILL");
+    hosts.push(start());
+    await following;
+    expect(events).toContainEqual(expect.objectContaining({ type: "retracted", because: "TAKEN_OVER" }));
+    expect(repliesOf(events).map(({ screen }) => screen)).toEqual([text, text]);
   } finally {
+    for (const { process } of hosts) process.kill("SIGKILL");
     await mesh.close();
   }
-}
-
-/** The text of each reply as a listener has it in the end, and what was on its screen when it settled. */
-function repliesOf(events: readonly LiveEvent[]): { text: string; screen: string; streamed: number }[] {
-  const replies = [];
-  let screen = "";
-  let streamed = 0;
-  for (const event of events) {
-    if (event.type === "token" && event.kind === "text") {
-      screen += event.piece;
-      streamed += 1;
-    }
-    if (event.type === "retracted") screen = "";
-    if (event.type !== "settled") continue;
-    replies.push({ text: event.text, screen: screen + event.rest, streamed });
-    screen = "";
-    streamed = 0;
-  }
-  return replies;
-}
-
-async function collect(
-  events: AsyncIterable<LiveEvent>,
-  each: (event: LiveEvent) => void = () => undefined,
-): Promise<LiveEvent[]> {
-  const all: LiveEvent[] = [];
-  for await (const event of events) {
-    all.push(event);
-    each(event);
-  }
-  return all;
-}
-
-describe("a listener", () => {
-  test("sees words and thoughts before the reply is recorded, what tools tell, and each turn once", async () => {
-    await withMesh({ everyMs: 30 }, async ({ client, turns }) => {
-      const saga = await client.start(talker, {}, { id: "t" });
-      const events = await collect(saga.tokens());
-      const replies = repliesOf(events);
-      expect(replies.map(({ screen }) => screen)).toEqual([text, text]);
-      // A listener may come a word late, on a machine that is slow.
-      for (const { streamed } of replies) expect(streamed).toBeGreaterThan(speech.length / 2);
-      expect(events).toContainEqual(expect.objectContaining({ type: "token", kind: "thinking" }));
-      const notes = events.flatMap((event) => (event.type === "progress" ? [event.note] : []));
-      expect(notes).toEqual([{ packed: 1 }, { packed: 2 }, { packed: 3 }]);
-      const told = events.flatMap((event) => (event.type === "turn" ? [event.turn.turn] : []));
-      expect(told).toEqual((await turns("t")).map(({ turn }) => turn));
-    });
-  });
-
-  test("is told to take back what an attempt said that failed", async () => {
-    await withMesh({ everyMs: 30, fails: 1 }, async ({ client }) => {
-      const saga = await client.start(talker, {}, { id: "t" });
-      const events = await collect(saga.tokens());
-      expect(events).toContainEqual({
-        ...{ type: "retracted", intent: "1-0", attempt: 1 },
-        because: "MODEL_FAILED",
-      });
-      expect(repliesOf(events).map(({ screen }) => screen)).toEqual([text, text]);
-    });
-  });
-
-  test("whose line drops in the middle of a reply ends with the whole reply, and no word twice", async () => {
-    const url = server.nextUrl();
-    const mesh = await openRealMesh(url);
-    const proxy = await startProxy([url]);
-    const nc = await connectNats({
-      servers: proxy.url.replace("//", `//${new URL(url).username}:secret@`),
-      name: "listener",
-    });
-    try {
-      const ports = await openNatsPorts(nc);
-      const app = appWith({ everyMs: 60 });
-      await mesh.host(app);
-      await mesh.worker(app);
-      await mesh.client.start(talker, {}, { id: "t" });
-      let drops = 0;
-      const events = await collect(followLive(ports, "t" as SagaId), ({ type }) => {
-        if (type !== "token" || drops > 0) return;
-        drops += 1;
-        proxy.drop();
-      });
-      expect(drops).toBe(1);
-      expect(repliesOf(events).map(({ screen }) => screen)).toEqual([text, text]);
-    } finally {
-      await nc.close();
-      await proxy.close();
-      await mesh.close();
-    }
-  });
-
-  test("that comes back after a turn it has seen gets the later ones and nothing of the earlier", async () => {
-    await withMesh({}, async ({ client, turns }) => {
-      const saga = await client.start(talker, {}, { id: "t" });
-      await saga.result();
-      const settledAt = (await collect(saga.tokens())).flatMap((event) =>
-        event.type === "settled" ? [event.turn] : [],
-      );
-      const [first = 0, second = 0] = settledAt;
-      const events = await collect(saga.tokens({ afterTurn: first }));
-      expect(events.flatMap((event) => (event.type === "settled" ? [event.turn] : []))).toEqual([second]);
-      const told = events.flatMap((event) => (event.type === "turn" ? [event.turn.turn] : []));
-      expect(told).toEqual((await turns("t")).map(({ turn }) => turn).filter((turn) => turn > first));
-    });
-  });
-});
-
-test("the ledger is as long whether the model thinks aloud or keeps to itself", async () => {
-  const bytes: number[] = [];
-  for (const silent of [false, true])
-    await withMesh({ silent }, async ({ client, ports }) => {
-      const saga = await client.start(talker, {}, { id: "t" });
-      await saga.result();
-      const last = (await ports.ledger.last(saga.id))?.seq ?? 0;
-      const messages = await ports.ledger.read(saga.id, 0, last);
-      // A host's name has the length of its process id.
-      bytes.push(
-        messages.reduce(
-          (sum, { data }) =>
-            sum +
-            Buffer.from(data)
-              .toString()
-              .replaceAll(/"host":"[^"]*"/g, "").length,
-          0,
-        ),
-      );
-    });
-  expect(bytes[0]).toBeGreaterThan(0);
-  expect(Math.abs((bytes[0] ?? 0) - (bytes[1] ?? 0))).toBeLessThan(100);
 }, 60_000);
-
-describe("the commands", () => {
-  test("tail --tokens shows words, what tools tell and turns; with --json a document for each", async () => {
-    // Slow enough for a command that takes seconds to start.
-    await withMesh({ everyMs: 400 }, async ({ client, url }) => {
-      await client.start(talker, {}, { id: "t" });
-      const person = await runCli(["tail", "t", "--tokens", "--server", url]);
-      expect(person.code).toBe(0);
-      expect(person.stdout).toContain(`│ ${text}\n`);
-      expect(person.stdout).toContain('▸ {"packed":3}\n');
-      expect(person.stdout).toContain("completed");
-      const program = await runCli(["tail", "t", "--tokens", "--json", "--server", url]);
-      const live = program.stdout
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line) as object)
-        .filter((line) => "live" in line)
-        .map((line) => LiveDocument.parse(line).live);
-      // It has ended: what was said is gone, and what was settled is told.
-      expect(live.map(({ type }) => type)).toEqual(["settled", "settled"]);
-    });
-  }, 60_000);
-
-  test("start --wait shows words on the way", async () => {
-    await withMesh({ everyMs: 20 }, async ({ url }) => {
-      const { code, stderr, stdout } = await runCli([
-        ...["start", "talker", "--input", "{}", "--id", "t", "--wait", "--server", url],
-      ]);
-      expect(code).toBe(0);
-      expect(stderr).toContain(`│ ${text}\n`);
-      expect(stdout).toMatch(/^t completed/);
-    });
-  }, 60_000);
-
-  test("of a host that is killed in the middle of a reply the words are taken back, and the next one's shown", async () => {
-    const mesh = await openRealMesh(server.nextUrl());
-    const start = () =>
-      startCli(["host", "--app", "test/apps/talker.ts", "--server", mesh.url, "--json"], {
-        env: { TALKER_MS: "150" },
-      });
-    const hosts = [start()];
-    try {
-      await hosts[0]?.says('"role":"host"');
-      await mesh.worker(appWith({}));
-      const saga = await mesh.client.start(talker, {}, { id: "t" });
-      const events: LiveEvent[] = [];
-      const following = collect(saga.tokens(), (event) => void events.push(event));
-      await until("two words are said", () => events.filter(({ type }) => type === "token").length >= 3);
-      hosts[0]?.process.kill("SIGKILL");
-      hosts.push(start());
-      await following;
-      expect(events).toContainEqual(expect.objectContaining({ type: "retracted", because: "TAKEN_OVER" }));
-      expect(repliesOf(events).map(({ screen }) => screen)).toEqual([text, text]);
-    } finally {
-      for (const { process } of hosts) process.kill("SIGKILL");
-      await mesh.close();
-    }
-  }, 60_000);
-});
