@@ -12,12 +12,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { Payload, toJson, type Json } from "../../protocol/json.ts";
 import type { Block, Call, ModelMessage } from "../../protocol/model.ts";
-
-/** The model that wrote the opaque blocks that follow, and the hash of all that had been sent before. */
-export interface Origin {
-  readonly model: string;
-  readonly prefix: string;
-}
+import type { Origin } from "./one-answer.ts";
 
 /** Why the opaque blocks of a turn are not sent back. */
 export type DropReason = "another model" | "another prefix" | "another provider" | "calls missing";

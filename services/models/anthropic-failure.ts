@@ -8,7 +8,7 @@
  */
 import { describeError } from "../../protocol/errors.ts";
 import { ModelFailure } from "../../protocol/model.ts";
-import { retryAfterMs } from "./retry-after.ts";
+import { kindOfStatus, retryAfterMs } from "./http-failure.ts";
 
 type Kind = ModelFailure["kind"];
 
@@ -30,7 +30,8 @@ const kindOfType: { readonly [type: string]: Kind } = {
 export function failureOf(error: unknown, now: number): ModelFailure {
   if (error instanceof ModelFailure) return error;
   const { status, type, headers, requestId, words } = membersOf(error);
-  const kind = kindOf(status, type, headers?.get("x-should-retry"));
+  // A stream that broke after its head has the head's headers, which say nothing of the break.
+  const kind = status === undefined ? (kindOfType[type ?? ""] ?? "retry") : kindOfStatus(status, headers);
   const what =
     words === undefined ? describeError(error) : `${[status, type].filter(Boolean).join(" ")}: ${words}`;
   const where = requestId === undefined ? "" : ` (request ${requestId})`;
@@ -40,18 +41,6 @@ export function failureOf(error: unknown, now: number): ModelFailure {
     retryAfterMs: kind === "fail" ? undefined : retryAfterMs(headers, now),
     cause: error,
   });
-}
-
-function kindOf(
-  status: number | undefined,
-  type: string | undefined,
-  shouldRetry: string | null | undefined,
-): Kind {
-  // A stream that broke after its head has the head's headers, which say nothing of the break.
-  if (status === undefined) return (type === undefined ? undefined : kindOfType[type]) ?? "retry";
-  if (shouldRetry === "false") return "fail";
-  if (status === 429 || status === 503 || status === 529) return "wait";
-  return shouldRetry === "true" || status === 408 || status === 409 || status >= 500 ? "retry" : "fail";
 }
 
 interface Members {

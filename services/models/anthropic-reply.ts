@@ -9,7 +9,8 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { ModelFailure, type ModelAnswer, type Stop } from "../../protocol/model.ts";
 import type { Usage } from "../../protocol/result.ts";
-import { keepContent, type Origin } from "./anthropic-blocks.ts";
+import { keepContent } from "./anthropic-blocks.ts";
+import type { Origin } from "./one-answer.ts";
 
 const stops: { readonly [reason: string]: Stop } = {
   end_turn: "end",

@@ -21,9 +21,9 @@ import {
   type ModelPort,
   type ModelRequest,
 } from "../../protocol/model.ts";
-import { abortError } from "./abort-error.ts";
 import { failureOf } from "./anthropic-failure.ts";
 import { readReply, readUsage, type Spent } from "./anthropic-reply.ts";
+import { oneAnswer } from "./one-answer.ts";
 import { planRequest, type RequestOptions } from "./anthropic-request.ts";
 
 export interface AnthropicModelOptions extends RequestOptions {
@@ -65,14 +65,12 @@ async function createClient(apiKey: string, options: AnthropicModelOptions): Pro
     baseURL: options.baseURL ?? null,
     webhookKey: null,
     maxRetries: 0,
-    timeout: timeoutOf(options),
+    timeout: options.timeoutMs ?? limits.modelTimeoutMs,
     // Spans of model calls are the worker's to make; and its log is ours, so the SDK keeps no second one.
     openTelemetry: false,
     logLevel: "off",
   });
 }
-
-const timeoutOf = (options: AnthropicModelOptions): number => options.timeoutMs ?? limits.modelTimeoutMs;
 
 async function ask(
   client: Anthropic,
@@ -82,9 +80,8 @@ async function ask(
 ): Promise<ModelAnswer> {
   const { params, prefix } = planRequest(request, options);
   // The SDK's own timeout ends with the head of the response; this one covers the stream as well.
-  const timeout = AbortSignal.timeout(timeoutOf(options));
-  try {
-    const stream = client.messages.stream(params, { signal: AbortSignal.any([context.abort, timeout]) });
+  const answer = async (signal: AbortSignal) => {
+    const stream = client.messages.stream(params, { signal });
     const inputs = createInputCheck();
     let spent: Spent = {};
     for await (const event of stream) {
@@ -97,12 +94,8 @@ async function ask(
     const message = await stream.finalMessage();
     if (message.stop_reason === "tool_use") inputs.assertWhole();
     return readReply(message, { model: options.model, prefix });
-  } catch (error) {
-    if (context.abort.aborted) throw abortError(context.abort, error);
-    if (timeout.aborted)
-      throw new ModelFailure("retry", `no complete answer within ${timeoutOf(options)} ms`, { cause: error });
-    throw failureOf(error, Date.now());
-  }
+  };
+  return oneAnswer(context, options.timeoutMs, answer, (error) => failureOf(error, Date.now()));
 }
 
 function showToken(delta: Anthropic.RawContentBlockDelta, live: ModelContext["live"]): void {

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import { ModelFailure, type Stop } from "../../protocol/model.ts";
 import { msOf } from "../../protocol/duration.ts";
-import { retryAfterMs } from "./retry-after.ts";
+import { kindOfStatus, retryAfterMs } from "./http-failure.ts";
 
 type Kind = ModelFailure["kind"];
 
@@ -88,7 +88,7 @@ export interface FailedResponse {
 /** The failure that an error body, or an error in a stream, stands for. */
 export function failureOf(said: Said, { server, headers, now, secrets }: FailedResponse): ModelFailure {
   const { status, codes, words } = said;
-  const kind = kindOf(said, headers?.get("x-should-retry"));
+  const kind = kindOf(said, headers);
   const request = headers?.get("x-request-id");
   const what = [status, codes[0]].filter((part) => part !== undefined).join(" ");
   const text = brief(words, secrets);
@@ -113,14 +113,10 @@ export function lostConnection(error: unknown, { server, secrets }: FailedRespon
   );
 }
 
-function kindOf({ status, codes }: Said, shouldRetry: string | null | undefined): Kind {
-  if (shouldRetry === "false") return "fail";
+function kindOf({ status, codes }: Said, headers: Headers | undefined): Kind {
+  if (headers?.get("x-should-retry") === "false") return "fail";
   const told = codes.map((code) => kindOfCode[code]).find((kind) => kind !== undefined);
-  if (told === "wait" || status === undefined) return told ?? "retry";
-  if (status === 429 || status === 503 || status === 529) return "wait";
-  return shouldRetry === "true" || status === 408 || status === 409 || status === 425 || status >= 500
-    ? "retry"
-    : "fail";
+  return told === "wait" || status === undefined ? (told ?? "retry") : kindOfStatus(status, headers);
 }
 
 /** What is shorter hides nothing, and would tear holes into the words. */

@@ -12,6 +12,7 @@ import { z } from "zod";
 import { sha256 } from "../../protocol/digest.ts";
 import { Payload, toJson, type Json } from "../../protocol/json.ts";
 import type { Block, ModelMessage, ModelAnswer } from "../../protocol/model.ts";
+import type { Origin } from "./one-answer.ts";
 
 /** A call as the API writes it. `rest` is what else stood in it. */
 export interface ChatCall {
@@ -30,12 +31,6 @@ export interface ChatMessage {
   readonly refusal: string;
   readonly calls: readonly ChatCall[];
   readonly rest: Members;
-}
-
-/** The model that wrote what only it can read, and the hash of all that had been sent before. */
-export interface Origin {
-  readonly model: string;
-  readonly prefix: string;
 }
 
 const Kept = z.object({

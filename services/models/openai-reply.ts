@@ -9,7 +9,8 @@
  */
 import { ModelFailure, type ModelAnswer, type Stop } from "../../protocol/model.ts";
 import type { Usage } from "../../protocol/result.ts";
-import { keepMessage, type Origin } from "./openai-message.ts";
+import type { Origin } from "./one-answer.ts";
+import { keepMessage } from "./openai-message.ts";
 import type { ChatUsage, Completion } from "./openai-stream.ts";
 
 const stops: Readonly<Record<string, Stop>> = {

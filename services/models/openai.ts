@@ -20,7 +20,7 @@ import {
   type ModelPort,
   type ModelRequest,
 } from "../../protocol/model.ts";
-import { abortError } from "./abort-error.ts";
+import { oneAnswer } from "./one-answer.ts";
 import {
   failureOf,
   lostConnection,
@@ -121,19 +121,11 @@ async function ask(
   const { body, prefix } = planChat(request, call.options);
   const text = JSON.stringify(body);
   const requestBytes = Buffer.byteLength(text);
-  const timeoutMs = options.timeoutMs ?? limits.modelTimeoutMs;
-  const timeout = AbortSignal.timeout(timeoutMs);
   const origin = { model: options.model, prefix };
   const gathering = createGathering();
-  try {
-    const signal = AbortSignal.any([context.abort, timeout]);
-    const response = await fetch(call.url, {
-      method: "POST",
-      headers: call.headers,
-      body: text,
-      redirect: "manual",
-      signal,
-    });
+  const answer = async (signal: AbortSignal): Promise<ModelAnswer> => {
+    const { url, headers } = call;
+    const response = await fetch(url, { method: "POST", headers, body: text, redirect: "manual", signal });
     if (!response.ok) return stoppedBy(await errorIn(response), response, call, origin.model);
     try {
       await gather(response, gathering, context, call);
@@ -143,12 +135,10 @@ async function ask(
       context.spent(readChatUsage(soFar.usage) ?? estimateUsage(requestBytes, sizeOf(soFar)));
     }
     return readChat(gathering.completion(), { origin, requestBytes });
-  } catch (error) {
-    if (context.abort.aborted) throw abortError(context.abort, error);
-    if (timeout.aborted)
-      throw new ModelFailure("retry", `no complete answer within ${timeoutMs} ms`, { cause: error });
-    throw lostConnection(error, { ...call.failed, now: Date.now() });
-  }
+  };
+  return oneAnswer(context, options.timeoutMs, answer, (error) =>
+    lostConnection(error, { ...call.failed, now: Date.now() }),
+  );
 }
 
 /** A body of an error that is longer is cut off: what helps stands at its beginning. */
