@@ -31,6 +31,6 @@ export function endBy(
   return {
     status: "failed",
     code: "BAD_RESULT",
-    reason: `the output of who took the work over is not this agent's: ${read.reason}`,
+    reason: `the output of the agent that took the work over is not this agent's: ${read.reason}`,
   };
 }

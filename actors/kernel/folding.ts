@@ -110,7 +110,7 @@ export function closeIntent(f: Folding, id: IntentId, closed: Closed): void {
   if (open !== undefined) endIntent(f, id, closed);
 }
 
-/** The same for one whose cost is told, or is accounted for by who closes it. */
+/** The same for one whose cost is reported, or accounted for by the code that closes it. */
 export function endIntent(f: Folding, id: IntentId, closed: Closed): void {
   const { intent, actor } = f.state.open[id] ?? {};
   const isUnanswered = closed.as === "cancelled" || closed.as === "superseded";

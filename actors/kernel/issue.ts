@@ -87,7 +87,7 @@ function issueBuiltin(f: Folding, { name, params }: Extract<MachineAction, { typ
   else stop(f, call.id);
 }
 
-/** A signal goes on to who has taken the work over, if that one takes it; if not, it is recorded and no more. */
+/** A signal goes on to the agent that has taken the work over, if that one takes it; else it is only recorded. */
 function forward(f: Folding, { id: actor, name, data }: ForwardParams): void {
   const id = currentOf(f, actor);
   const intent = id === undefined ? undefined : f.state.open[id]?.intent;

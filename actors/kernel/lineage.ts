@@ -1,9 +1,8 @@
 /**
- * Lineage: who decided which turn of a fork's ledger, and what follows from that.
+ * Lineage: which saga decided which turn of a fork's ledger first, and what follows from that.
  *
- * LI1 Whatever is made of a saga's id while a turn is decided (keys of effects, ids of children, notices) is made of
- *     the id of who decided that turn first. So the copied turns fold to exactly what they hold, and what a fork
- *     decides itself is its own.
+ * LI1 Keys of effects, ids of children and notices use the origin's id for the turns that a fork shares with it, and
+ *     the fork's own id for its own. So the copied turns fold to exactly what they hold.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { Lineage } from "../../protocol/fork.ts";

@@ -1,5 +1,5 @@
 /**
- * Judged: what a workflow's author says of who judges, and what is made of it.
+ * Judged: which validators a workflow's author names for it, and what is made of that.
  */
 import { z } from "zod";
 import type { Json } from "../../protocol/json.ts";

@@ -255,7 +255,7 @@ function changedItem(
   budget: AugmentBudget | undefined,
 ): ReturnType<typeof augmented> {
   const node = name === undefined ? undefined : graphOf(g).nodes.get(name);
-  if (node === undefined) return { refused: "a plan is changed by who plans, not by who judges it" };
+  if (node === undefined) return { refused: "a plan is changed by its planner, not by its validator" };
   if (round >= timesOf(budget)) return { refused: `it was changed ${round} times already` };
   const made = augmented(item, changes, budget, g.context.augmented);
   if ("refused" in made) return made;

@@ -1,7 +1,7 @@
 /**
  * Workflow plan: nodes that are data, and how they change the graph of a workflow that runs.
  *
- * WP1 A patch is taken whole or not at all; what is wrong with it is told to who made it.
+ * WP1 A patch is taken whole or not at all; what is wrong with it is told to its author.
  * WP2 What has committed or runs is not touched by one.
  */
 import { type Json, toJson } from "../../protocol/json.ts";
