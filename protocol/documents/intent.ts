@@ -19,8 +19,6 @@ export const IntentDocument = z.object({
   deferred: z.boolean(),
   /** Absent while it is open. */
   outcome: IntentOutcome.optional(),
-  /** The output is as the performer reported it: no contract of the tool was at hand to compare it with. */
-  unverified: z.boolean().default(false),
   output: Payload.optional(),
   reason: z.string().optional(),
   settledTurn: z.int().optional(),

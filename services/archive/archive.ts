@@ -41,7 +41,7 @@ export interface ArchiveDeps {
   readonly by: string;
   /** Where the files are. */
   readonly folder: string;
-  /** What hosts have registered: which tools only read. */
+  /** What hosts have registered, which an archive keeps. */
   readonly registered: Registered;
 }
 
@@ -224,7 +224,7 @@ const exists = (path: string): Promise<boolean> =>
 
 /** Appends the tombstone (AV2) and gives its sequence; undefined if the ledger has moved. */
 async function bury(
-  { ports, clock, by, registered }: ArchiveDeps,
+  { ports, clock, by }: ArchiveDeps,
   saga: SagaId,
   { messages, last, view }: Whole,
   archivedAt: number,
@@ -238,7 +238,7 @@ async function bury(
     file: archiveName(saga),
     turns: messages.length,
     prev: chainHash(last.data),
-    ...remainsOf(view, viewingBy(registered).isRead),
+    ...remainsOf(view),
   };
   let data = encodeJson(tombstone);
   if (data.length > limits.inlineBytesMax) {

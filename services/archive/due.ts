@@ -26,7 +26,6 @@ export function reasonToKeep(view: SagaView, isForced: boolean): string | undefi
 /** What the tombstone says of the saga, beside the archive itself. */
 export function remainsOf(
   view: SagaView,
-  isRead: (tool: string) => boolean,
 ): Pick<
   Tombstone,
   "definition" | "parent" | "fork" | "inputDigest" | "startedAt" | "endedAt" | "end" | "unsettled"
@@ -40,7 +39,7 @@ export function remainsOf(
     startedAt,
     endedAt,
     end: endOf(view),
-    unsettled: unsettledIn(view, isRead),
+    unsettled: unsettledIn(view),
   };
 }
 
@@ -56,18 +55,16 @@ function endOf({ end }: SagaView): ArchivedEnd {
 }
 
 /**
- * Intents of which a late result would still say something new. A ledger alone does not tell which failures left
- * nothing outside, nor without its contract which success could be read, so it is rather one too many: of such a
- * result a person hears.
+ * Intents of which a late result would still say something new. A ledger does not tell which failures left nothing
+ * outside, so it is rather one too many: of such a result a person hears.
  */
-function unsettledIn({ intents }: SagaView, isRead: (tool: string) => boolean): Tombstone["unsettled"] {
+function unsettledIn({ intents }: SagaView): Tombstone["unsettled"] {
   const unsettled: Record<IntentId, "in_doubt" | "failed" | "cancelled"> = {};
-  for (const { intent, outcome, unverified } of intents) {
+  for (const { intent, outcome } of intents) {
     if (intent.kind !== "tool" && intent.kind !== "model") continue;
-    if (intent.kind === "tool" && isRead(intent.name)) continue;
+    if (intent.kind === "tool" && intent.reads === true) continue;
     if (outcome === "in_doubt" || outcome === "failed") unsettled[intent.id] = outcome;
     else if (outcome === "cancelled" || outcome === "superseded") unsettled[intent.id] = "cancelled";
-    else if (unverified) unsettled[intent.id] = "in_doubt";
   }
   return unsettled;
 }

@@ -13,6 +13,7 @@ import { type ModelAnswer, ModelReply } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { StoredTurn } from "../ledger/reader.ts";
+import { accountOf } from "../ledger/account-reader.ts";
 import { notOpen, openSpan } from "../ledger/open-span.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { readLedger } from "../views/view.ts";
@@ -114,8 +115,9 @@ function orderOf(saga: SagaId, stored: readonly StoredTurn[], options: ForkOptio
   const head = stored[turn - 1]?.head.hash;
   if (head === undefined)
     throw new MeshError("TURN_UNKNOWN", `${saga} has turns 1 to ${turns.length}, and no turn ${turn}`);
+  const account = accountOf(turns);
   for (const { intent } of results) {
-    const span = openSpan(turns, intent);
+    const span = openSpan(account, intent);
     const isOpen = span !== undefined && span.from <= turn && turn <= span.through;
     if (!isOpen) throw notOpen(intent, { saga, turn }, span);
   }
@@ -182,7 +184,8 @@ function impliedTurn(saga: SagaId, turns: readonly Turn[], results: readonly Giv
     throw new MeshError("INPUT_INVALID", `the turn of ${saga} to fork from is missing`, {
       remedy: "Name it with --from TURN (`from`), or give a result of what was open at it.",
     });
-  return Math.min(...results.map(({ intent }) => openSpan(turns, intent)?.through ?? turns.length));
+  const account = accountOf(turns);
+  return Math.min(...results.map(({ intent }) => openSpan(account, intent)?.through ?? turns.length));
 }
 
 /** What an end decided later wakes up again is too rare to be told from here: the host judges by its fold. */

@@ -48,38 +48,21 @@ function parse(data: Uint8Array): unknown {
 }
 
 /** What a view of a ledger takes from the registry. */
-export const viewingBy = (
-  registered: Registered,
-): Required<Pick<ViewOptions, "isRead" | "contractOf" | "budgetOf">> => ({
+export const viewingBy = (registered: Registered): Required<Pick<ViewOptions, "budgetOf">> => ({
   budgetOf: ({ name, hash }) =>
     registered.definitions.find((one) => one.name === name && one.hash === hash)?.budget,
-  isRead: readsOnly(registered),
-  contractOf: (tool) => {
-    const contracts = registered.tools.filter(({ name }) => name === tool);
-    const effect = contracts.at(-1)?.effect;
-    if (effect === undefined) return undefined;
-    return {
-      effect,
-      misfitOf: (output) =>
-        faultOfAll(
-          contracts.map((one) => one["output"]),
-          output,
-        ),
-    };
-  },
 });
 
 /** Throws INPUT_INVALID for what no registered contract of the tool takes as its output. */
 export function checkOutput(registered: Registered, tool: string, output: Json): void {
-  const misfit = viewingBy(registered).contractOf(tool)?.misfitOf(output);
+  const contracts = registered.tools.filter(({ name }) => name === tool);
+  if (contracts.length === 0) return;
+  const misfit = faultOfAll(
+    contracts.map((one) => one["output"]),
+    output,
+  );
   if (misfit !== undefined) throw new MeshError("INPUT_INVALID", `the output of ${tool}: ${misfit}`);
 }
-
-/** Whether a tool is known to have no effect. */
-const readsOnly = ({ tools }: Registered): ((tool: string) => boolean) => {
-  const reads = new Set(tools.filter((tool) => tool.effect === "read").map((tool) => tool.name));
-  return (tool) => reads.has(tool);
-};
 
 /**
  * Throws AGENT_UNKNOWN unless a definition of this name was served, and INPUT_INVALID unless the input fits

@@ -13,8 +13,8 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { Ports } from "../wire/ports.ts";
 import { readRegistry, type Registered, viewingBy } from "./registry.ts";
 import { type OpenTask, taskOf } from "./tasks.ts";
-import { standInSaid } from "../views/view-tasks.ts";
-import { type IntentView, readLedger, type SagaView, viewOf } from "../views/view.ts";
+import { accountOf } from "../ledger/account-reader.ts";
+import { type IntentView, readLedger, type SagaView, viewOfAccount } from "../views/view.ts";
 
 /** A vote as the ledger has it. */
 export interface RecordedVote extends Vote {
@@ -85,7 +85,8 @@ export interface TaskDetail extends OpenTask {
 export async function readTask(ports: Ports, saga: SagaId, id: IntentId): Promise<TaskDetail> {
   const turns = (await readLedger(ports, saga)).map(({ turn }) => turn);
   const registered = await readRegistry(ports.registry);
-  const view = viewOf(turns, viewingBy(registered));
+  const account = accountOf(turns);
+  const view = viewOfAccount(account, viewingBy(registered));
   const viewed = view.intents.find((one) => one.intent.id === id);
   if (viewed?.intent.kind !== "task") throw new MeshError("TASK_UNKNOWN", `${saga}/${id} is no task`);
   const { intent } = viewed;
@@ -98,7 +99,7 @@ export async function readTask(ports: Ports, saga: SagaId, id: IntentId): Promis
     ...taskOf(view, intent, viewed.input),
     state: viewed.outcome ?? "open",
     ...(viewed.reason === undefined ? {} : { ended: viewed.reason }),
-    votes: votesOn(turns, intent),
+    votes: (account.intents.get(id)?.said ?? []).map(({ vote, at }) => ({ ...vote, at })),
     atDeadline: atDeadlineOf(intent),
     ...(intent.next === undefined ? {} : { atLast: atDeadlineOf({ ...intent, next: undefined }) }),
     line: next,
@@ -140,24 +141,6 @@ function standInOf({ intents }: SagaView, { id, standIn }: IntentOf<"task">): Ta
     ...(child?.intent.kind === "saga" ? { saga: child.intent.saga } : {}),
     ...(ended === undefined ? {} : endOf(ended)),
   };
-}
-
-/** What people have said, and what a saga has said in their place. */
-function votesOn(turns: readonly Turn[], task: IntentOf<"task">): RecordedVote[] {
-  const children = new Map<IntentId, IntentOf<"saga">>();
-  const votes: RecordedVote[] = [];
-  for (const { at, steps } of turns)
-    for (const step of steps) {
-      const { event, intents } = step;
-      for (const intent of intents)
-        if (intent.kind === "saga" && intent.for === task.id) children.set(intent.id, intent);
-      if (event.type === "task" && event.intent === task.id) votes.push({ ...event.vote, at });
-      const child = event.type === "result" ? children.get(event.intent) : undefined;
-      if (event.type !== "result" || event.result.outcome !== "succeeded" || child === undefined) continue;
-      const vote = standInSaid(step, child, task, event.result.output);
-      if (vote !== undefined) votes.push({ ...vote, at });
-    }
-  return votes;
 }
 
 function atDeadlineOf({ about, otherwise, next }: IntentOf<"task">): AtDeadline {

@@ -16,7 +16,7 @@ import type { Json } from "../../protocol/json.ts";
 import type { LinkOf } from "../../protocol/link.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { type ClientDeps, settleIntent } from "../client/mesh.ts";
-import { checkOutput, viewingBy } from "../client/registry.ts";
+import { checkOutput } from "../client/registry.ts";
 import type { IntentView } from "../views/view.ts";
 import { patiently } from "../wire/patience.ts";
 import { type Asked, firstFit, type Read, readAsked, type Taken, taken } from "./asked.ts";
@@ -49,7 +49,7 @@ export async function askedCall(deps: ClientDeps, link: LinkOf<"result">): Promi
       `${name} was to be answered by ${new Date(call.dueAt ?? now).toISOString()}`,
     );
   const schema = read.registered.tools.findLast((tool) => tool.name === name)?.["output"] as Json | undefined;
-  const isOpen = takesAnswer(call, read);
+  const isOpen = takesAnswer(call);
   return {
     title: `Answer ${name}`,
     details: [`for ${read.view.definition.name} ${link.saga}`],
@@ -93,14 +93,13 @@ const isTooLate = ({ viewed, dueAt, last }: Call, now: number): boolean =>
 
 /** GC3. Without an answer: whether any is taken. */
 const takesAnswer =
-  ({ viewed, intent, last }: Call, { registered }: Read) =>
+  ({ viewed, intent, last }: Call) =>
   (said: Said | undefined): boolean => {
     const { outcome } = viewed;
     if (outcome === undefined) return true;
     if (last?.type === "result" && last.by === outside) return false;
     if (outcome === "in_doubt") return true;
-    const effect = viewingBy(registered).contractOf(intent.name)?.effect;
-    return outcome === "failed" && effect !== undefined && effect !== "read" && said?.outcome !== "failed";
+    return outcome === "failed" && intent.reads !== true && said?.outcome !== "failed";
   };
 
 /** Who answers through a gateway, in the ledger: the same for all of them, so that a repeat is the same message. */

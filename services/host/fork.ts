@@ -27,6 +27,7 @@ import { headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { assertNotArchived, emptyHead, type Head, readTurns, type StoredTurn } from "../ledger/reader.ts";
 import { readBody } from "../wire/messages.ts";
+import { accountOf } from "../ledger/account-reader.ts";
 import { notOpen, openSpan } from "../ledger/open-span.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Delivery } from "../wire/ports.ts";
@@ -214,7 +215,7 @@ function givenResult(
   { intent: id, result }: NonNullable<ForkOrder["results"]>[number],
 ): EventOf<"result"> {
   const open = Object.hasOwn(state.open, id) ? state.open[id] : undefined;
-  if (open === undefined) throw notOpen(id, order, openSpan(all, id));
+  if (open === undefined) throw notOpen(id, order, openSpan(accountOf(all), id));
   const { kind } = open.intent;
   if (kind !== "tool" && kind !== "saga" && kind !== "model")
     throw new MeshError("INPUT_INVALID", `${id} is a ${kind}, which takes no result`);

@@ -2,9 +2,8 @@
  * Open span: after which turns an intent was open, as a ledger tells without its definition.
  */
 import { MeshError } from "../../protocol/errors.ts";
-import { type IntentId, type SagaId, turnOf } from "../../protocol/ids.ts";
-import type { Turn } from "../../protocol/turn.ts";
-import { recordedCalls } from "./recorded-results.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { Account } from "./account.ts";
 
 export interface OpenSpan {
   /** The turn that decided it. */
@@ -14,26 +13,12 @@ export interface OpenSpan {
 }
 
 /** Undefined for an intent that the ledger does not have. */
-export function openSpan(turns: readonly Turn[], id: IntentId): OpenSpan | undefined {
-  const from = turnOf(id);
-  const decided = turns[from - 1]?.steps.flatMap(({ intents }) => intents).find((one) => one.id === id);
-  if (decided === undefined || decided.kind === "retry") return undefined;
-  const settled =
-    decided.kind === "model"
-      ? endOfDecision(turns.slice(from), id)
-      : recordedCalls(turns).find(({ intent }) => intent.id === id)?.settledTurn;
-  return { from, through: (settled ?? turns.length + 1) - 1 };
+export function openSpan({ intents, turns }: Account, id: IntentId): OpenSpan | undefined {
+  const told = intents.get(id);
+  if (told === undefined) return undefined;
+  const { place, before, ended } = told;
+  return { from: place.turn, through: ((before ?? ended)?.turn ?? turns + 1) - 1 };
 }
-
-/** A decision is over with its reply, or when another one is asked for. */
-const endOfDecision = (after: readonly Turn[], id: IntentId): number | undefined =>
-  after.find(({ steps }) =>
-    steps.some(
-      ({ event, intents }) =>
-        (event.type === "result" && event.intent === id && event.result.outcome === "succeeded") ||
-        intents.some(({ kind }) => kind === "model"),
-    ),
-  )?.turn;
 
 /** What is wrong with a fork that would answer an intent which is not open at its turn. */
 export function notOpen(

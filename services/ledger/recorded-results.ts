@@ -3,8 +3,8 @@
  * replays and forks, in which nothing is performed.
  *
  * LC1 A call is answered by the recorded one of its own effect key; else by the k-th recorded call that is equal to it,
- *     if it is the k-th of its kind. Equal are two of the same kind and name whose inputs are the same as the callee's
- *     schema reads them.
+ *    if it is the k-th of its kind. Equal are two of the same kind and name whose inputs are the same as the callee's
+ *    schema reads them.
  * LC2 Nothing is answered twice by one recorded call, but a read: that changes nothing, so the last answer stands.
  * LC3 What is not settled in the ledger answers nothing.
  */
@@ -13,13 +13,14 @@ import { argumentsDigest } from "../../actors/kernel/folding.ts";
 import type { Tool } from "../../actors/contract/tool.ts";
 import type { Spending } from "../../protocol/budget.ts";
 import { digestOf } from "../../protocol/digest.ts";
-import type { Event, EventOf, Vote } from "../../protocol/event.ts";
+import type { Vote } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
-import type { Intent, IntentOf } from "../../protocol/intent.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
-import { ModelReply } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { accountOf } from "./account-reader.ts";
+import type { Account, Ended, Said, ToldIntent } from "./account.ts";
 
 /** The kinds of intents that somebody outside the saga answers, models and timers apart. */
 type Answered = "tool" | "saga" | "task";
@@ -58,62 +59,85 @@ export interface RecordedCall extends MadeCall {
 
 /** Every settled call of a ledger, in the order in which they were decided. */
 export const recordedCalls = (turns: readonly Turn[]): RecordedCall[] =>
-  entriesOf(turns).flatMap((entry) =>
-    entry.settled === undefined ? [] : [{ ...madeIn(entry), ...entry.settled, ...votesIn(entry) }],
+  callsOf(accountOf(turns)).flatMap((call) =>
+    call.settled === undefined ? [] : [{ ...call.made, ...call.settled }],
   );
 
-/** Every call that got no answer: it is still open, or nobody waited for it any more. */
-export const unansweredCalls = (turns: readonly Turn[]): MadeCall[] =>
-  entriesOf(turns).flatMap((entry) => (entry.settled === undefined ? [madeIn(entry)] : []));
+/** Every call that got no answer: it is still open, or its saga waits for it no more. */
+export const unansweredCalls = (turns: readonly Turn[]): (MadeCall & Pick<RecordedCall, "votes">)[] =>
+  callsOf(accountOf(turns)).flatMap((call) => (call.settled === undefined ? [call.made] : []));
 
-/** A call while the ledger is read. */
-interface Entry extends MadeCall {
-  readonly decidedAt: number;
-  attempt: number;
-  deferred?: NonNullable<MadeCall["deferred"]>;
-  votes?: NonNullable<RecordedCall["votes"]>;
-  settled?: Pick<RecordedCall, "result" | "settledTurn" | "durationMs" | "corrected" | "spent">;
+interface Call {
+  readonly made: MadeCall & Pick<RecordedCall, "votes">;
+  readonly settled: Omit<RecordedCall, keyof MadeCall | "votes"> | undefined;
 }
 
-const madeIn = ({ settled: _s, votes: _v, decidedAt: _at, attempt: _n, ...made }: Entry): MadeCall => made;
-const votesIn = ({ votes }: Entry) => (votes === undefined ? {} : { votes });
-
-function entriesOf(turns: readonly Turn[]): Entry[] {
-  const book: Book = { calls: new Map(), inputs: new Map(), decisions: new Map(), replied: new Set() };
-  for (const turn of turns)
-    for (const { event, intents } of turn.steps) {
-      takeEvent(book, event, turn);
-      for (const intent of intents) takeIntent(book, intent, turn);
-    }
-  return [...book.calls.values()];
+function callsOf(account: Account): Call[] {
+  const made = new Map<IntentId, MadeCall>();
+  return [...account.intents.values()].flatMap((told) => {
+    const { intent, deferred, place, said } = told;
+    if (intent.kind !== "tool" && intent.kind !== "saga" && intent.kind !== "task") return [];
+    const own = said.filter(({ through }) => through === undefined);
+    const votes = own.map(({ vote, at }) => ({ vote, afterMs: at - place.at }));
+    const one: MadeCall = {
+      intent,
+      kind: intent.kind,
+      name: intent.kind === "task" ? nameOfTask(made, intent) : intent.name,
+      ...(intent.kind === "tool" ? { key: intent.key } : {}),
+      input: inputOf(made, told, intent),
+      turn: place.turn,
+      ...(deferred === undefined
+        ? {}
+        : { deferred: { afterMs: deferred.at - place.at, withinMs: deferred.dueAt - deferred.at } }),
+    };
+    made.set(intent.id, one);
+    return [{ made: { ...one, ...(votes.length === 0 ? {} : { votes }) }, settled: settledOf(told) }];
+  });
 }
 
-interface Book {
-  readonly calls: Map<IntentId, Entry>;
-  /** Inputs of proposed calls by `<decision's number>.<position>`. */
-  readonly inputs: Map<string, Json>;
-  readonly decisions: Map<IntentId, number>;
-  readonly replied: Set<IntentId>;
+const nameOfTask = (made: ReadonlyMap<IntentId, MadeCall>, { about, of, tool }: IntentOf<"task">): string => {
+  const whose = tool ?? (of === undefined ? undefined : made.get(of)?.name);
+  return whose === undefined ? about : `${about} ${whose}`;
+};
+
+/** Of a task about an effect that call's input: its question names the effect's key, which is another's elsewhere. */
+function inputOf(
+  made: ReadonlyMap<IntentId, MadeCall>,
+  { input }: ToldIntent,
+  intent: IntentOf<Answered>,
+): Json {
+  if (input !== undefined || intent.kind !== "task") return input ?? null;
+  return (intent.of === undefined ? undefined : made.get(intent.of)?.input) ?? intent.question;
 }
 
-function takeEvent(book: Book, event: Event, turn: Turn): void {
-  if (event.type === "result") return takeResult(book, event, turn);
-  if (event.type === "task") return takeVote(book, event, turn);
-  if (event.type === "forked") return forgetOpenDecision(book, event);
-  if (event.type !== "timer" && event.type !== "deferred") return;
-  const entry = book.calls.get(event.intent);
-  if (event.type === "deferred") {
-    const withinMs = event.dueAt - turn.at;
-    if (entry !== undefined) entry.deferred = { afterMs: turn.at - entry.decidedAt, withinMs };
-    return;
-  }
-  if (entry !== undefined && entry.settled === undefined) settle(entry, turn, tooLate);
+/** LC3: the first answer that was taken, and what corrected it. */
+function settledOf({ intent, place, before, ended, said }: ToldIntent): Call["settled"] {
+  const endings = [before, ended].flatMap((one) => {
+    const result = one && resultIn(intent.id, one, said);
+    return one === undefined || result === undefined ? [] : [{ one, result }];
+  });
+  const [first, corrected] = endings;
+  if (first === undefined) return undefined;
+  const { event, turn, at } = first.one;
+  const spent = event.type === "result" ? event.spent : undefined;
+  return {
+    result: first.result,
+    settledTurn: turn,
+    durationMs: at - place.at,
+    ...(spent === undefined ? {} : { spent }),
+    ...(corrected === undefined
+      ? {}
+      : { corrected: { result: corrected.result, afterMs: corrected.one.at - place.at } }),
+  };
 }
 
-/** A fork asks the decision that was open anew, under its number. */
-function forgetOpenDecision({ decisions, replied }: Book, { answered = [] }: EventOf<"forked">): void {
-  const last = [...decisions.keys()].at(-1);
-  if (last !== undefined && !replied.has(last) && !answered.includes(last)) decisions.delete(last);
+/** What somebody outside said that ended it, as it was said; undefined where the saga ended it by itself. */
+function resultIn(id: IntentId, { event }: Ended, said: readonly Said[]): Result | undefined {
+  if (event.type === "result" && event.intent === id) return event.result;
+  if (event.type === "task" && event.intent === id) return resultOfVote(event.vote);
+  if (event.type !== "timer" || event.intent !== id) return undefined;
+  const last = said.at(-1)?.vote;
+  return last === undefined ? tooLate : resultOfVote(last);
 }
 
 const tooLate: Result = {
@@ -123,82 +147,10 @@ const tooLate: Result = {
   retry: false,
 };
 
-function takeResult(book: Book, event: EventOf<"result">, turn: Turn): void {
-  const { intent, attempt, result, spent } = event;
-  rememberCalls(book, intent, result);
-  const entry = book.calls.get(intent);
-  if (entry === undefined) return;
-  if (entry.settled !== undefined) {
-    const wasOpen = entry.settled.result.outcome !== "succeeded";
-    const isDefinite = result.outcome === "succeeded" || result.outcome === "failed";
-    const afterMs = turn.at - entry.decidedAt;
-    if (wasOpen && isDefinite) entry.settled = { ...entry.settled, corrected: { result, afterMs } };
-  } else if (attempt === entry.attempt || result.outcome === "succeeded") settle(entry, turn, result, spent);
-}
-
-/** The last vote is the one that settled the task; a ledger without its definition does not tell before it ends. */
-function takeVote(book: Book, { intent, vote }: EventOf<"task">, turn: Turn): void {
-  const entry = book.calls.get(intent);
-  if (entry === undefined) return;
-  entry.votes = [...(entry.votes ?? []), { vote, afterMs: turn.at - entry.decidedAt }];
-  settle(entry, turn, resultOfVote(vote));
-}
-
 const resultOfVote = ({ vote, by, answer, input, reason }: Vote): Result =>
   vote === "deny"
     ? { outcome: "denied", code: "APPROVAL_DENIED", reason: reason ?? `denied by ${by}` }
     : { outcome: "succeeded", output: (vote === "edit" ? input : answer) ?? null };
-
-function settle(entry: Entry, turn: Turn, result: Result, spent?: Spending): void {
-  const durationMs = turn.at - entry.decidedAt;
-  entry.settled = { result, settledTurn: turn.turn, durationMs, ...(spent === undefined ? {} : { spent }) };
-}
-
-function takeIntent(book: Book, intent: Intent, turn: Turn): void {
-  if (intent.kind === "model" && intent.input === undefined)
-    book.decisions.set(intent.id, book.decisions.size + 1);
-  if (intent.kind === "retry") {
-    const entry = book.calls.get(intent.id);
-    if (entry === undefined) return;
-    entry.attempt = intent.attempt;
-    delete entry.settled; // That was an attempt's failure, and no result of the call.
-    delete entry.deferred;
-  }
-  if (intent.kind !== "tool" && intent.kind !== "saga" && intent.kind !== "task") return;
-  book.calls.set(intent.id, {
-    intent,
-    kind: intent.kind,
-    name: intent.kind === "task" ? nameOfTask(book, intent) : intent.name,
-    ...(intent.kind === "tool" ? { key: intent.key } : {}),
-    input: inputOf(book, intent),
-    turn: turn.turn,
-    decidedAt: turn.at,
-    attempt: 1,
-  });
-}
-
-const nameOfTask = (book: Book, { about, of, tool }: IntentOf<"task">): string => {
-  const whose = tool ?? (of === undefined ? undefined : book.calls.get(of)?.name);
-  return whose === undefined ? about : `${about} ${whose}`;
-};
-
-/** Of a task about an effect that call's input: its question names the effect's key, which is another's elsewhere. */
-function inputOf(book: Book, intent: IntentOf<Answered>): Json {
-  if (intent.input !== undefined) return intent.input;
-  const proposed = intent.call === undefined ? undefined : book.inputs.get(intent.call);
-  if (proposed !== undefined || intent.kind !== "task") return proposed ?? null;
-  return (intent.of === undefined ? undefined : book.calls.get(intent.of)?.input) ?? intent.question;
-}
-
-/** A call's id is `<decision>.<position>`, the decision counted over all that were asked for, summaries apart. */
-function rememberCalls(book: Book, id: IntentId, result: Result): void {
-  const decision = book.decisions.get(id);
-  const reply = decision === undefined || result.outcome !== "succeeded" ? undefined : result.output;
-  const read = ModelReply.safeParse(reply);
-  if (!read.success) return;
-  book.replied.add(id);
-  for (const [k, { input }] of read.data.calls.entries()) book.inputs.set(`${decision}.${k}`, input);
-}
 
 /** A call that is to be answered from a record. */
 export type AskedCall = Pick<MadeCall, "kind" | "name" | "key" | "input">;

@@ -8,11 +8,12 @@ import { toJson } from "../../protocol/json.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
+import { accountOf } from "../ledger/account-reader.ts";
 import { childrenOf } from "./children.ts";
 import { contextSentOf } from "./context-sent.ts";
 import { viewingByFold } from "./folded.ts";
 import { steeringOf } from "./steering-view.ts";
-import { type ViewOptions, viewOf } from "./view.ts";
+import { type ViewOptions, viewOfAccount } from "./view.ts";
 
 const lastEvents = 10;
 
@@ -26,7 +27,8 @@ export function inspectedOf(
   app: App | undefined,
 ): InspectDocument {
   const folded = app === undefined ? undefined : viewingByFold(app, turns);
-  const view = viewOf(turns, { ...viewing, ...folded });
+  const account = accountOf(turns);
+  const view = viewOfAccount(account, { ...viewing, ...folded });
   const { parent, end, ...rest } = view;
   const state = folded?.state;
   const contextSent = app === undefined ? undefined : contextSentOf(app, turns);
@@ -34,7 +36,7 @@ export function inspectedOf(
     ...rest,
     ...(parent === undefined ? {} : { parent }),
     ...(end === undefined ? {} : { end: endDocument(view.saga, end) }),
-    ...steeringOf(turns),
+    ...steeringOf(account),
     children: childrenOf(view.intents),
     hosts: [...view.hosts],
     intents: view.intents.map((intent) => defined(intent)),

@@ -8,12 +8,14 @@ import { describeError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { accountOf } from "../ledger/account-reader.ts";
 import { steeringOf } from "./steering-view.ts";
-import { type IntentView, type SagaView, type ViewOptions, viewOf } from "./view.ts";
+import { type IntentView, type SagaView, type ViewOptions, viewOfAccount } from "./view.ts";
 
 /** The row of a ledger. Throws LEDGER_BROKEN. */
 export function rowOfLedger(ledger: readonly Turn[], options: ViewOptions): SagaRow {
-  const view = viewOf(ledger, options);
+  const account = accountOf(ledger);
+  const view = viewOfAccount(account, options);
   const { saga, status, turns, startedAt, updatedAt } = view;
   const { name, version } = view.definition;
   return {
@@ -22,7 +24,7 @@ export function rowOfLedger(ledger: readonly Turn[], options: ViewOptions): Saga
     ...(view.parent === undefined ? {} : { parent: view.parent }),
     ...(view.migrations?.[0] === undefined ? {} : { startedAs: view.migrations[0].from }),
     ...(view.fork === undefined ? {} : { fork: view.fork }),
-    ...steeringOf(ledger),
+    ...steeringOf(account),
     used: usedBy(view),
     ...(view.budget === undefined ? {} : { limits: view.budget.limits }),
   };

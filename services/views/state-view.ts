@@ -3,9 +3,9 @@
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { applicationOf, committedRuns, dependencyOf, recoveryOf } from "../../actors/workflow/dimensions.ts";
+import { isWorkflow } from "../../actors/workflow/kind.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
-import { isWorkflow } from "../../actors/workflow/kind.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";
@@ -18,8 +18,8 @@ import type {
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { servedDefinition, viewingByFold } from "./folded.ts";
-import { isUndone } from "./graph/graph.ts";
-import { type IntentView, viewOf } from "./view.ts";
+import { accountOf } from "../ledger/account-reader.ts";
+import { type IntentView, viewOfAccount } from "./view.ts";
 
 /** `of` is how many turns the whole ledger has. Throws as `viewingByFold` does. */
 export function stateOf(
@@ -36,7 +36,8 @@ export function stateOf(
   const common = { saga: last.saga, turn: last.turn, at: last.at, of };
   if (dimension === "dependency") return { ...common, dimension, ...dependencyOf({ definition, state }) };
   const isGraph = isWorkflow(definition);
-  const view = viewOf(turns, viewing);
+  const account = accountOf(turns);
+  const view = viewOfAccount(account, viewing);
   const effects = new Map(state.effects.map((effect) => [effect.intent, effect]));
   const timeOf = new Map(turns.map(({ turn, at }) => [turn, at]));
   if (dimension === "application") {
@@ -68,7 +69,7 @@ export function stateOf(
         ...(settledAt === undefined ? {} : { settledAt }),
         ...(reasoning === undefined ? {} : { reasoning }),
         ...(undoes === undefined ? {} : { undoes }),
-        ...recoveryOf(effects.get(intent.id), isUndone(intent.id, view.intents)),
+        ...recoveryOf(effects.get(intent.id), account.undone.has(intent.id)),
       },
     ];
   });

@@ -6,20 +6,10 @@
  */
 import { availableOf, cut, declaredOf, reservedOf } from "../../actors/kernel/budget.ts";
 import type { Budget } from "../../actors/contract/budget-config.ts";
-import { usageOf } from "../../actors/kernel/settle.ts";
-import { addAmounts, asAmounts, excessOf, spendingOf, sumOf } from "../../actors/kernel/spending.ts";
-import type { SagaState, Spent } from "../../actors/contract/state.ts";
-import {
-  type AmountName,
-  amountNames,
-  type Amounts,
-  dollars,
-  BudgetRaise,
-  type Spending,
-} from "../../protocol/budget.ts";
-import type { Event, EventOf } from "../../protocol/event.ts";
-import type { Intent } from "../../protocol/intent.ts";
-import type { Turn } from "../../protocol/turn.ts";
+import { addAmounts, asAmounts, spendingOf, sumOf } from "../../actors/kernel/spending.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
+import { type AmountName, amountNames, type Amounts, dollars, type Spending } from "../../protocol/budget.ts";
+import type { Account } from "../ledger/account.ts";
 
 /** Of what is limited. */
 export interface BudgetView {
@@ -46,18 +36,15 @@ export interface BudgetViews {
 }
 
 export function budgetOf(
-  turns: readonly Turn[],
-  spent: Spent,
+  account: Account,
   options: { readonly state?: SagaState | undefined; readonly declared?: Budget | undefined },
 ): BudgetViews {
-  const start = turns[0]?.steps[0]?.event;
-  if (start?.type !== "start") return {};
-  const { tree } = start;
+  const { tree } = account.start;
   const slice = tree?.budget === undefined ? {} : { slice: tree.budget };
   const { state } = options;
   if (state === undefined) {
-    const told = readBudget(turns, start, options.declared ?? {});
-    const used = asAmounts(sumOf({ ...spent, unreportedTokens: 0 }, told.below));
+    const told = readBudget(account, options.declared ?? {});
+    const used = asAmounts(sumOf({ ...account.spent, unreportedTokens: 0 }, told.below));
     return viewOf(told, used, told.reserved, slice);
   }
   const { budget, below } = state;
@@ -109,70 +96,21 @@ const rest = (limits: Amounts, used: Amounts, reserved: Amounts): Amounts =>
   named(limits, (name) => dollars((limits[name] ?? 0) - (used[name] ?? 0) - (reserved[name] ?? 0)));
 
 /** D1. */
-function readBudget(
-  turns: readonly Turn[],
-  { tree, prices }: EventOf<"start">,
-  declared: Budget,
-): Told & { readonly reserved: Amounts } {
-  const outstanding = new Map<string, Amounts>();
-  const budgets = new Map<string, Amounts>();
-  const models = new Map<string, string>();
-  const tasks = new Set<string>();
-  let below: Spending | undefined;
+function readBudget(account: Account, declared: Budget): Told & { readonly reserved: Amounts } {
+  const { start, startedAt, below, exceeded, reserved } = account;
+  let limits = cut(declaredOf(declared), start.tree?.budget ?? {});
   let raised: Amounts | undefined;
-  let exceeded: Amounts | undefined;
-  let limits = cut(declaredOf(declared), tree?.budget ?? {});
-  const began = turns[0]?.at ?? 0;
-  let deadline = Math.min(began + (declared.wallClockMs ?? Infinity), tree?.deadline ?? Infinity);
-  const raise = (more: Amounts) => {
+  let deadline = Math.min(startedAt + (declared.wallClockMs ?? Infinity), start.tree?.deadline ?? Infinity);
+  for (const { at, more, idleMs } of account.raises) {
     const limited = named(limits, (name) => more[name]);
     raised = addAmounts(raised, limited);
     limits = addAmounts(limits, limited) ?? limits;
-  };
-  const take = (event: Event, at: number) => {
-    const asked = raiseIn(event, tasks);
-    if (asked !== undefined) {
-      raise(asked);
-      if (asked.wallClockMs !== undefined) deadline = Math.max(deadline, at) + asked.wallClockMs;
-    }
-    if (event.type === "forked") {
-      deadline += event.idleMs;
-      // What calls of the origin's may still cost is the origin's.
-      const isAnswered = new Set<string>(event.answered);
-      for (const key of outstanding.keys()) {
-        const id = key.slice(0, key.indexOf("#"));
-        if (models.has(id) && !isAnswered.has(id)) outstanding.delete(key);
-      }
-    }
-    if (event.type !== "result") return;
-    const model = models.get(event.intent);
-    if (model !== undefined) {
-      const reserved = outstanding.get(`${event.intent}#${event.attempt}`);
-      exceeded = addAmounts(exceeded, excessOf(reserved, usageOf(event.result), prices?.[model]));
-    }
-    if (event.result.outcome !== "cancelled" || event.result.usage !== undefined)
-      outstanding.delete(`${event.intent}#${event.attempt}`);
-    if (event.spent === undefined) return;
-    below = sumOf(below, event.spent);
-    if (event.spent.raised !== undefined) raise(event.spent.raised);
-  };
-  const decide = (intent: Intent) => {
-    if (intent.kind === "task" && intent.about === "budget") tasks.add(intent.id);
-    if (intent.kind === "model") models.set(intent.id, intent.name);
-    if ((intent.kind === "model" || intent.kind === "saga") && intent.budget !== undefined)
-      budgets.set(intent.id, intent.budget);
-    const budget = budgets.get(intent.id);
-    const attempt = intent.kind === "retry" ? intent.attempt : 1;
-    if (budget !== undefined) outstanding.set(`${intent.id}#${attempt}`, budget);
-  };
-  for (const { at, steps } of turns)
-    for (const { event, intents } of steps) {
-      take(event, at);
-      intents.forEach(decide);
-    }
+    if (more.wallClockMs !== undefined) deadline = Math.max(deadline, at) + more.wallClockMs;
+    deadline += idleMs;
+  }
   return {
     limits,
-    reserved: [...outstanding.values()].reduce<Amounts>((sum, one) => addAmounts(sum, one) ?? sum, nothing),
+    reserved: [...reserved.values()].reduce<Amounts>((sum, one) => addAmounts(sum, one) ?? sum, nothing),
     ...(below === undefined ? {} : { below }),
     ...(exceeded === undefined ? {} : { exceeded }),
     ...(raised === undefined || Object.keys(raised).length === 0 ? {} : { raised }),
@@ -181,14 +119,3 @@ function readBudget(
 }
 
 const nothing: Amounts = { steps: 0, tokens: 0, usd: 0, toolCalls: 0, children: 0 };
-
-/** What an event adds to the limits: the signal, or the answer of a human who was asked. */
-function raiseIn(event: Event, tasks: ReadonlySet<string>): BudgetRaise | undefined {
-  const said =
-    event.type === "signal" && event.name === "budget"
-      ? event.data
-      : event.type === "task" && event.vote.vote === "answer" && tasks.has(event.intent)
-        ? event.vote.answer
-        : undefined;
-  return said === undefined ? undefined : BudgetRaise.safeParse(said).data;
-}

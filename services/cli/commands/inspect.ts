@@ -20,10 +20,8 @@ export const inspect = defineCommand({
   name: "inspect",
   summary: "show a saga, now or as it was: its phase, intents, effects, what was spent; or its graph",
   details:
-    "From the ledger alone, an intent that was called off because the machine left its state may show as open; with --app the\n" +
-    "ledger is folded, and what is open, the machine's state, its context, the memory and what the model was sent are\n" +
-    "exact. A success is unverified where the tool's contract is not at hand: only the definition knows whether its\n" +
-    "output could be read.",
+    "The ledger alone says what is open, what stands and what was spent; with --app it is folded as well, and the machine's\n" +
+    "state, its context, the memory and what the model was sent are shown, too.",
   positionals: { saga: sagaPositional },
   options: {
     at: { type: "string", hint: momentHint, help: momentHelp },

@@ -49,12 +49,9 @@ export const settle = defineCommand({
 });
 
 /** A late success corrects whatever was taken for none; a failure only what is open or in doubt. The host judges. */
-function isOpenTo(
-  { outcome, unverified }: IntentView,
-  result: { succeeded: Json } | { failed: string },
-): boolean {
+function isOpenTo({ outcome }: IntentView, result: { succeeded: Json } | { failed: string }): boolean {
   if (outcome === undefined || outcome === "in_doubt") return true;
-  return "succeeded" in result && (outcome !== "succeeded" || unverified);
+  return "succeeded" in result && outcome !== "succeeded";
 }
 
 function readResult(value: Json): { succeeded: Json } | { failed: string } {

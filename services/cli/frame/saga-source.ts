@@ -20,8 +20,8 @@ export interface SagaSource {
   readonly saga: SagaId;
   readonly source: LedgerSource;
   readonly registered: Registered;
-  /** What is known of the tools. */
-  readonly viewing: Pick<ViewOptions, "isRead" | "contractOf">;
+  /** What is known of its definition. */
+  readonly viewing: ViewOptions;
   /** The application that the file itself holds, of a recording that was imported. */
   readonly app?: App | undefined;
   /** Another saga from there: of the same mesh, folder or file. Throws as `withSaga` does. */

@@ -8,9 +8,8 @@ import type { Intent } from "../../../protocol/intent.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
 import type { ArchivedEnd } from "../../../protocol/tombstone.ts";
-import type { Turn } from "../../../protocol/turn.ts";
-import type { ViewOptions } from "../../views/view.ts";
-import type { ForkView } from "../../views/viewing.ts";
+import type { Step, Turn } from "../../../protocol/turn.ts";
+import type { ForkView } from "../../ledger/account.ts";
 
 /** A value on one line, cut where it grows long. */
 export function brief(value: Json | undefined, lengthMax = 80): string {
@@ -23,22 +22,19 @@ export const timeOf = (at: number): string => new Date(at).toISOString().slice(1
 export const dateOf = (at: number): string => new Date(at).toISOString().replace("T", " ").slice(0, 19);
 
 /**
- * Tells turns that come in order, a line per step: what came in and what was decided. A result is what was reported;
- * of a success that its tool's contract does not take the line says so.
+ * A turn, a line per step: what came in and what was decided. A result is what was reported; of a success that could not
+ * be read the line says so.
  */
-export function createTeller(contractOf: NonNullable<ViewOptions["contractOf"]>): (turn: Turn) => string[] {
-  const tools = new Map<IntentId, string>();
-  const noteOn = (event: Event): string => {
-    if (event.type !== "result" || event.result.outcome !== "succeeded") return "";
-    const misfit = contractOf(tools.get(event.intent) ?? "")?.misfitOf(event.result.output);
-    return misfit === undefined ? "" : `, which does not fit: ${misfit.replaceAll(/\s+/g, " ")}`;
-  };
-  return ({ turn, at, steps }) =>
-    steps.map(({ event, intents }) => {
-      for (const intent of intents) if (intent.kind === "tool") tools.set(intent.id, intent.name);
-      const decided = intents.map(describeIntent).join("; ");
-      return `#${turn} ${timeOf(at)} ${describeEvent(event)}${noteOn(event)}${decided === "" ? "" : `  →  ${decided}`}`;
-    });
+export const describeTurn = ({ turn, at, steps }: Turn): string[] =>
+  steps.map((step) => {
+    const decided = step.intents.map(describeIntent).join("; ");
+    return `#${turn} ${timeOf(at)} ${describeEvent(step.event)}${misfitIn(step)}${decided === "" ? "" : `  →  ${decided}`}`;
+  });
+
+function misfitIn({ event, closed }: Step): string {
+  if (event.type !== "result" || event.result.outcome !== "succeeded") return "";
+  const misfit = closed.find(({ intent, code }) => intent === event.intent && code === "BAD_RESULT")?.reason;
+  return misfit === undefined ? "" : `, which does not fit: ${misfit.replaceAll(/\s+/g, " ")}`;
 }
 
 /** Two of one version differ by their hashes. */

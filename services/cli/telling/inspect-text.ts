@@ -32,12 +32,12 @@ export function describeInspected(document: InspectDocument): string {
     asOf,
   } = document;
   const rows = document.intents.map(
-    ({ intent, turn, attempt, deferred, outcome, unverified, input: given, output, reason }) => [
+    ({ intent, turn, attempt, deferred, outcome, input: given, output, reason }) => [
       intent.id,
       intent.kind === "task" ? intent.about : intent.kind,
       "name" in intent ? intent.name : "",
       String(turn),
-      `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}${unverified ? ", unverified" : ""}`,
+      `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
       brief(given, 48),
       outcome === "succeeded" ? brief(output, 48) : (reason ?? ""),
     ],

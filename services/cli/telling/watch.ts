@@ -9,13 +9,12 @@ import { endIn } from "../../client/follow-turns.ts";
 import { endDocument } from "../../views/inspected.ts";
 import { followLive, type LiveEvent } from "../../client/live.ts";
 import { refusalOfStart } from "../../client/refusal.ts";
-import { readRegistry, viewingBy } from "../../client/registry.ts";
 import { readLedger } from "../../views/view.ts";
 import { findTombstone } from "../../ledger/reader.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { systemClock } from "../../runtime/system.ts";
 import type { CommandContext } from "../frame/context.ts";
-import { createTeller, describeEnd } from "./describe.ts";
+import { describeTurn, describeEnd } from "./describe.ts";
 import type { SagaSource } from "../frame/saga-source.ts";
 
 /** A start that was stored a moment ago becomes a ledger as soon as a host takes it. */
@@ -61,7 +60,6 @@ export async function watchToEnd(
   });
   let end: ArchivedEnd | undefined;
   try {
-    const tell = createTeller(viewingBy(await readRegistry(ports.registry)).contractOf);
     const tombstone = await findTombstone(ports, saga);
     if (tombstone !== undefined) {
       output.note(`${saga} was archived to ${tombstone.file}; its turns are there`);
@@ -73,7 +71,7 @@ export async function watchToEnd(
         continue;
       }
       turns += 1;
-      show.turn(tell(event.turn), event.turn);
+      show.turn(describeTurn(event.turn), event.turn);
       end = endIn(event.turn) ?? end;
     }
   } finally {
@@ -88,15 +86,11 @@ export async function watchToEnd(
 }
 
 /** Shows the turns of a saga that is in a file, and how it stands at the last of them. The exit code is that of `tail`. */
-export async function showTurns(
-  { output }: CommandContext,
-  { saga, source, viewing }: SagaSource,
-): Promise<number> {
-  const tell = createTeller(viewing.contractOf ?? (() => undefined));
+export async function showTurns({ output }: CommandContext, { saga, source }: SagaSource): Promise<number> {
   let end: ArchivedEnd | undefined;
   let last = 0;
   for (const { turn } of await readLedger(source, saga)) {
-    output.print(turn, () => tell(turn).join("\n"));
+    output.print(turn, () => describeTurn(turn).join("\n"));
     end = endIn(turn) ?? end;
     last = turn.turn;
   }

@@ -18,23 +18,19 @@ import type { IntentId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import {
-  indexOf,
-  intentOfEvent,
-  isDecision,
-  type LedgerIndex,
-  type News,
-  type Place,
-  type StepPlace,
-} from "../ledger-index.ts";
-import { type IntentView, type SagaView, type ViewOptions, viewOf } from "../view.ts";
+import { accountOf } from "../../ledger/account-reader.ts";
+import type { News, StepPlace } from "../../ledger/account.ts";
+import { intentOfEvent, isDecision } from "../../ledger/account-decisions.ts";
+import { indexOf, type LedgerIndex, type Place } from "../ledger-index.ts";
+import { type IntentView, type SagaView, type ViewOptions, viewOfAccount } from "../view.ts";
 
 export type Graph = GraphDocument;
 
 /** The graph of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */
 export function graphOf(turns: readonly Turn[], options: ViewOptions = {}): Graph {
-  const view = viewOf(turns, options);
-  const index = indexOf(turns, view.intents);
+  const account = accountOf(turns);
+  const view = viewOfAccount(account, options);
+  const index = indexOf(turns, account);
   const views = new Map(view.intents.map((one) => [one.intent.id, one]));
   const nodes = index.steps.flatMap((at) => nodesOf(at, index, views, view));
   const known = new Set(nodes.map(({ id }) => id));
@@ -63,7 +59,7 @@ function nodesOf(
   }));
   const own = intents.flatMap((intent) => {
     const view = views.get(intent.id);
-    return intent.kind === "retry" || view === undefined ? [] : [nodeOf(view, at, index, views)];
+    return intent.kind === "retry" || view === undefined ? [] : [nodeOf(view, at, index)];
   });
   return [...outside, ...own];
 }
@@ -110,15 +106,10 @@ function outsideNode(
   }
 }
 
-function nodeOf(
-  view: IntentView,
-  { turn, at }: StepPlace,
-  index: LedgerIndex,
-  views: ReadonlyMap<IntentId, IntentView>,
-): GraphNode {
+function nodeOf(view: IntentView, { turn, at }: StepPlace, index: LedgerIndex): GraphNode {
   const { intent, attempt } = view;
   const common = { id: intent.id, intent: intent.id, turn, at, attempts: attempt };
-  const node = { ...common, status: statusOf(view, views) };
+  const node = { ...common, status: statusOf(view, index) };
   switch (intent.kind) {
     case "tool":
       return {
@@ -167,20 +158,10 @@ function nodeOf(
 const isSummary = (input: Json | undefined): boolean =>
   typeof input === "object" && input !== null && "summarize" in input;
 
-function statusOf({ intent, outcome }: IntentView, views: ReadonlyMap<IntentId, IntentView>): GraphStatus {
+function statusOf({ intent, outcome }: IntentView, { undone }: LedgerIndex): GraphStatus {
   if (outcome === undefined) return "open";
   if (outcome !== "succeeded" && outcome !== "in_doubt") return outcome;
-  return isUndone(intent.id, views.values()) ? "undone" : outcome;
-}
-
-/** Whether what an intent did was undone, by another or by hand. */
-export function isUndone(id: IntentId, views: Iterable<IntentView>): boolean {
-  for (const { intent, outcome } of views)
-    if (outcome === "succeeded") {
-      if ((intent.kind === "tool" || intent.kind === "saga") && intent.undoes === id) return true;
-      if (intent.kind === "task" && intent.about === "stuck" && intent.of === id) return true;
-    }
-  return false;
+  return undone.has(intent.id) ? "undone" : outcome;
 }
 
 const shortMax = 60;

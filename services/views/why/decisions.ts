@@ -7,7 +7,8 @@ import type { IntentOf } from "../../../protocol/intent.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { ModelReply, type MessagePart } from "../../../protocol/model.ts";
 import type { Usage } from "../../../protocol/result.ts";
-import { isDecision, type News, type StepPlace } from "../ledger-index.ts";
+import { isDecision } from "../../ledger/account-decisions.ts";
+import type { News, StepPlace } from "../../ledger/account.ts";
 import { ageOf, capital, eventRef, intentRef, nameOf, tell, type Telling, type Told } from "./telling.ts";
 import { counted, dollarsOf, lasting, listed, outcomeWords, quoted, reasonOf, valueOf } from "./words.ts";
 

@@ -6,7 +6,7 @@
  */
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import { intentOfEvent } from "../ledger-index.ts";
+import { intentOfEvent } from "../../ledger/account-decisions.ts";
 import { eventRef, intentRef, retryRef, type Telling, type Told } from "./telling.ts";
 
 export function focused(t: Telling, id: IntentId, story: readonly Told[], turns: readonly Turn[]): Told[] {

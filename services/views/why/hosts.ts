@@ -6,7 +6,7 @@
  */
 import type { EventOf } from "../../../protocol/event.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import type { StepPlace } from "../ledger-index.ts";
+import type { StepPlace } from "../../ledger/account.ts";
 import { eventRef, nameOf, tell, type Telling, type Told } from "./telling.ts";
 import { counted, lasting, listed } from "./words.ts";
 

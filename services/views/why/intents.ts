@@ -4,7 +4,8 @@
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Intent, IntentOf } from "../../../protocol/intent.ts";
 import type { WhyTopic } from "../../../protocol/documents/why.ts";
-import type { Place, StepPlace } from "../ledger-index.ts";
+import type { StepPlace } from "../../ledger/account.ts";
+import type { Place } from "../ledger-index.ts";
 import { tellAsked } from "./decisions.ts";
 import { tellTask } from "./people.ts";
 import { capital, intentRef, nameOf, retryRef, tell, type Telling, type Told } from "./telling.ts";

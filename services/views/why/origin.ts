@@ -3,7 +3,7 @@
  */
 import type { EventOf } from "../../../protocol/event.ts";
 import { answeredIn } from "../../../protocol/fork.ts";
-import type { StepPlace } from "../ledger-index.ts";
+import type { StepPlace } from "../../ledger/account.ts";
 import { eventRef, tell, type Telling, type Told } from "./telling.ts";
 import { counted, lasting, quoted, valueOf } from "./words.ts";
 

@@ -4,7 +4,7 @@
 import type { EventOf } from "../../../protocol/event.ts";
 import type { IntentOf } from "../../../protocol/intent.ts";
 import { isReserved } from "../../../actors/contract/reserved-signals.ts";
-import type { StepPlace } from "../ledger-index.ts";
+import type { StepPlace } from "../../ledger/account.ts";
 import { ageOf, capital, eventRef, intentRef, nameOf, tell, type Telling, type Told } from "./telling.ts";
 import { dateOf, lasting, listed, quoted, valueOf } from "./words.ts";
 

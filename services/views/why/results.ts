@@ -4,7 +4,7 @@
 import type { EventOf } from "../../../protocol/event.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { WhyTopic } from "../../../protocol/documents/why.ts";
-import type { StepPlace } from "../ledger-index.ts";
+import type { StepPlace } from "../../ledger/account.ts";
 import { tellAnswered } from "./decisions.ts";
 import { reportWords } from "./origin.ts";
 import { ageOf, capital, eventRef, nameOf, tell, type Telling, type Told } from "./telling.ts";

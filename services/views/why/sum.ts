@@ -3,7 +3,6 @@
  */
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import { isUndone } from "../graph/graph.ts";
 import type { IntentView } from "../view.ts";
 import { tellHosts } from "./hosts.ts";
 import { approvedBy } from "./intents.ts";
@@ -108,7 +107,7 @@ function retries(t: Telling, last: Turn): Told[] {
 function remains(t: Telling, last: Turn): Told[] {
   const { effects, intents, status } = t.view;
   const undone = intents
-    .filter(({ intent }) => isUndone(intent.id, intents))
+    .filter(({ intent }) => t.index.undone.has(intent.id))
     .map(({ intent }) => nameOf(t, intent.id));
   const certain = effects
     .filter(({ outcome }) => outcome === "succeeded")
@@ -116,11 +115,7 @@ function remains(t: Telling, last: Turn): Told[] {
   const doubtful = effects
     .filter(({ outcome }) => outcome === "in_doubt")
     .map(({ intent }) => nameOf(t, intent));
-  const unknown = effects.some(({ tool }) => !t.isKnown(tool))
-    ? " (one that only reads is listed, too, where its contract is not at hand)"
-    : "";
-  const stands =
-    certain.length === 0 ? "No effect is known to stand" : `What stands${unknown}: ${listed(certain)}`;
+  const stands = certain.length === 0 ? "No effect is known to stand" : `What stands: ${listed(certain)}`;
   return [
     ...(undone.length === 0 ? [] : [tell(last, "undone", `Undone: ${listed(undone)}.`, [])]),
     tell(last, "stands", `${stands}${doubtful.length === 0 ? "" : `; in doubt: ${listed(doubtful)}`}.`, []),
@@ -161,11 +156,13 @@ export function sumOfIntent(t: Telling, id: IntentId, turns: readonly Turn[]): T
 
 function standing(t: Telling, { intent }: IntentView): string[] {
   if (intent.kind !== "tool" && intent.kind !== "saga") return [];
-  const undone = t.view.intents.find(
-    ({ intent: one, outcome }) => outcome === "succeeded" && "undoes" in one && one.undoes === intent.id,
-  );
-  if (undone !== undefined) return [`It was undone by ${nameOf(t, undone.intent.id)}.`];
-  if (isUndone(intent.id, t.view.intents)) return ["It was undone by hand."];
+  const by = t.index.undone.get(intent.id);
+  if (by !== undefined)
+    return [
+      t.views.get(by)?.intent.kind === "task"
+        ? "It was undone by hand."
+        : `It was undone by ${nameOf(t, by)}.`,
+    ];
   const effect = t.view.effects.find((one) => one.intent === intent.id);
   if (effect === undefined) return ["Nothing of it stands that the ledger knows of."];
   return [

@@ -6,7 +6,8 @@ import type { IntentId } from "../../../protocol/ids.ts";
 import type { MessagePart } from "../../../protocol/model.ts";
 import type { WhySentence, WhyTopic } from "../../../protocol/documents/why.ts";
 import { oneLine } from "../graph/text.ts";
-import type { LedgerIndex, StepPlace } from "../ledger-index.ts";
+import type { StepPlace } from "../../ledger/account.ts";
+import type { LedgerIndex } from "../ledger-index.ts";
 import type { IntentView, SagaView } from "../view.ts";
 
 /** A sentence, and what of the ledger it tells. */
@@ -29,8 +30,6 @@ export interface Telling {
   readonly undoing: Map<IntentId, string>;
   /** Who called the saga off, and why, as a clause; undefined while nobody has. */
   calledOff: string | undefined;
-  /** Whether a tool is known to read, or not to; undefined where its contract is not at hand. */
-  readonly isKnown: (tool: string) => boolean;
 }
 
 /** What a sentence may tell: an event, an intent, or a later attempt of one. */

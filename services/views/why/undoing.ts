@@ -4,7 +4,7 @@
 import type { EventOf } from "../../../protocol/event.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import { ModelReply } from "../../../protocol/model.ts";
-import type { StepPlace } from "../ledger-index.ts";
+import type { StepPlace } from "../../ledger/account.ts";
 import { nameOf, type Telling } from "./telling.ts";
 import { quoted, reasonOf } from "./words.ts";
 

@@ -17,10 +17,12 @@ import type { Turn } from "../../../protocol/turn.ts";
 import type { WhyDocument, WhySentence } from "../../../protocol/documents/why.ts";
 import type { App } from "../../app/app.ts";
 import { viewingByFold } from "../folded.ts";
-import { indexOf, type StepPlace } from "../ledger-index.ts";
+import { accountOf } from "../../ledger/account-reader.ts";
+import type { StepPlace } from "../../ledger/account.ts";
+import { indexOf } from "../ledger-index.ts";
 import { requestsOf } from "../requests.ts";
 import { segmentsOf } from "../segments.ts";
-import { type ViewOptions, viewOf } from "../view.ts";
+import { type ViewOptions, viewOfAccount } from "../view.ts";
 import { focused } from "./focus.ts";
 import { tellForked, tellMigrated, tellStart } from "./origin.ts";
 import { tellAdopted, tellChange } from "./hosts.ts";
@@ -67,19 +69,22 @@ export function whyOf(turns: readonly Turn[], { intent, viewing = {}, app }: Why
 const sentenceOf = ({ tells: _tells, ...sentence }: Told): WhySentence => sentence;
 
 function tellingOf(turns: readonly Turn[], viewing: ViewOptions, app: App | undefined): Telling {
-  const view = viewOf(turns, { ...viewing, ...(app === undefined ? {} : viewingByFold(app, turns)) });
+  const account = accountOf(turns);
+  const view = viewOfAccount(account, {
+    ...viewing,
+    ...(app === undefined ? {} : viewingByFold(app, turns)),
+  });
   const start = turns[0]?.steps[0]?.event;
   return {
     view,
     views: new Map(view.intents.map((one) => [one.intent.id, one])),
-    index: indexOf(turns, view.intents),
+    index: indexOf(turns, account),
     prices: start?.type === "start" ? (start.prices ?? {}) : {},
     shown: app === undefined ? new Map() : shownBy(app, turns),
     approvals: new Map(),
     settled: new Set(),
     undoing: new Map(),
     calledOff: undefined,
-    isKnown: (tool) => viewing.contractOf?.(tool) !== undefined || app !== undefined,
   };
 }
 

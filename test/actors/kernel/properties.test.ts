@@ -21,6 +21,8 @@ import type { Event } from "../../../protocol/event.ts";
 import { type IntentId, parseSagaId } from "../../../protocol/ids.ts";
 import { canonicalJson, type Json, toJson } from "../../../protocol/json.ts";
 import type { Result } from "../../../protocol/result.ts";
+import { createAccountReader } from "../../../services/ledger/account-reader.ts";
+import { expectSame } from "../../support/accounts.ts";
 import { ledgerVersion, toStored, Turn } from "../../../protocol/turn.ts";
 import {
   agentOf,
@@ -305,6 +307,20 @@ describe.each(Object.entries(definitions))("any ledger of %s", (_, definition) =
         const rest = turns.slice(at + 1);
         const state = rest.length === 0 ? rested : foldLedger(definition, rest, rested).state;
         expect(text(definition, state)).toBe(text(definition, states.at(-1) as SagaState));
+      }),
+      { numRuns: 200, seed },
+    );
+  });
+
+  test("has an account that says after each turn what the fold says", () => {
+    fc.assert(
+      fc.property(walk, (moves) => {
+        const { turns, states } = walkThrough(definition, moves);
+        const reader = createAccountReader();
+        for (const [k, turn] of turns.entries()) {
+          reader.take(turn);
+          expectSame(reader.account, states[k]!);
+        }
       }),
       { numRuns: 200, seed },
     );

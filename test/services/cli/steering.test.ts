@@ -11,6 +11,7 @@ import { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import { SagaRow } from "../../../protocol/documents/saga.ts";
 import { SentDocument } from "../../../protocol/documents/stored.ts";
 import { childrenOf } from "../../../services/views/children.ts";
+import { accountOf } from "../../../services/ledger/account-reader.ts";
 import { steeringOf } from "../../../services/views/steering-view.ts";
 import { type Ended, runHere, type RunningCli, startCli } from "../../support/cli.ts";
 import { openRealMesh, type RealMesh, until } from "../../support/real-mesh.ts";
@@ -45,7 +46,7 @@ const inspected = async (saga: string): Promise<InspectDocument> =>
 const steered = async (saga: string) => {
   const turns = await mesh.turns(saga);
   return {
-    ...steeringOf(turns),
+    ...steeringOf(accountOf(turns)),
     signals: turns.flatMap(({ steps }) => steps).filter(({ event }) => event.type === "signal").length,
   };
 };

@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { inTrees } from "../../../services/views/children.ts";
+import { accountOf } from "../../../services/ledger/account-reader.ts";
 import { steeringOf } from "../../../services/views/steering-view.ts";
 import { given, replied, signalled, started } from "../../../services/testing/given.ts";
 import { agentOf, call, finish, hold, sequence } from "../../support/workbench.ts";
@@ -29,7 +30,7 @@ describe("what a ledger tells of its steering", () => {
       fc.property(fc.array(happening, { maxLength: 8 }), (happenings) => {
         const story = given(saga, started({ of: "x" }), ...happenings);
         const { paused, flags } = story.state;
-        expect(steeringOf(story.turns)).toEqual({
+        expect(steeringOf(accountOf(story.turns))).toEqual({
           ...(paused === undefined ? {} : { paused }),
           ...(flags === undefined ? {} : { flags }),
         });
@@ -46,9 +47,9 @@ describe("what a ledger tells of its steering", () => {
       signalled("pause"),
       replied({ calls: [call("wait", {})] }),
     );
-    expect(steeringOf(story.turns).paused).toBeDefined();
-    expect(steeringOf(story.when(signalled("cancel")).turns).paused).toBeUndefined();
-    expect(steeringOf(given(agent, started({ of: "x" }), replied(finish)).turns)).toEqual({});
+    expect(steeringOf(accountOf(story.turns)).paused).toBeDefined();
+    expect(steeringOf(accountOf(story.when(signalled("cancel")).turns)).paused).toBeUndefined();
+    expect(steeringOf(accountOf(given(agent, started({ of: "x" }), replied(finish)).turns))).toEqual({});
   });
 });
 

@@ -4,11 +4,8 @@
  * Ledgers are made by the kernel itself, a turn at a time, so each shows what the kernel records and no more.
  */
 import { describe, expect, test } from "vitest";
-import { contractOf } from "../../../actors/contract/tool-contract.ts";
-import { ToolDocument } from "../../../protocol/documents/registry.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import { describeIntent } from "../../../services/cli/telling/describe.ts";
-import { viewingBy } from "../../../services/client/registry.ts";
 import { type IntentView, type SagaView, viewOf } from "../../../services/views/view.ts";
 import {
   cancelled,
@@ -38,14 +35,8 @@ import {
 
 const begun = started({ of: "x" });
 const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 5, usd: 0.5 };
-const isRead = (tool: string): boolean => tool === "look";
-const alone = (story: Story): SagaView => viewOf(story.turns, { isRead });
-/** As a command sees it that knows the registered contracts. */
-const known = (story: Story): SagaView => viewOf(story.turns, viewingBy({ definitions: [], tools }));
-const tools = [look, hold, chargeAsk, release].map((tool) =>
-  ToolDocument.parse(JSON.parse(JSON.stringify(contractOf(tool)))),
-);
-const folded = (story: Story): SagaView => viewOf(story.turns, { state: story.state, isRead });
+const alone = (story: Story): SagaView => viewOf(story.turns);
+const folded = (story: Story): SagaView => viewOf(story.turns, { state: story.state });
 const ids = (views: readonly IntentView[]): IntentId[] => views.map(({ intent }) => intent.id);
 const shown = (view: SagaView, kind: string): IntentView => {
   const found = view.intents.find(
@@ -247,18 +238,18 @@ describe("what ends in silence", () => {
     expect(ids(alone(story).open)).toEqual(ids(folded(story).open));
   });
 
-  test("a read that nobody waits for any more shows as open without the definition, and as over with it", () => {
+  test("a read that the machine waits for no more is over, with the definition and without", () => {
     const story = given(calling(look), begun, signalled("again"));
-    const first = alone(story).intents[0]?.intent.id;
-    expect(ids(alone(story).open)).toContain(first);
-    expect(ids(folded(story).open)).not.toContain(first);
-    expect(folded(story).intents[0]).toMatchObject({
-      outcome: "cancelled",
-      reason: expect.stringContaining("nobody"),
-    });
+    for (const view of [alone(story), folded(story)]) {
+      expect(ids(view.open)).toEqual(["2-0"]);
+      expect(view.intents[0]).toMatchObject({
+        outcome: "cancelled",
+        reason: expect.stringContaining("nobody"),
+      });
+    }
   });
 
-  test("a timer long past its date was disarmed", () => {
+  test("a timer that a wait no longer needs is disarmed", () => {
     const waiting = given(agentOf(), begun, replied({ calls: [call("wait", { forMs: 5_000 })] }));
     expect(ids(alone(waiting).open)).toEqual(ids(folded(waiting).open));
     const woken = waiting
@@ -325,27 +316,20 @@ describe("a success that does not fit its tool's contract", () => {
   );
   const onceOne = given(calling(chargeAsk), begun, succeeded("charge_ask", wrong));
 
-  test("is shown as what the fold makes of it, with the contract and with the fold", () => {
-    for (const view of [known(deferredOne), folded(deferredOne)])
-      expect(shown(view, "hold")).toMatchObject({ outcome: "failed", unverified: false, output: undefined });
-    expect(shown(known(deferredOne), "hold").reason).toContain("id");
-    for (const view of [known(onceOne), folded(onceOne)])
-      expect(shown(view, "charge_ask")).toMatchObject({ outcome: "in_doubt", unverified: false });
-    expect(known(onceOne).effects).toEqual(folded(onceOne).effects);
+  test("is shown as what the fold made of it, though nobody knows the contract", () => {
+    for (const view of [alone(deferredOne), folded(deferredOne)])
+      expect(shown(view, "hold")).toMatchObject({ outcome: "failed", output: undefined });
+    expect(shown(alone(deferredOne), "hold").reason).toContain("id");
+    for (const view of [alone(onceOne), folded(onceOne)])
+      expect(shown(view, "charge_ask")).toMatchObject({ outcome: "in_doubt" });
+    expect(alone(onceOne).effects).toEqual(folded(onceOne).effects);
   });
 
   test("stands in doubt until it is undone", () => {
     const held = given(calling(hold), begun, succeeded("hold", wrong));
     expect(folded(held).effects).toMatchObject([{ tool: "hold", outcome: "in_doubt" }]);
-    expect(known(held).effects).toEqual(folded(held).effects);
-    expect(known(deferredOne).effects).toEqual([]);
-  });
-
-  test("is unverified where nobody knows the contract, and verified where it fits", () => {
-    expect(shown(alone(deferredOne), "hold")).toMatchObject({ outcome: "succeeded", unverified: true });
-    const right = given(calling(hold), begun, succeeded("hold", { id: "i" }));
-    expect(shown(known(right), "hold")).toMatchObject({ outcome: "succeeded", unverified: false });
-    expect(shown(alone(right), "hold")).toMatchObject({ outcome: "succeeded", unverified: true });
+    expect(alone(held).effects).toEqual(folded(held).effects);
+    expect(alone(deferredOne).effects).toEqual([]);
   });
 });
 
@@ -355,16 +339,16 @@ test("what failed and may have happened stands in doubt, as in the fold", () => 
   const late = given(calling(hold), begun, deferred("hold", 60_000), fired("hold"));
   for (const story of [tried, late]) {
     expect(folded(story).effects).toMatchObject([{ tool: "hold", outcome: "in_doubt" }]);
-    expect(known(story).effects).toEqual(folded(story).effects);
+    expect(alone(story).effects).toEqual(folded(story).effects);
   }
 });
 
 test("a doubt about what can be run again is a failed attempt, and leaves nothing in doubt", () => {
   const doubted = inDoubt("hold");
   const story = given(calling(hold), begun, doubted, doubted, doubted, doubted, doubted);
-  expect(shown(known(story), "hold").outcome).toBe("failed");
+  expect(shown(alone(story), "hold").outcome).toBe("failed");
   expect(folded(story).effects).toEqual([]);
-  expect(known(story).effects).toEqual([]);
+  expect(alone(story).effects).toEqual([]);
 });
 
 test("the view of a ledger's first turns is the view as of then", () => {

@@ -1,0 +1,106 @@
+/**
+ * Account of spending: what a saga and those below it have used, and what is reserved for what has not told its cost.
+ */
+import { usageOf } from "../../actors/kernel/settle.ts";
+import { addAmounts, excessOf, nothingSpent, spentWith, sumOf } from "../../actors/kernel/spending.ts";
+import { recallTool } from "../../actors/request/recall.ts";
+import { type Amounts, BudgetRaise, type Spending } from "../../protocol/budget.ts";
+import type { Closing } from "../../protocol/closing.ts";
+import type { EventOf } from "../../protocol/event.ts";
+import { type IntentId, turnOf } from "../../protocol/ids.ts";
+import type { Intent } from "../../protocol/intent.ts";
+import type { DecidedIntent, Reading, StepPlace } from "./account.ts";
+
+/** What counts as it is decided. */
+export function countIntent(reading: Reading, intent: DecidedIntent): void {
+  const { steps, toolCalls, children } = reading.spent;
+  if (intent.kind === "model") reading.spent = { ...reading.spent, steps: steps + 1 };
+  if (intent.kind === "tool" && isCounted(intent))
+    reading.spent = { ...reading.spent, toolCalls: toolCalls + 1 };
+  if (intent.kind === "saga" && intent.undoes === undefined)
+    reading.spent = { ...reading.spent, children: children + 1 };
+}
+
+/** What undoes, what tells people of a task and what a model recalls of its own are no calls that a budget counts. */
+const isCounted = ({ name, undoes, for: task, reads }: Extract<DecidedIntent, { kind: "tool" }>): boolean =>
+  undoes === undefined && task === undefined && !(reads === true && name === recallTool.name);
+
+/** What is reserved for an attempt as it begins. */
+export function reserve(reading: Reading, intent: Intent): void {
+  const decided = intent.kind === "retry" ? reading.intents.get(intent.id)?.intent : intent;
+  if ((decided?.kind !== "model" && decided?.kind !== "saga") || decided.budget === undefined) return;
+  reading.reserved.set(`${intent.id}#${intent.kind === "retry" ? intent.attempt : 1}`, decided.budget);
+}
+
+/** What a step tells of costs. */
+export function takeSpending(reading: Reading, at: StepPlace): void {
+  const { event } = at;
+  takeRaise(reading, at);
+  if (event.type === "forked") dropOrigins(reading, event);
+  if (event.type !== "result") return;
+  const { intent: id, attempt, result } = event;
+  const told = reading.intents.get(id);
+  const key = `${id}#${attempt}`;
+  if (told?.intent.kind === "model") {
+    const excess = excessOf(reading.reserved.get(key), usageOf(result), pricesOf(reading)[told.intent.name]);
+    reading.exceeded = addAmounts(reading.exceeded, excess);
+  }
+  if (result.outcome !== "cancelled" || result.usage !== undefined) reading.reserved.delete(key);
+  if (told?.intent.kind === "model" && !reading.paid.has(key)) {
+    const usage = usageOf(result);
+    reading.paid.add(key);
+    const isLate = told.ended !== undefined && told.intent.budget === undefined;
+    const price = isLate ? undefined : pricesOf(reading)[told.intent.name];
+    if (usage !== undefined) reading.spent = spentWith(reading.spent, usage, price);
+  }
+  if (told?.intent.kind === "saga" && reading.open.has(id)) {
+    const { budget } = told.intent;
+    const used = event.spent ?? (budget === undefined ? undefined : allOf(budget));
+    if (used !== undefined) reading.below = sumOf(reading.below, used);
+  }
+}
+
+/** What an event adds to the limits: the signal, a human's answer who was asked, what a child was given besides. */
+function takeRaise(reading: Reading, { event, at }: StepPlace): void {
+  const raise = (said: unknown) => {
+    const more = BudgetRaise.safeParse(said).data;
+    if (more !== undefined) reading.raises.push({ at, more, idleMs: 0 });
+  };
+  if (event.type === "forked") return void reading.raises.push({ at, more: {}, idleMs: event.idleMs });
+  if (event.type === "signal" && event.name === "budget") return raise(event.data);
+  if (event.type === "result" && event.spent?.raised !== undefined && reading.open.has(event.intent))
+    return raise(event.spent.raised);
+  if (event.type !== "task" || event.vote.vote !== "answer") return;
+  const task = reading.open.get(event.intent)?.intent;
+  if (task?.kind === "task" && task.about === "budget") raise(event.vote.answer);
+}
+
+const pricesOf = ({ start }: Reading) => start.prices ?? {};
+
+/** A model that was asked and given up within one turn was never asked; a fork's is asked anew, and counted then. */
+export function takeUnasked(
+  reading: Reading,
+  { id, kind }: DecidedIntent,
+  { as, because }: Closing,
+  { turn }: StepPlace,
+): void {
+  const isGivenUp = as === "cancelled" || as === "superseded";
+  if (kind !== "model" || !isGivenUp || (because !== "forked" && turnOf(id) !== turn)) return;
+  reading.spent = { ...reading.spent, steps: reading.spent.steps - 1 };
+}
+
+/** What calls of the origin's may still cost is the origin's. */
+function dropOrigins(reading: Reading, { answered = [] }: EventOf<"forked">): void {
+  const isAnswered = new Set<string>(answered);
+  for (const key of reading.reserved.keys()) {
+    const id = key.slice(0, key.indexOf("#")) as IntentId;
+    if (reading.intents.get(id)?.intent.kind === "model" && !isAnswered.has(id)) reading.reserved.delete(key);
+  }
+}
+
+/** Nobody says what it used, so it may have used all of it. */
+const allOf = ({ steps = 0, tokens = 0, usd = 0, toolCalls = 0, children = 0 }: Amounts): Spending => ({
+  ...nothingSpent,
+  ...{ steps, usd, toolCalls, children },
+  unreportedTokens: tokens,
+});

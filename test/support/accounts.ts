@@ -1,0 +1,34 @@
+/** Accounts: what a fold and a ledger's account both say of a saga, side by side. */
+import { expect } from "vitest";
+import type { SagaState } from "../../actors/contract/state.ts";
+import type { Account } from "../../services/ledger/account.ts";
+
+const byId = (a: { readonly intent: { id: string } }, b: { readonly intent: { id: string } }) =>
+  a.intent.id < b.intent.id ? -1 : 1;
+
+/** Fails unless the account says of what is open, stands, is in doubt and was spent what the fold says. */
+export function expectSame(account: Account, state: SagaState): void {
+  expect({
+    turn: account.turns,
+    open: [...account.open.values()]
+      .map(({ intent, attempt, deferred }) => ({ intent, attempt, deferred: deferred !== undefined }))
+      .sort(byId),
+    standing: [...account.effects.values()],
+    doubts: [...account.doubts].sort(),
+    spent: account.spent,
+    below: account.below,
+    ended: state.phase.kind === "ended" ? account.end?.intent.status : undefined,
+  }).toEqual({
+    turn: state.turn,
+    open: Object.values(state.open)
+      .map(({ intent, attempt, deferred = false }) => ({ intent, attempt, deferred }))
+      .sort(byId),
+    standing: state.effects.map(({ intent, tool, key, outcome }) => ({ intent, tool, key, outcome })),
+    doubts: Object.entries(state.doubts)
+      .flatMap(([id, { outcome }]) => (outcome === "in_doubt" ? [id] : []))
+      .sort(),
+    spent: state.spent,
+    below: state.below,
+    ended: state.phase.kind === "ended" ? state.phase.ending.status : undefined,
+  });
+}
