@@ -48,7 +48,10 @@ export interface OpenAIModelOptions extends ChatOptions {
   readonly apiKey?: string | undefined;
   /** Sent with each request, for example `{ "api-key": … }` for Azure; told nowhere. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What its tokens cost, where the application's `prices` do not say; without either no dollars are known. */
+  /**
+   * What its tokens cost, where the application's `prices` do not say; without either no dollars are known. Say
+   * `cacheReadPerMillion` too where the server's discount is not a tenth of the input's price.
+   */
   readonly price?: ModelPrice;
   /** How long one answer may take, from the request to its last byte. Node itself ends a silence of 300 s. */
   readonly timeoutMs?: number;
