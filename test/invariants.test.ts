@@ -9,16 +9,12 @@ import { describe, expect, it } from "vitest";
 
 const folders = ["protocol", "actors", "services"];
 
-/** Files that are about to be given a prefix of their own. */
-const pending = new Set(["view.ts", "view-budget.ts", "viewing.ts"].map((file) => `services/views/${file}`));
-
 const root = path.join(import.meta.dirname, "..");
 
 const files = folders.flatMap((folder) =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))
     .map((file) => `${folder}/${file}`)
-    .filter((file) => !pending.has(file))
     .map(read),
 );
 

@@ -91,7 +91,7 @@ export function takeForked(reading: Reading, event: EventOf<"forked">): void {
       told.intent = { ...told.intent, dueAt: told.intent.dueAt + event.idleMs };
 }
 
-/** What somebody said of a task in this step: a person's vote, or what a saga said that stands in for people. */
+/** What was said of a task in this step: a person's vote, or the answer of a saga that stands in for people. */
 export function takeSaid(reading: Reading, at: StepPlace): void {
   const said = saidIn(reading, at);
   const task = said === undefined ? undefined : reading.open.get(said.task);

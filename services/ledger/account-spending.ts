@@ -98,7 +98,7 @@ function dropOrigins(reading: Reading, { answered = [] }: EventOf<"forked">): vo
   }
 }
 
-/** Nobody says what it used, so it may have used all of it. */
+/** What it used is not reported, so it may have used all of it. */
 const allOf = ({ steps = 0, tokens = 0, usd = 0, toolCalls = 0, children = 0 }: Amounts): Spending => ({
   ...nothingSpent,
   ...{ steps, usd, toolCalls, children },

@@ -2,10 +2,10 @@
  * Account: what a ledger's turns add up to, from the ledger alone. The one reader that every view of a ledger is a
  * projection of: intents with their outcomes, tasks with what was said, effects that stand, decisions, spending.
  *
- * AC1 Turn by turn, each once and in order, without a promise. What a turn costs follows from what is in it and from what
+ * AO1 Turn by turn, each once and in order, without a promise. What a turn costs follows from what is in it and from what
  *     is open, never from the length of the ledger before it.
- * AC2 No definition is needed: each step says what it closed (protocol/closing.ts), each intent whether it only reads.
- * AC3 After each turn the account says of what is open, stands, is in doubt and was spent what the fold says.
+ * AO2 No definition is needed: each step says what it closed (protocol/closing.ts), each intent whether it only reads.
+ * AO3 After each turn the account says of what is open, stands, is in doubt and was spent what the fold says.
  */
 import type { Amounts, BudgetRaise, Spending } from "../../protocol/budget.ts";
 import type { Closing } from "../../protocol/closing.ts";
@@ -40,7 +40,7 @@ export interface Ended extends Closing {
   readonly event: Event;
 }
 
-/** What somebody has said of a task. */
+/** What a person, or a saga in their place, has said of a task. */
 export interface Said {
   readonly vote: Vote;
   readonly at: number;
@@ -115,7 +115,7 @@ export interface Account {
   readonly effects: ReadonlyMap<IntentId, StandingEffect>;
   /** Effects that were undone, by whom: an intent, or a task in which a human says so. */
   readonly undone: ReadonlyMap<IntentId, IntentId>;
-  /** Calls that nobody knows the end of. */
+  /** Calls whose end is not known. */
   readonly doubts: ReadonlySet<IntentId>;
   /** The last one; an undoing after it ends in another. */
   readonly end: { readonly intent: IntentOf<"end">; readonly turn: number } | undefined;
@@ -129,7 +129,7 @@ export interface Account {
   readonly spent: Spent;
   /** By sagas below it that have ended; undefined while there are none. */
   readonly below: Spending | undefined;
-  /** Reserved for attempts of which nobody has said yet what they cost, by `<intent>#<attempt>`. */
+  /** Reserved for attempts whose cost is not reported yet, by `<intent>#<attempt>`. */
   readonly reserved: ReadonlyMap<string, Amounts>;
   /** By how much calls have cost more than was reserved for them. */
   readonly exceeded: Amounts | undefined;
@@ -137,7 +137,7 @@ export interface Account {
   readonly raises: readonly BudgetChange[];
   /** Undefined while the machine takes what comes. */
   readonly paused: Paused | undefined;
-  /** Flags that nobody has acknowledged, oldest first. */
+  /** Flags that no `resume` has acknowledged, oldest first. */
   readonly flags: readonly Flag[];
 }
 

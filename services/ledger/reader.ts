@@ -3,7 +3,7 @@
  *
  * LR1 Each turn's `prev` is the hash of the bytes before it, its number the one before plus one, its saga the
  *     subject's. What does not hold throws LEDGER_BROKEN with the turn.
- * LR2 A tombstone is no turn. Whoever asks for the turns of an archived saga is told so: SAGA_ARCHIVED.
+ * LR2 A tombstone is no turn. A reader that asks for the turns of an archived saga is refused: SAGA_ARCHIVED.
  */
 import { z } from "zod";
 import { decode, mayHoldBlob } from "../../protocol/codec.ts";

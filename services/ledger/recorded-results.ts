@@ -3,8 +3,8 @@
  * replays and forks, in which nothing is performed.
  *
  * LC1 A call is answered by the recorded one of its own effect key; else by the k-th recorded call that is equal to it,
- *    if it is the k-th of its kind. Equal are two of the same kind and name whose inputs are the same as the callee's
- *    schema reads them.
+ *     if it is the k-th of its kind. Equal are two of the same kind and name whose inputs are the same as the callee's
+ *     schema reads them.
  * LC2 Nothing is answered twice by one recorded call, but a read: that changes nothing, so the last answer stands.
  * LC3 What is not settled in the ledger answers nothing.
  */
@@ -22,7 +22,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import { accountOf } from "./account-reader.ts";
 import type { Account, Ended, Said, ToldIntent } from "./account.ts";
 
-/** The kinds of intents that somebody outside the saga answers, models and timers apart. */
+/** The kinds of intents that are answered from outside the saga, models and timers apart. */
 type Answered = "tool" | "saga" | "task";
 
 /** A call of a ledger, as it was made. */
@@ -131,7 +131,7 @@ function settledOf({ intent, place, before, ended, said }: ToldIntent): Call["se
   };
 }
 
-/** What somebody outside said that ended it, as it was said; undefined where the saga ended it by itself. */
+/** What the outside said that ended it, as it was said; undefined where the saga ended it by itself. */
 function resultIn(id: IntentId, { event }: Ended, said: readonly Said[]): Result | undefined {
   if (event.type === "result" && event.intent === id) return event.result;
   if (event.type === "task" && event.intent === id) return resultOfVote(event.vote);

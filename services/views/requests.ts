@@ -30,7 +30,7 @@ export interface RecordedRequest extends BuiltRequest {
 
 /**
  * Walks a ledger from its first turn; `fold` is given each turn in order. With `only`, one request is built. `digest` is what today's code records for
- * the request it builds: whoever needs proof compares it. Throws what `fold` throws, and FOLD_DIVERGED where today's
+ * the request it builds: a caller that needs proof compares it. Throws what `fold` throws, and FOLD_DIVERGED where today's
  * code asks for no such request.
  */
 export function requestsOf(

@@ -6,7 +6,7 @@ import type { Account } from "../ledger/account.ts";
 
 export interface Steering {
   readonly paused?: Paused;
-  /** That nobody has acknowledged, oldest first. */
+  /** Those that no `resume` has acknowledged, oldest first. */
   readonly flags?: Flag[];
 }
 

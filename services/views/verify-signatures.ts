@@ -1,7 +1,7 @@
 /**
  * Verify signatures: who signed a ledger's turns and the votes in them.
  *
- * VG1 A signature that is there must be right, whoever signed. One that is not there is a finding only of a turn, and
+ * VG1 A signature that is there must be right, with any key. One that is not there is a finding only of a turn, and
  *     only where it was said whose there must be.
  * VG2 What a signature proves is that who held the key signed these bytes, and with them all turns before, which their
  *     chain names. Not whose key it is: that is the reader's knowledge, who names the keys they trust.

@@ -1,8 +1,8 @@
 /**
  * View of a budget: what a saga may use, has used and has reserved, as its ledger tells it.
  *
- * D1 With the folded state this is what the fold says. Without it the limits are those its definition was registered
- *    with, and whatever nobody has told the cost of counts as reserved: a call that was superseded, too.
+ * VU1 With the folded state this is what the fold says. Without it the limits are those its definition was registered
+ *     with, and a call whose cost is not reported counts as reserved: a call that was superseded, too.
  */
 import { availableOf, cut, declaredOf, reservedOf } from "../../actors/kernel/budget.ts";
 import type { Budget } from "../../actors/contract/budget-config.ts";
@@ -95,7 +95,7 @@ function named(limits: Amounts, amountOf: (name: AmountName) => number | undefin
 const rest = (limits: Amounts, used: Amounts, reserved: Amounts): Amounts =>
   named(limits, (name) => dollars((limits[name] ?? 0) - (used[name] ?? 0) - (reserved[name] ?? 0)));
 
-/** D1. */
+/** VU1. */
 function readBudget(account: Account, declared: Budget): Told & { readonly reserved: Amounts } {
   const { start, startedAt, below, exceeded, reserved } = account;
   let limits = cut(declaredOf(declared), start.tree?.budget ?? {});

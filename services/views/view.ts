@@ -47,7 +47,7 @@ export function viewOfAccount(account: Account, { state, budgetOf: declaredOf }:
     saga,
     definition,
     ...migrationsOf(account),
-    // A fork of a child is nobody's child.
+    // A fork of a child has no parent.
     parent: start.fork === undefined ? start.parent : undefined,
     ...(fork === undefined ? {} : { fork }),
     input: start.input,

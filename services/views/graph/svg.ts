@@ -1,5 +1,5 @@
 /**
- * Graph as SVG: a picture that stands by itself, without script, font or link of anybody's.
+ * Graph as SVG: a picture that stands by itself, without a script, a font or a link from elsewhere.
  *
  * GV1 Every text is escaped for XML, and characters that XML forbids are left out.
  * GV2 The same graph gives the same bytes: the layout is a function of nodes and edges in their order.

@@ -97,7 +97,7 @@ function proposedWords(t: Telling, id: IntentId): string {
 /** The approval that let a call through, by the event that it was decided on. */
 export function approvedBy(t: Telling, { event, intent }: Place): IntentId | undefined {
   if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.undoes !== undefined) return undefined;
-  if (intent.for !== undefined) return undefined; // It serves a task, and needs nobody's leave.
+  if (intent.for !== undefined) return undefined; // It serves a task, and no policy judges it.
   const about = "intent" in event ? t.views.get(event.intent)?.intent : undefined;
   const task = about?.kind === "saga" && about.for !== undefined ? t.views.get(about.for)?.intent : about;
   return task?.kind === "task" && task.about === "approval" ? task.id : undefined;

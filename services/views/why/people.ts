@@ -42,7 +42,7 @@ function followsWords(t: Telling, after: IntentOf<"task">["after"]): string {
     : `As too few had spoken in time on ${nameOf(t, after.task)}, `;
 }
 
-/** What somebody said of a task. */
+/** What a person, or a saga in their place, said of a task. */
 export function tellVote(t: Telling, at: StepPlace, { intent: id, vote }: EventOf<"task">): Told {
   const intent = t.views.get(id)?.intent;
   const { by, as, reason, digest } = vote;

@@ -28,7 +28,7 @@ export interface Telling {
   readonly settled: Set<IntentId>;
   /** What an undoing began with, by the intent that undoes. */
   readonly undoing: Map<IntentId, string>;
-  /** Who called the saga off, and why, as a clause; undefined while nobody has. */
+  /** Who called the saga off, and why, as a clause; undefined while it runs. */
   calledOff: string | undefined;
 }
 
@@ -78,6 +78,6 @@ export function nameOf({ views, index }: Telling, id: IntentId): string {
 export const ageOf = ({ index }: Telling, id: IntentId, at: number): number =>
   at - (index.places.get(id)?.at ?? at);
 
-/** A sentence's first word, unless it is somebody's or a tool's name. */
+/** A sentence's first word, unless it is the name of a person or a tool. */
 export const capital = (text: string): string =>
   /^(?:the|a|decision|anybody|nobody) /.test(text) ? text.slice(0, 1).toUpperCase() + text.slice(1) : text;

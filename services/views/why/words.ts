@@ -38,7 +38,7 @@ export function valueOf(value: Json | undefined, lengthMax = valueMax): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
-/** What somebody wrote, in quotes. */
+/** What a person or a model wrote, in quotes. */
 export const quoted = (text: string, lengthMax = 200): string => valueOf(text, lengthMax);
 
 /** `a, b and c`. */
