@@ -6,8 +6,10 @@ export {
   type AskTerms,
   type Callable,
   compensation,
+  type ModelCall,
   modelCall,
   type NoticeTerms,
+  type Question,
   question,
   reasonOf,
   type SignalEvents,
@@ -15,7 +17,7 @@ export {
 } from "../actors/machine/callable.ts";
 export { type AgentConfig, defineAgent } from "../actors/agent/define.ts";
 export type { AgentBudget, Budget } from "../actors/contract/budget-config.ts";
-export type { SagaDefinition, SignalSchemas } from "../actors/contract/definition.ts";
+export type { Definition, SagaDefinition, SignalSchemas } from "../actors/contract/definition.ts";
 export type { MemoryConfig, MemoryEdit } from "../actors/contract/memory-spec.ts";
 export {
   type Approval,
@@ -32,11 +34,16 @@ export { defineSaga, type SagaConfig } from "../actors/saga/define.ts";
 export type { BudgetRaise, ModelPrice, ModelPrices } from "../protocol/budget.ts";
 export type { SagaRow } from "../protocol/documents/saga.ts";
 export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
+export type { Json } from "../protocol/json.ts";
+export type { MigrateDocument } from "../protocol/documents/migrate.ts";
+export type { Turn } from "../protocol/turn.ts";
 export { StandInVote, TaskNotice } from "../protocol/notice.ts";
 export { type App, defineApp } from "./app/app.ts";
 export type { AppConfig } from "./app/app-config.ts";
 export type { ForkOptions } from "./client/fork.ts";
 export type { DescribeOptions, SagaFilter } from "./client/list.ts";
+export type { LiveEvent } from "./client/live.ts";
+export type { MigrateOptions } from "./client/migrate.ts";
 export type { Mesh, SagaDescription, SagaEnd, SagaHandle, VotedTask, VoteInput } from "./client/mesh.ts";
 export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";

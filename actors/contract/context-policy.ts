@@ -19,6 +19,7 @@ export interface SummaryTerms {
   readonly instructions?: string;
 }
 
+/** How much of its conversation an agent's model is sent; made by `fullContext`, `windowedContext`, `selectiveContext`. */
 export type ContextPolicy =
   | { readonly kind: "full" }
   | { readonly kind: "window"; readonly messages: number }

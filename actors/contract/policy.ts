@@ -43,6 +43,7 @@ export interface PolicyQuestion {
 export type PolicyVerdict =
   { readonly deny: string } | { readonly approve: Approval } | { readonly rewrite: unknown };
 
+/** A guardrail: asked about every call before it becomes an intent. */
 export interface Policy<M extends Json = Json> {
   /** Stands in denials and in the definition's hash: another name for whatever decides otherwise. */
   readonly name: string;

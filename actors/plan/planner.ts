@@ -109,6 +109,7 @@ const promptOf = ({ request, step, draft, findings, found }: Planning): string =
 
 const isMending = ({ findings }: Planning): boolean => findings.length > 0;
 
+/** What a planner is made of. */
 export interface PlannerConfig {
   /** The name of a model port of the application. */
   readonly model: string;

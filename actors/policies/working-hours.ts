@@ -9,8 +9,10 @@ import type { Approval } from "../contract/approval.ts";
 import type { Policy } from "../contract/policy.ts";
 
 const week = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
+/** A day of the week, by three letters. */
 export type Weekday = (typeof week)[number];
 
+/** Which calls are bound to which hours, and what becomes of one outside them. */
 export interface WorkingHours {
   /** What is bound to the hours; every call if it is left out. */
   readonly tool?: { readonly name: string };

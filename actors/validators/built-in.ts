@@ -80,9 +80,10 @@ export interface ValidationRule<T extends z.ZodType = z.ZodType> {
   /** In words: a model that is asked for the rest reads it, and a human. */
   readonly text: string;
   /** Pure. True or nothing wrong: it holds. False, or what is wrong: it does not. Undefined: it cannot be told. */
-  readonly holds: (seen: CheckedMaterial<T>) => boolean | undefined | Broken | readonly Broken[];
+  readonly holds: (seen: CheckedMaterial<T>) => boolean | undefined | BrokenRule | readonly BrokenRule[];
 }
-export interface Broken extends Partial<Finding> {
+/** What is wrong where a rule does not hold. */
+export interface BrokenRule extends Partial<Finding> {
   readonly what: string;
 }
 
@@ -102,7 +103,7 @@ export function byRules<T extends z.ZodType>(
       if (said === undefined) open.push(`${id} cannot be told`);
       else if (said === false) findings.push({ rule: id, what: text });
       else if (said !== true)
-        for (const one of Array.isArray(said) ? (said as readonly Broken[]) : [said as Broken])
+        for (const one of Array.isArray(said) ? (said as readonly BrokenRule[]) : [said as BrokenRule])
           findings.push({ rule: id, ...one });
     }
     return foundOr(findings, open);

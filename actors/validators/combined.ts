@@ -14,6 +14,7 @@ import { type ValidatorMaterial, measured, unionOf } from "./context.ts";
 import type { Ended, JudgingContext, JudgingPart } from "./machine.ts";
 import { combined, isSettled, type Mode, partsOf } from "../values/verdicts.ts";
 
+/** What a validator that is made of others is called. */
 export interface CombinedConfig {
   name: string;
   /** 1 unless given. */

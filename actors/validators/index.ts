@@ -22,6 +22,7 @@ export {
   transactionCoherence,
 } from "./between.ts";
 export {
+  type BrokenRule,
   constraintAdherence,
   contextPreservation,
   type FactClaim,

@@ -81,6 +81,7 @@ export type ValidatorCheck<T extends z.ZodType> = (
   seen: CheckedMaterial<T>,
 ) => z.input<typeof ValidatorAnswer> | undefined;
 
+/** What a validator is made of. */
 export interface ValidatorConfig<T extends z.ZodType = z.ZodType<Json>> {
   /** A letter, then up to 57 letters, digits, _ or -; its tool is `check_<name>`. */
   name: string;

@@ -13,6 +13,7 @@ export type Truth = "yes" | "no" | "open";
 
 /** Of a node's output, or the part that the condition names, with the condition's `value`. Pure. */
 export type Predicate = (output: Json, value: Json) => boolean;
+/** Predicates by the name that conditions give after `is`. */
 export type Predicates = Readonly<Record<string, Predicate>>;
 
 type Atom = Extract<Condition, { node: string }>;

@@ -57,6 +57,7 @@ export interface NodeConfig<I = unknown, C extends Runnable = Runnable> {
   validators?: NodeJudges;
 }
 
+/** What a workflow is made of. */
 export interface WorkflowConfig<
   I extends z.ZodType,
   O extends z.ZodType,

@@ -21,6 +21,7 @@ import { offeredBy, workflowsOf } from "./plans.ts";
 import { type ModelFallback, fallbackFaults, isFallback } from "./fallback.ts";
 import { priceFaults, type PriceOf, pricesBy, unpricedFaults } from "./prices.ts";
 
+/** An application, read: what hosts and workers serve, and all that is wrong with it. */
 export interface App {
   readonly type: "sagamesh.app";
   /** As given, so that an application made of this one has the same faults. */

@@ -24,6 +24,7 @@ interface ForkDeps {
   readonly chance: Chance;
 }
 
+/** Where a fork leaves its origin, and how it goes on. */
 export interface ForkOptions {
   /**
    * The last turn that both share. May be left out where `toolResults` or `modelOutputs` say it: the last turn after

@@ -16,6 +16,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { Ports } from "../wire/ports.ts";
 import { followTurns } from "./follow-turns.ts";
 
+/** What `SagaHandle.tokens` tells: a turn, words of a model, words that were missed, progress of a tool. */
 export type LiveEvent =
   | { readonly type: "turn"; readonly turn: Turn }
   | {

@@ -32,6 +32,7 @@ export interface MigrateDeps {
   readonly send: (saga: SagaId, name: string, data: Json, id: string) => Promise<void>;
 }
 
+/** Which sagas are moved, and whether only to say which could be. */
 export interface MigrateOptions {
   /** Only these sagas; all that run unless given. */
   readonly sagas?: readonly string[] | undefined;

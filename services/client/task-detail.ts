@@ -35,6 +35,7 @@ export interface Undoing {
   readonly tool?: string;
 }
 
+/** All that a reviewer needs of one task. */
 export interface TaskDetail extends OpenTask {
   /** `open`, or how it ended: `superseded` by the next in line or by changed arguments. */
   readonly state: "open" | NonNullable<IntentView["outcome"]>;

@@ -8,6 +8,7 @@ import type { Json } from "../../protocol/json.ts";
 import type { Ports } from "../wire/ports.ts";
 import { readView, type SagaView } from "../views/view.ts";
 
+/** What waits for a human. */
 export interface OpenTask {
   readonly saga: SagaId;
   readonly intent: IntentId;

@@ -10,6 +10,7 @@ const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "not a variable's 
 
 /** Names of variables of the worker's environment, or the server's name of each by ours. */
 const Environment = z.union([z.array(variable), z.record(variable, variable)]);
+/** Variables that a server is given: names in this process's environment, or the server's names with those. */
 export type McpEnvironment = readonly string[] | Readonly<Record<string, string>>;
 
 const StdioServer = z.strictObject({
@@ -60,6 +61,7 @@ export interface McpHttpServer {
   readonly headersFrom?: Readonly<Record<string, string>>;
 }
 
+/** An MCP server: a program that is started, or one that is reached over HTTP. */
 export type McpServer = McpStdioServer | McpHttpServer;
 
 /** Short, because it begins the names of tools. */

@@ -10,6 +10,7 @@ export type McpCall = (tool: string, input: Readonly<Record<string, Json>>) => P
 
 type Input = Readonly<Record<string, Json>>;
 
+/** What of a tool only the application can say. */
 export interface McpToolSettings {
   /** For the model and for people, in place of the server's own words. */
   readonly description?: string;

@@ -42,6 +42,7 @@ interface Choices {
 /** What of a pinned server is another on this machine. */
 type Changed = Partial<Omit<McpStdioServer, "name"> & Omit<McpHttpServer, "name">>;
 
+/** Which server, which of its tools, and what they do to the world. */
 export type McpToolsOptions = Choices &
   (
     | McpStdioServer
@@ -49,6 +50,7 @@ export type McpToolsOptions = Choices &
     | ({ /** A file that `sagamesh mcp pin` wrote. */ readonly pinned: string | URL } & Changed)
   );
 
+/** The tools of one MCP server. */
 export interface McpTools extends ReadonlyArray<Tool> {
   /** One of them, by the server's own name. Throws TOOL_UNKNOWN. */
   tool(name: string): Tool;

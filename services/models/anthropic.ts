@@ -26,6 +26,7 @@ import { readReply, readUsage, type Spent } from "./anthropic-reply.ts";
 import { oneAnswer } from "./one-answer.ts";
 import { planRequest, type RequestOptions } from "./anthropic-request.ts";
 
+/** Which model of Anthropic, and how it is asked. */
 export interface AnthropicModelOptions extends RequestOptions {
   /** What the application file calls the model; the provider's name if left out. */
   readonly name?: string;

@@ -33,6 +33,7 @@ import { estimateUsage, readChat, readChatUsage, sizeOf } from "./openai-reply.t
 import { planChat, type ChatOptions } from "./openai-request.ts";
 import { ChatChunk, createGathering, type Gathering } from "./openai-stream.ts";
 
+/** Which model behind an OpenAI-compatible API, and how it is asked. */
 export interface OpenAIModelOptions extends ChatOptions {
   /** What the application file calls the model; the server's name if left out. */
   readonly name?: string;

@@ -11,6 +11,7 @@ import { type Config, type GatewayConfig, readConfig } from "./config.ts";
 import { openGatewayConfig, ownUrl } from "./gateway-secret.ts";
 import { systemChance, systemClock } from "./system.ts";
 
+/** Where the gateway is, what its links are signed with, and how long they are good. */
 export interface GatewayLinksOptions {
   /** The gateway's public URL; SAGAMESH_GATEWAY_URL unless given. */
   readonly url?: string;

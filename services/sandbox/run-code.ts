@@ -18,6 +18,7 @@ const Input = z.object({
 });
 const Output = z.object({ value: z.json(), logs: z.array(z.string()) });
 
+/** How much code may use, and what the tool is called. */
 export interface RunCodeOptions {
   /** `run_code` unless given. */
   readonly name?: string;

@@ -18,6 +18,7 @@ import type { MemoryMesh } from "../memory/mesh.ts";
 import type { PerformedCall } from "./performed.ts";
 import { openTestMesh, type TestMesh } from "./test-mesh.ts";
 
+/** Which crashes are tried, and with which models. */
 export interface CrashMatrixOptions {
   readonly models?: Readonly<Record<string, ModelPort>>;
   /** 1 unless given. */
@@ -28,6 +29,7 @@ export interface CrashMatrixOptions {
   readonly ledger?: string;
 }
 
+/** One crash, and what became of the scenario. */
 export interface CrashRow {
   /** `host ledger.append 3 after`: who dies, at which of its writes, and on which side of it. */
   readonly crash: string;
@@ -41,6 +43,7 @@ export interface CrashRow {
   readonly otherwise?: string;
 }
 
+/** What became of a scenario under every crash. */
 export interface CrashReport {
   readonly seed: number;
   /** Every crash that was tried. */

@@ -318,6 +318,7 @@ export const resulted =
     };
   };
 
+/** The result of a call that succeeded, with its output. */
 export const succeeded = (intent: string, output: unknown = null, attempt?: number): Happening =>
   resulted(intent, { outcome: "succeeded", output: toJson(output) }, attempt);
 
@@ -329,9 +330,11 @@ export const failed = (
 ): Happening =>
   resulted(intent, { outcome: "failed", code: "TOOL_FAILED", reason: "it failed", ...why }, attempt);
 
+/** The result of an effect of which it is unknown whether it happened. */
 export const inDoubt = (intent: string, reason = "nobody reported", attempt?: number): Happening =>
   resulted(intent, { outcome: "in_doubt", code: "IN_DOUBT", reason }, attempt);
 
+/** The result of a call that was called off. */
 export const cancelled = (intent: string, reason = "its claim was won", attempt?: number): Happening =>
   resulted(intent, { outcome: "cancelled", code: "CANCELLED", reason }, attempt);
 

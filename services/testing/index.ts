@@ -2,9 +2,6 @@
  * What a test of an application imports as `sagamesh/testing`: a model that is a function, a mesh whose clock the
  * test turns, a scenario with a crash at every write, and sagas told as given, when, then.
  */
-export type { VotedTask, VoteInput } from "../client/mesh.ts";
-export type { TaskDetail } from "../client/task-detail.ts";
-export type { OpenTask } from "../client/tasks.ts";
 export { type ScriptedAnswer, scriptedModel } from "../models/scripted.ts";
 export { crashMatrix, type CrashMatrixOptions, type CrashReport, type CrashRow } from "./crash-matrix.ts";
 export type { Duration } from "../../protocol/duration.ts";

@@ -13,6 +13,7 @@ import { ModelFailure, type ModelPort, ModelReply, type ModelRequest } from "../
 import type { Turn } from "../../protocol/turn.ts";
 import { recordedDecisions } from "../replay/decisions.ts";
 
+/** What is checked of the requests that a recorded model is sent. */
 export interface RecordedModelOptions {
   /** The saga that the ledger is of: then each request must be the recorded one (RM2). */
   readonly of?: SagaDefinition;

@@ -38,6 +38,7 @@ import { startWorker } from "../worker/worker.ts";
 import { type Duration, msOf } from "../../protocol/duration.ts";
 import { type PerformedCall, watched } from "./performed.ts";
 
+/** How a test mesh differs from the application. */
 export interface TestMeshOptions {
   /** Model ports by name, in place of the application's own or beside them. */
   readonly models?: Readonly<Record<string, ModelPort>>;
@@ -59,6 +60,7 @@ export interface TestSaga<O = unknown, S extends SignalSchemas = SignalSchemas> 
   ledger(): Promise<Turn[]>;
 }
 
+/** A mesh in memory whose clock the test turns. Every method leaves it at rest; the words are those of `Mesh`. */
 export interface TestMesh extends AsyncDisposable {
   /** The same id with the same input is the same saga. Throws INPUT_INVALID, SAGA_ID_TAKEN. */
   start<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(

@@ -38,17 +38,66 @@ export default defineApp({ sagas: [greeting] });
 `;
 
 const typedClient = `
-import { connect, defineTool, type Tool } from "sagamesh";
+import { type App, connect, defineAgent, defineApp, defineTool, type SagaRow, startHost, startWorker, type Tool } from "sagamesh";
 import { mcpTools, type McpTools } from "sagamesh/mcp";
+import { modelFallback, openaiModel } from "sagamesh/models";
+import { callsAtMost, windowedContext } from "sagamesh/policies";
 import { runCode } from "sagamesh/sandbox";
+import { scriptedModel, testMesh } from "sagamesh/testing";
+import { syntacticValidity } from "sagamesh/validators";
+import { defineWorkflow } from "sagamesh/workflow";
 import { z } from "zod";
 const tool: Tool = defineTool({ name: "t", description: "", effect: "read", input: z.object({}), output: z.string(), perform: async () => "x" });
 export const names: string = tool.name;
-export const mesh: ReturnType<typeof connect> | undefined = undefined;
 export const files = (): Promise<McpTools> => mcpTools({ name: "files", command: "npx", effects: { write: "idempotent" } });
 export const tools = async (): Promise<readonly Tool[]> => [...(await files()), runCode()];
 // @ts-expect-error the output is a text
 defineTool({ name: "t", description: "", effect: "read", input: z.object({}), output: z.string(), perform: async () => 1 });
+const agent = defineAgent({
+  name: "a", version: 1, description: "", model: "one", instructions: "", input: z.string(), output: z.string(), signals: {}, tools: [tool],
+  policies: [callsAtMost(tool, 1)], context: windowedContext({ messages: 10 }),
+});
+const workflow = defineWorkflow({
+  name: "w", version: 1, input: z.object({}), nodes: { n: { run: tool, pointOfNoReturn: true } },
+  validators: { output: [syntacticValidity({ schema: z.string() })] },
+});
+const models = { one: modelFallback("two"), two: openaiModel({ model: "m", apiKey: "k", baseURL: "http://127.0.0.1:1" }) };
+export const app: App = defineApp({ sagas: [agent, workflow], models });
+// @ts-expect-error sagas is the one list
+defineApp({ agents: [agent] });
+export async function embedded(): Promise<readonly SagaRow[]> {
+  await using host = await startHost({ app, sagasMax: 10 });
+  await using worker = await startWorker({ app, tools: ["t"] });
+  await using mesh = await connect();
+  const why: string | undefined = (await host.health()).whyNotReady ?? (await worker.health()).whyNotReady;
+  const { output } = { output: undefined, ...(await (await mesh.start(agent, "x")).result()) };
+  const said: string | undefined = output;
+  const spent: number = (await mesh.describe("a-1", { turn: 1, app })).spent.inputTokens;
+  return why === said && spent > 0 ? [] : mesh.list({ running: true });
+}
+export const mesh = () => testMesh(app, { models: { one: scriptedModel("one", () => ({ text: "x" })) } }).list();
+`;
+
+/** A program that has host, worker and client in one process; and each sub-path, loaded from the build. */
+const embedding = `
+import { connect, startHost, startWorker } from "sagamesh";
+import app from "./app.mjs";
+const dataDir = process.argv[2];
+const { exports: doors } = JSON.parse(await (await import("node:fs/promises")).readFile("node_modules/sagamesh/package.json", "utf8"));
+const empty = [];
+for (const door of Object.keys(doors)) if (Object.keys(await import("sagamesh" + door.slice(1))).length === 0) empty.push(door);
+const refused = await startHost({ app, data: dataDir }).catch((error) => error.code);
+const host = await startHost({ app, dataDir });
+const worker = await startWorker({ app, dataDir });
+const mesh = await connect({ dataDir });
+const ended = await (await mesh.start(app.config.sagas[0], { who: "ben" }, { id: "ben" })).result();
+const rows = await mesh.list({ query: "status=completed" });
+const { intents } = await mesh.describe("ben");
+await mesh.close();
+await Promise.all([host.drain(), worker.drain()]);
+const { phase } = await host.health();
+await Promise.all([host.stop(), worker.stop()]);
+console.log(JSON.stringify({ doors: Object.keys(doors).length, empty, refused, output: ended.output, listed: rows.map((row) => row.saga), intents: intents.length, phase }));
 `;
 
 let folder: string;
@@ -137,6 +186,24 @@ test("an application in JavaScript is served by the installed package, and its s
     await ended;
   }
 }, 60_000);
+
+test("a program embeds host and worker from the installed package, reads its sagas, and ends by itself", async () => {
+  await writeFile(join(folder, "embedding.mjs"), embedding);
+  const { stdout } = await run(process.execPath, ["embedding.mjs", join(folder, "embedded")], {
+    cwd: folder,
+    env,
+    timeout: 60_000,
+  });
+  expect(JSON.parse(stdout)).toEqual({
+    doors: 8,
+    empty: [],
+    refused: "USAGE",
+    output: "ben",
+    listed: ["ben"],
+    intents: expect.any(Number) as number,
+    phase: "draining",
+  });
+}, 70_000);
 
 test("code is run and an MCP server is asked by the installed package", async () => {
   const server = join(root, "node_modules", "@modelcontextprotocol", "server-filesystem", "dist", "index.js");

@@ -5,7 +5,8 @@
  * waits. The outside's account is the calls of the bank's body.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type OpenTask, type TestMesh, testMesh } from "sagamesh/testing";
+import type { OpenTask } from "sagamesh";
+import { type TestMesh, testMesh } from "sagamesh/testing";
 import app, { pay, purchase, tell } from "./purchase.ts";
 
 const hour = 3_600_000;
