@@ -5,33 +5,21 @@
  *     turn this reader has not seen.
  * AE2 Bad input is refused here, with a code, and changes nothing.
  */
-import { z } from "zod";
 import { digestOf } from "../../protocol/digest.ts";
-import type { BudgetRaise } from "../../protocol/budget.ts";
 import { type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import type { Lineage } from "../../protocol/fork.ts";
 import { type IntentId, turnOf } from "../../protocol/ids.ts";
-import type { Json } from "../../protocol/json.ts";
-import { limits } from "../../protocol/limits.ts";
 import type { Definition } from "../contract/definition.ts";
-import { readWith } from "../values/schema.ts";
 import { lateCallOf } from "./late.ts";
 import { assertDoubtsWhole } from "./past.ts";
-import { refusalOfRaise } from "./raise.ts";
-import {
-  isReserved,
-  readReserved,
-  isTaken,
-  type ReservedSignal,
-  reservedSignals,
-  unknownSignal,
-} from "../contract/reserved-signals.ts";
-import { corrects, counts, misfitOf } from "./settle.ts";
+import { reservedSignals } from "../contract/reserved-signals.ts";
+import { counts } from "./settle.ts";
+import { corrects, misfitOf } from "./doubt.ts";
 import { wasSeen } from "./seen.ts";
 import type { Doubt, OpenIntent, SagaState } from "../contract/state.ts";
+import { readSignal } from "./read-signal.ts";
 import { recordedVote, refusalOfVote } from "./task.ts";
-import { orderOf } from "./undo-child.ts";
 
 /**
  * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
@@ -100,33 +88,11 @@ function acceptSignal(
 ): Acceptance {
   if (wasSeen(state, event) || isMoved(state, event)) return { type: "known" };
   try {
-    assertFresh(event, now);
-    assertAddressee(definition, state, event);
-    if (event.name === "migrate")
-      throw new MeshError(
-        "MIGRATION_REFUSED",
-        `${state.saga} goes on as ${definition.name} ${definition.hash}`,
-      );
-    const isUndone = event.name === "cancel" && orderOf(state, event.data) !== undefined;
-    if (!isUndone) assertTaken(definition, state, event.name);
-    const data = readData(definition, event);
-    if (event.name === "budget") assertRaise(state, data as BudgetRaise);
-    assertTimely(definition, state, { name: event.name, data });
-    return { type: "new", event: { ...event, data } };
+    return { type: "new", event: { ...event, data: readSignal(definition, state, event, now) } };
   } catch (error) {
     if (!isMeshError(error)) throw error;
     return { type: "refused", error };
   }
-}
-
-/** Throws SIGNAL_EXPIRED: of an older signal it is no longer known whether it was taken. */
-export function assertFresh({ name, sentAt }: EventOf<"signal">, now: number): void {
-  const ageMs = now - sentAt;
-  if (ageMs > limits.signalHorizonMs)
-    throw new MeshError(
-      "SIGNAL_EXPIRED",
-      `signal "${name}" is ${Math.round(ageMs / 1000)} s old, over ${limits.signalHorizonMs / 1000} s`,
-    );
 }
 
 /** A saga is asked to go on under the definition it has. To any other it is moved before anything is judged. */
@@ -134,67 +100,6 @@ const isMoved = ({ definition }: SagaState, { name, data }: EventOf<"signal">): 
   const read = name === "migrate" ? reservedSignals.migrate.safeParse(data) : undefined;
   return read?.data?.definition.hash === definition.hash;
 };
-
-function assertRaise(state: SagaState, raise: BudgetRaise): void {
-  const refusal = refusalOfRaise(state, raise);
-  if (refusal !== undefined) throw new MeshError("INPUT_INVALID", refusal);
-}
-
-/** What the kind takes only as the saga is now: an edit of its memory, say. The fold looks again. */
-function assertTimely(
-  definition: Definition,
-  state: SagaState,
-  signal: { readonly name: string; readonly data: Json },
-): void {
-  const refusal = definition.kind.refusalOf?.(definition, state, signal);
-  if (refusal !== undefined) throw new MeshError(refusal.code, refusal.reason);
-}
-
-/** Another saga writes to one of a definition, and knows only an id: what it says means nothing to any other. */
-function assertAddressee({ name }: Definition, { saga }: SagaState, event: EventOf<"signal">): void {
-  if (event.to !== undefined && event.to !== name)
-    throw new MeshError(
-      "SIGNAL_UNKNOWN",
-      `"${event.name}" from ${event.from} is for a saga of ${event.to}, and ${saga} is one of ${name}`,
-      { remedy: "Send it to the id of a saga of that definition." },
-    );
-}
-
-function assertTaken(definition: Definition, { saga, phase }: SagaState, signal: string): void {
-  const isOwn = Object.hasOwn(definition.signals, signal);
-  if (!isOwn && !isTaken(definition.kind.takes, signal))
-    throw unknownSignal(definition.kind.takes, definition.name, signal, Object.keys(definition.signals));
-  if (phase.kind === "ended")
-    throw new MeshError("SAGA_ENDED", `${saga} has ended; "${signal}" came too late`);
-  if (phase.kind !== "running" && (signal === "pause" || signal === "instruct"))
-    throw new MeshError(
-      "SAGA_ENDED",
-      `${saga} is about to end and decides nothing more; "${signal}" came too late`,
-    );
-}
-
-const readData = (definition: Definition, { name, data }: EventOf<"signal">): Json => {
-  const schema = isReserved(name) ? undefined : definition.signals[name];
-  if (schema !== undefined) return readBody(schema, data, name);
-  const read = readReserved(name as ReservedSignal, data); // Proof: assertTaken has let it through.
-  if (read.success) return read.data;
-  throw new MeshError("INPUT_INVALID", `signal "${name}": ${read.reason}`);
-};
-
-/**
- * A signal's data as its schema takes it. A plain text also fits a schema of one text member, so that
- * `nats pub saga.<id>.signal.note 'Tuesday only'` works where the schema is `{ text }`.
- */
-function readBody(schema: z.ZodType, data: Json, name: string): Json {
-  const read = readWith(schema, data);
-  if (read.success) return data;
-  if (typeof data === "string" && schema instanceof z.ZodObject) {
-    const [key, ...more] = Object.keys(schema.shape);
-    if (key !== undefined && more.length === 0 && readWith(schema, { [key]: data }).success)
-      return { [key]: data };
-  }
-  throw new MeshError("INPUT_INVALID", `signal "${name}": ${read.reason}`);
-}
 
 function acceptResult(definition: Definition, state: SagaState, event: EventOf<"result">): Acceptance {
   const { intent, attempt } = event;

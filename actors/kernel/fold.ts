@@ -3,64 +3,44 @@
  *
  * FD1 The intents of a turn follow from the state before it, its events and its time, and from nothing else.
  * FD2 Events are folded in the order given; what one brings about at once is folded before the next.
- * FD3 No saga ends while an effect is open.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { assert, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import { type SagaId, turnOf } from "../../protocol/ids.ts";
-import type { Intent } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { Step } from "../../protocol/turn.ts";
-import { dismissAttendants, takeReminder } from "./asking.ts";
-import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
-import { reasonOf } from "../machine/callable.ts";
 import type { Definition } from "../contract/definition.ts";
-import {
-  type AskedModel,
-  changeOpen,
-  closedAs,
-  closeIntent,
-  type Draft,
-  type Folding,
-  isAwaited,
-  newId,
-  openEntries,
-  type Queued,
-  servedBy,
-} from "./folding.ts";
-import { readWith, withoutKey } from "../values/schema.ts";
-import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
-import { issue, sendToChild } from "./issue.ts";
-import { takeForked } from "./fork.ts";
-import { lateCallOf } from "./late.ts";
-import { type MachineStep, statusOf } from "../machine/machine.ts";
-import type { MachineEvent } from "../machine/actions.ts";
-import { learn } from "./learn.ts";
 import { memorySignal } from "../contract/memory-spec.ts";
+import type { Held, KeptSignal, SagaState } from "../contract/state.ts";
+import type { MachineEvent } from "../machine/actions.ts";
+import type { MachineStep } from "../machine/machine.ts";
+import { readWith, withoutKey } from "../values/schema.ts";
+import { dismissAttendants } from "./asking.ts";
+import { blank } from "./blank.ts";
+import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
+import { takeCancel } from "./cancel.ts";
+import { correct, corrects } from "./doubt.ts";
+import { takeDeferred, takeTimer } from "./due.ts";
+import { endAsRestless, endOfMachine, progressEnd } from "./end.ts";
+import { type AskedModel, type Draft, type Folding, isAwaited, type Queued, servedBy } from "./folding.ts";
+import { takeForked } from "./fork.ts";
+import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
+import { issue } from "./issue.ts";
+import { lateCallOf } from "./late.ts";
+import { learn } from "./learn.ts";
 import { takeMigrated } from "./migrated.ts";
 import { assertDoubtsWhole } from "./past.ts";
-import { correct, corrects, counts, issueRetry, settle, usageOf } from "./settle.ts";
 import { takeRaise } from "./raise.ts";
+import { issueRetry } from "./retry-attempt.ts";
 import { remember, tidySeen, wasSeen } from "./seen.ts";
+import { counts, settle, usageOf } from "./settle.ts";
 import { settleSlice } from "./slices.ts";
-import { nothingSpent } from "./spending.ts";
-import type { Held, KeptSignal, OpenIntent, SagaState } from "../contract/state.ts";
 import { endPause, steer } from "./steering.ts";
-import { issueHeldCall, takeStandIn, takeTaskTimeout, takeVote } from "./task.ts";
-import {
-  addPlan,
-  beginEndByUndoing,
-  cancelChild,
-  describeEffect,
-  isOverAtOnce,
-  progressPlans,
-  standingOf,
-} from "./undo.ts";
-
-import { endingOfUndone, isRunningChild, orderOf } from "./undo-child.ts";
+import { issueHeldCall, takeStandIn, takeVote } from "./task.ts";
+import { beginEndByUndoing, progressPlans } from "./undo.ts";
 
 /** One turn as decided: what is appended, and what only the host uses. */
 export interface DecidedTurn {
@@ -112,35 +92,6 @@ export function decideTurn(
   });
   if (draft.turn % limits.seenTidyTurns === 0) Object.assign(draft, tidySeen(draft, turn.at));
   return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
-}
-
-/** The state before a saga's first turn. Its snapshot comes with the start, before anything reads it. */
-function blank(saga: SagaId, definition: Definition): Draft {
-  const memory = definition.kind.memory?.(definition);
-  return {
-    saga,
-    turn: 0,
-    definition: { name: definition.name, version: definition.version, hash: definition.hash },
-    parent: undefined,
-    inputDigest: "",
-    startedAt: 0,
-    updatedAt: 0,
-    phase: { kind: "running" },
-    snapshot: undefined as never,
-    open: {},
-    actors: {},
-    effects: [],
-    doubts: {},
-    unpaid: [],
-    plans: [],
-    undoneBefore: { turn: 0, k: 0 },
-    toldParent: false,
-    seen: {},
-    seenPacks: [],
-    kept: [],
-    spent: nothingSpent,
-    ...(memory === undefined ? {} : { memory }),
-  };
 }
 
 function take(f: Folding, event: Event): void {
@@ -196,7 +147,7 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
 
 function takeSignal(f: Folding, event: EventOf<"signal">): void {
   if (!isFirst(f, event)) return;
-  if (event.name === "cancel") return takeCancel(f, event);
+  if (event.name === "cancel") return takeCancel(f, event) ? letGo(f) : undefined;
   if (event.name === "resume") return takeResume(f, event);
   if (event.name === "budget") return takeRaise(f, event);
   if (!steer(f, event) || f.state.phase.kind !== "running") return;
@@ -221,47 +172,6 @@ const isUnasked = ({ definition, state }: Folding): boolean => {
   const id = decision === undefined ? undefined : state.actors[decision];
   return id === undefined || turnOf(id) === state.turn;
 };
-
-/** A built-in machine ends by itself: it stops its calls and compensates. Any other is ended by the runtime. */
-function takeCancel(f: Folding, event: EventOf<"signal">): void {
-  if (f.state.phase.kind !== "running" && takeUndoOrder(f, event.data)) return;
-  // The machine is done already: all that can be called off is the wait for people.
-  if (f.state.phase.kind === "ending") return closeDoubtTasks(f);
-  if (f.state.phase.kind !== "running") return;
-  const data = event.data as { reason?: unknown } | null;
-  const reason =
-    typeof data?.reason === "string"
-      ? data.reason
-      : typeof event.data === "string"
-        ? event.data
-        : "cancelled";
-  const wasPaused = isPaused(f);
-  f.state.paused = undefined;
-  const told = f.definition.kind.cancelEvent({ reason, from: event.from, at: f.at });
-  if (told === undefined) beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
-  else f.queue.push({ event: told });
-  if (wasPaused) letGo(f);
-}
-
-/** The parent of a saga that has ended, or is about to, wants undone what it did: it ends once more, for that. */
-function takeUndoOrder(f: Folding, data: Json): boolean {
-  const order = orderOf(f.state, data);
-  if (order === undefined) return false;
-  // The asker has heard of the end; told again, it would be taken for the end that is asked for.
-  for (const [id, open] of openEntries(f))
-    if (open.intent.kind === "end") closeIntent(f, id, closedAs("superseded"));
-  f.state.tells = order.tell;
-  f.state.toldParent = false;
-  const ending = endingOfUndone(order);
-  const isOver = f.state.phase.kind !== "undoing"; // Else an end follows from what it is undoing already.
-  if (isOver) f.state.phase = { kind: "undoing" };
-  addPlan(f, {
-    because: order.reason,
-    undone: [],
-    then: isOver ? { type: "end", ending } : { type: "nothing" },
-  });
-  return true;
-}
 
 /** The machine takes what came while it was paused. One that was not has its flags acknowledged all the same. */
 function takeResume(f: Folding, event: EventOf<"signal">): void {
@@ -289,12 +199,6 @@ function release(f: Folding, held: Held): void {
   }
 }
 
-function closeDoubtTasks(f: Folding): void {
-  for (const [id, open] of openEntries(f))
-    if (open.intent.kind === "task" && open.intent.about === "doubt")
-      closeIntent(f, id, closedAs("cancelled"));
-}
-
 /** Results of one turn were judged by the state before it: each is judged again by what came before it. */
 function takeResult(f: Folding, event: EventOf<"result">): void {
   const { intent } = event;
@@ -317,35 +221,6 @@ function takeResult(f: Folding, event: EventOf<"result">): void {
   charge(f, usageOf(event.result), "");
 }
 
-function takeDeferred(f: Folding, { intent, attempt, dueAt }: EventOf<"deferred">): void {
-  if (f.state.open[intent]?.attempt === attempt) changeOpen(f, intent, { deferred: true, dueAt });
-}
-
-function takeTimer(f: Folding, event: EventOf<"timer">): void {
-  const open = f.state.open[event.intent];
-  if (open === undefined) return;
-  if (open.intent.kind === "task") return takeTaskTimeout(f, event.intent, open);
-  if (open.deferred === true) {
-    const reason = "the outside did not answer in time";
-    return settle(f, event.intent, open, {
-      outcome: "failed",
-      code: "DEFERRED_TOO_LATE",
-      reason,
-      retry: false,
-    });
-  }
-  if (open.intent.kind === "timer" && servedBy(open) !== undefined)
-    return takeReminder(f, event.intent, open);
-  if (open.intent.kind !== "timer" || open.event === undefined) return;
-  closeIntent(f, event.intent, closedAs("succeeded"));
-  if (open.sendTo !== undefined) sendToChild(f, open.sendTo, open.event);
-  else
-    f.queue.push({
-      event: { ...open.event, at: f.at },
-      ...(open.timer === undefined ? {} : { timer: open.timer }),
-    });
-}
-
 /** Everything that follows at once: the machine's events, kept signals, undoing, the end. */
 function run(f: Folding): void {
   for (let moves = 1; ; moves++) {
@@ -355,13 +230,6 @@ function run(f: Folding): void {
     if (moves === limits.movesPerEventMax) endAsRestless(f);
     assert(moves < 10 * limits.movesPerEventMax, "a turn comes to rest");
   }
-}
-
-/** A state that asks again at once for what is refused would go on for ever, on every host alike. */
-function endAsRestless(f: Folding): void {
-  const reason = `${f.definition.name} does not come to rest after ${limits.movesPerEventMax} events`;
-  if (f.state.phase.kind === "running")
-    beginEndByUndoing(f, { status: "failed", code: "MACHINE_THREW", reason });
 }
 
 /** What an actor is told reaches the machine only if the actor still waits: a state may have been left since. */
@@ -406,22 +274,6 @@ function guarded(f: Folding, body: () => void): void {
   }
 }
 
-function endOfMachine(f: Folding): void {
-  const status = statusOf(f.state.snapshot);
-  if (status.status === "error") {
-    const code = (status.error as { code?: unknown } | undefined)?.code;
-    const reason = reasonOf(status.error);
-    return beginEndByUndoing(f, {
-      status: "failed",
-      code: typeof code === "string" ? code : "MACHINE_THREW",
-      reason,
-    });
-  }
-  const ending = f.definition.kind.ending(f.definition, status);
-  if (ending.code === "BAD_RESULT") return beginEndByUndoing(f, ending);
-  f.state.phase = { kind: "ending", ending };
-}
-
 /** Offers kept signals, oldest first, after the machine moved. One that no state takes stays or is dropped. */
 function offerKept(f: Folding): boolean {
   if (!f.moved || f.state.phase.kind !== "running" || isPaused(f)) return false;
@@ -436,38 +288,3 @@ function offerKept(f: Folding): boolean {
   }
   return false;
 }
-
-/**
- * FD3. Once nothing is open, the end is recorded; a parent is told by an intent of its own. A human who was asked
- * what became of an effect is waited for like the effect itself.
- */
-function progressEnd(f: Folding): boolean {
-  if (f.state.phase.kind !== "ending" || f.state.plans.length > 0) return false;
-  for (const [id, open] of openEntries(f)) {
-    if (isRunningChild(open)) cancelChild(f, id);
-    else if (isOverAtOnce(f, open) && !asksAboutEffect(open))
-      closeIntent(f, id, closedAs("cancelled", "end"));
-  }
-  if (openEntries(f).length > 0) return false;
-  const { ending } = f.state.phase;
-  // What a saga that completed has done is its purpose; whether it was done, it does not know of what is in doubt.
-  const unsaid = standingOf(f).filter((one) => ending.status !== "completed" || one.outcome === "in_doubt");
-  const below = ending.status === "completed" ? [] : (f.state.leftBelow ?? []);
-  const standing = [...unsaid.map(describeEffect), ...below];
-  const isTold = f.state.parent !== undefined && !f.state.toldParent;
-  const tells = isTold ? { tells: true as const } : {};
-  const intent: Intent = { kind: "end", id: newId(f), standing, ...tells, ...ending };
-  f.intents.push(intent);
-  if (isTold) {
-    f.state.open = { ...f.state.open, [intent.id]: { intent, input: null, attempt: 1 } };
-    f.state.toldParent = true;
-  }
-  f.state.phase = { kind: "ended", ending };
-  f.state.actors = {};
-  f.state.kept = [];
-  f.state.held = undefined;
-  return true;
-}
-
-const asksAboutEffect = ({ intent }: OpenIntent): boolean =>
-  intent.kind === "task" && (intent.about === "stuck" || intent.about === "doubt");

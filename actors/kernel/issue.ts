@@ -6,23 +6,21 @@
  * IS2 A call equal to one that is in doubt is refused until that doubt is settled.
  */
 import { digestOf } from "../../protocol/digest.ts";
-import { assert, type ErrorCode } from "../../protocol/errors.ts";
-import { childSagaId, effectKey, type IntentId } from "../../protocol/ids.ts";
-import { type Json, toJson } from "../../protocol/json.ts";
+import { assert } from "../../protocol/errors.ts";
+import { childSagaId, effectKey } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
-import { approvalOf, askApproval, askHuman, type Review, termsFor } from "./asking.ts";
+import { askApproval, askHuman, type Review } from "./asking.ts";
 import { askModel } from "./ask-model.ts";
 import type { ForwardParams, StartParams } from "../contract/calls.ts";
 import { issueSend } from "./send.ts";
-import { countCall, hear, refusalOfCall } from "./budget.ts";
+import { countCall, hear } from "./budget.ts";
 import { type Callable, type Question, raiseSrc } from "../machine/callable.ts";
 import {
-  argumentsDigest,
   closedAs,
   closeIntent,
   type Folding,
   inputOrCall,
-  isAwaited,
   isCall,
   newId,
   openEntries,
@@ -31,16 +29,17 @@ import {
 } from "./folding.ts";
 import { readWith, withoutKey } from "../values/schema.ts";
 import { dropHeldTimer } from "./held.ts";
-import type { MachineAction, MachineEvent } from "../machine/actions.ts";
-import { agreement, type Callee, judge, type Refusal, type Ruling } from "./judge.ts";
+import type { MachineAction } from "../machine/actions.ts";
+import { type Callee, judge } from "./judge.ts";
 import { decider, forbidden } from "./lineage.ts";
 import { askForRaise } from "./raise.ts";
 import { recallTool } from "../request/recall.ts";
 import { isTaken } from "../contract/reserved-signals.ts";
+import { budgetRefusal, equalDoubt, missingApproval } from "./may-issue.ts";
+import { currentOf, send, sendLater, sendToChild } from "./tell-child.ts";
 import { countChild, openingOf } from "./slices.ts";
 import type { Definition } from "../contract/definition.ts";
 import type { ProposedCall } from "../contract/state.ts";
-import type { LineTerms } from "../contract/terms.ts";
 import type { Tool } from "../contract/tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
 
@@ -179,48 +178,6 @@ export function propose(f: Folding, callee: Callee, proposed: ProposedCall, revi
   issueTool(f, callee, call);
 }
 
-/** Why what is left of the budget does not allow it, or the shape of the tree. */
-function budgetRefusal(f: Folding, callee: Callee): { code: ErrorCode; reason: string } | undefined {
-  if (callee.kind !== "tool") {
-    const opening = openingOf(f, callee.name);
-    return "code" in opening ? opening : undefined;
-  }
-  const reason = refusalOfCall(f);
-  return reason === undefined ? undefined : { code: "BUDGET_EXCEEDED", reason };
-}
-
-/** IS2. The intent of an equal call that is in doubt. */
-function equalDoubt(f: Folding, callee: Callee, input: Json): string | undefined {
-  if (callee.kind !== "tool") return undefined;
-  const doubts = Object.entries(f.state.doubts).filter(
-    ([, one]) => one.outcome === "in_doubt" && one.undoes === undefined && one.tool === callee.name,
-  );
-  if (doubts.length === 0) return undefined;
-  const digest = argumentsDigest(callee, input);
-  return doubts.find(([, one]) => one.argumentsDigest === digest)?.[0];
-}
-
-/**
- * The first terms, of the policies and then of the tool, on which no human has agreed to exactly this call yet, and the
- * call as it will be once they have. No terms if nothing is missing.
- */
-function missingApproval(
-  f: Folding,
-  callee: Callee,
-  { call, demands }: Ruling,
-): Refusal | { terms: LineTerms | undefined; call: ProposedCall } {
-  const granted = call.granted ?? [];
-  const asked = demands.map(({ by, terms }) => termsFor(f.definition, `the policy ${by}`, terms));
-  const own = callee.kind === "tool" ? [approvalOf(f.definition, callee, call.input)] : [];
-  for (const terms of [...asked, ...own]) {
-    if (typeof terms === "string") return { code: "CALL_INVALID", reason: terms };
-    if (terms === false) continue;
-    const yes = agreement(call, terms);
-    if (!granted.includes(yes)) return { terms, call: { ...call, granted: [...granted, yes] } };
-  }
-  return { terms: undefined, call };
-}
-
 /** The model hears with the result what was done in place of what it asked for. */
 function tellRewritten(f: Folding, { actor, from, input }: ProposedCall): void {
   if (from !== undefined)
@@ -280,48 +237,4 @@ export function stop(f: Folding, actor: string): void {
   if (id === undefined) return;
   f.state.actors = withoutKey(f.state.actors, actor);
   abandon(f, id);
-}
-
-/** The intent that an actor of the machine waits for. */
-const currentOf = (f: Folding, actor: string): IntentId | undefined =>
-  Object.hasOwn(f.state.actors, actor) ? f.state.actors[actor] : undefined;
-
-/** A delayed send is a timer whose firing sends, to the child that is meant now. */
-function sendLater(f: Folding, action: Extract<MachineAction, { type: "send" }>): void {
-  const child = currentOf(f, action.to);
-  if (child === undefined) return nobodyTook(f, action.to, action.event);
-  openIntent(f, {
-    intent: { kind: "timer", id: newId(f), dueAt: f.at + (action.delayMs ?? 0) },
-    input: null,
-    attempt: 1,
-    event: action.event,
-    sendTo: child,
-    ...(action.id === undefined ? {} : { timer: action.id }),
-  });
-}
-
-function send(f: Folding, to: string, event: MachineEvent): void {
-  const id = currentOf(f, to);
-  if (id === undefined) return nobodyTook(f, to, event);
-  sendToChild(f, id, event);
-}
-
-const nobodyTook = (f: Folding, to: string, event: MachineEvent): void =>
-  void f.shown.push({ kind: "log", value: `nothing took ${event.type}: ${to} is no running child` });
-
-/** Sends an event to a child, as long as it is the one its actor waits for: a signal to its saga. */
-export function sendToChild(f: Folding, id: IntentId, event: MachineEvent): void {
-  const open = f.state.open[id];
-  if (open?.intent.kind !== "saga" || !isAwaited(f, id, open.actor)) return nobodyTook(f, id, event);
-  openIntent(f, {
-    intent: { kind: "signal", id: newId(f), saga: open.intent.saga, name: event.type, data: dataOf(event) },
-    input: null,
-    attempt: 1,
-  });
-}
-
-/** What the other saga is sent: the event's data, else what it holds besides its type, else nothing. */
-function dataOf({ type: _type, ...rest }: MachineEvent): Json {
-  if ("data" in rest) return toJson(rest["data"]);
-  return Object.keys(rest).length === 0 ? null : toJson(rest);
 }

@@ -33,7 +33,7 @@ import { holdApproved, isPaused } from "./held.ts";
 import { propose } from "./issue.ts";
 import type { Callee } from "./judge.ts";
 import { refuseRaise, refusalOfRaise, settleRaise } from "./raise.ts";
-import { correct, corrects } from "./settle.ts";
+import { correct, corrects } from "./doubt.ts";
 import type { OpenIntent, ProposedCall } from "../contract/state.ts";
 import { settleUndone } from "./undo.ts";
 

@@ -9,7 +9,7 @@
  * MH2 Until the turn is acked nothing has changed: a host that dies before leaves the saga under its old definition, and
  *     one that gets the signal after knows it by its id, or by the definition that the saga has.
  */
-import { assertFresh } from "../../actors/kernel/accept.ts";
+import { assertFresh } from "../../actors/kernel/read-signal.ts";
 import { foldUnder, judgeRest } from "../../actors/kernel/migrate.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { foldLedger, presentDefinition } from "../../actors/kernel/replay.ts";

@@ -419,7 +419,7 @@ export const plants: readonly Plant[] = [
     rule: "no saga ends while an effect is open",
     edits: [
       {
-        file: "actors/kernel/fold.ts",
+        file: "actors/kernel/end.ts",
         find: "if (openEntries(f).length > 0) return false;\n  const { ending }",
         replace: "f.state.open = {};\n  const { ending }",
       },
@@ -431,7 +431,7 @@ export const plants: readonly Plant[] = [
     rule: "a late success joins the set to undo",
     edits: [
       {
-        file: "actors/kernel/settle.ts",
+        file: "actors/kernel/doubt.ts",
         find: "if (!wasUndone && !isBefore(id, f.state.undoneBefore)) return;",
         replace: "if (Number(wasUndone) + id.length > 0) return;",
       },
@@ -447,7 +447,7 @@ export const plants: readonly Plant[] = [
     rule: "the attempt after a deferred one is performed anew",
     edits: [
       {
-        file: "actors/kernel/settle.ts",
+        file: "actors/kernel/retry-attempt.ts",
         find: "const { deferred: _deferred, dueAt: _dueAt, ask: _ask, ...rest } = open;",
         replace: "const rest = open;",
       },

@@ -1,0 +1,194 @@
+/**
+ * Doubt: effects of which it is not known whether they happened: held, asked about, and corrected.
+ *
+ * DK1 A definite result for an intent in doubt corrects it in every state, ended ones included.
+ */
+import type { EventOf } from "../../protocol/event.ts";
+import { type IntentId, placeOf, turnOf } from "../../protocol/ids.ts";
+import { type Json, toJson } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Result } from "../../protocol/result.ts";
+import type { Definition } from "../contract/definition.ts";
+import type { Doubt, OpenIntent, Position } from "../contract/state.ts";
+import { readWith, withoutKey } from "../values/schema.ts";
+import {
+  actorError,
+  closedAs,
+  closedBy,
+  closeIntent,
+  type Folding,
+  isAwaited,
+  newId,
+  openEntries,
+  openIntent,
+  recordClosing,
+  tellActor,
+  toolOf,
+} from "./folding.ts";
+import { learnResult } from "./learn.ts";
+import { checked } from "./read-result.ts";
+import { addPlan, effectOf, recordDoubt, recordEffect, removeEffect, settleUndone } from "./undo.ts";
+
+/**
+ * Whether a result corrects a settled intent (DK1): a failure only of the attempt that is in doubt, a success only
+ * if it can be read.
+ */
+export function corrects(
+  definition: Definition,
+  doubt: Doubt,
+  { attempt, result }: Pick<EventOf<"result">, "attempt" | "result">,
+): boolean {
+  if (result.outcome === "succeeded")
+    return attempt <= doubt.attempt && misfitOf(definition, doubt, result.output) === undefined;
+  return result.outcome === "failed" && attempt === doubt.attempt && doubt.outcome === "in_doubt";
+}
+
+/** Why an output cannot be read as that of the doubted call's tool, or undefined. */
+export function misfitOf(definition: Definition, { tool }: Doubt, output: Json): string | undefined {
+  const schema = definition.tools.get(tool)?.output;
+  const read = schema === undefined ? undefined : readWith(schema, output);
+  return read?.success === false ? read.reason : undefined;
+}
+
+/** It is not known whether it happened: the effect is held, and what the tool names settles the doubt. */
+export function takeDoubt(
+  f: Folding,
+  id: IntentId,
+  open: OpenIntent,
+  received: Result,
+  reason: string,
+): void {
+  if (open.intent.kind !== "tool") return;
+  const tool = toolOf(f, open.intent.name);
+  recordEffect(f, id, open, "in_doubt", undefined);
+  recordDoubt(f, id, open, "in_doubt", received);
+  if (isAwaited(f, id, open.actor)) {
+    if (tool?.onDoubt === "ask") return askAboutDoubt(f, id, open, reason);
+    if (tool?.onDoubt === "compensate")
+      return addPlan(f, {
+        because: reason,
+        only: [id],
+        undone: [],
+        then: { type: "tell", actor: open.actor, intent: id, reason },
+      });
+  }
+  tellActor(f, open.actor, id, { error: actorError("in_doubt", "IN_DOUBT", reason) });
+  undoIfLate(f, id);
+}
+
+function askAboutDoubt(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
+  if (open.intent.kind !== "tool") return;
+  const task = newId(f);
+  const dueAt = f.at + limits.taskWithinMs;
+  openIntent(f, {
+    intent: {
+      kind: "task",
+      id: task,
+      about: "doubt",
+      of: id,
+      question: `Did ${open.intent.name} with key ${open.intent.key} happen? ${reason}`,
+      to: [],
+      dueAt,
+    },
+    input: open.input,
+    attempt: 1,
+    dueAt,
+  });
+  const doubt = f.state.doubts[id];
+  if (doubt !== undefined && open.actor !== undefined)
+    f.state.doubts = { ...f.state.doubts, [id]: { ...doubt, actor: open.actor, task } };
+}
+
+/**
+ * DK1. A definite result for an intent that was settled in doubt, cancelled, or failed for being late. `answered`: it is
+ * what a human said of the doubt, which closes the task.
+ */
+export function correct(f: Folding, id: IntentId, doubt: Doubt, received: Result, answered = false): void {
+  const { result, output } = checked(f, openOf(id, doubt), received);
+  if (result.outcome !== "succeeded" && result.outcome !== "failed") return;
+  if (doubt.task !== undefined && answered) closeIntent(f, doubt.task, closedAs("succeeded"));
+  recordClosing(f, id, closedBy(id, result));
+  if (doubt.task !== undefined && !answered) closeIntent(f, doubt.task, closedAs("cancelled", "settled"));
+  if (result.outcome === "succeeded") learnResult(f, openOf(id, doubt), output);
+  if (doubt.undoes !== undefined) correctUndoing(f, id, doubt.undoes, result);
+  else correctEffect(f, id, doubt, result, output);
+}
+
+/** The settled intent as it was while open. */
+const openOf = (id: IntentId, doubt: Doubt): OpenIntent => ({
+  intent: {
+    kind: "tool",
+    id,
+    name: doubt.tool,
+    key: doubt.key,
+    ...(doubt.call === undefined ? { input: doubt.input } : { call: doubt.call }),
+    ...(doubt.dependsOn === undefined ? {} : { dependsOn: [...doubt.dependsOn] }),
+    ...(doubt.undoes === undefined ? {} : { undoes: doubt.undoes }),
+  },
+  input: doubt.input,
+  attempt: doubt.attempt,
+  ...(doubt.actor === undefined ? {} : { actor: doubt.actor }),
+});
+
+/** The undoing happened after all: the human's task about it is over. That it did not changes nothing. */
+function correctUndoing(f: Folding, id: IntentId, undoes: IntentId, result: Result): void {
+  f.state.doubts = withoutKey(f.state.doubts, id);
+  if (result.outcome !== "succeeded") return;
+  for (const [task, open] of openEntries(f))
+    if (open.intent.kind === "task" && open.intent.about === "stuck" && open.intent.of === undoes)
+      closeIntent(f, task, closedAs("cancelled", "undone"));
+  settleUndone(f, undoes, id);
+}
+
+function correctEffect(
+  f: Folding,
+  id: IntentId,
+  doubt: Doubt,
+  result: Extract<Result, { outcome: "succeeded" | "failed" }>,
+  output: unknown,
+): void {
+  // An undoing in flight may have come before the effect: a success needs another one, with its output.
+  if (result.outcome === "succeeded") recordEffect(f, id, openOf(id, doubt), "succeeded", output);
+  else if (effectOf(f, id)?.undoing === undefined) removeEffect(f, id);
+  f.state.doubts = withoutKey(f.state.doubts, id);
+  if (isAwaited(f, id, doubt.actor))
+    tellActor(
+      f,
+      doubt.actor,
+      id,
+      result.outcome === "succeeded"
+        ? { output, unread: { by: "tool", name: doubt.tool, value: result.output } }
+        : { error: { outcome: "failed", code: result.code, reason: result.reason } },
+    );
+  else if (doubt.call !== undefined && f.state.phase.kind === "running")
+    f.queue.push({ event: correction(f, doubt, result) });
+  if (result.outcome === "succeeded") undoIfLate(f, id, doubt.undone === true);
+}
+
+/** The model hears how a call that it was told is in doubt ended after all. */
+const correction = (
+  f: Folding,
+  doubt: Doubt,
+  result: Extract<Result, { outcome: "succeeded" | "failed" }>,
+) => {
+  const told: Record<string, Json> =
+    result.outcome === "succeeded" ? { output: result.output } : { code: result.code, reason: result.reason };
+  const part = { type: "result", call: doubt.call ?? "", tool: doubt.tool, outcome: result.outcome, ...told };
+  return { type: "sagamesh.corrected", call: doubt.call, tool: doubt.tool, part: toJson(part), at: f.at };
+};
+
+/** An effect that turns out to stand although everything up to its place was undone is undone too. */
+export function undoIfLate(f: Folding, id: IntentId, wasUndone = false): void {
+  if (!wasUndone && !isBefore(id, f.state.undoneBefore)) return;
+  if (effectOf(f, id)?.undo === undefined) return;
+  if (f.state.plans.some((plan) => plan.only === undefined || plan.only.includes(id))) return;
+  const { phase } = f.state;
+  const because = "it succeeded after everything was undone";
+  if (phase.kind !== "ended")
+    return addPlan(f, { because, only: [id], undone: [], then: { type: "nothing" } });
+  f.state.phase = { kind: "undoing" };
+  addPlan(f, { because, only: [id], undone: [], then: { type: "end", ending: phase.ending } });
+}
+
+const isBefore = (id: IntentId, { turn, k }: Position): boolean =>
+  turnOf(id) < turn || (turnOf(id) === turn && placeOf(id) < k);

@@ -1,0 +1,72 @@
+/**
+ * End: how a saga ends: its machine is done, or will not come to rest, and nothing is open any more.
+ *
+ * EK1 No saga ends while an effect is open.
+ */
+import type { Intent } from "../../protocol/intent.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { OpenIntent } from "../contract/state.ts";
+import { reasonOf } from "../machine/callable.ts";
+import { statusOf } from "../machine/machine.ts";
+import { closedAs, closeIntent, type Folding, newId, openEntries } from "./folding.ts";
+import { beginEndByUndoing, cancelChild, describeEffect, isOverAtOnce, standingOf } from "./undo.ts";
+import { isRunningChild } from "./undo-child.ts";
+
+/** A state that asks again at once for what is refused would go on for ever, on every host alike. */
+export function endAsRestless(f: Folding): void {
+  const reason = `${f.definition.name} does not come to rest after ${limits.movesPerEventMax} events`;
+  if (f.state.phase.kind === "running")
+    beginEndByUndoing(f, { status: "failed", code: "MACHINE_THREW", reason });
+}
+
+/** The machine has reached its end. */
+export function endOfMachine(f: Folding): void {
+  const status = statusOf(f.state.snapshot);
+  if (status.status === "error") {
+    const code = (status.error as { code?: unknown } | undefined)?.code;
+    const reason = reasonOf(status.error);
+    return beginEndByUndoing(f, {
+      status: "failed",
+      code: typeof code === "string" ? code : "MACHINE_THREW",
+      reason,
+    });
+  }
+  const ending = f.definition.kind.ending(f.definition, status);
+  if (ending.code === "BAD_RESULT") return beginEndByUndoing(f, ending);
+  f.state.phase = { kind: "ending", ending };
+}
+
+/**
+ * EK1. Once nothing is open, the end is recorded; a parent is told by an intent of its own. A human who was asked
+ * what became of an effect is waited for like the effect itself.
+ */
+export function progressEnd(f: Folding): boolean {
+  if (f.state.phase.kind !== "ending" || f.state.plans.length > 0) return false;
+  for (const [id, open] of openEntries(f)) {
+    if (isRunningChild(open)) cancelChild(f, id);
+    else if (isOverAtOnce(f, open) && !asksAboutEffect(open))
+      closeIntent(f, id, closedAs("cancelled", "end"));
+  }
+  if (openEntries(f).length > 0) return false;
+  const { ending } = f.state.phase;
+  // What a saga that completed has done is its purpose; whether it was done, it does not know of what is in doubt.
+  const unsaid = standingOf(f).filter((one) => ending.status !== "completed" || one.outcome === "in_doubt");
+  const below = ending.status === "completed" ? [] : (f.state.leftBelow ?? []);
+  const standing = [...unsaid.map(describeEffect), ...below];
+  const isTold = f.state.parent !== undefined && !f.state.toldParent;
+  const tells = isTold ? { tells: true as const } : {};
+  const intent: Intent = { kind: "end", id: newId(f), standing, ...tells, ...ending };
+  f.intents.push(intent);
+  if (isTold) {
+    f.state.open = { ...f.state.open, [intent.id]: { intent, input: null, attempt: 1 } };
+    f.state.toldParent = true;
+  }
+  f.state.phase = { kind: "ended", ending };
+  f.state.actors = {};
+  f.state.kept = [];
+  f.state.held = undefined;
+  return true;
+}
+
+const asksAboutEffect = ({ intent }: OpenIntent): boolean =>
+  intent.kind === "task" && (intent.about === "stuck" || intent.about === "doubt");
