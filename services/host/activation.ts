@@ -5,9 +5,9 @@
  * in the box and becomes the next one together. Does not own: what a turn is, how inputs are settled (inputs.ts), what
  * becomes of intents (hands.ts).
  *
- * AC1 A fenced host drops the state, gives back what it holds, begins nothing more, and reports how its running
+ * AZ1 A fenced host drops the state, gives back what it holds, begins nothing more, and reports how its running
  *    effects end as ordinary inputs. So does one that stood still for longer than its lease.
- * AC2 A saga that leaves with its partition begins nothing more and gives back what it has not taken. What it has
+ * AZ2 A saga that leaves with its partition begins nothing more and gives back what it has not taken. What it has
  *    taken stays un-acked until its host's running effects have ended and their results are stored inputs: the next
  *    host goes on from those, and performs nothing again.
  */
@@ -38,7 +38,7 @@ export interface Activation {
   idleSince(): number | undefined;
   /** Gives back everything un-acked and forgets the saga. With `ifIdle`, only if nothing is held or running. */
   release(options?: { ifIdle: boolean }): Promise<void>;
-  /** Hands the saga over to another host (AC2). Resolves when it is gone from here. */
+  /** Hands the saga over to another host (AZ2). Resolves when it is gone from here. */
   leave(): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export function createActivation(
     await drop(describeError(error), delayMs);
   }
 
-  /** AC1. */
+  /** AZ1. */
   async function drop(reason: string, delayMs?: number): Promise<void> {
     if (phase.type === "gone") return;
     const was = phase;

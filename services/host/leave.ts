@@ -7,7 +7,7 @@
 import { ownWorkOf } from "./open-work.ts";
 import type { Leaving, Residence } from "./phase.ts";
 
-/** One step (AC2 of activation.ts): what came goes back, and once what was begun has ended the saga is gone. */
+/** One step (AZ2 of activation.ts): what came goes back, and once what was begun has ended the saga is gone. */
 export async function leaveOneStep(self: Residence, leaving: Leaving): Promise<void> {
   const { inputs } = self;
   await giveBack(self, leaving);

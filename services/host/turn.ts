@@ -90,7 +90,7 @@ interface Turn {
 async function decide(self: Residence, own: Owned, { events, known }: Batch): Promise<Turn | undefined> {
   const { saga, deps } = self;
   if (deps.hasLapsed()) {
-    await self.drop("this host stood still for too long"); // AC1 of activation.ts
+    await self.drop("this host stood still for too long"); // AZ1 of activation.ts
     return undefined;
   }
   const at = deps.clock.now();
