@@ -43,19 +43,19 @@ export interface AppConfig {
   prices?: ModelPrices;
 }
 
-type Shape = "table" | readonly [has: string, made: string] | "list";
+type Shape = "table" | "objects" | "list" | readonly [has: readonly string[], made: string];
 
 const made = "what defineSaga, defineAgent or defineWorkflow made";
 const shapes: Readonly<Record<keyof AppConfig, Shape>> = {
-  sagas: ["definition", made],
+  sagas: [["kind", "definition"], made],
   plans: "list",
-  tools: ["effect", "what defineTool made"],
-  validators: ["definition", "what defineValidator made"],
+  tools: [["kind", "effect"], "what defineTool made"],
+  validators: [["kind", "definition"], "what defineValidator made"],
   predicates: "table",
-  implementations: ["body", "what implement made"],
-  models: "table",
+  implementations: [["tool", "body"], "what implement made"],
+  models: "objects",
   modelLimits: "table",
-  policies: ["judge", "what definePolicy made"],
+  policies: [["name", "judge"], "what definePolicy made"],
   formerPolicies: "list",
   prices: "table",
 };
@@ -82,8 +82,9 @@ const unknownKey = (key: string): string =>
   `an application has nothing named "${key}"; it has ${Object.keys(shapes).join(", ")}`;
 
 function readable(key: string, value: unknown, shape: Shape, faults: string[]): unknown {
-  if (shape === "table") {
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  if (shape === "table" || shape === "objects") {
+    if (isObject(value) && !Array.isArray(value))
+      return shape === "table" ? value : objectsIn(key, value, faults);
     faults.push(`${key} is a table by name: ${key}: { name: ... }`);
     return undefined;
   }
@@ -94,8 +95,19 @@ function readable(key: string, value: unknown, shape: Shape, faults: string[]): 
   if (shape === "list") return value;
   const [has, what] = shape;
   return value.filter((one: unknown, k) => {
-    const isOne = typeof one === "object" && one !== null && has in one;
+    const isOne =
+      isObject(one) && has.every((member) => isObject(one[member]) || typeof one[member] === "string");
     if (!isOne) faults.push(`${key}[${k}] is not ${what}${one === undefined ? "; it is undefined" : ""}`);
     return isOne;
   });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  (typeof value === "object" || typeof value === "function") && value !== null;
+
+/** Those that are no object are told, with their names: a port of a file that does not export it, for example. */
+function objectsIn(key: string, table: Record<string, unknown>, faults: string[]): object {
+  const entries = Object.entries(table);
+  for (const [name, value] of entries) if (!isObject(value)) faults.push(`${key}.${name} is ${typeof value}`);
+  return Object.fromEntries(entries.filter(([, value]) => isObject(value)));
 }

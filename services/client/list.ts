@@ -38,8 +38,8 @@ const concurrencyMax = 8;
 
 /** `Mesh.list`. */
 export async function listSagas(ports: Ports, filter: SagaFilter, now: number): Promise<SagaRow[]> {
-  const { running = false, name, query } = filter;
   assertKeys("list", filter, { running: "boolean", name: "string", query: "string" });
+  const { running = false, name, query } = filter;
   const isMeant = query === undefined ? () => true : parseQuery(query, now);
   const rows = await readRows(ports, viewingBy(await readRegistry(ports.registry)));
   return rows.filter(
@@ -77,8 +77,8 @@ export async function describeSaga(
   saga: SagaId,
   options: DescribeOptions,
 ): Promise<InspectDocument> {
-  const { turn, app } = options;
   assertKeys("describe", options, { turn: "number", app: "object" });
+  const { turn, app } = options;
   const all = (await readLedger(ports, saga)).map((stored) => stored.turn);
   if (turn !== undefined && !(Number.isInteger(turn) && turn >= 1 && turn <= all.length))
     throw new MeshError("TURN_UNKNOWN", `${saga} has turns 1 to ${all.length}, and no turn ${turn}`);
@@ -99,7 +99,9 @@ export function describedUpTo(
 }
 
 /** Throws USAGE for what no option is: a filter that is misspelt would mean every saga. */
-function assertKeys(call: string, options: object, known: Readonly<Record<string, string>>): void {
+function assertKeys(call: string, options: unknown, known: Readonly<Record<string, string>>): void {
+  if (typeof options !== "object" || options === null)
+    throw new MeshError("USAGE", `${call}: its options are one object`);
   for (const [key, value] of Object.entries(options)) {
     const type = Object.hasOwn(known, key) ? known[key] : undefined;
     if (type !== undefined && (value === undefined || typeof value === type)) continue;

@@ -61,6 +61,8 @@ export interface HealthConfig {
 
 export interface ConfigFlags {
   readonly server?: string | undefined;
+  /** What messages call the one above; `--server` unless given. */
+  readonly serverFrom?: string | undefined;
   readonly data?: string | undefined;
   readonly from?: string | undefined;
 }
@@ -75,7 +77,9 @@ const noCallbackBase = "sagamesh:";
 export function readConfig(flags: ConfigFlags = {}, env: Environment = process.env): Config {
   const faults: string[] = [];
   const [servers, serversFrom] =
-    flags.server === undefined ? [env["NATS_URL"], "NATS_URL"] : [flags.server, "--server"];
+    flags.server === undefined
+      ? [env["NATS_URL"], "NATS_URL"]
+      : [flags.server, flags.serverFrom ?? "--server"];
   if (servers !== undefined && servers !== "" && !servers.split(",").every(isServer))
     faults.push(
       `${serversFrom}: expected nats://host:port, or several separated by commas, got "${redactUrl(servers)}"`,

@@ -21,7 +21,9 @@ export interface ConnectOptions {
 const known: readonly string[] = ["servers", "dataDir", "from"] satisfies (keyof ConnectOptions)[];
 
 /** Throws USAGE. An option that is misspelt would otherwise start a server of its own in place of the one meant. */
-function assertOptions(options: object): void {
+function assertOptions(options: unknown): asserts options is ConnectOptions {
+  if (typeof options !== "object" || options === null)
+    throw new MeshError("USAGE", "connect takes one object: connect({ servers })");
   for (const [key, value] of Object.entries(options)) {
     const fault = !known.includes(key)
       ? `Unrecognized key: "${key}"`
@@ -44,6 +46,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Mesh> {
   const { createClient } = await import("../client/mesh.ts");
   const { servers, serverDir, from } = readConfig({
     server: options.servers,
+    serverFrom: "servers",
     data: options.dataDir,
     from: options.from,
   });

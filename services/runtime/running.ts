@@ -154,7 +154,7 @@ async function healthOf(serving: Serving, phase: RunningHealth["phase"]): Promis
 
 function openOptions(options: ServedOptions): OpenOptions {
   const { servers: server, dataDir: data, appFile, signal, logLevel = "warn", report } = options;
-  const config = readConfig({ server, data });
+  const config = readConfig({ server, serverFrom: "servers", data });
   return {
     config: {
       ...config,

@@ -102,6 +102,10 @@ describe("an application in plain JavaScript", () => {
       "models is a table by name: models: { name: ... }",
       'clerk: two of its tools are named "look"',
     ]);
+    expect(faults({ sagas: [], models: { m: undefined }, implementations: [{ body: {} }] })).toEqual([
+      "models.m is undefined",
+      "implementations[0] is not what implement made",
+    ]);
     expect(faults(undefined)).toEqual(["defineApp takes one object: defineApp({ sagas: [...] })"]);
   });
 });

@@ -42,6 +42,7 @@ test("a saga is described as it is, or as it was after an earlier turn", () =>
 
 test.each([
   ["a filter that is misspelt", { runing: true }, "USAGE", 'there is no "runing"'],
+  ["a filter that is no object", null, "USAGE", "its options are one object"],
   ["a query that cannot be read", { query: "status is failed" }, "USAGE", "is not FIELD OPERATOR VALUE"],
 ])("%s is refused, and lists nothing", async (_case, filter, code, says) => {
   await using t = testMesh(app);

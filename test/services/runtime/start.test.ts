@@ -17,7 +17,12 @@ test.each([
   ["two copies", { app, replicas: 2 }, "USAGE", /expected 1, 3 or 5\n {2}→ at replicas/],
   ["a port out of range", { app, healthPort: 70_000 }, "USAGE", /→ at healthPort/],
   ["no room for any saga", { app, sagasMax: 0 }, "USAGE", /→ at sagasMax/],
-  ["an address that is none", { app, servers: "http://example.org" }, "USAGE", /expected nats:\/\/host:port/],
+  [
+    "an address that is none",
+    { app, servers: "http://example.org" },
+    "USAGE",
+    /servers: expected nats:\/\/host:port/,
+  ],
   ["an application with a fault", { app: defineApp(bad), servers }, "APP_INVALID", /sagas\[0\] is not/],
 ])("a host with %s is refused", async (_case, options, code, says) => {
   await expect(startHost(options as never)).rejects.toMatchObject({
@@ -38,6 +43,8 @@ test.each([
 });
 
 test("a client with an option that there is not is refused, and no server is started in its place", async () => {
+  for (const none of [null, servers])
+    await expect(connect(none as never)).rejects.toMatchObject({ code: "USAGE" });
   await expect(connect({ server: servers } as never)).rejects.toMatchObject({
     code: "USAGE",
     message: expect.stringMatching(/connect: .*Unrecognized key: "server"/) as string,
