@@ -11,7 +11,7 @@ import { dirname, join, normalize } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { readDoors, reasonOf } from "./support/doors.ts";
-import { root, sourceFolders } from "./support/import-law.ts";
+import { readLaw, root, type Row, sourceFolders } from "./support/import-law.ts";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const exists = (path: string) => existsSync(join(root, path));
@@ -107,6 +107,37 @@ describe("what is made of the import law", () => {
     for (const { path, text, made } of readDoors()) expect(text, `${path}: npm run doors`).toBe(made);
   });
 });
+
+describe("the import law", () => {
+  test("has no circle: nothing that a folder may import can lead back to it", () => {
+    const law = new Map(readLaw().map((row) => [row.folder, importsOf(row)]));
+    const circles = [...law.keys()].flatMap((folder) => {
+      const back = [...(law.get(folder) ?? [])].filter((other) => reached(other, law).has(folder));
+      return back.map((other) => `${folder} -> ${other} -> … -> ${folder}`);
+    });
+    expect(circles).toEqual([]);
+  });
+});
+
+/** The folders that a folder's files may import, the few that may do more than the others counted in. */
+function importsOf({ folder, folders, exceptions }: Row): ReadonlySet<string> {
+  const all = [...folders, ...exceptions.flatMap(({ allowed }) => allowed.folders)];
+  return new Set(
+    all.map((path) => (path.endsWith(".ts") ? dirname(path) : path)).filter((to) => to !== folder),
+  );
+}
+
+/** Every folder that can be reached from one by imports that are allowed. */
+function reached(
+  from: string,
+  law: ReadonlyMap<string, ReadonlySet<string>>,
+  known = new Set<string>(),
+): Set<string> {
+  if (known.has(from)) return known;
+  known.add(from);
+  for (const next of law.get(from) ?? []) reached(next, law, known);
+  return known;
+}
 
 describe("the package", () => {
   test("is imported by the sub-paths that its README lists, and by no other", () => {
