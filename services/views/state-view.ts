@@ -18,6 +18,7 @@ import type {
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { servedDefinition, viewingByFold } from "./folded.ts";
+import type { Account } from "../ledger/account.ts";
 import { accountOf } from "../ledger/account-reader.ts";
 import { type IntentView, viewOfAccount } from "./view.ts";
 
@@ -49,7 +50,7 @@ export function stateOf(
       checkpoints: isGraph ? commitsOf(definition, turns) : checkpointsOf(view.intents, timeOf),
     };
   }
-  const words = reasoningOf(turns);
+  const words = reasoningOf(account);
   const transactions = view.intents.flatMap((one): OperationState["transactions"] => {
     const { intent } = one;
     if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.for !== undefined) return [];
@@ -119,19 +120,12 @@ function checkpointsOf(
     .map(([turn, calls]) => ({ turn, at: timeOf.get(turn) ?? 0, committed: calls }));
 }
 
-/** What an agent's model said in each of its decisions, which are counted from 1. */
-function reasoningOf(turns: readonly Turn[]): Map<string, string> {
-  const decisions = new Map<IntentId, string>();
+/** What an agent's model said in each of its decisions, by their numbers. */
+function reasoningOf({ numbers, intents }: Account): Map<string, string> {
   const words = new Map<string, string>();
-  for (const { event, intents } of turns.flatMap(({ steps }) => steps)) {
-    const step = event.type === "result" ? decisions.get(event.intent) : undefined;
-    if (step !== undefined && event.type === "result" && event.result.outcome === "succeeded") {
-      const text = ModelReply.safeParse(event.result.output).data?.text;
-      if (text !== undefined) words.set(step, text);
-    }
-    for (const intent of intents)
-      if (intent.kind === "model" && intent.input === undefined)
-        decisions.set(intent.id, `${decisions.size + 1}`);
+  for (const [id, number] of numbers) {
+    const text = ModelReply.safeParse(intents.get(id)?.ended?.output).data?.text;
+    if (text !== undefined) words.set(`${number}`, text);
   }
   return words;
 }
