@@ -29,6 +29,14 @@ export interface Batch {
   readonly events: readonly Event[];
   /** A repeat was among the inputs, so what is open is handed on again. */
   readonly known: boolean;
+  /** What is not of the turn. */
+  readonly aside: readonly Aside[];
+}
+
+/** An input of a batch that becomes no event of its turn; `later`: it is judged with the next batch. */
+export interface Aside {
+  readonly item: ReadItem;
+  readonly judged: Exclude<Acceptance, { type: "new" }> | { readonly type: "later" };
 }
 
 /** How a turn goes on: with what is to be judged, or with events that need no judging. */
@@ -74,7 +82,7 @@ async function move(self: Residence, others: readonly ReadItem[], to: Move): Pro
 const given = (own: Owned, events: readonly Event[]): Course => ({
   own,
   read: [],
-  batch: { events, known: false },
+  batch: { events, known: false, aside: [] },
 });
 
 async function load(self: Residence, read: readonly ReadItem[]): Promise<Course | undefined> {

@@ -21,7 +21,7 @@ import type { SagaState } from "../../actors/contract/state.ts";
 import type { Event } from "../../protocol/event.ts";
 import { type Head, emptyHead } from "../ledger/reader.ts";
 import { appendTurn } from "./append.ts";
-import { answerOther, type Batch, type Course, detour, recallPast } from "./detour.ts";
+import { answerOther, type Aside, type Batch, type Course, detour, recallPast } from "./detour.ts";
 import { isRead, type Item, type ReadItem } from "./inputs.ts";
 import { concernsSame } from "./intake.ts";
 import type { Loaded } from "./load.ts";
@@ -37,10 +37,17 @@ export async function takeTurn(self: Residence, items: readonly Item[]): Promise
   const course = usualCourse(self, read) ?? (await detour(self, read));
   if (course === undefined || isGone(self)) return; // Answered without a turn, or given back.
   const { own } = course;
-  const batch = course.batch ?? (await acceptAll(self, own, course.read));
-  if (batch === undefined) return;
-  const turn = await decide(self, own, batch);
-  if (turn === undefined || !(await append(self, own, turn))) return;
+  // Each wait costs a turn more than deciding it: what is pure is waited for only where its past is missing.
+  const judging =
+    course.batch ?? withPast(self, own, (from) => judge(from, course.read, self.deps.clock.now()));
+  const batch = judging instanceof Promise ? await judging : judging;
+  if (batch === undefined || isGone(self)) return;
+  if (batch.aside.length > 0 && (await setAside(self, own, batch.aside)) === "dropped") return;
+  if (batch.events.length === 0) return;
+  if (self.deps.hasLapsed()) return self.drop("this host stood still for too long"); // AZ1 of activation.ts
+  const deciding = withPast(self, own, (from) => decide(self, from, own.isProven, batch));
+  const turn = deciding instanceof Promise ? await deciding : deciding;
+  if (turn === undefined || isGone(self) || !(await append(self, own, turn))) return;
   if (self.phase.type === "leaving") self.phase.owesIntents = true;
   else if (self.phase.type === "owning") handOn(self, own, turn);
 }
@@ -50,31 +57,38 @@ const usualCourse = (self: Residence, read: readonly ReadItem[]): Course | undef
   return own === undefined || read.some(isMoveOrder) ? undefined : { own, read };
 };
 
-/** Judges by the state before the turn. Undefined if no turn comes of it. */
-async function acceptAll(self: Residence, own: Owned, read: readonly ReadItem[]): Promise<Batch | undefined> {
+/** Judges a batch by the state before the turn. Pure. */
+function judge({ definition, state }: Loaded, read: readonly ReadItem[], now: number): Batch {
   const events: Event[] = [];
-  let known = false;
+  const aside: Aside[] = [];
   for (const item of read) {
-    const { event } = item;
     // What concerns the same intent or signal as another event of the batch waits for the next one.
-    if (events.some((other) => concernsSame(other, event))) {
-      self.inputs.put(item);
-      continue;
-    }
-    const judged = await withPast(self, own, ({ definition, state }) =>
-      accept(definition, state, event, self.deps.clock.now()),
-    );
-    if (judged === undefined || isGone(self)) return undefined;
+    const judged = events.some((other) => concernsSame(other, item.event))
+      ? later
+      : accept(definition, state, item.event, now);
     if (judged.type === "new") events.push(judged.event);
-    else if (judged.type !== "known") {
-      if ((await answerOther(self, own, item, judged)) === "dropped") return undefined;
-    } else if (item.from === "host") own.hands.release(event);
-    else known = true;
+    else aside.push({ item, judged });
   }
+  const known = aside.some(({ item, judged }) => judged.type === "known" && item.from === "inbox");
   // TN3. Where nothing is open there is nothing to hand on, and nothing to prove.
-  if (known && events.length === 0 && Object.keys(own.loaded.state.open).length > 0)
-    events.push({ type: "adopted" });
-  return events.length === 0 ? undefined : { events, known };
+  if (known && events.length === 0 && Object.keys(state.open).length > 0) events.push({ type: "adopted" });
+  return { events, known, aside };
+}
+
+const later = { type: "later" } as const;
+
+/** Settles what is not of the turn. `dropped`: everything was given back. */
+async function setAside(
+  self: Residence,
+  own: Owned,
+  aside: readonly Aside[],
+): Promise<"settled" | "dropped"> {
+  for (const { item, judged } of aside)
+    if (judged.type === "later") self.inputs.put(item);
+    else if (judged.type === "known") {
+      if (item.from === "host") own.hands.release(item.event);
+    } else if ((await answerOther(self, own, item, judged)) === "dropped" || isGone(self)) return "dropped";
+  return "settled";
 }
 
 /** A turn on its way to the ledger. */
@@ -86,24 +100,20 @@ interface Turn {
   readonly decided: DecidedTurn;
 }
 
-/** Undefined if the saga is given back instead. */
-async function decide(self: Residence, own: Owned, { events, known }: Batch): Promise<Turn | undefined> {
-  const { saga, deps } = self;
-  if (deps.hasLapsed()) {
-    await self.drop("this host stood still for too long"); // AZ1 of activation.ts
-    return undefined;
-  }
+/** Pure, but for the clock. */
+function decide({ saga, deps }: Residence, from: Loaded, isProven: boolean, given: Batch): Turn {
   const at = deps.clock.now();
-  const before = stateOf(own.loaded);
-  const isAnew = !own.isProven && before !== undefined && hasReservedCall(before);
+  const before = stateOf(from);
+  const isAnew = !isProven && before !== undefined && hasReservedCall(before);
   const batch: Batch = isAnew
-    ? { events: [...events, { type: "adopted", anew: true }], known }
-    : { events, known };
-  const decided = await withPast(self, own, (from) =>
-    decideTurn(from.definition, stateOf(from), { saga, at, events: batch.events }),
-  );
-  if (decided === undefined || isGone(self)) return undefined;
-  return { at, before: stateOf(own.loaded), batch, decided };
+    ? { ...given, events: [...given.events, { type: "adopted", anew: true }] }
+    : given;
+  return {
+    at,
+    before,
+    batch,
+    decided: decideTurn(from.definition, before, { saga, at, events: batch.events }),
+  };
 }
 
 const stateOf = ({ head, state }: Loaded): SagaState | undefined => (head === emptyHead ? undefined : state);
@@ -158,13 +168,12 @@ function handOn(self: Residence, own: Owned, { before, decided, batch }: Turn): 
 const hasWorkOfAnother = ({ deps }: Residence, { hands }: Owned, before: SagaState | undefined): boolean =>
   before !== undefined && ownWorkOf(before, deps.placementOf).some((open) => !hands.isInHand(open));
 
-/** Takes a pure step; once more with what was laid by, if that is missing. Undefined if the saga is gone meanwhile. */
-async function withPast<T>(self: Residence, own: Owned, step: (loaded: Loaded) => T): Promise<T | undefined> {
+/** Takes a pure step at once; later, and once more, if what was laid by is missing. Undefined if the saga is gone then. */
+function withPast<T>(self: Residence, own: Owned, step: (loaded: Loaded) => T): T | Promise<T | undefined> {
   try {
     return step(own.loaded);
   } catch (error) {
     if (!(error instanceof PastNeeded)) throw error;
-    await recallPast(self, own);
-    return isGone(self) ? undefined : step(own.loaded);
+    return recallPast(self, own).then(() => (isGone(self) ? undefined : step(own.loaded)));
   }
 }

@@ -62,9 +62,9 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: turn,
-        find: "if (turn === undefined || !(await append(self, own, turn))) return;",
+        find: "if (turn === undefined || isGone(self) || !(await append(self, own, turn))) return;",
         replace:
-          "if (turn === undefined) return;\n  own.loaded = { ...own.loaded, state: own.loaded.state ?? turn.decided.state };\n  for (const open of intentsToDispatch(turn.decided, turn.batch.events)) own.hands.handOn(open);\n  if (!(await append(self, own, turn))) return;",
+          "if (turn === undefined || isGone(self)) return;\n  own.loaded = { ...own.loaded, state: own.loaded.state ?? turn.decided.state };\n  for (const open of intentsToDispatch(turn.decided, turn.batch.events)) own.hands.handOn(open);\n  if (!(await append(self, own, turn))) return;",
       },
     ],
   },
@@ -108,7 +108,13 @@ export const plants: readonly Plant[] = [
   {
     name: "known input acked",
     rule: "a known input obliges its receiver to hand on every open intent",
-    edits: [{ file: turn, find: "else known = true;", replace: "" }],
+    edits: [
+      {
+        file: turn,
+        find: 'aside.some(({ item, judged }) => judged.type === "known" && item.from === "inbox");',
+        replace: "Number(aside.length) < 0;",
+      },
+    ],
   },
   {
     name: "taken over without handing on",
@@ -128,8 +134,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: turn,
-        find: "self.inputs.put(item);\n      continue;",
-        replace: "known = true;\n      continue;",
+        find: 'if (judged.type === "later") self.inputs.put(item);',
+        replace: 'if (judged.type === "later") continue;',
       },
     ],
   },
