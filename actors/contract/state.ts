@@ -14,39 +14,82 @@ import type { Json } from "../../protocol/json.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { MachineSnapshot } from "../machine/snapshot.ts";
 
-/** A decision to be carried out, with the input it has wherever the ledger keeps it. */
-export interface OpenIntent {
-  readonly intent: IntentOf<"tool" | "model" | "saga" | "timer" | "task" | "signal" | "end">;
+/** What every open intent has: a decision to be carried out, with the input it has wherever the ledger keeps it. */
+interface OpenBase<K extends OpenKind> {
+  readonly intent: IntentOf<K>;
   readonly input: Json;
   readonly attempt: number;
-  /** Milliseconds since the epoch; a retry waits until then. */
-  readonly notBefore?: number;
-  /** Of a model call: who stands in for the model in this attempt. */
-  readonly ask?: string;
   /** The machine's actor that waits for the result; undefined once none does. */
   readonly actor?: string;
-  /** When a deferred intent fails, or a task falls to its default: a timer of the intent's own id is armed. */
-  readonly dueAt?: number;
+}
+
+/** A call of a tool. */
+export interface OpenTool extends OpenBase<"tool"> {
+  /** Milliseconds since the epoch; a retry waits until then. */
+  readonly notBefore?: number;
+  /** The tool has said that its result comes from outside: until `dueAt`, when a timer of the intent's own id fires. */
   readonly deferred?: boolean;
-  /** A timer's event for the machine, and the name under which the machine takes it back. */
-  readonly event?: MachineEvent;
-  readonly timer?: string;
-  /** A timer that sends its event to a child: to this one, and to none that comes after it under its name. */
-  readonly sendTo?: IntentId;
-  /** Of a model call with a reservation: the turn that decided its present attempt, where that is a later one. */
+  readonly dueAt?: number;
+}
+
+/** A call of a model. */
+export interface OpenModel extends OpenBase<"model"> {
+  /** Milliseconds since the epoch; a retry waits until then. */
+  readonly notBefore?: number;
+  /** Who stands in for the model in this attempt. */
+  readonly ask?: string;
+  /** Of one with a reservation: the turn that decided its present attempt, where that is a later one. */
   readonly since?: number;
   /** Attempts that were begun by hosts that fell silent; they count as none of the retries. */
   readonly lost?: number;
-  /** A child that was told to cancel. */
+}
+
+/** A child that runs, or one that is asked to undo what it did. */
+export interface OpenSaga extends OpenBase<"saga"> {
+  /** It was told to cancel. */
   readonly told?: boolean;
-  /** How long those a task is for have had from its beginning. */
+}
+
+/** A timer. One that serves a task has neither event nor name. */
+export interface OpenTimer extends OpenBase<"timer"> {
+  /** What the machine hears, and the name under which it takes the timer back. */
+  readonly event?: MachineEvent;
+  readonly timer?: string;
+  /** Sends its event to a child: to this one, and to none that comes after it under its name. */
+  readonly sendTo?: IntentId;
+}
+
+/** A task for people. */
+export interface OpenTask extends OpenBase<"task"> {
+  /** When it falls to its default: a timer of the intent's own id is armed. */
+  readonly dueAt: number;
+  /** How long those it is for have had from its beginning. */
   readonly withinMs?: number;
-  /** A task's approvals so far, by name; of a question that more must answer, what each has said, as its digest. */
+  /** Approvals so far, by name; of a question that more must answer, what each has said, as its digest. */
   readonly approvals?: readonly string[];
   readonly answers?: Readonly<Record<string, string>>;
-  /** What an approval is about: the call that becomes an intent once approved. */
+  /** What it is about: the call that becomes an intent once approved, or the question as it was called. */
   readonly call?: ProposedCall;
 }
+
+/** A signal until its publish is acked. */
+export type OpenSignal = OpenBase<"signal">;
+
+/** The end until the parent was told of it. */
+export type OpenEnd = OpenBase<"end">;
+
+/** The kinds of intents that stay open. */
+export type OpenKind = "tool" | "model" | "saga" | "timer" | "task" | "signal" | "end";
+
+/** An intent that was decided and has not ended. */
+export type OpenIntent = OpenTool | OpenModel | OpenSaga | OpenTimer | OpenTask | OpenSignal | OpenEnd;
+
+/** The open intents of one kind. */
+export type OpenOf<K extends OpenKind> = Extract<OpenIntent, { readonly intent: { readonly kind: K } }>;
+
+/** Whether an open intent is of a kind: its fields are those of that kind then. */
+export const isOpen = <K extends OpenKind>(open: OpenIntent | undefined, kind: K): open is OpenOf<K> =>
+  open?.intent.kind === kind;
 
 /** A call on its way to become a tool intent. `from` names the model's call it came from. */
 export interface ProposedCall {
@@ -88,10 +131,10 @@ export interface StandingEffect {
   readonly stuck?: boolean;
 }
 
-/** A settled intent whose outcome a late result may still correct. */
-export interface Doubt {
-  /** What it was settled as. Only a call equal to one `in_doubt` is denied. */
-  readonly outcome: "in_doubt" | "cancelled" | "failed";
+/** A settled call of a tool whose outcome a late result may still correct. */
+export type Doubt = UnsettledDoubt | SettledDoubt;
+
+interface DoubtBase {
   readonly tool: string;
   readonly key: string;
   readonly input: Json;
@@ -100,16 +143,25 @@ export interface Doubt {
   readonly attempt: number;
   readonly call?: string;
   readonly dependsOn?: readonly string[];
-  /** The actor that is told only once the doubt is settled. */
-  readonly actor?: string;
-  /** The human's task about it. */
-  readonly task?: IntentId;
   /** The standing effect was undone while in doubt; a late success stands again. */
   readonly undone?: boolean;
   /** The doubtful intent is itself the undoing of this one. */
   readonly undoes?: IntentId;
   /** Digest of the success that made the doubt because it could not be read: it may come again. */
   readonly unread?: string;
+}
+
+/** It may have happened. A call equal to it is denied. */
+export interface UnsettledDoubt extends DoubtBase {
+  readonly outcome: "in_doubt";
+  /** The actor that is told only once the doubt is settled, by the human's task about it. */
+  readonly actor?: string;
+  readonly task?: IntentId;
+}
+
+/** It was told as cancelled or failed. */
+export interface SettledDoubt extends DoubtBase {
+  readonly outcome: "cancelled" | "failed";
 }
 
 /** An undoing in progress. */
@@ -181,7 +233,7 @@ export type Held =
   /** A call that people have approved. */
   | { readonly kind: "approved"; readonly intent: IntentId; readonly call: ProposedCall }
   /** A model call's next attempt. */
-  | { readonly kind: "retry"; readonly open: OpenIntent };
+  | { readonly kind: "retry"; readonly open: OpenModel };
 
 /** The outside says that something is wrong; stands until a `resume` acknowledges it. */
 export interface Flag {
@@ -306,9 +358,23 @@ export interface LateCall {
   readonly usd: number;
 }
 
+/** Before which no attempt begins, milliseconds since the epoch; undefined: at once. */
+export const notBeforeOf = (open: OpenIntent): number | undefined =>
+  isOpen(open, "tool") || isOpen(open, "model") ? open.notBefore : undefined;
+
+/** When a timer fires that goes with an open intent; undefined: there is none. */
+export const dueAtOf = (open: OpenIntent): number | undefined => {
+  if (isOpen(open, "timer")) return open.intent.dueAt;
+  return isOpen(open, "task") || isOpen(open, "tool") ? open.dueAt : undefined;
+};
+
+/** Whether an open call's result comes from outside. */
+export const isDeferred = (open: OpenIntent): open is OpenTool =>
+  isOpen(open, "tool") && open.deferred === true;
+
 /** Whether the saga's own host has something to do for an open intent itself, now or after a backoff. */
 export const isOwnWork = (open: OpenIntent, placementOf: (tool: string) => "worker" | "host"): boolean => {
   const { intent } = open;
   if (intent.kind === "model" || intent.kind === "signal" || intent.kind === "end") return true;
-  return intent.kind === "tool" && open.deferred !== true && placementOf(intent.name) === "host";
+  return intent.kind === "tool" && !isDeferred(open) && placementOf(intent.name) === "host";
 };

@@ -17,7 +17,7 @@ import { reservedSignals } from "../contract/reserved-signals.ts";
 import { counts } from "./settle.ts";
 import { corrects, misfitOf } from "./doubt.ts";
 import { wasSeen } from "./seen.ts";
-import type { Doubt, OpenIntent, SagaState } from "../contract/state.ts";
+import { type Doubt, isDeferred, isOpen, type OpenIntent, type SagaState } from "../contract/state.ts";
 import { readSignal } from "./read-signal.ts";
 import { recordedVote, refusalOfVote } from "./task.ts";
 
@@ -65,8 +65,8 @@ const openOf = (state: SagaState, id: IntentId): OpenIntent | undefined =>
 const settledOrStale = (state: SagaState, id: IntentId): Acceptance =>
   turnOf(id) > state.turn ? { type: "stale" } : { type: "known" };
 
-const hasTimer = ({ intent, deferred }: OpenIntent): boolean =>
-  intent.kind === "timer" || intent.kind === "task" || deferred === true;
+const hasTimer = (open: OpenIntent): boolean =>
+  isOpen(open, "timer") || isOpen(open, "task") || isDeferred(open);
 
 function acceptStart(state: SagaState, event: EventOf<"start">): Acceptance {
   const same = state.definition.name === event.definition.name && state.inputDigest === digestOf(event.input);
@@ -138,7 +138,7 @@ function refusalOfResult({ intent }: OpenIntent, { result }: EventOf<"result">):
 function acceptDeferred(state: SagaState, event: EventOf<"deferred">): Acceptance {
   const open = openOf(state, event.intent);
   if (open === undefined) return settledOrStale(state, event.intent);
-  if (open.intent.kind !== "tool")
+  if (!isOpen(open, "tool"))
     return refused("BAD_MESSAGE", `${event.intent} of ${state.saga} is no tool's and cannot be deferred`);
   if (open.attempt === event.attempt)
     return open.deferred === true ? { type: "known" } : { type: "new", event };
@@ -149,8 +149,7 @@ function acceptVote(definition: Definition, state: SagaState, event: EventOf<"ta
   const open = openOf(state, event.intent);
   if (open === undefined) return settledOrStale(state, event.intent);
   if (wasSeen(state, event)) return { type: "known" };
-  if (open.intent.kind !== "task")
-    return refused("TASK_UNKNOWN", `${event.intent} of ${state.saga} is no task`);
+  if (!isOpen(open, "task")) return refused("TASK_UNKNOWN", `${event.intent} of ${state.saga} is no task`);
   const refusal = refusalOfVote({ definition, state }, open, event.vote);
   return refusal === undefined
     ? { type: "new", event: { ...event, vote: recordedVote(open, event.vote) } }

@@ -34,7 +34,7 @@ import {
 import { readWith } from "../values/schema.ts";
 import { decider, forbidden } from "./lineage.ts";
 import { countChild, openingOf } from "./slices.ts";
-import type { OpenIntent, ProposedCall } from "../contract/state.ts";
+import { isOpen, type OpenIntent, type OpenTask, type ProposedCall } from "../contract/state.ts";
 import { type LineTerms, readApproval, readQuestion } from "../contract/terms.ts";
 import type { Tool } from "../contract/tool.ts";
 import { cancelChild } from "./undo.ts";
@@ -148,9 +148,9 @@ function openTask(f: Folding, { about, question, call, asked, more }: NewTask): 
 function openTaskOf(
   f: Folding,
   id: IntentId,
-): { open: OpenIntent; intent: TaskIntent; call: ProposedCall } | undefined {
+): { open: OpenTask; intent: TaskIntent; call: ProposedCall } | undefined {
   const open = f.state.open[id];
-  if (open?.intent.kind !== "task" || open.call === undefined) return undefined;
+  if (!isOpen(open, "task") || open.call === undefined) return undefined;
   return { open, intent: open.intent, call: open.call };
 }
 
@@ -176,7 +176,7 @@ export function escalate(f: Folding, id: IntentId): boolean {
 }
 
 /** The terms an open task has. Its whole time begins again. */
-export function askedOf({ withinMs = 0 }: OpenIntent, intent: TaskIntent): LineTerms {
+export function askedOf({ withinMs = 0 }: OpenTask, intent: TaskIntent): LineTerms {
   const { to, quorum, remindEveryMs, notify, standIn, next = [], otherwise } = intent;
   const first = { to, withinMs, ...defined({ quorum, remindEveryMs, notify, standIn }) };
   return { line: [first, ...next], ...(otherwise === undefined ? {} : { otherwise }) };
@@ -316,9 +316,9 @@ export function dismissAttendants(f: Folding): boolean {
   let dismissed = false;
   for (const [id, open] of openEntries(f)) {
     const task = servedBy(open);
-    if (task === undefined || f.state.open[task] !== undefined || open.told === true) continue;
-    if (open.intent.kind === "timer") closeIntent(f, id, closedAs("cancelled", "task"));
-    else if (open.intent.kind === "saga") cancelChild(f, id);
+    if (task === undefined || f.state.open[task] !== undefined) continue;
+    if (isOpen(open, "timer")) closeIntent(f, id, closedAs("cancelled", "task"));
+    else if (isOpen(open, "saga") && open.told !== true) cancelChild(f, id);
     else continue;
     dismissed = true;
   }

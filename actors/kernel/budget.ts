@@ -34,7 +34,13 @@ import {
 } from "./folding.ts";
 import { lateCallOf, mayHaveBegun, withLate, withLost, withoutLate } from "./late.ts";
 import { addAmounts, excessOf, inputPriceMax, promptTokens, spentWith, usedOf } from "./spending.ts";
-import type { BudgetState, LateCall, OpenIntent, SagaState } from "../contract/state.ts";
+import {
+  type BudgetState,
+  isOpen,
+  type LateCall,
+  type OpenIntent,
+  type SagaState,
+} from "../contract/state.ts";
 
 const least = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : b === undefined ? a : Math.min(a, b);
@@ -380,15 +386,16 @@ export const refusalOfRetry = (f: Folding, { intent }: OpenIntent): string | und
  */
 export function takeAdopted(f: Folding): void {
   for (const [id, open] of openEntries(f)) {
+    if (!isOpen(open, "model")) continue;
     const { intent, actor, attempt, ask, lost = 0 } = open;
-    if (intent.kind !== "model" || intent.budget === undefined || f.state.budget === undefined) continue;
+    if (intent.budget === undefined || f.state.budget === undefined) continue;
     if (!mayHaveBegun(open, f.state.turn)) continue;
     f.state.budget = withLate(f.state.budget, open);
     const refusal = refusalOfRetry(f, open);
     if (refusal === undefined) {
       const asking = ask === undefined ? {} : { ask };
       f.intents.push({ kind: "retry", id, attempt: attempt + 1, notBefore: f.at, ...asking });
-      changeOpen(f, id, { attempt: attempt + 1, notBefore: f.at, since: f.state.turn, lost: lost + 1 });
+      changeOpen(f, open, { attempt: attempt + 1, notBefore: f.at, since: f.state.turn, lost: lost + 1 });
     } else {
       const error = actorError("denied", "BUDGET_EXCEEDED", refusal);
       endIntent(f, id, { as: error.outcome, code: error.code, reason: refusal });

@@ -9,7 +9,7 @@ import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Definition } from "../contract/definition.ts";
-import type { Doubt, OpenIntent, Position } from "../contract/state.ts";
+import type { Doubt, OpenIntent, OpenTool, Position } from "../contract/state.ts";
 import { readWith, withoutKey } from "../values/schema.ts";
 import {
   actorError,
@@ -95,7 +95,7 @@ function askAboutDoubt(f: Folding, id: IntentId, open: OpenIntent, reason: strin
     dueAt,
   });
   const doubt = f.state.doubts[id];
-  if (doubt !== undefined && open.actor !== undefined)
+  if (doubt?.outcome === "in_doubt" && open.actor !== undefined)
     f.state.doubts = { ...f.state.doubts, [id]: { ...doubt, actor: open.actor, task } };
 }
 
@@ -106,16 +106,17 @@ function askAboutDoubt(f: Folding, id: IntentId, open: OpenIntent, reason: strin
 export function correct(f: Folding, id: IntentId, doubt: Doubt, received: Result, answered = false): void {
   const { result, output } = checked(f, openOf(id, doubt), received);
   if (result.outcome !== "succeeded" && result.outcome !== "failed") return;
-  if (doubt.task !== undefined && answered) closeIntent(f, doubt.task, closedAs("succeeded"));
+  const task = doubt.outcome === "in_doubt" ? doubt.task : undefined;
+  if (task !== undefined && answered) closeIntent(f, task, closedAs("succeeded"));
   recordClosing(f, id, closedBy(id, result));
-  if (doubt.task !== undefined && !answered) closeIntent(f, doubt.task, closedAs("cancelled", "settled"));
+  if (task !== undefined && !answered) closeIntent(f, task, closedAs("cancelled", "settled"));
   if (result.outcome === "succeeded") learnResult(f, openOf(id, doubt), output);
   if (doubt.undoes !== undefined) correctUndoing(f, id, doubt.undoes, result);
   else correctEffect(f, id, doubt, result, output);
 }
 
 /** The settled intent as it was while open. */
-const openOf = (id: IntentId, doubt: Doubt): OpenIntent => ({
+const openOf = (id: IntentId, doubt: Doubt): OpenTool => ({
   intent: {
     kind: "tool",
     id,
@@ -127,7 +128,7 @@ const openOf = (id: IntentId, doubt: Doubt): OpenIntent => ({
   },
   input: doubt.input,
   attempt: doubt.attempt,
-  ...(doubt.actor === undefined ? {} : { actor: doubt.actor }),
+  ...(doubt.outcome !== "in_doubt" || doubt.actor === undefined ? {} : { actor: doubt.actor }),
 });
 
 /** The undoing happened after all: the human's task about it is over. That it did not changes nothing. */
@@ -151,10 +152,11 @@ function correctEffect(
   if (result.outcome === "succeeded") recordEffect(f, id, openOf(id, doubt), "succeeded", output);
   else if (effectOf(f, id)?.undoing === undefined) removeEffect(f, id);
   f.state.doubts = withoutKey(f.state.doubts, id);
-  if (isAwaited(f, id, doubt.actor))
+  const actor = doubt.outcome === "in_doubt" ? doubt.actor : undefined;
+  if (isAwaited(f, id, actor))
     tellActor(
       f,
-      doubt.actor,
+      actor,
       id,
       result.outcome === "succeeded"
         ? { output, unread: { by: "tool", name: doubt.tool, value: result.output } }

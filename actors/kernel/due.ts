@@ -7,18 +7,20 @@ import { changeOpen, closedAs, closeIntent, type Folding, servedBy } from "./fol
 import { settle } from "./settle.ts";
 import { takeTaskTimeout } from "./task.ts";
 import { sendToChild } from "./tell-child.ts";
+import { isDeferred, isOpen } from "../contract/state.ts";
 
 /** The call is open until it is answered, or its time is over. */
 export function takeDeferred(f: Folding, { intent, attempt, dueAt }: EventOf<"deferred">): void {
-  if (f.state.open[intent]?.attempt === attempt) changeOpen(f, intent, { deferred: true, dueAt });
+  const open = f.state.open[intent];
+  if (isOpen(open, "tool") && open.attempt === attempt) changeOpen(f, open, { deferred: true, dueAt });
 }
 
 /** What follows from a time that has come: of a task, a deferred call, a reminder, or a machine's own. */
 export function takeTimer(f: Folding, event: EventOf<"timer">): void {
   const open = f.state.open[event.intent];
   if (open === undefined) return;
-  if (open.intent.kind === "task") return takeTaskTimeout(f, event.intent, open);
-  if (open.deferred === true) {
+  if (isOpen(open, "task")) return takeTaskTimeout(f, event.intent, open);
+  if (isDeferred(open)) {
     const reason = "the outside did not answer in time";
     return settle(f, event.intent, open, {
       outcome: "failed",
@@ -27,9 +29,9 @@ export function takeTimer(f: Folding, event: EventOf<"timer">): void {
       retry: false,
     });
   }
-  if (open.intent.kind === "timer" && servedBy(open) !== undefined)
-    return takeReminder(f, event.intent, open);
-  if (open.intent.kind !== "timer" || open.event === undefined) return;
+  if (!isOpen(open, "timer")) return;
+  if (servedBy(open) !== undefined) return takeReminder(f, event.intent, open);
+  if (open.event === undefined) return;
   closeIntent(f, event.intent, closedAs("succeeded"));
   if (open.sendTo !== undefined) sendToChild(f, open.sendTo, open.event);
   else

@@ -14,7 +14,7 @@ import type { ModelMessage } from "../../protocol/model.ts";
 import type { Step } from "../../protocol/turn.ts";
 import type { Definition } from "../contract/definition.ts";
 import { memorySignal } from "../contract/memory-spec.ts";
-import type { Held, KeptSignal, SagaState } from "../contract/state.ts";
+import { type Held, isOpen, type KeptSignal, type SagaState } from "../contract/state.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { MachineStep } from "../machine/machine.ts";
 import { readWith, withoutKey } from "../values/schema.ts";
@@ -207,7 +207,7 @@ function takeResult(f: Folding, event: EventOf<"result">): void {
   if (open !== undefined && counts(open, event)) {
     answeredBy(f, open, event.attempt);
     settleSlice(f, open, event);
-    if (open.intent.kind === "saga" && servedBy(open) !== undefined)
+    if (isOpen(open, "saga") && servedBy(open) !== undefined)
       return takeStandIn(f, intent, open, event.result);
     return settle(f, intent, open, event.result);
   }

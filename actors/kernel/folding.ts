@@ -19,7 +19,7 @@ import type { Definition } from "../contract/definition.ts";
 import { doneEvent, errorEvent } from "../machine/machine.ts";
 import { mayHaveBegun, withLate } from "./late.ts";
 import type { MachineAction, MachineEvent } from "../machine/actions.ts";
-import type { OpenIntent, ProposedCall, SagaState, Unread } from "../contract/state.ts";
+import type { OpenIntent, OpenKind, OpenOf, ProposedCall, SagaState, Unread } from "../contract/state.ts";
 
 export type Draft = { -readonly [K in keyof SagaState]: SagaState[K] };
 
@@ -84,7 +84,12 @@ function takeModel(f: Folding, { intent: { id }, input, actor }: OpenIntent): vo
   f.closed = f.closed.map((one) => (one.intent === before ? { ...one, as: "superseded", by: id } : one));
 }
 
-export function changeOpen(f: Folding, id: IntentId, change: Partial<OpenIntent>): void {
+/** Changes fields of an open intent, which are those of its kind. */
+export function changeOpen<K extends OpenKind>(
+  f: Folding,
+  { intent: { id } }: OpenOf<K>,
+  change: Partial<OpenOf<K>>,
+): void {
   const open = f.state.open[id];
   if (open !== undefined) f.state.open = { ...f.state.open, [id]: { ...open, ...change } };
 }

@@ -16,7 +16,7 @@ import type { Definition } from "../contract/definition.ts";
 import { askAnew } from "./ask-anew.ts";
 import { closedAs, endIntent, type Folding, openEntries } from "./folding.ts";
 import { leavesIn } from "./lineage.ts";
-import type { OpenIntent } from "../contract/state.ts";
+import { isDeferred, isOpen, type OpenIntent } from "../contract/state.ts";
 import { variantAfter } from "../request/variant.ts";
 
 export function takeForked(f: Folding, event: EventOf<"forked">): void {
@@ -51,15 +51,15 @@ function putOff(f: Folding, ms: number): void {
 }
 
 function later(open: OpenIntent, ms: number): OpenIntent {
-  const { intent, dueAt, notBefore } = open;
-  return {
-    ...open,
-    ...(intent.kind === "timer" || intent.kind === "task"
-      ? { intent: { ...intent, dueAt: intent.dueAt + ms } }
-      : {}),
-    ...(dueAt === undefined ? {} : { dueAt: dueAt + ms }),
-    ...(notBefore === undefined ? {} : { notBefore: notBefore + ms }),
-  };
+  if (isOpen(open, "timer")) return { ...open, intent: { ...open.intent, dueAt: open.intent.dueAt + ms } };
+  if (isOpen(open, "task")) {
+    const dueAt = open.intent.dueAt + ms;
+    return { ...open, intent: { ...open.intent, dueAt }, dueAt };
+  }
+  if (!isOpen(open, "tool") && !isOpen(open, "model")) return open;
+  const waits = open.notBefore === undefined ? {} : { notBefore: open.notBefore + ms };
+  const due = isDeferred(open) && open.dueAt !== undefined ? { dueAt: open.dueAt + ms } : {};
+  return { ...open, ...waits, ...due };
 }
 
 /** What calls of the origin's may still cost is the origin's. Other instructions make every request longer. */

@@ -17,7 +17,7 @@ import { toJson } from "../../protocol/json.ts";
 import type { Folding, Queued } from "./folding.ts";
 import { readWith } from "../values/schema.ts";
 import type { MachineEvent } from "../machine/actions.ts";
-import type { Held, KeptSignal, OpenIntent, ProposedCall, Unread } from "../contract/state.ts";
+import type { Held, KeptSignal, OpenModel, ProposedCall, Unread } from "../contract/state.ts";
 
 /** While the machine is over there is nothing to pause: what undoes goes on. */
 export const isPaused = ({ state }: Folding): boolean =>
@@ -54,7 +54,7 @@ export function holdSignal(f: Folding, signal: KeptSignal): void {
 export const holdApproved = (f: Folding, intent: IntentId, call: ProposedCall): void =>
   hold(f, { kind: "approved", intent, call });
 
-export const holdRetry = (f: Folding, open: OpenIntent): void => hold(f, { kind: "retry", open });
+export const holdRetry = (f: Folding, open: OpenModel): void => hold(f, { kind: "retry", open });
 
 /** HE2: the machine takes a timer back that has fired already. */
 export function dropHeldTimer(f: Folding, timer: string): void {

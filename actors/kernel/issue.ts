@@ -39,7 +39,7 @@ import { budgetRefusal, equalDoubt, missingApproval } from "./may-issue.ts";
 import { currentOf, send, sendLater, sendToChild } from "./tell-child.ts";
 import { countChild, openingOf } from "./slices.ts";
 import type { Definition } from "../contract/definition.ts";
-import type { ProposedCall } from "../contract/state.ts";
+import { isOpen, type ProposedCall } from "../contract/state.ts";
 import type { Tool } from "../contract/tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
 
@@ -60,7 +60,7 @@ export function issue(f: Folding, action: MachineAction): void {
       });
     case "untimer":
       for (const [id, open] of openEntries(f))
-        if (open.timer === action.id) closeIntent(f, id, closedAs("cancelled"));
+        if (isOpen(open, "timer") && open.timer === action.id) closeIntent(f, id, closedAs("cancelled"));
       return dropHeldTimer(f, action.id);
     case "send":
       return action.delayMs === undefined ? send(f, action.to, action.event) : sendLater(f, action);

@@ -6,11 +6,17 @@
 import { dollars } from "../../protocol/budget.ts";
 import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { BudgetState, LateCall, OpenIntent, SagaState } from "../contract/state.ts";
+import {
+  type BudgetState,
+  isOpen,
+  type LateCall,
+  type OpenIntent,
+  type SagaState,
+} from "../contract/state.ts";
 
 /** Whether the present attempt may have begun: it was decided before this turn. */
-export const mayHaveBegun = ({ intent, since }: OpenIntent, turn: number): boolean =>
-  (since ?? turnOf(intent.id)) < turn;
+export const mayHaveBegun = (open: OpenIntent, turn: number): boolean =>
+  ((isOpen(open, "model") ? open.since : undefined) ?? turnOf(open.intent.id)) < turn;
 
 /** The budget with the call among the late ones. The oldest of too many is taken for lost. */
 export function withLate(budget: BudgetState, { intent, attempt }: OpenIntent): BudgetState {

@@ -6,7 +6,7 @@ import type { IntentId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Retry } from "../../protocol/tool.ts";
-import type { OpenIntent } from "../contract/state.ts";
+import { isOpen, type OpenIntent, type OpenModel, type OpenTool } from "../contract/state.ts";
 import { backoffMs } from "../values/retry.ts";
 import { refusalOfRetry } from "./budget.ts";
 import {
@@ -30,17 +30,18 @@ const policyOf = (f: Folding, open: OpenIntent): Retry | undefined => {
 };
 
 /** Whether its own policy allows another attempt, and the saga still wants it. */
-export function mayRetry(f: Folding, id: IntentId, open: OpenIntent, result: Result): boolean {
+export function mayRetry(f: Folding, id: IntentId, open: OpenTool | OpenModel, result: Result): boolean {
   if (result.outcome !== "failed" || result.retry === false) return false;
   const policy = policyOf(f, open);
-  if (policy === undefined || open.attempt - (open.lost ?? 0) >= policy.attemptsMax) return false;
+  const lost = isOpen(open, "model") ? (open.lost ?? 0) : 0;
+  if (policy === undefined || open.attempt - lost >= policy.attemptsMax) return false;
   if (open.intent.kind === "tool" && open.intent.undoes !== undefined) return true;
   const isGivenUp = f.state.plans.some((plan) => plan.only?.includes(id));
   return f.state.phase.kind === "running" && isWanted(f, id, open) && !isGivenUp;
 }
 
 /** Begins the next attempt, after its backoff; or not, where the budget does not allow it. */
-export function retry(f: Folding, id: IntentId, open: OpenIntent, result: Result): void {
+export function retry(f: Folding, id: IntentId, open: OpenTool | OpenModel, result: Result): void {
   const refusal = refusalOfRetry(f, open);
   if (refusal !== undefined) return giveUpAsking(f, open, refusal);
   const attempt = open.attempt + 1;
@@ -51,22 +52,27 @@ export function retry(f: Folding, id: IntentId, open: OpenIntent, result: Result
   const wish = route === undefined ? retryAfterMs : undefined;
   const waitMs = ask === undefined ? backoffMs(policy, attempt, `${decider(f.state)}/${id}`, wish) : 0;
   const notBefore = f.at + waitMs;
-  // The next attempt is handed on like the first: what was deferred is so no more.
-  const { deferred: _deferred, dueAt: _dueAt, ask: _ask, ...rest } = open;
+  if (isOpen(open, "tool")) {
+    // The next attempt is handed on like the first: what was deferred is so no more.
+    const { deferred: _deferred, dueAt: _dueAt, ...rest } = open;
+    return openAgain(f, { ...rest, attempt, notBefore });
+  }
+  const { ask: _ask, ...rest } = open;
   const next = { ...rest, attempt, notBefore, ...(ask === undefined ? {} : { ask }) };
-  if (open.intent.kind !== "model" || !isPaused(f)) return openAgain(f, next);
+  if (!isPaused(f)) return openAgain(f, next);
   // A tool's attempts go on: what an earlier one did must find its intent open. A model's cost money and do nothing.
   endIntent(f, id, closedBy(id, result));
   holdRetry(f, next);
 }
 
-function openAgain(f: Folding, open: OpenIntent): void {
-  const { id, kind } = open.intent;
-  const earliest = kind === "model" ? (f.state.modelNotBefore ?? 0) : 0;
+function openAgain(f: Folding, open: OpenTool | OpenModel): void {
+  const { id } = open.intent;
+  const model = isOpen(open, "model") ? open : undefined;
+  const earliest = model === undefined ? 0 : (f.state.modelNotBefore ?? 0);
   const notBefore = Math.max(open.notBefore ?? 0, earliest);
-  const asking = open.ask === undefined ? {} : { ask: open.ask };
+  const asking = model?.ask === undefined ? {} : { ask: model.ask };
   f.intents.push({ kind: "retry", id, attempt: open.attempt, notBefore, ...asking });
-  const begins = kind === "model" && open.intent.budget !== undefined ? { since: f.state.turn } : {};
+  const begins = model?.intent.budget === undefined ? {} : { since: f.state.turn };
   f.state.open = { ...f.state.open, [id]: { ...open, notBefore, ...begins } };
 }
 
@@ -79,7 +85,7 @@ function giveUpAsking(f: Folding, open: OpenIntent, refusal: string): void {
 }
 
 /** The next attempt of a model call whose last one failed while the saga was paused, if it is still asked for. */
-export function issueRetry(f: Folding, open: OpenIntent): void {
+export function issueRetry(f: Folding, open: OpenModel): void {
   if (!isAwaited(f, open.intent.id, open.actor)) return;
   f.state.open = { ...f.state.open, [open.intent.id]: open };
   const refusal = refusalOfRetry(f, open);

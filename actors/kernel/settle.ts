@@ -9,7 +9,7 @@ import type { EventOf } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Result, Usage } from "../../protocol/result.ts";
-import type { OpenIntent } from "../contract/state.ts";
+import { isDeferred, isOpen, type OpenIntent } from "../contract/state.ts";
 import { settleCost } from "./budget.ts";
 import { takeDoubt, undoIfLate } from "./doubt.ts";
 import { closedBy, endIntent, type Folding, isRead, noteStanding, servedBy, tellActor } from "./folding.ts";
@@ -30,7 +30,8 @@ export const counts = (open: OpenIntent, { attempt, result }: EventOf<"result">)
 export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Result): void {
   const { result, output } = checked(f, open, received);
   settleCost(f, open, received, usageOf(received));
-  if (mayRetry(f, id, open, result)) return retry(f, id, open, result);
+  if ((isOpen(open, "tool") || isOpen(open, "model")) && mayRetry(f, id, open, result))
+    return retry(f, id, open, result);
   endIntent(f, id, closedBy(id, result));
   if (result.outcome === "succeeded" && servedBy(open) === undefined) learnResult(f, open, output);
   if (open.intent.kind === "tool") {
@@ -86,8 +87,7 @@ function holdEffect(
 ): void {
   if (result.outcome === "succeeded") return recordEffect(f, id, open, "succeeded", output);
   if (isRead(f, open)) return;
-  const isTooLate =
-    open.deferred === true && result.outcome === "failed" && result.code === "DEFERRED_TOO_LATE";
+  const isTooLate = isDeferred(open) && result.outcome === "failed" && result.code === "DEFERRED_TOO_LATE";
   const maybe = received.outcome === "succeeded" || isTooLate || mayHaveHappened(result);
   if (maybe) recordEffect(f, id, open, "in_doubt", undefined);
   // A worker that gets the same attempt again may still succeed, where no claim forbids it.

@@ -34,7 +34,7 @@ import { propose } from "./issue.ts";
 import type { Callee } from "./judge.ts";
 import { refuseRaise, refusalOfRaise, settleRaise } from "./raise.ts";
 import { correct, corrects } from "./doubt.ts";
-import type { OpenIntent, ProposedCall } from "../contract/state.ts";
+import { isOpen, type OpenSaga, type OpenTask, type ProposedCall } from "../contract/state.ts";
 import { settleUndone } from "./undo.ts";
 
 /** What a human may say of a doubt about a tool with this output. */
@@ -51,8 +51,7 @@ export const DoubtAnswer = doubtAnswer(z.json());
 type Asking = Pick<Folding, "definition" | "state">;
 
 /** The schema an open task's answer must fit. */
-export function answerSchema({ definition, state }: Asking, open: OpenIntent): z.ZodType {
-  if (open.intent.kind !== "task") return z.never();
+export function answerSchema({ definition, state }: Asking, open: OpenTask): z.ZodType {
   if (open.intent.about === "budget") return BudgetRaise;
   if (open.intent.about === "doubt") {
     const doubt = open.intent.of === undefined ? undefined : state.doubts[open.intent.of];
@@ -67,10 +66,9 @@ export function answerSchema({ definition, state }: Asking, open: OpenIntent): z
 /** Why a vote cannot be taken by its task, or undefined. Without it the fold would have nothing to do. */
 export function refusalOfVote(
   asking: Asking,
-  open: OpenIntent,
+  open: OpenTask,
   vote: Vote,
 ): { code: ErrorCode; reason: string } | undefined {
-  if (open.intent.kind !== "task") return { code: "TASK_UNKNOWN", reason: "it is no task" };
   const { to, digest } = open.intent;
   if (!mayVote(to, vote))
     return {
@@ -101,8 +99,7 @@ export const mayVote = (
 ): boolean => to.length === 0 || to.includes(by) || (as !== undefined && to.includes(as));
 
 /** Why what was said is not what the task asks. */
-function misfitOfVote(asking: Asking, open: OpenIntent, vote: Vote): string | undefined {
-  if (open.intent.kind !== "task") return "it is no task";
+function misfitOfVote(asking: Asking, open: OpenTask, vote: Vote): string | undefined {
   const { about } = open.intent;
   if (vote.vote === "edit")
     return about === "approval"
@@ -119,7 +116,7 @@ function misfitOfVote(asking: Asking, open: OpenIntent, vote: Vote): string | un
 }
 
 /** Why the arguments of an edit cannot stand in the place of those it is about. */
-function misfitOfEdit({ definition }: Asking, open: OpenIntent, input: Json | undefined): string | undefined {
+function misfitOfEdit({ definition }: Asking, open: OpenTask, input: Json | undefined): string | undefined {
   const callee = open.call === undefined ? undefined : calleeOf(definition, open.call);
   if (callee === undefined || open.call === undefined) return "it is about no call";
   if (input === undefined) return "an edit has the changed arguments as its input";
@@ -132,16 +129,15 @@ function misfitOfEdit({ definition }: Asking, open: OpenIntent, input: Json | un
 }
 
 /** The vote as the ledger keeps it: with the digest of the arguments it was about, whether or not it named them. */
-export const recordedVote = ({ intent }: OpenIntent, vote: Vote): Vote =>
-  intent.kind === "task" && intent.digest !== undefined ? { ...vote, digest: intent.digest } : vote;
+export const recordedVote = ({ intent }: OpenTask, vote: Vote): Vote =>
+  intent.digest !== undefined ? { ...vote, digest: intent.digest } : vote;
 
 export function takeVote(f: Folding, event: EventOf<"task">): void {
   const open = f.state.open[event.intent];
-  if (open !== undefined) decideBy(f, event.intent, open, event.vote);
+  if (isOpen(open, "task")) decideBy(f, event.intent, open, event.vote);
 }
 
-function decideBy(f: Folding, id: IntentId, open: OpenIntent, vote: Vote): void {
-  if (open.intent.kind !== "task") return;
+function decideBy(f: Folding, id: IntentId, open: OpenTask, vote: Vote): void {
   const { by, answer, reason, input } = vote;
   const isDenied = vote.vote === "deny";
   switch (open.intent.about) {
@@ -176,15 +172,14 @@ const deniedBy = ({ reason }: Vote): Closed => ({
  * The saga that stands in has ended. What it says is one vote, under its id; if it failed, said what cannot be taken,
  * or more must speak, the people are called.
  */
-export function takeStandIn(f: Folding, id: IntentId, open: OpenIntent, result: Result): void {
+export function takeStandIn(f: Folding, id: IntentId, open: OpenSaga, result: Result): void {
   const task = servedBy(open);
   closeIntent(f, id, closedBy(id, result));
   const asked = task === undefined ? undefined : f.state.open[task];
-  if (open.intent.kind !== "saga" || task === undefined || asked === undefined) return;
+  if (task === undefined || !isOpen(asked, "task")) return;
   if (result.outcome === "succeeded") {
     const { saga, name } = open.intent;
-    const vote =
-      asked.intent.kind === "task" ? standInVote(asked.intent, saga, result.output) : "it is no task";
+    const vote = standInVote(asked.intent, saga, result.output);
     const misfit = typeof vote === "string" ? vote : misfitOfVote(f, asked, vote);
     if (typeof vote !== "string" && misfit === undefined) decideBy(f, task, asked, vote);
     else denyAttendant(f, task, { name, code: "BAD_RESULT", reason: `its word cannot be taken: ${misfit}` });
@@ -200,8 +195,8 @@ export function standInVote({ about }: IntentOf<"task">, by: string, output: Jso
 }
 
 /** The deadline passed: the task's default holds. */
-export function takeTaskTimeout(f: Folding, id: IntentId, open: OpenIntent): void {
-  if (open.intent.kind !== "task" || escalate(f, id)) return;
+export function takeTaskTimeout(f: Folding, id: IntentId, open: OpenTask): void {
+  if (escalate(f, id)) return;
   switch (open.intent.about) {
     case "approval":
       return open.intent.otherwise === "approve"
@@ -225,10 +220,9 @@ export function takeTaskTimeout(f: Folding, id: IntentId, open: OpenIntent): voi
 
 const late = closedAs("failed", "deadline");
 
-function approve(f: Folding, id: IntentId, open: OpenIntent, by: string): void {
-  if (open.intent.kind !== "task") return;
+function approve(f: Folding, id: IntentId, open: OpenTask, by: string): void {
   const approvals = [...new Set([...(open.approvals ?? []), by])];
-  if (approvals.length < (open.intent.quorum ?? 1)) return changeOpen(f, id, { approvals });
+  if (approvals.length < (open.intent.quorum ?? 1)) return changeOpen(f, open, { approvals });
   approved(f, id, open, closedAs("succeeded"));
 }
 
@@ -237,7 +231,7 @@ const calleeOf = ({ tools, sagas }: Definition, call: ProposedCall): Callee | un
   tools.get(call.tool) ?? sagas.get(call.tool);
 
 /** The approved call becomes an intent, unless what was decided meanwhile forbids it now. The actor goes on waiting. */
-function approved(f: Folding, id: IntentId, open: OpenIntent, closed: Closed): void {
+function approved(f: Folding, id: IntentId, open: OpenTask, closed: Closed): void {
   closeIntent(f, id, closed);
   const { call } = open;
   if (call === undefined || !isAwaited(f, id, call.actor)) return;
@@ -255,10 +249,10 @@ export function issueHeldCall(f: Folding, id: IntentId, call: ProposedCall): voi
  * A human changed the arguments: another call, which policies judge and people approve. No human has agreed to it yet,
  * its author included, for who proposes has not approved. The model hears of it with the call's result.
  */
-function edit(f: Folding, id: IntentId, open: OpenIntent, { by, input }: { by: string; input: Json }): void {
+function edit(f: Folding, id: IntentId, open: OpenTask, { by, input }: { by: string; input: Json }): void {
   closeIntent(f, id, closedAs("superseded", "edit"));
   const callee = open.call === undefined ? undefined : calleeOf(f.definition, open.call);
-  if (callee === undefined || open.intent.kind !== "task" || open.call === undefined) return;
+  if (callee === undefined || open.call === undefined) return;
   if (!isAwaited(f, id, open.call.actor)) return;
   const { rewritten: _rewritten, granted: _granted, ...call } = open.call;
   if (call.from !== undefined)
@@ -280,12 +274,12 @@ interface Refused {
   readonly closed: Closed;
 }
 
-function deny(f: Folding, id: IntentId, open: OpenIntent, { reason, closed }: Refused): void {
+function deny(f: Folding, id: IntentId, open: OpenTask, { reason, closed }: Refused): void {
   closeIntent(f, id, closed);
   tellActor(f, open.actor, id, { error: actorError("denied", "APPROVAL_DENIED", reason) });
 }
 
-function fail(f: Folding, id: IntentId, open: OpenIntent, { reason, closed }: Refused): void {
+function fail(f: Folding, id: IntentId, open: OpenTask, { reason, closed }: Refused): void {
   closeIntent(f, id, closed);
   tellActor(f, open.actor, id, { error: actorError("failed", "DEFERRED_TOO_LATE", reason) });
 }
@@ -294,14 +288,14 @@ function fail(f: Folding, id: IntentId, open: OpenIntent, { reason, closed }: Re
 function takeAnswer(
   f: Folding,
   id: IntentId,
-  open: OpenIntent,
+  open: OpenTask,
   { by, answer }: { by: string; answer: Json },
 ): void {
-  const quorum = open.intent.kind === "task" ? (open.intent.quorum ?? 1) : 1;
+  const quorum = open.intent.quorum ?? 1;
   const digest = digestOf(answer);
   const answers = { ...open.answers, [by]: digest };
   const agreeing = Object.values(answers).filter((one) => one === digest).length;
-  if (agreeing < quorum) return changeOpen(f, id, { answers });
+  if (agreeing < quorum) return changeOpen(f, open, { answers });
   answerQuestion(f, id, open, { answer, closed: closedAs("succeeded") });
 }
 
@@ -309,7 +303,7 @@ function takeAnswer(
 function answerQuestion(
   f: Folding,
   id: IntentId,
-  open: OpenIntent,
+  open: OpenTask,
   { answer, closed }: { readonly answer: Json; readonly closed: Closed },
 ): void {
   const read = readWith(answerSchema(f, open), answer);
@@ -325,9 +319,9 @@ function answerQuestion(
 }
 
 /** The correction closes the task, and only if it took: an answer that says nothing leaves the human asked. */
-function settleDoubt(f: Folding, open: OpenIntent, answer: Json): void {
+function settleDoubt(f: Folding, open: OpenTask, answer: Json): void {
   const parsed = DoubtAnswer.safeParse(answer);
-  const of = open.intent.kind === "task" ? open.intent.of : undefined;
+  const { of } = open.intent;
   const doubt = of === undefined ? undefined : f.state.doubts[of];
   if (!parsed.success || of === undefined || doubt === undefined) return;
   const result: Result =
@@ -338,19 +332,19 @@ function settleDoubt(f: Folding, open: OpenIntent, answer: Json): void {
 }
 
 /** The doubt is not settled in time: the actor hears that it is in doubt, and a late result still corrects it. */
-function giveUpDoubt(f: Folding, id: IntentId, open: OpenIntent): void {
+function giveUpDoubt(f: Folding, id: IntentId, open: OpenTask): void {
   closeIntent(f, id, late);
-  const of = open.intent.kind === "task" ? open.intent.of : undefined;
+  const { of } = open.intent;
   const doubt = of === undefined ? undefined : f.state.doubts[of];
-  if (of === undefined || doubt === undefined) return;
+  if (of === undefined || doubt?.outcome !== "in_doubt") return;
   const { actor, task: _task, ...rest } = doubt;
   f.state.doubts = { ...f.state.doubts, [of]: rest };
   tellActor(f, actor, of, { error: actorError("in_doubt", "IN_DOUBT", "nobody settled the doubt in time") });
 }
 
-function settleStuck(f: Folding, id: IntentId, open: OpenIntent, closed: Closed): void {
+function settleStuck(f: Folding, id: IntentId, open: OpenTask, closed: Closed): void {
   closeIntent(f, id, closed);
-  const of = open.intent.kind === "task" ? open.intent.of : undefined;
+  const { of } = open.intent;
   if (of === undefined) return;
   if (closed.as === "succeeded") settleUndone(f, of); // Denied, it stays as it is: stuck, and listed as standing.
 }

@@ -33,7 +33,16 @@ import {
 } from "./folding.ts";
 import { decider, forbidden, isInherited } from "./lineage.ts";
 import { assertWhole } from "./past.ts";
-import type { Doubt, Ending, OpenIntent, Position, StandingEffect, UndoPlan } from "../contract/state.ts";
+import {
+  type Doubt,
+  type Ending,
+  type OpenIntent,
+  type Position,
+  type StandingEffect,
+  type UndoPlan,
+  isDeferred,
+  isOpen,
+} from "../contract/state.ts";
 import { type EffectToUndo, type Tool, undoOf } from "../contract/tool.ts";
 import { isRunningChild, issueChildUndo, issueUndoingSaga, saidUndo } from "./undo-child.ts";
 import { waiting } from "./undo-order.ts";
@@ -93,7 +102,7 @@ function giveUp(f: Folding, id: IntentId, because: string): void {
   const error = actorError("cancelled", "CANCELLED", because === "" ? "undone" : because);
   if (isOverAtOnce(f, open)) closeIntent(f, id, closedAs("cancelled", "undo"));
   else if (open.intent.kind === "saga") return cancelChild(f, id);
-  else if (open.deferred === true) releaseDeferred(f, id, open);
+  else if (isDeferred(open)) releaseDeferred(f, id, open);
   else return;
   tellActor(f, open.actor, id, { error });
 }
@@ -143,8 +152,8 @@ const isNotice = (open: OpenIntent): boolean => open.intent.kind === "tool" && s
 /** A child is told to cancel, once; its own end comes back as the intent's result. */
 export function cancelChild(f: Folding, id: IntentId): void {
   const open = f.state.open[id];
-  if (open?.intent.kind !== "saga" || open.intent.undoes !== undefined || open.told === true) return;
-  changeOpen(f, id, { told: true });
+  if (!isOpen(open, "saga") || open.intent.undoes !== undefined || open.told === true) return;
+  changeOpen(f, open, { told: true });
   openIntent(f, {
     intent: {
       kind: "signal",
@@ -246,12 +255,7 @@ const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenInte
 /** A deferred call that no actor waits for would hold its plan up until the outside answers, days perhaps. */
 function releaseUnawaited(f: Folding): void {
   for (const [id, open] of openEntries(f))
-    if (
-      open.deferred === true &&
-      open.intent.kind === "tool" &&
-      open.intent.undoes === undefined &&
-      !isAwaited(f, id, open.actor)
-    )
+    if (isDeferred(open) && open.intent.undoes === undefined && !isAwaited(f, id, open.actor))
       releaseDeferred(f, id, open);
 }
 

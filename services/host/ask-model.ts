@@ -6,7 +6,7 @@ import { isAgent } from "../../actors/agent/kind.ts";
 import type { BuiltRequest } from "../../actors/contract/definition.ts";
 import { usageOf } from "../../actors/kernel/settle.ts";
 import { excessOf } from "../../actors/kernel/spending.ts";
-import type { OpenIntent } from "../../actors/contract/state.ts";
+import { type OpenIntent, isOpen } from "../../actors/contract/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -31,7 +31,12 @@ export async function askModel(
 ): Promise<Performed> {
   const loaded = context.current();
   if (loaded === undefined) return { type: "silent" };
-  const { order, route, port, leave } = await enterModel(deps, intent.name, open.ask, context.cutOff.signal);
+  const { order, route, port, leave } = await enterModel(
+    deps,
+    intent.name,
+    isOpen(open, "model") ? open.ask : undefined,
+    context.cutOff.signal,
+  );
   const ask = async (): Promise<Performed> => {
     const built = await requestOf(loaded, saga, open, intent, context);
     if (!context.mayBegin()) return { type: "silent" };

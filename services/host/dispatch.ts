@@ -5,7 +5,7 @@
  * DI1 Only what stands in an acked turn is handed on.
  */
 import { treeOfChild } from "../../actors/kernel/slices.ts";
-import type { OpenIntent } from "../../actors/contract/state.ts";
+import { dueAtOf, isDeferred, notBeforeOf, type OpenIntent } from "../../actors/contract/state.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { WorkMessage } from "../../protocol/tool.ts";
@@ -35,7 +35,7 @@ export function dispatch(
   const { intent } = open;
   switch (intent.kind) {
     case "tool":
-      return open.deferred === true
+      return isDeferred(open)
         ? arm(deps, from, open, open.dueAt ?? 0)
         : publishWork(deps, from, open, intent);
     case "saga": {
@@ -45,9 +45,8 @@ export function dispatch(
       return publishStart(deps, from, open, intent, { child, tree: treeOfChild(state, definition, intent) });
     }
     case "timer":
-      return arm(deps, from, open, intent.dueAt);
     case "task":
-      return open.dueAt === undefined ? undefined : arm(deps, from, open, open.dueAt);
+      return arm(deps, from, open, dueAtOf(open) ?? 0);
     case "signal":
       return publishSignal(deps, from, open, intent);
     case "end":
@@ -65,7 +64,8 @@ function publishWork(
   intent: IntentOf<"tool">,
 ): Promise<void> {
   const { saga, agent } = from;
-  const { attempt, notBefore, input } = open;
+  const { attempt, input } = open;
+  const notBefore = notBeforeOf(open);
   const work: WorkMessage = {
     saga,
     intent: intent.id,

@@ -11,7 +11,7 @@
  */
 import { lateCallOf } from "../../actors/kernel/late.ts";
 import { isSimulated } from "../../actors/kernel/lineage.ts";
-import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/contract/state.ts";
+import { isOwnWork, type OpenIntent, type SagaState, dueAtOf } from "../../actors/contract/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -191,8 +191,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
       }
     if (before === undefined || before.open === after.open) return;
     for (const [id, open] of Object.entries(before.open) as [IntentId, OpenIntent][])
-      if (after.open[id] === undefined && (open.intent.kind === "timer" || open.dueAt !== undefined))
-        disarm(id);
+      if (after.open[id] === undefined && dueAtOf(open) !== undefined) disarm(id);
   }
 
   /** Best effort: a timer that fires all the same is known. */

@@ -4,7 +4,7 @@
  */
 import { isSimulated } from "../../actors/kernel/lineage.ts";
 import { recallFrom, recallTool } from "../../actors/request/recall.ts";
-import type { OpenIntent } from "../../actors/contract/state.ts";
+import { type OpenIntent, notBeforeOf } from "../../actors/contract/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -25,7 +25,7 @@ export async function performOwn(
   open: OpenIntent,
   context: OwnWorkContext,
 ): Promise<Performed> {
-  const backoffMs = (open.notBefore ?? 0) - deps.clock.now();
+  const backoffMs = (notBeforeOf(open) ?? 0) - deps.clock.now();
   const waitMs = Math.max(backoffMs, context.settleFirst ? limits.signalSettleMs : 0);
   if (waitMs > 0) await deps.clock.sleep(waitMs, context.cutOff.signal);
   const { intent } = open;

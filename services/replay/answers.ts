@@ -10,7 +10,7 @@
  * AW3 What tells people of a task changes nothing and is never a miss, and what a model recalls is computed.
  */
 import { recallFrom, recallTool } from "../../actors/request/recall.ts";
-import type { OpenIntent } from "../../actors/contract/state.ts";
+import { type OpenIntent, isOpen } from "../../actors/contract/state.ts";
 import { answerSchema } from "../../actors/kernel/task.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { Vote } from "../../protocol/event.ts";
@@ -192,7 +192,7 @@ function made(
 function sampleFor(run: Run, open: OpenIntent): Json {
   const { intent } = open;
   if (intent.kind === "task" && (intent.about === "approval" || intent.about === "stuck")) return true;
-  if (intent.kind === "task" && run.state !== undefined)
+  if (isOpen(open, "task") && run.state !== undefined)
     return sampleOf(answerSchema({ definition: run.definition, state: { ...run.state } }, open));
   const schema = outputOf(run, open);
   return schema === undefined ? null : sampleOf(schema);

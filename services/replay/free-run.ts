@@ -21,6 +21,7 @@ import { type Agenda, createAgenda } from "./agenda.ts";
 import type { Answer, Answers } from "./answers.ts";
 import type { ModelTurn } from "./deciding.ts";
 import { accepted, hasEnded, openEntriesIn, openIn, type Run, takeTurn } from "./run.ts";
+import { notBeforeOf } from "../../actors/contract/state.ts";
 
 export interface FreeRunDeps {
   readonly answers: Answers;
@@ -160,7 +161,8 @@ function planFor(
 ): Stop | undefined {
   const open = openIn(run, id);
   if (open === undefined) return undefined;
-  const { intent, attempt, notBefore = 0 } = open;
+  const { intent, attempt } = open;
+  const notBefore = notBeforeOf(open) ?? 0;
   const began = run.openedAt.get(id) ?? now;
   const at = (ms: number) => Math.max(now, notBefore, attempt === 1 ? began + ms : 0);
   switch (intent.kind) {

@@ -17,7 +17,7 @@ import { accept, type Acceptance } from "../../actors/kernel/accept.ts";
 import type { Definition, SagaDefinition } from "../../actors/contract/definition.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
-import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
+import { type OpenIntent, type SagaState, isOpen } from "../../actors/contract/state.ts";
 import { contentTypes, decode, encodeJson } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import type { Event, Vote } from "../../protocol/event.ts";
@@ -221,15 +221,17 @@ function named({ state, turns }: Ledger, name: string): IntentId {
   );
 }
 
-const namesOf = ({ intent, timer, actor, call }: OpenIntent): string[] =>
-  [
+const namesOf = (open: OpenIntent): string[] => {
+  const { intent, actor } = open;
+  return [
     "name" in intent ? intent.name : undefined,
     intent.kind === "task" ? intent.about : undefined,
-    timer,
+    isOpen(open, "timer") ? open.timer : undefined,
     actor,
-    call?.actor,
+    isOpen(open, "task") ? open.call?.actor : undefined,
     intent.kind,
   ].filter((name) => name !== undefined);
+};
 
 function holdsAll(value: unknown, expected: unknown): boolean {
   if (expected instanceof RegExp) return typeof value === "string" && expected.test(value);

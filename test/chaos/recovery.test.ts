@@ -5,7 +5,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { foldTurn } from "../../actors/kernel/replay.ts";
-import { isOwnWork, type SagaState } from "../../actors/contract/state.ts";
+import { isOwnWork, type SagaState, notBeforeOf } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { tools, undoTools } from "../simulation/contracts.ts";
@@ -46,7 +46,11 @@ beforeAll(async () => {
       ({ state } = foldTurn(definition, state, turn));
       const nextAt = turns[n + 1]?.storedAt;
       const own = Object.values(state.open).filter((open) => isOwnWork(open, placementOf));
-      if (nextAt !== undefined && nextAt > storedAt + 1 && own.some((open) => open.notBefore === undefined))
+      if (
+        nextAt !== undefined &&
+        nextAt > storedAt + 1 &&
+        own.some((open) => notBeforeOf(open) === undefined)
+      )
         found.busy ??= { at: storedAt, nextAt };
     }
     found.idle ??= { at: Math.max(...all) };

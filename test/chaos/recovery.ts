@@ -8,7 +8,13 @@
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { foldTurn } from "../../actors/kernel/replay.ts";
-import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/contract/state.ts";
+import {
+  isOwnWork,
+  type OpenIntent,
+  type SagaState,
+  isDeferred,
+  notBeforeOf,
+} from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { lengthOf } from "./plan.ts";
@@ -88,7 +94,7 @@ function momentsOf({ definitionOf, placementOf }: RecoveryInput, turns: readonly
     const open = Object.values(state.open);
     const own = open.filter((one) => isOwnWork(one, placementOf));
     const atWorkers = open.filter(
-      (one) => one.intent.kind === "tool" && one.deferred !== true && !own.includes(one),
+      (one) => one.intent.kind === "tool" && !isDeferred(one) && !own.includes(one),
     );
     moments.push({
       ...{ at: storedAt, host: turn.host },
@@ -99,7 +105,7 @@ function momentsOf({ definitionOf, placementOf }: RecoveryInput, turns: readonly
 }
 
 const earliest = (open: readonly OpenIntent[]): number | undefined =>
-  open.length === 0 ? undefined : Math.min(...open.map(({ notBefore = 0 }) => notBefore));
+  open.length === 0 ? undefined : Math.min(...open.map((one) => notBeforeOf(one) ?? 0));
 
 /** Undefined if the blow did not concern the saga, or it never went on (which the oracle tells). */
 function standstillOf(

@@ -454,7 +454,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "actors/kernel/retry-attempt.ts",
-        find: "const { deferred: _deferred, dueAt: _dueAt, ask: _ask, ...rest } = open;",
+        find: "const { deferred: _deferred, dueAt: _dueAt, ...rest } = open;",
         replace: "const rest = open;",
       },
     ],

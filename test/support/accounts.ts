@@ -1,6 +1,6 @@
 /** Accounts: what a fold and a ledger's account both say of a saga, side by side. */
 import { expect } from "vitest";
-import type { SagaState } from "../../actors/contract/state.ts";
+import { isDeferred, type SagaState } from "../../actors/contract/state.ts";
 import type { Account } from "../../services/ledger/account.ts";
 
 const byId = (a: { readonly intent: { id: string } }, b: { readonly intent: { id: string } }) =>
@@ -21,7 +21,7 @@ export function expectSame(account: Account, state: SagaState): void {
   }).toEqual({
     turn: state.turn,
     open: Object.values(state.open)
-      .map(({ intent, attempt, deferred = false }) => ({ intent, attempt, deferred }))
+      .map((open) => ({ intent: open.intent, attempt: open.attempt, deferred: isDeferred(open) }))
       .sort(byId),
     standing: state.effects.map(({ intent, tool, key, outcome }) => ({ intent, tool, key, outcome })),
     doubts: Object.entries(state.doubts)

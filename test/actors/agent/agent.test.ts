@@ -23,6 +23,7 @@ import {
 } from "../../../services/testing/given.ts";
 import { agentOf, call, calling, chargeAsk, finish, hold, look, send } from "../../support/workbench.ts";
 import { agentOwn } from "../../support/own.ts";
+import { notBeforeOf } from "../../../actors/contract/state.ts";
 
 const agent = agentOf();
 const begun = started({ of: "x" });
@@ -108,7 +109,8 @@ describe("a decision", () => {
     // The last of them: the first is asked again, after the usual wait and not after the last one's wish.
     const back = passedOn.when(failed("model", { ...overload, route: { asked: "b" } }));
     back.then({ kind: "retry", attempt: 3, ask: undefined });
-    const { notBefore = 0, ...open } = back.state.open[intent] ?? {};
+    const open = back.state.open[intent];
+    const notBefore = (open && notBeforeOf(open)) ?? 0;
     expect(open).not.toHaveProperty("ask");
     const wait = notBefore - (back.turns.at(-1)?.at ?? 0);
     expect(wait).toBeGreaterThan(100);
@@ -119,7 +121,8 @@ describe("a decision", () => {
     const story = given(agent, begun).when(
       failed("model", { code: "MODEL_OVERLOADED", retry: true, retryAfterMs: 60_000 }),
     );
-    const { notBefore = 0 } = story.state.open[story.intent("model")] ?? {};
+    const open = story.state.open[story.intent("model")];
+    const notBefore = (open && notBeforeOf(open)) ?? 0;
     expect(notBefore - (story.turns.at(-1)?.at ?? 0)).toBe(60_000);
   });
 

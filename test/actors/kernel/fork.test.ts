@@ -13,7 +13,7 @@ import type { Definition } from "../../../actors/contract/definition.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import { deciderOf, inheritedTurns, isUnfinishedFork } from "../../../actors/kernel/lineage.ts";
 import { foldLedger } from "../../../actors/kernel/replay.ts";
-import type { SagaState } from "../../../actors/contract/state.ts";
+import { type SagaState, dueAtOf } from "../../../actors/contract/state.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import type { EventOf } from "../../../protocol/event.ts";
 import { type IntentId, parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
@@ -179,7 +179,7 @@ describe("after it has left, a fork", () => {
     const before = foldLedger(asking.definition, own).state;
     const { state } = leave(asking.definition, forkedAt(own, 1), leaving({ idleMs: 86_400_000 }));
     const due = (of: SagaState) =>
-      Object.values(of.open).map(({ intent, dueAt }) => ["dueAt" in intent ? intent.dueAt : 0, dueAt]);
+      Object.values(of.open).map((open) => ["dueAt" in open.intent ? open.intent.dueAt : 0, dueAtOf(open)]);
     const later = (at: unknown) => (typeof at === "number" ? at + 86_400_000 : at);
     expect(due(state)).toEqual(due(before).map((pair) => pair.map(later)));
     expect(state.budget?.deadline).toBe((before.budget?.deadline ?? 0) + 86_400_000);
