@@ -23,7 +23,8 @@ export type Step = z.infer<typeof Step>;
 
 const StoredStep = z.object({
   event: StoredEvent,
-  intents: z.array(StoredIntent),
+  /** Absent where nothing was decided. */
+  intents: z.array(StoredIntent).default([]),
   /** Without the closing that the event implies, which holds unless another one of the same intent is here. */
   closed: z.array(StoredClosing).optional(),
   /** The event closed nothing that it names. */
@@ -69,7 +70,9 @@ export function toStored(turn: Turn): z.input<typeof Turn> {
     ...turn,
     steps: turn.steps.map((step) => ({
       event: step.event.type === "result" ? shortResult(step.event, turn.host) : step.event,
-      intents: step.intents.map((intent) => shortIntent(intent, step.event, turn.saga, places)),
+      ...(step.intents.length === 0
+        ? {}
+        : { intents: step.intents.map((intent) => shortIntent(intent, step.event, turn.saga, places)) }),
       ...shortClosed(step),
     })),
   };

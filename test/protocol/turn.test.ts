@@ -66,6 +66,7 @@ describe("a stored turn", () => {
   test("says nothing of what it closed where that follows from its event, and all of it elsewhere", () => {
     const told = (turn: Turn) => stored(turn).steps.map(({ closed, stays }) => ({ closed, stays }));
     expect(told(turnOf(result(1)))).toEqual([{}]);
+    expect(Object.keys(stored(turnOf(result(1))).steps[0]!)).toEqual(["event"]);
     const [step] = turnOf(result(1)).steps;
     const of = (...closed: Closing[]) => ({ ...turnOf(result(1)), steps: [{ ...step!, closed }] });
     const [id, other] = ["6-0", "5-0"] as [IntentId, IntentId];
@@ -142,7 +143,7 @@ describe("a stored turn", () => {
   test("keeps an intent's id that is not its place, and does not count a retry as a place", () => {
     const retry = { kind: "retry", id: "2-0", attempt: 2, notBefore: 5 } as Intent;
     const turn = turnOf(result(reply), retry, look, { ...look, id: "7-4" } as Intent);
-    expect(stored(turn).steps[0]?.intents.map((one) => one.id)).toEqual(["2-0", undefined, "7-4"]);
+    expect(stored(turn).steps[0]?.intents?.map((one) => one.id)).toEqual(["2-0", undefined, "7-4"]);
     expect(Turn.parse(stored(turn))).toEqual(turn);
   });
 
