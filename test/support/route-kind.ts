@@ -8,7 +8,7 @@ import { z } from "zod";
 import { builtInMachine } from "../../actors/contract/built-in.ts";
 import { type CallError, startCall } from "../../actors/contract/calls.ts";
 import { commonFaults, define } from "../../actors/contract/define.ts";
-import type { Definition, Kind, SagaDefinition } from "../../actors/contract/definition.ts";
+import type { Kind, SagaDefinition } from "../../actors/contract/definition.ts";
 import type { Tool } from "../../actors/contract/tool.ts";
 import { registerKind } from "../../actors/kinds.ts";
 import { compensation, toActors } from "../../actors/machine/callable.ts";
@@ -39,9 +39,6 @@ export const routeKind: Kind<RouteOwn> = {
 };
 
 registerKind(routeKind);
-
-export const isRoute = (definition: Definition): definition is Definition<RouteOwn> =>
-  definition.kind === routeKind;
 
 const signals = { onward: z.object({ to: z.string().optional() }) };
 
