@@ -360,7 +360,7 @@ const law = [
       protocol,
       allActors,
       "^(services|actors)/((testing|models|workflow|validators|policies)/)?index\\.ts$",
-      services("wire", "app", "runtime", "client", "models"),
+      services("app", "ledger", "runtime", "client"),
       packages("zod", "xstate"),
     ],
   },

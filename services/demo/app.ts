@@ -19,9 +19,8 @@ export const pidHeader = "x-demo-pid";
 /** A candidate who has not answered by then has declined. */
 const answerWithinMs = 60_000;
 
-const { searchCandidates, enrichCandidate, requestInterview, withdrawRequest, reserveRoom } = tools;
-const { releaseRoom, chargeDeposit, findDeposit, createInvite, hireForRole, modelName } = tools;
-const atOnce = [searchCandidates, enrichCandidate, withdrawRequest, releaseRoom, chargeDeposit, findDeposit];
+const { searchCandidates, enrichCandidate, requestInterview, reserveRoom, chargeDeposit } = tools;
+const { findDeposit, createInvite, hireForRole, modelName } = tools;
 
 const real = process.env[modelVariable];
 const apiKey = process.env["ANTHROPIC_API_KEY"];
@@ -33,7 +32,7 @@ export default defineApp({
       real === undefined ? scriptedRecruiter() : anthropicModel({ name: modelName, model: real, apiKey }),
   },
   implementations: [
-    ...[...atOnce, createInvite].map((tool: Tool) =>
+    ...[searchCandidates, enrichCandidate, chargeDeposit, findDeposit, createInvite].map((tool: Tool) =>
       implement(tool, { perform: (input, context) => request(tool, input, context) }),
     ),
     implement(reserveRoom, {

@@ -8,28 +8,31 @@
  * DD1 Nothing that was started outlives the run, whichever way it ends; only if the demo itself is killed with SIGKILL,
  *     its server and its folder stay behind, until the next demo clears them away.
  * DD2 The exit code is 0 only if the saga completed and nothing was duplicated or lost.
+ * DD3 What is cleared away was made by a demo of this user, and every process that used its server is known to be
+ *     dead, by its number and the time it began. A demo that runs, and whatever else has such a name, is left alone.
  */
-import { rm } from "node:fs/promises";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import type { ProgressDocument } from "../../protocol/documents/stderr.ts";
-import { MeshError } from "../../protocol/errors.ts";
+import { describeError, MeshError } from "../../protocol/errors.ts";
 import { mintSagaId } from "../../protocol/ids.ts";
-import { ModelReply } from "../../protocol/model.ts";
-import type { Turn } from "../../protocol/turn.ts";
-import { createClient } from "../client/mesh.ts";
-import { openMesh } from "../runtime/mesh.ts";
+import { createClient, type Mesh } from "../client/mesh.ts";
+import { createAccountReader } from "../ledger/account-reader.ts";
+import { openMesh, removeAbandoned } from "../runtime/mesh.ts";
+import { aborted } from "../runtime/serve.ts";
 import { systemChance, systemClock } from "../runtime/system.ts";
 import { modelVariable, worldVariable } from "./app.ts";
-import { clearLeftovers, makeTemporaryFolder, serverFolder } from "./folders.ts";
 import { hireForRole } from "./hiring.ts";
-import { killsMax, planKills } from "./kill-plan.ts";
-import { openProcesses, type Processes } from "./processes.ts";
-import { recoveryOf, type Strike, tallyByTool } from "./reckon.ts";
-import { commandsFor, conclusion, reportOf } from "./report.ts";
-import { createTeller, killInWords } from "./story.ts";
-import { openWorld } from "./world.ts";
+import { killsMax, type PlannedKill, planKills } from "./kill-plan.ts";
+import { type Processes, startProcesses } from "./processes.ts";
+import { type Strike, tallyByTool } from "./reckon.ts";
+import { commandsFor, conclusion, reportOf, tableOf } from "./report.ts";
+import { killInWords, openStory } from "./story.ts";
+import { openWorld, type World, type WorldOptions } from "./world.ts";
 
+/** What a run is started with. */
 export interface DemoOptions {
   /** How many processes are killed, 0 to 8; 3 unless given. */
   readonly kills?: number | undefined;
@@ -48,7 +51,7 @@ export interface DemoOptions {
   readonly keepCommand?: string | undefined;
   /** One JSON document on `out`; the story goes to `err`, a progress document a line. */
   readonly json?: boolean | undefined;
-  /** Ends the demo. Without it SIGINT and SIGTERM do. */
+  /** Ends the demo. */
   readonly signal?: AbortSignal | undefined;
   readonly out?: (text: string) => void;
   readonly err?: (text: string) => void;
@@ -64,6 +67,20 @@ const Checked = z.object({
 const scriptedWithinMs = 120_000;
 const realWithinMs = 15 * 60_000;
 const role = "senior backend";
+const folderPrefix = "sagamesh-demo-";
+/** Folder of the server, in the folder of a demo. */
+const serverFolder = "server";
+
+interface Run extends z.infer<typeof Checked> {
+  readonly options: DemoOptions;
+  readonly signal: AbortSignal;
+  readonly out: (text: string) => void;
+  /** Lines for the person, and the same with the time of the run before them. */
+  readonly say: (lines: string) => void;
+  readonly tell: (line: string) => void;
+  /** DD1. Run at the end, the last first. */
+  readonly cleanups: (() => Promise<void>)[];
+}
 
 /** Runs the demo. Resolves with the exit code (DD2). Throws INPUT_INVALID for bad options, UNAVAILABLE and the like. */
 export async function runDemo(options: DemoOptions = {}): Promise<number> {
@@ -74,24 +91,22 @@ export async function runDemo(options: DemoOptions = {}): Promise<number> {
     throw new MeshError("INPUT_INVALID", `the model ${options.model} needs an API key`, {
       remedy: "Set ANTHROPIC_API_KEY, or leave --model out: the scripted model needs no key.",
     });
-  const ended = new AbortController();
-  const onSignal = (name: NodeJS.Signals) =>
-    ended.abort(new MeshError("CANCELLED", `the demo was ended by ${name}`));
-  if (options.signal === undefined) process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
-  const signal = options.signal ?? ended.signal;
-  const out = options.out ?? ((text) => void process.stdout.write(text));
-  const err = options.err ?? ((text) => void process.stderr.write(text));
-  const say = options.json === true ? sayAsProgress(err) : (line: string) => out(`${line}\n`);
-  const cleanups: (() => Promise<void>)[] = [];
+  const { signal = new AbortController().signal } = options;
+  const { out = (text) => void process.stdout.write(text), err = (text) => void process.stderr.write(text) } =
+    options;
+  const say = options.json === true ? sayAsProgress(err) : (lines: string) => out(`${lines}\n`);
+  const startedAt = Date.now();
+  const tell = (line: string) =>
+    say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s  ${line}`);
+  const run: Run = { options, ...parsed.data, signal, out, say, tell, cleanups: [] };
   try {
-    return await runOnce({ options, ...parsed.data, say, out, cleanups, signal });
+    return await runOnce(run);
   } catch (error) {
     if (signal.aborted) return 130;
     throw error;
   } finally {
-    for (const cleanup of cleanups.reverse())
-      await cleanup().catch((error: unknown) => say(`not cleaned up: ${String(error)}`)); // DD1
-    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+    for (const cleanup of run.cleanups.reverse())
+      await cleanup().catch((error: unknown) => say(`not cleaned up: ${String(error)}`));
   }
 }
 
@@ -103,19 +118,8 @@ const sayAsProgress =
       write(`${JSON.stringify({ progress } satisfies ProgressDocument)}\n`);
   };
 
-interface Run extends z.infer<typeof Checked> {
-  readonly options: DemoOptions;
-  readonly say: (lines: string) => void;
-  readonly out: (text: string) => void;
-  readonly cleanups: (() => Promise<void>)[];
-  readonly signal: AbortSignal;
-}
-
 async function runOnce(run: Run): Promise<number> {
-  const { options, say, seed, kills, cleanups } = run;
-  const startedAt = Date.now();
-  const tell = (line: string) =>
-    say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s  ${line}`);
+  const { options, say, seed, kills, signal } = run;
   const plan = planKills(seed, kills);
   say(
     `sagamesh demo: "find the three best candidates for the ${role} role and schedule first-round interviews with each"`,
@@ -126,162 +130,126 @@ async function runOnce(run: Run): Promise<number> {
       : `Seed ${seed}. To be killed with SIGKILL, by the outside world, in the middle of an effect:`,
   );
   say(plan.map((kill) => `  the ${kill.role}, ${killInWords(kill)}\n`).join(""));
+  const stage = await openStage(run, plan);
+  const { ledger, recoveries } = await play(run, stage);
 
-  await clearLeftovers(tell); // DD1
-  const folder = await openFolder(run);
-  const dataDir = join(folder, serverFolder);
+  const tallies = tallyByTool(ledger, stage.world.account);
+  const elapsedMs = Date.now() - stage.servedAt;
+  const report = reportOf({ ledger, seed, ...stage, recoveries, tallies, elapsedMs });
+  say(`\nThe outside world's own account against the saga's ledger:\n\n${tableOf(tallies).join("\n")}\n`);
+  say(`${conclusion(report, ledger.end?.intent.reason, plan.length - stage.strikes.length)}\n`);
+  say(commandsFor(report.saga, stage.url, options));
+  if (options.json === true) run.out(`${JSON.stringify(report)}\n`);
+  if (options.keep === true) {
+    say(`\nnats-server runs at ${stage.url}. Ctrl-C ends it.\n`);
+    await aborted(signal);
+  }
+  const { duplicates, lost } = report.effects;
+  return report.status === "completed" && duplicates === 0 && lost === 0 ? 0 : 1;
+}
+
+interface Stage {
+  readonly url: string;
+  readonly clientOf: (from: string) => Mesh;
+  readonly world: World;
+  readonly processes: Processes;
+  /** Kills so far, in order. */
+  readonly strikes: readonly Strike[];
+  /** When the server was there: getting one, once for a machine, is no part of what is measured. */
+  readonly servedAt: number;
+}
+
+/** The server, the outside world and the processes. */
+async function openStage({ options, tell, signal, cleanups }: Run, kills: PlannedKill[]): Promise<Stage> {
+  await clearLeftovers(tell);
+  const { model, apiKey = "", dataDir } = options;
+  const folder = dataDir === undefined ? await mkdtemp(join(tmpdir(), folderPrefix)) : resolve(dataDir);
+  if (dataDir === undefined) cleanups.push(() => rm(folder, { recursive: true, force: true }));
   const mesh = await openMesh({
-    servers: undefined,
-    dataDir,
+    dataDir: join(folder, serverFolder),
     name: "sagamesh demo",
     report: tell,
-    signal: run.signal,
+    signal,
   });
-  cleanups.push(() => mesh.close());
-  const serverAt = Date.now(); // Getting a server, once for a machine, is no part of what is measured.
-  const deps = { ports: mesh.ports, clock: systemClock, chance: systemChance };
-  const client = createClient({ ...deps, from: "recruiter" }, async () => undefined);
-  const outside = createClient({ ...deps, from: "outside" }, async () => undefined);
+  cleanups.push(mesh.close);
+  const servedAt = Date.now();
+  const clientOf = (from: string) =>
+    createClient(
+      { ports: mesh.ports, clock: systemClock, chance: systemChance, from },
+      async () => undefined,
+    );
+  const file = join(folder, "account.jsonl");
+  await rm(file, { force: true }); // Of the run before: this one has a saga of its own.
   const strikes: Strike[] = [];
-  const world = await openWorld({
-    kills: plan,
-    file: accountFile(folder),
-    settle: (answerTo, slot) => outside.settle(answerTo, { succeeded: { slot } }),
-    onStrike: (strike) => {
-      strikes.push(strike);
-      const { kill, pid } = strike;
-      tell(`✗ KILLED ${processes.nameOf(pid)} (process ${pid}, SIGKILL) ${killInWords(kill)}`);
-    },
-  });
+  const onStrike = (strike: Strike) => {
+    strikes.push(strike);
+    const { kill, pid } = strike;
+    tell(`✗ KILLED ${processes.nameOf(pid)} (process ${pid}, SIGKILL) ${killInWords(kill)}`);
+  };
+  const settle: WorldOptions["settle"] = (answerTo, slot) =>
+    clientOf("outside").settle(answerTo, { succeeded: { slot } });
+  const world = await openWorld({ kills, file, settle, onStrike });
   cleanups.push(async () => world.close());
-  const { model, apiKey = "" } = options;
   const environment = {
     NATS_URL: mesh.url,
     [worldVariable]: world.url,
     ...(model === undefined ? {} : { [modelVariable]: model, ANTHROPIC_API_KEY: apiKey }),
   };
-  const processes = openProcesses({ folder, environment, tell, onStart: world.mark });
-  cleanups.push(() => processes.close());
-  await processes.enter();
+  const processes = startProcesses({ folder, environment, tell, onStart: world.mark });
+  cleanups.push(processes.close);
+  await processes.serving;
+  return { url: mesh.url, clientOf, world, processes, strikes, servedAt };
+}
 
-  const id = mintSagaId("hire", startedAt, systemChance.random());
-  tell(`the saga starts: ${id}; to watch: nats --server ${mesh.url} sub 'saga.${id}.>'`);
-  const saga = await client.start(hireForRole, { role }, { id });
-  const within = AbortSignal.timeout(model === undefined ? scriptedWithinMs : realWithinMs);
-  const until = AbortSignal.any([run.signal, within, processes.failed]);
+/** Starts the saga, tells its story and answers for the recruiter, until it has ended or time is up. */
+async function play(
+  { options, waitSeconds, tell, signal }: Run,
+  { url, clientOf, processes, strikes }: Stage,
+) {
+  const id = mintSagaId("hire", Date.now(), systemChance.random());
+  tell(`the saga starts: ${id}; to watch: nats --server ${url} sub 'saga.${id}.>'`);
+  const saga = await clientOf("recruiter").start(hireForRole, { role }, { id });
+  const within = AbortSignal.timeout(options.model === undefined ? scriptedWithinMs : realWithinMs);
+  const until = AbortSignal.any([signal, within, processes.failed]);
   const answer = async () => {
-    tell(`the recruiter answers in ${run.waitSeconds} s; until then the saga holds no process`);
-    await systemClock.sleep(run.waitSeconds * 1_000, until);
+    tell(`the recruiter answers in ${waitSeconds} s; until then the saga holds no process`);
+    await systemClock.sleep(waitSeconds * 1_000, until);
     await saga.signal("recruiter_reply", { text: "All three are fine. Go ahead." }, { id: "recruiter-1" });
   };
-  const turns = await follow(run, {
-    entries: saga.entries({ signal: until }),
-    until,
-    strikes,
-    processes,
-    tell,
-    answer,
-  });
-  if (until.aborted) tell(`the saga has not ended: ${String(until.reason)}`);
-
-  const elapsedMs = Date.now() - serverAt;
-  const tallies = tallyByTool(turns, world.account);
-  const report = reportOf({ id, seed, turns, strikes, processes, tallies, elapsedMs });
-  say(["", ...conclusion(report, turns, tallies, plan.length - strikes.length), ""].join("\n"));
-  say(commandsFor(id, mesh.url, options).join("\n"));
-  if (options.json === true) run.out(`${JSON.stringify(report)}\n`);
-  if (options.keep === true) await keepServer(run, mesh.url);
-  const { duplicates, lost } = report.effects;
-  return report.status === "completed" && duplicates === 0 && lost === 0 ? 0 : 1;
-}
-
-const accountFile = (folder: string): string => join(folder, "account.jsonl");
-
-async function openFolder({ options, cleanups }: Run): Promise<string> {
-  if (options.dataDir !== undefined) {
-    const folder = resolve(options.dataDir);
-    await rm(accountFile(folder), { force: true }); // Of the run before: this one has a saga of its own.
-    return folder;
-  }
-  const folder = await makeTemporaryFolder();
-  cleanups.push(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-interface Following {
-  readonly entries: AsyncIterable<Turn>;
-  readonly until: AbortSignal;
-  readonly strikes: readonly Strike[];
-  readonly processes: Processes;
-  readonly tell: (line: string) => void;
-  /** The recruiter's part, once the model waits for it. */
-  readonly answer: () => Promise<void>;
-}
-
-/** Tells the story, and says when a kill is recovered from. Resolves with the turns at the end. */
-async function follow(
-  run: Run,
-  { entries, until, strikes, processes, tell, answer }: Following,
-): Promise<Turn[]> {
-  const turns: Turn[] = [];
-  const recovered = new Set<Strike>();
-  const tellTurn = createTeller(tell, processes.nameOf);
-  let isAsked = false;
+  let answered: Promise<unknown> | undefined;
+  const onWait = () =>
+    void (answered ??= answer().catch(
+      (error: unknown) => until.aborted || tell(`no answer from the recruiter: ${describeError(error)}`),
+    ));
+  let isBegun = false;
+  const reader = createAccountReader();
+  const story = openStory({ reader, strikes, tell, nameOf: processes.nameOf, onWait });
   try {
-    for await (const turn of entries) {
-      turns.push(turn);
-      const news = strikes.filter(
-        (one) => !recovered.has(one) && tellRecovery(one, turns, { processes, tell }),
-      );
-      for (const strike of news) recovered.add(strike);
-      tellTurn(
-        turn,
-        news.some(({ kill }) => kill.role === "host"),
-      );
-      if (isAsked || !waitsForRecruiter(turn)) continue;
-      isAsked = true;
-      answer().catch(
-        (error: unknown) => until.aborted || tell(`no answer from the recruiter: ${String(error)}`),
-      );
+    for await (const turn of saga.entries({ signal: until })) {
+      story.take(turn);
+      isBegun = true;
     }
   } catch (error) {
     if (!until.aborted) throw error;
   }
-  run.signal.throwIfAborted();
-  return turns;
+  signal.throwIfAborted();
+  if (until.aborted) tell(`the saga has not ended: ${String(until.reason)}`);
+  if (!isBegun) throw new MeshError("UNAVAILABLE", "no host has begun the saga", { cause: until.reason });
+  return { ledger: reader.account, recoveries: story.recoveries };
 }
 
-/** The model has called `wait` for the recruiter's signal. */
-const waitsForRecruiter = (turn: Turn): boolean =>
-  turn.steps.some(({ event }) => {
-    if (event.type !== "result" || event.result.outcome !== "succeeded") return false;
-    return ModelReply.safeParse(event.result.output).data?.calls.some(({ tool }) => tool === "wait") === true;
-  });
-
-/** Says that a kill is recovered from. False as long as it is not. */
-function tellRecovery(
-  strike: Strike,
-  turns: readonly Turn[],
-  { processes, tell }: Pick<Following, "processes" | "tell">,
-): boolean {
-  const killed = processes.incarnationOf(strike.pid);
-  const recovery = recoveryOf(strike, killed, turns);
-  if (recovery === undefined) return false;
-  const { role, tool } = strike.kill;
-  const [name, seconds] = [
-    processes.nameOf(recovery.by),
-    `${(recovery.ms / 1_000).toFixed(1)} s after the kill`,
-  ];
-  if (role === "host") tell(`✓ ${name} has taken the saga over, ${seconds}`);
-  else if (recovery.ms === 0 || recovery.by === killed)
-    tell(`✓ ${tool} was settled already when its worker died`);
-  else tell(`✓ ${tool} is settled by ${name}, ${seconds}`);
-  return true;
-}
-
-async function keepServer({ signal, say }: Run, url: string): Promise<void> {
-  say(`\nnats-server runs at ${url}. Ctrl-C ends it.\n`);
-  await new Promise<void>((settle) =>
-    signal.aborted ? settle() : signal.addEventListener("abort", () => settle(), { once: true }),
-  );
+/** DD3. What cannot be cleared away is told, and is no reason not to go on. */
+async function clearLeftovers(tell: (line: string) => void): Promise<void> {
+  const names = await readdir(tmpdir()).catch(() => []);
+  for (const name of names.filter((one) => one.startsWith(folderPrefix))) {
+    const folder = join(tmpdir(), name);
+    try {
+      const found = await lstat(folder); // In a folder that all may write to, a name proves nothing.
+      const isOwn = found.isDirectory() && found.uid === process.getuid?.();
+      if (isOwn && (await removeAbandoned(folder, serverFolder)))
+        tell(`cleared away what a killed demo left: its server, and ${folder}`);
+    } catch (error) {
+      tell(`a killed demo has left ${folder}, which cannot be cleared away: ${describeError(error)}`);
+    }
+  }
 }

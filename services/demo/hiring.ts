@@ -1,9 +1,8 @@
 /**
  * Hiring: the demo's agent and the contracts of its tools, written as any application would write them.
  *
- * All four effect classes occur, at both placements: the host performs the search, the room and the invites,
- * workers do the rest. The bodies are in host-app.ts and worker-app.ts. Timeouts are short, so that a doubt is
- * settled while a person watches.
+ * All four effect classes occur, at both placements: the host performs the search, the room and the invites, workers do
+ * the rest. The bodies are in app.ts. Timeouts are short, so that a doubt is settled while a person watches.
  */
 import { defineAgent, defineTool } from "sagamesh";
 import { callsAtMost } from "sagamesh/policies";
@@ -30,15 +29,6 @@ export const enrichCandidate = defineTool({
   output: z.object({ profile: z.string(), score: z.number() }),
 });
 
-export const withdrawRequest = defineTool({
-  name: "withdraw_request",
-  description: "Withdraws an interview request.",
-  effect: "idempotent",
-  timeoutMs: 3_000,
-  input: z.object({ requestKey: z.string() }),
-  output: z.object({}),
-});
-
 export const requestInterview = defineTool({
   name: "request_interview",
   description: "Asks a candidate for an interview slot. The answer comes when the candidate has answered.",
@@ -46,16 +36,6 @@ export const requestInterview = defineTool({
   timeoutMs: 5_000,
   input: z.object({ candidateId: z.string() }),
   output: z.object({ slot: z.iso.datetime() }),
-  compensation: { tool: withdrawRequest, input: ({ key }) => ({ requestKey: key }) },
-});
-
-export const releaseRoom = defineTool({
-  name: "release_room",
-  description: "Gives a reserved room back.",
-  effect: "idempotent",
-  timeoutMs: 3_000,
-  input: z.object({ reservationKey: z.string() }),
-  output: z.object({}),
 });
 
 export const reserveRoom = defineTool({
@@ -67,7 +47,6 @@ export const reserveRoom = defineTool({
   onDoubt: "model",
   input: z.object({ seats: z.int().min(2).max(12) }),
   output: z.object({ room: z.string() }),
-  compensation: { tool: releaseRoom, input: ({ key }) => ({ reservationKey: key }) },
 });
 
 export const chargeDeposit = defineTool({
@@ -114,7 +93,7 @@ export const hireForRole = defineAgent({
     "interview with each of the three with the highest score and reserve one room with 4 seats; pay its deposit of",
     "5000 cents; wait for the signal recruiter_reply; when it has come, send all three invites in one reply; finish.",
     'In the output, `deposit` is the chargeId, or "open" if the deposit turns out not to have been paid.',
-    "Ask no human: nobody but the recruiter is there, and the recruiter only sends the signal.",
+    "Ask no human: the recruiter alone is there, and only sends the signal.",
   ].join("\n"),
   input: z.object({ role: z.string() }),
   output: z.object({

@@ -7,6 +7,7 @@
  * KP2 Over the seeds 1 to 50, three kills each, every effect class meets every window.
  */
 import { sha256 } from "../../protocol/digest.ts";
+import * as tools from "./hiring.ts";
 
 /** The request is dropped; it is done, and no reply; the reply is sent. */
 export const windowInWords = {
@@ -14,69 +15,59 @@ export const windowInWords = {
   "after-record": "after the outside world recorded it and before it replied",
   "after-reply": "after the outside world replied",
 } as const;
+/** How far an effect has come when its process is killed. */
 export type Window = keyof typeof windowInWords;
+/** All of them, in the order of an effect. */
 export const windows = Object.keys(windowInWords) as Window[];
 
-export type Role = "host" | "worker";
-
-export interface Target {
-  readonly role: Role;
-  readonly tool: string;
-  readonly effect: "read" | "idempotent" | "probe" | "once";
-  /** How many requests of this tool a run makes. */
-  readonly requests: number;
-}
-
-/** Where a kill can strike, in the order of the work. */
+/** Where kills can strike, in the order of the work; `requests` is how many of the tool a run makes. */
 export const targets = [
-  { role: "host", tool: "search_candidates", effect: "read", requests: 1 },
-  { role: "worker", tool: "enrich_candidate", effect: "read", requests: 20 },
-  { role: "worker", tool: "request_interview", effect: "idempotent", requests: 3 },
-  { role: "host", tool: "reserve_room", effect: "probe", requests: 1 },
-  { role: "worker", tool: "charge_deposit", effect: "once", requests: 1 },
-  { role: "host", tool: "create_invite", effect: "idempotent", requests: 3 },
-] as const satisfies readonly Target[];
+  { tool: tools.searchCandidates, requests: 1 },
+  { tool: tools.enrichCandidate, requests: 20 },
+  { tool: tools.enrichCandidate, requests: 20 },
+  { tool: tools.requestInterview, requests: 3 },
+  { tool: tools.requestInterview, requests: 3 },
+  { tool: tools.reserveRoom, requests: 1 },
+  { tool: tools.chargeDeposit, requests: 1 },
+  { tool: tools.createInvite, requests: 3 },
+] as const;
 
+/** Each target is struck once at most. */
+export const killsMax = targets.length;
+
+/** A kill to come, with what the tool's contract says of the effect and of who performs it. */
 export interface PlannedKill {
-  readonly role: Role;
+  readonly role: "host" | "worker";
   readonly tool: string;
-  readonly effect: Target["effect"];
+  readonly effect: (typeof targets)[number]["tool"]["effect"];
   readonly window: Window;
   /** The kill strikes this request of the tool, counted from 1, or the first after it that it can. */
   readonly nth: number;
 }
 
-export const killsMax = 8;
-
-/** The plan of `kills` kills, 0 to 8. Beyond one for each target, tools with many requests are hit again. */
+/** The plan of `kills` kills, 0 to 8. Drawn again until it holds KP1. */
 export function planKills(seed: number, kills: number): PlannedKill[] {
-  let drawn = 0;
-  const random = () => chanceOf(`${seed} ${++drawn}`);
-  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T; // None is empty.
-  const chosen: Target[] = kills >= 2 ? [...pickPair(pick)] : [];
-  while (chosen.length < Math.min(kills, targets.length))
-    chosen.push(pick(targets.filter((target) => !chosen.includes(target))));
-  while (chosen.length < kills) chosen.push(pick(targets.filter((target) => target.requests > 1)));
-  chosen.sort((a, b) => orderOf(a) - orderOf(b));
-  return chosen.map(({ role, tool, effect, requests }, index) => {
-    const earlier = chosen.slice(0, index).filter((other) => other.tool === tool).length;
-    return {
-      role,
-      tool,
-      effect,
-      window: pick(windows),
-      nth: 1 + earlier + Math.floor((random() * requests) / 2),
-    };
-  });
+  for (let draw = 1; ; draw++) {
+    const plan = drawPlan(`${seed} ${draw}`, kills);
+    const host = plan.findIndex(({ role }) => role === "host");
+    const isPair = host !== -1 && plan.slice(host).some(({ role }) => role === "worker");
+    if (kills < 2 || isPair) return plan;
+  }
 }
 
-const orderOf = (target: Target): number => targets.findIndex((other) => other.tool === target.tool);
-
-/** KP1. */
-function pickPair(pick: <T>(from: readonly T[]) => T): [Target, Target] {
-  const last = targets.findLastIndex((target) => target.role === "worker");
-  const host = pick(targets.filter((target, index) => target.role === "host" && index < last));
-  return [host, pick(targets.filter((target, index) => target.role === "worker" && index > orderOf(host)))];
+function drawPlan(seed: string, kills: number): PlannedKill[] {
+  const drawn = targets
+    .map((target, place) => ({ ...target, place, lot: chanceOf(`${seed} lot ${place}`) }))
+    .sort((a, b) => a.lot - b.lot)
+    .slice(0, kills)
+    .sort((a, b) => a.place - b.place);
+  return drawn.map(({ tool, requests, place }, index) => {
+    const earlier = drawn.slice(0, index).filter((other) => other.tool === tool).length;
+    const { name, effect, placement: role } = tool;
+    const window = windows[Math.floor(chanceOf(`${seed} window ${place}`) * windows.length)] as Window; // Never beyond.
+    const nth = 1 + earlier + Math.floor((chanceOf(`${seed} nth ${place}`) * requests) / 2);
+    return { role, tool: name, effect, window, nth };
+  });
 }
 
 /** A number in [0, 1) that is the same for the same text. */

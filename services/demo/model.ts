@@ -5,144 +5,129 @@
  *
  * DL1 At most one deposit is ever charged, whatever the results say. In doubt it is looked up, and what is not found
  *     stays open.
- * DL2 While anything a step needs is pending, it waits: a result of an earlier call wakes a waiting agent.
+ * DL2 While a call is pending, it waits: a result of an earlier call wakes a waiting agent.
  */
-import type { ModelMessage, ModelPort, ModelRequest, MessagePart } from "sagamesh/models";
+import type { MessagePart, ModelPort, ModelRequest } from "sagamesh/models";
+import { type ScriptedAnswer, scriptedModel } from "sagamesh/testing";
 import type { z } from "zod";
-import { type ScriptedAnswer, scriptedModel } from "../models/scripted.ts";
 import * as tools from "./hiring.ts";
 
-const { searchCandidates, enrichCandidate, requestInterview, reserveRoom, chargeDeposit, findDeposit } =
-  tools;
-const { createInvite, hireForRole, modelName } = tools;
+const { searchCandidates, enrichCandidate, requestInterview, reserveRoom, chargeDeposit } = tools;
+const { findDeposit, createInvite, hireForRole, modelName } = tools;
 
 /** The model port of the demo. */
 export const scriptedRecruiter = (): ModelPort => scriptedModel(modelName, answerRequest);
 
-const interviewsMax = 3;
-const depositCents = 5_000;
-const lookupsMax = 3;
-
 /** What the model says to a request. Pure. */
-export function answerRequest(request: ModelRequest): ScriptedAnswer {
-  const known = readConversation(request.messages);
-  return prepare(known) ?? pay(known) ?? conclude(known);
+export function answerRequest({ messages }: ModelRequest): ScriptedAnswer {
+  const parts = messages.flatMap((message) => (message.role === "user" ? message.parts : []));
+  const results = new Map(parts.flatMap((part) => (part.type === "result" ? [[part.call, part]] : [])));
+  const calls = messages
+    .flatMap((message) => (message.role === "assistant" ? message.calls : []))
+    .map(({ id, tool, input }): Call => ({ tool, input, result: results.get(id) }));
+  const open = calls.filter(
+    ({ tool, result }) => tool !== "wait" && (result?.outcome ?? "pending") === "pending",
+  );
+  if (open.length > 0) return wait(`Still open: ${[...new Set(open.map(({ tool }) => tool))].join(", ")}.`); // DL2
+  const isAnswered = parts.some((part) => part.type === "signal" && part.name === "recruiter_reply");
+  const text = parts.find((part) => part.type === "text")?.text ?? "{}";
+  const { role } = hireForRole.input.parse(JSON.parse(text));
+  return prepare(calls, role) ?? pay(calls) ?? conclude(calls, isAnswered);
 }
 
 /** Finds the best candidates, asks them for a slot, and reserves a room. */
-function prepare({ role, made, done, isOpen }: Known): ScriptedAnswer | undefined {
-  if (isOpen(searchCandidates)) return wait("The search is still running.");
-  if (made(searchCandidates).length === 0)
-    return say(`First I search the talent pool for ${role}.`, [
-      { tool: searchCandidates, input: { role, limit: 20 } },
-    ]);
-  if (isOpen(enrichCandidate)) return wait("Some profiles are still being read.");
-  const found = done(searchCandidates).flatMap(({ output }) => output.candidates);
-  if (found.length > 0 && made(enrichCandidate).length === 0)
-    return say(
-      `${found.length} candidates. I read every profile at once.`,
-      found.map(({ candidateId }) => ({ tool: enrichCandidate, input: { candidateId } })),
-    );
-  if (isOpen(requestInterview) || isOpen(reserveRoom)) return wait("Not every candidate has answered yet.");
-  const ranked = done(enrichCandidate).sort((a, b) => b.output.score - a.output.score);
-  const best = ranked.slice(0, interviewsMax).map(({ input }) => input.candidateId);
-  if (best.length === 0 || made(requestInterview).length > 0) return undefined;
-  return say(`The best are ${best.join(", ")}. I ask them for a slot and reserve a room.`, [
-    ...best.map((candidateId) => ({ tool: requestInterview, input: { candidateId } })),
-    { tool: reserveRoom, input: { seats: best.length + 1 } },
-  ]);
+function prepare(calls: readonly Call[], role: string): ScriptedAnswer | undefined {
+  if (made(calls, searchCandidates) === 0)
+    return say(`First I search the talent pool for ${role}.`, searchCandidates, [{ role, limit: 20 }]);
+  const found = done(calls, searchCandidates).flatMap(({ output }) => output.candidates);
+  if (found.length > 0 && made(calls, enrichCandidate) === 0) {
+    const each = found.map(({ candidateId }) => ({ candidateId }));
+    return say(`${found.length} candidates. I read every profile at once.`, enrichCandidate, each);
+  }
+  const ranked = done(calls, enrichCandidate).sort((a, b) => b.output.score - a.output.score);
+  const best = ranked.slice(0, 3).map(({ input: { candidateId } }) => ({ candidateId }));
+  if (best.length === 0 || made(calls, requestInterview) > 0) return undefined;
+  const names = best.map(({ candidateId }) => candidateId).join(", ");
+  const asked = say(
+    `The best are ${names}. I ask them for a slot and reserve a room.`,
+    requestInterview,
+    best,
+  );
+  const room = { tool: reserveRoom.name, input: { seats: best.length + 1 } };
+  return { ...asked, calls: [...(asked.calls ?? []), room] };
 }
 
 /** DL1. */
-function pay({ made, done, isOpen }: Known): ScriptedAnswer | undefined {
-  const room = done(reserveRoom)[0]?.output.room;
+function pay(calls: readonly Call[]): ScriptedAnswer | undefined {
+  const room = done(calls, reserveRoom)[0]?.output.room;
   if (room === undefined) return undefined;
-  const [charge] = made(chargeDeposit);
+  const charge = calls.find(({ tool }) => tool === chargeDeposit.name);
   if (charge === undefined)
-    return say(`Room ${room} is ours. Its deposit is due.`, [
-      { tool: chargeDeposit, input: { room, cents: depositCents } },
-    ]);
-  if (isOpen(chargeDeposit) || isOpen(findDeposit)) return wait("The deposit is not settled yet.");
-  const isSettled = charge.result?.outcome !== "in_doubt" || done(findDeposit).length > 0;
-  if (isSettled || made(findDeposit).length >= lookupsMax) return undefined;
-  return say("It is not known whether the deposit was charged. I look it up before anything else.", [
-    { tool: findDeposit, input: { room } },
-  ]);
+    return say(`Room ${room} is ours. Its deposit is due.`, chargeDeposit, [{ room, cents: 5_000 }]);
+  const isKnown = charge.result?.outcome !== "in_doubt" || done(calls, findDeposit).length > 0;
+  if (isKnown || made(calls, findDeposit) === 3) return undefined;
+  const why = "It is not known whether the deposit was charged. I look it up before anything else.";
+  return say(why, findDeposit, [{ room }]);
 }
 
 /** Waits for the recruiter, sends the invites, finishes. */
-function conclude({ wasAnswered, made, done, isOpen }: Known): ScriptedAnswer {
-  const charged = done(chargeDeposit)[0]?.output.chargeId;
-  const deposit = charged ?? done(findDeposit).at(-1)?.output.chargeId ?? "open";
-  const accepted = done(requestInterview);
-  if (!wasAnswered && accepted.length > 0)
+function conclude(calls: readonly Call[], isAnswered: boolean): ScriptedAnswer {
+  const paid = done(calls, chargeDeposit)[0] ?? done(calls, findDeposit).at(-1);
+  const deposit = paid?.output.chargeId ?? "open";
+  const accepted = done(calls, requestInterview);
+  if (!isAnswered && accepted.length > 0)
     return wait(
       deposit === "open"
         ? "The deposit was not charged, and I do not charge again: it stays open. Now I wait for the recruiter."
         : `The deposit is paid (${deposit}). Now I wait for the recruiter.`,
     );
-  if (isOpen(createInvite)) return wait("The invites are on their way.");
-  const room = done(reserveRoom)[0]?.output.room ?? "to be told";
-  if (accepted.length > 0 && made(createInvite).length === 0)
-    return say(
-      "The recruiter agrees. I send the invites.",
-      accepted.map(({ input: { candidateId }, output: { slot } }) => ({
-        ...{ tool: createInvite, input: { candidateId, slot, room } },
-      })),
-    );
-  const interviews = done(createInvite).map(({ input: { candidateId, slot }, output: { inviteId } }) => ({
-    ...{ candidateId, slot, inviteId },
+  const room = done(calls, reserveRoom)[0]?.output.room ?? "to be told";
+  const invites = accepted.map(({ input: { candidateId }, output: { slot } }) => ({
+    candidateId,
+    slot,
+    room,
   }));
-  return {
-    text: `${interviews.length} interviews are scheduled.`,
-    calls: [{ tool: "finish", input: { output: { interviews, deposit } } }],
-  };
+  if (invites.length > 0 && made(calls, createInvite) === 0)
+    return say("The recruiter agrees. I send the invites.", createInvite, invites);
+  const interviews = done(calls, createInvite).map(
+    ({ input: { candidateId, slot }, output: { inviteId } }) => {
+      return { candidateId, slot, inviteId };
+    },
+  );
+  const finish = { tool: "finish", input: { output: { interviews, deposit } } };
+  return { text: `${interviews.length} interviews are scheduled.`, calls: [finish] };
 }
 
-type ResultPart = Extract<MessagePart, { type: "result" }>;
-type ToolName = { readonly name: string };
-
-/** What the conversation says of the work so far. */
-interface Known {
-  readonly role: string;
-  readonly wasAnswered: boolean;
-  /** The calls of a tool, each with the last that is known of it. */
-  made(this: void, tool: ToolName): readonly { input: unknown; result: ResultPart | undefined }[];
-  isOpen(this: void, tool: ToolName): boolean;
-  /** Those that succeeded, as the contract reads them. */
-  done<I extends z.ZodType, O extends z.ZodType>(
-    this: void,
-    tool: { name: string; input: I; output: O },
-  ): { input: z.output<I>; output: z.output<O> }[];
+/** A call, and the last that is known of it. */
+interface Call {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly result: Extract<MessagePart, { type: "result" }> | undefined;
 }
+type Contract<I extends z.ZodType, O extends z.ZodType> = { name: string; input: I; output: O };
 
-function readConversation(messages: readonly ModelMessage[]): Known {
-  const parts = messages.flatMap((message) => (message.role === "user" ? message.parts : []));
-  const results = new Map(parts.flatMap((part) => (part.type === "result" ? [[part.call, part]] : [])));
-  const calls = messages.flatMap((message) => (message.role === "assistant" ? message.calls : []));
-  const made: Known["made"] = ({ name }) =>
-    calls.filter(({ tool }) => tool === name).map(({ id, input }) => ({ input, result: results.get(id) }));
-  const text = parts.find((part) => part.type === "text")?.text ?? "{}";
-  return {
-    role: hireForRole.input.parse(JSON.parse(text)).role,
-    wasAnswered: parts.some((part) => part.type === "signal" && part.name === "recruiter_reply"),
-    made,
-    isOpen: (tool) => made(tool).some(({ result }) => (result?.outcome ?? "pending") === "pending"),
-    done: (tool) =>
-      made(tool).flatMap(({ input, result }) =>
-        result?.outcome === "succeeded"
-          ? [{ input: tool.input.parse(input), output: tool.output.parse(result.output) }]
-          : [],
-      ),
-  };
-}
+/** How often a tool was called. */
+const made = (calls: readonly Call[], { name }: { readonly name: string }): number =>
+  calls.filter(({ tool }) => tool === name).length;
 
-const say = (text: string, calls: readonly { tool: ToolName; input: object }[]): ScriptedAnswer => ({
+/** The calls of a tool that succeeded, as its contract reads them. */
+const done = <I extends z.ZodType, O extends z.ZodType>(calls: readonly Call[], contract: Contract<I, O>) =>
+  calls.flatMap(({ tool, input, result }) =>
+    tool === contract.name && result?.outcome === "succeeded"
+      ? [{ input: contract.input.parse(input), output: contract.output.parse(result.output) }]
+      : [],
+  );
+
+/** Calls one tool, once with each input. */
+const say = (
+  text: string,
+  { name: tool }: { readonly name: string },
+  inputs: Record<string, string | number>[],
+) => ({
   text,
-  calls: calls.map(({ tool, input }) => ({ tool: tool.name, input: input as Record<string, string> })), // Plain data.
+  calls: inputs.map((input) => ({ tool, input })),
 });
 
-/** DL2. */
 const wait = (text: string): ScriptedAnswer => ({
   text,
   calls: [{ tool: "wait", input: { signals: ["recruiter_reply"] } }],

@@ -5,14 +5,14 @@
  *     demo closes.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MeshError } from "../../protocol/errors.ts";
+import { pidOf } from "../runtime/system.ts";
 
-/** What a process tells the demo: its name in ledgers, before it takes anything; that it serves. */
-export type Letter = { readonly incarnation: string } | "ready";
-
+/** What starting them takes. */
 export interface ProcessesOptions {
   /** Folder of the children's logs, one file each. */
   readonly folder: string;
@@ -22,115 +22,103 @@ export interface ProcessesOptions {
   readonly onStart: (pid: number) => void;
 }
 
+/** The processes of one run. */
 export interface Processes {
-  /** Starts all three and resolves when they serve. Throws UNAVAILABLE. */
-  enter(): Promise<void>;
+  /** Resolves when the first three serve. Throws UNAVAILABLE. */
+  readonly serving: Promise<void>;
   /** What the story calls a process, by its number or its incarnation. */
   nameOf(this: void, who: number | string): string;
-  incarnationOf(this: void, pid: number): string;
   /** Aborted when one has ended that was not killed. */
   readonly failed: AbortSignal;
-  close(): Promise<void>;
+  close(this: void): Promise<void>;
 }
 
 interface Member {
-  readonly role: string;
+  readonly role: "host" | "worker";
   readonly name: string;
+  readonly pid: number;
   readonly child: ChildProcess;
-  incarnation: string;
-  /** Throws UNAVAILABLE if it ends before it serves, or is not ready in time. */
-  readonly ready: Promise<void>;
+  /** Throws UNAVAILABLE if it ends before it serves, or does not serve in time. */
+  readonly ready: Promise<unknown>;
   readonly ended: Promise<NodeJS.Signals | null>;
 }
 
 const readyWithinMs = 60_000;
 const endWithinMs = 1_500;
 
-export function openProcesses({ folder, environment, tell, onStart }: ProcessesOptions): Processes {
+/** Starts all three. */
+export function startProcesses({ folder, environment, tell, onStart }: ProcessesOptions): Processes {
   const members: Member[] = [];
   const failed = new AbortController();
-  let closing = false;
+  let isClosing = false;
 
-  const start = (role: string): Member => {
+  const start = (role: Member["role"]): Member => {
     const name = `${role} ${members.filter((one) => one.role === role).length + 1}`;
-    const logFile = join(folder, `${name.replace(" ", "-")}.log`);
-    const child = spawnChild(role, logFile, environment);
-    const ended = new Promise<NodeJS.Signals | null>((resolve) =>
-      child.once("exit", (_, signal) => resolve(signal)),
-    );
-    const ready = Promise.withResolvers<void>();
-    const member: Member = { role, name, child, incarnation: "", ready: ready.promise, ended };
+    const member = startMember(role, name, folder, environment);
     members.push(member);
-    onStart(pidOf(member));
-    child.on("message", (letter: Letter) => {
-      if (letter === "ready") ready.resolve();
-      else member.incarnation = letter.incarnation;
-    });
-    const fail = (what: string) =>
-      ready.reject(
-        new MeshError("UNAVAILABLE", `${name} ${what}`, { remedy: `--data keeps its log, ${logFile}.` }),
-      );
-    const timer = setTimeout(() => fail(`was not ready within ${readyWithinMs / 1_000} s`), readyWithinMs);
-    ready.promise.then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer), // The process that takes its place may be the only one to hear of it.
-    );
-    void ended.then((signal) => {
-      fail(`ended before it was ready (${signal ?? "by itself"})`);
-      if (!closing) replace(member, signal);
-    });
+    onStart(member.pid);
+    void member.ended.then((by) => isClosing || replace(member, by));
     return member;
   };
 
-  const replace = (dead: Member, signal: NodeJS.Signals | null): void => {
-    if (signal !== "SIGKILL")
-      return failed.abort(
-        new MeshError("UNAVAILABLE", `${dead.name} has ended by itself`, { remedy: "--data keeps its log." }),
-      );
-    const member = start(dead.role);
-    member.ready.then(
-      () => tell(`${member.name} (process ${pidOf(member)}) serves in the place of ${dead.name}`),
+  const replace = (dead: Member, by: NodeJS.Signals | null): void => {
+    if (by !== "SIGKILL") {
+      const remedy = "--data keeps its log.";
+      return failed.abort(new MeshError("UNAVAILABLE", `${dead.name} has ended by itself`, { remedy }));
+    }
+    const { name, pid, ready } = start(dead.role);
+    ready.then(
+      () => tell(`${name} (process ${pid}) serves in the place of ${dead.name}`),
       () => undefined, // It was killed in turn, and replaced.
     );
   };
 
+  const first = (["host", "host", "worker"] as const).map(start);
   return {
-    enter: async () => {
-      const started = ["host", "host", "worker"].map(start);
-      await Promise.all(started.map(({ ready }) => ready));
-      tell(`processes: ${started.map((one) => `${one.name} (${pidOf(one)})`).join(", ")}`);
+    serving: Promise.all(first.map(({ ready }) => ready)).then(() =>
+      tell(`processes: ${first.map(({ name, pid }) => `${name} (${pid})`).join(", ")}`),
+    ),
+    nameOf: (who) => {
+      const pid = typeof who === "number" ? who : pidOf(who);
+      const name = who === "outside" ? "the outside world" : String(who);
+      return members.find((one) => one.pid === pid)?.name ?? name;
     },
-    nameOf: (who) =>
-      members.find((one) => one.incarnation === who || one.child.pid === who)?.name ??
-      (who === "outside" ? "the outside world" : String(who)),
-    incarnationOf: (pid) => members.find((one) => one.child.pid === pid)?.incarnation ?? "",
     failed: failed.signal,
     close: async () => {
-      closing = true;
+      isClosing = true;
       await Promise.all(members.map(end));
     },
   };
 }
 
-const pidOf = ({ child }: Member): number => child.pid ?? 0;
-
-function spawnChild(
-  role: string,
-  logFile: string,
+function startMember(
+  role: Member["role"],
+  name: string,
+  folder: string,
   environment: Readonly<Record<string, string>>,
-): ChildProcess {
+): Member {
   // The script has the form of this file: .ts in the sources, .js in the package.
   const script = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url));
+  const logFile = join(folder, `${name.replace(" ", "-")}.log`);
   const log = openSync(logFile, "a");
-  try {
-    return spawn(process.execPath, [...process.execArgv, script, role], {
-      env: { ...process.env, ...environment },
-      stdio: ["ignore", log, log, "ipc"],
-      detached: true, // A group of its own: Ctrl-C reaches the demo alone, and the demo ends the rest.
-    });
-  } finally {
-    closeSync(log); // The child has its own.
-  }
+  const child = spawn(process.execPath, [...process.execArgv, script, role], {
+    env: { ...process.env, ...environment },
+    stdio: ["ignore", log, log, "ipc"],
+    detached: true, // A group of its own: Ctrl-C reaches the demo alone, and the demo ends the rest.
+  });
+  closeSync(log); // The child has its own.
+  const ended = once(child, "exit").then(
+    ([, by]) => by as NodeJS.Signals | null,
+    () => null, // It could not be started.
+  );
+  const ready = Promise.race([
+    once(child, "message", { signal: AbortSignal.timeout(readyWithinMs) }),
+    ended.then((by) => Promise.reject(new Error(`ended: ${by ?? "by itself"}`))),
+  ]).catch((cause: unknown) => {
+    const remedy = `--data keeps its log, ${logFile}.`;
+    throw new MeshError("UNAVAILABLE", `${name} does not serve`, { remedy, cause });
+  });
+  return { role, name, pid: child.pid ?? 0, child, ended, ready };
 }
 
 /** DP1. */

@@ -1,14 +1,13 @@
 /**
- * Reckoning: what the run comes to. Pure: a ledger, the outside world's account and the kills in, the report
- * out.
+ * Reckoning: what the run comes to. Pure: the account of the saga's ledger and the outside world's own books in, the
+ * counts out.
  *
- * DR1 What was performed is what the outside world's account says, never what the ledger says.
- * DR2 The ledger is read event by event, with none of the runtime's own bookkeeping: the demo checks that, too.
+ * DR1 What was performed is what the outside world's books say, never what the ledger says.
  */
-import type { IntentOf } from "../../protocol/intent.ts";
-import type { Outcome } from "../../protocol/result.ts";
-import type { Turn } from "../../protocol/turn.ts";
 import type { Json } from "../../protocol/json.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { Account } from "../ledger/account.ts";
+import { pidOf } from "../runtime/system.ts";
 import type { PlannedKill } from "./kill-plan.ts";
 
 /** What the outside world wrote down of a request. */
@@ -31,41 +30,39 @@ export interface Strike {
   readonly at: number;
 }
 
-/** Of one tool, or of all. */
-export interface Tally {
+/** Of one tool, or of all: each count with its heading in the table. */
+export const counts = {
   /** Intents in the ledger. */
-  readonly intended: number;
+  intended: "intended",
   /** Requests the outside world got, repeats included. */
-  readonly requests: number;
+  requests: "requests",
   /** Intents it did something for. */
-  readonly performed: number;
+  performed: "performed",
   /** Changes it made a second time: for the same key, the same intent or the same input. Reads change nothing. */
-  readonly duplicates: number;
-  /** Recorded as succeeded without an entry in its account, or never settled. */
-  readonly lost: number;
+  duplicates: "duplicates",
+  /** Recorded as succeeded without an entry in its books, or never settled. */
+  lost: "lost",
   /** Recorded as in doubt, and nothing corrected it. */
-  readonly inDoubt: number;
-}
+  inDoubt: "in doubt",
+} as const;
+/** The counts of one tool, or their sums. */
+export type Tally = Record<keyof typeof counts, number>;
 
-/** A tool intent with what was recorded of it last. */
-interface Recorded {
-  readonly intent: IntentOf<"tool">;
-  outcome: Outcome | undefined;
-}
+/** The tool intents of a ledger, in the order in which they were decided. */
+const intendedIn = ({ intents }: Account) =>
+  [...intents.values()].flatMap(({ intent, ended, before }) =>
+    intent.kind === "tool" ? [{ tool: intent.name, key: intent.key, ended, before }] : [],
+  );
+type Intended = ReturnType<typeof intendedIn>[number];
 
 /** One tally for each tool that was intended, in the order of the work. */
-export function tallyByTool(turns: readonly Turn[], account: readonly Entry[]): Map<string, Tally> {
-  const byTool = Map.groupBy(recordedIn(turns), ({ intent }) => intent.name);
-  return new Map(
-    [...byTool].map(([name, recorded]) => [
-      name,
-      tally(
-        recorded,
-        account.filter((entry) => entry.tool === name),
-      ),
-    ]),
+export const tallyByTool = (ledger: Account, books: readonly Entry[]): Map<string, Tally> =>
+  new Map(
+    [...Map.groupBy(intendedIn(ledger), ({ tool }) => tool)].map(([tool, intended]) => {
+      const entries = books.filter((entry) => entry.tool === tool);
+      return [tool, tally(intended, entries)];
+    }),
   );
-}
 
 /** The sum over all tools. */
 export function sumOf(tallies: Iterable<Tally>): Tally {
@@ -74,77 +71,52 @@ export function sumOf(tallies: Iterable<Tally>): Tally {
   return sum;
 }
 
-/** DR2. */
-function recordedIn(turns: readonly Turn[]): Recorded[] {
-  const byId = new Map<string, Recorded>();
-  for (const { event, intents } of turns.flatMap((turn) => turn.steps)) {
-    const settled = "intent" in event ? byId.get(event.intent) : undefined;
-    if (settled !== undefined && event.type === "result") settled.outcome = event.result.outcome;
-    if (settled !== undefined && event.type === "timer") settled.outcome = "failed"; // No answer in time.
-    for (const intent of intents) {
-      if (intent.kind === "tool") byId.set(intent.id, { intent, outcome: undefined });
-      const retried = intent.kind === "retry" ? byId.get(intent.id) : undefined;
-      if (retried !== undefined) retried.outcome = undefined;
-    }
-  }
-  return [...byId.values()];
-}
-
-function tally(recorded: readonly Recorded[], entries: readonly Entry[]): Tally {
+function tally(intended: readonly Intended[], entries: readonly Entry[]): Tally {
   const keys = new Set(entries.map((entry) => entry.key));
   return {
-    intended: recorded.length,
+    intended: intended.length,
     requests: entries.length,
     performed: keys.size,
-    duplicates: duplicatesIn(entries),
-    lost: recorded.filter(
-      ({ intent, outcome }) => outcome === undefined || (outcome === "succeeded" && !keys.has(intent.key)),
-    ).length,
-    inDoubt: recorded.filter(({ outcome }) => outcome === "in_doubt").length,
+    duplicates: entries.filter(({ did }) => did === "performed").filter(isDuplicate).length,
+    lost: intended.filter((one) => isLost(one, keys)).length,
+    inDoubt: intended.filter(({ ended }) => ended?.as === "in_doubt").length,
   };
 }
+
+/** What the saga's end closed was never settled. */
+const isLost = ({ key, ended }: Intended, keys: ReadonlySet<string>): boolean =>
+  ended === undefined || ended.because === "end" || (ended.as === "succeeded" && !keys.has(key));
+
+const isDuplicate = ({ key, input }: Entry, index: number, done: readonly Entry[]): boolean =>
+  done
+    .slice(0, index)
+    .some(
+      (earlier) =>
+        intentOfKey(earlier.key) === intentOfKey(key) ||
+        JSON.stringify(earlier.input) === JSON.stringify(input),
+    );
 
 /** A key is `<saga>.<intent>.<digest>`: two keys of one intent are one wish asked for twice. */
 const intentOfKey = (key: string): string => key.slice(0, key.lastIndexOf("."));
 
-function duplicatesIn(entries: readonly Entry[]): number {
-  const done = entries.filter((entry) => entry.did === "performed");
-  return done.filter((entry, index) =>
-    done
-      .slice(0, index)
-      .some(
-        (earlier) =>
-          intentOfKey(earlier.key) === intentOfKey(entry.key) ||
-          JSON.stringify(earlier.input) === JSON.stringify(entry.input),
-      ),
-  ).length;
-}
-
+/** The incarnation that went on, and how long after the kill. */
 export interface Recovery {
-  /** The incarnation that went on. */
   readonly by: string;
   readonly ms: number;
 }
 
 /**
- * How a kill was recovered from, or undefined as long as it was not. A host's: by the first turn that another
- * host appended. A worker's: by the settled result of the effect that was hit. `killed` is the incarnation that
- * died.
+ * How a kill was recovered from, undefined as long as it was not. A host's: by this turn, the ledger's last one, if it is
+ * the first that another host appended. A worker's: by the settled result of the effect that was hit.
  */
 export function recoveryOf(
-  { kill, key, at }: Strike,
-  killed: string,
-  turns: readonly Turn[],
+  { kill, pid, key, at }: Strike,
+  turn: Turn,
+  ledger: Account,
 ): Recovery | undefined {
-  if (kill.role === "host") {
-    const turn = turns.find((one) => one.at >= at && one.host !== killed);
-    return turn && { by: turn.host, ms: turn.at - at };
-  }
-  const intents = turns.flatMap((turn) => turn.steps.flatMap((step) => step.intents));
-  const hit = intents.find((intent) => intent.kind === "tool" && intent.key === key);
-  for (const turn of turns)
-    for (const { event } of turn.steps)
-      if (event.type === "result" && event.intent === hit?.id)
-        return { by: event.by, ms: Math.max(0, turn.at - at) };
-  return undefined;
+  if (kill.role === "host")
+    return turn.at >= at && pidOf(turn.host) !== pid ? { by: turn.host, ms: turn.at - at } : undefined;
+  const hit = intendedIn(ledger).find((one) => one.key === key);
+  const ended = hit?.before ?? hit?.ended;
+  return ended && { by: ended.from ?? turn.host, ms: Math.max(0, ended.at - at) };
 }

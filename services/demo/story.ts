@@ -1,86 +1,105 @@
 /**
- * Story: what a person reads while the demo runs, told from the ledger's turns, and the table at its end.
+ * Story: what a person reads while the demo runs, told turn by turn from what each changed in the ledger's account.
  */
 import { ModelReply } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import type { Account, AccountReader, Change } from "../ledger/account.ts";
+import { pidOf } from "../runtime/system.ts";
 import { type PlannedKill, windowInWords } from "./kill-plan.ts";
-import type { Tally } from "./reckon.ts";
+import { type Recovery, recoveryOf, type Strike } from "./reckon.ts";
 
-/** Told once: the calls of a tool that were decided together are one line when the last of them has succeeded. */
-export function createTeller(tell: (line: string) => void, nameOf: (incarnation: string) => string) {
-  const open = new Map<string, { tool: string; batch: { all: number; left: number } }>();
+/** What telling takes. */
+export interface StoryOptions {
+  readonly reader: AccountReader;
+  /** Kills so far, in order; more come while the story is told. */
+  readonly strikes: readonly Strike[];
+  readonly tell: (line: string) => void;
+  readonly nameOf: (who: string | number) => string;
+  /** The model has called `wait`. */
+  readonly onWait: () => void;
+}
+
+/** Takes a ledger turn by turn. `recoveries` is how the kills were recovered from so far. */
+export interface Story {
+  take(turn: Turn): void;
+  readonly recoveries: ReadonlyMap<Strike, Recovery>;
+}
+
+/** A story of which nothing is told yet. */
+export function openStory({ reader, strikes, tell, nameOf, onWait }: StoryOptions): Story {
+  const recoveries = new Map<Strike, Recovery>();
   let host: string | undefined;
-
-  /** What a turn holds that a person wants to know. `isTakeover`: that its host changed is told already. */
-  return (turn: Turn, isTakeover: boolean): void => {
-    if (host !== turn.host && !isTakeover) tell(`${nameOf(turn.host)} has the saga`);
-    host = turn.host;
-    for (const { event, intents } of turn.steps) {
-      if (event.type === "signal")
-        tell(`the signal ${event.name} has arrived: ${JSON.stringify(event.data)}`);
-      if (event.type === "result") {
-        const { outcome } = event.result;
-        if (event.result.outcome === "succeeded") tellReply(event.result.output, tell);
-        const call = open.get(event.intent);
-        open.delete(event.intent);
-        if (call !== undefined) call.batch.left -= 1;
-        if (call !== undefined && outcome !== "succeeded")
-          tell(
-            `${call.tool}: ${outcome === "in_doubt" ? "IN DOUBT" : outcome}, recorded by ${nameOf(event.by)}`,
-          );
-        else if (call?.batch.left === 0)
-          tell(
-            `${call.tool}: ${call.batch.all === 1 ? "done" : `all ${call.batch.all} done`}, by ${nameOf(event.by)}`,
-          );
+  return {
+    recoveries,
+    take(turn) {
+      const changes = reader.take(turn);
+      for (const strike of strikes) {
+        const recovery = recoveries.has(strike) ? undefined : recoveryOf(strike, turn, reader.account);
+        if (recovery === undefined) continue;
+        recoveries.set(strike, recovery);
+        if (strike.kill.role === "host") host = recovery.by; // That it has the saga now is told here.
+        tell(`✓ ${recoveryInWords(strike, recovery, nameOf(recovery.by))}`);
       }
-      for (const [tool, calls] of Map.groupBy(intents.filter(isTool), ({ name }) => name)) {
-        const batch = { all: calls.length, left: calls.length };
-        for (const { id } of calls) open.set(id, { tool, batch });
+      if (host !== turn.host) tell(`${nameOf(turn.host)} has the saga`);
+      host = turn.host;
+      for (const { event } of turn.steps)
+        if (event.type === "signal")
+          tell(`the signal ${event.name} has arrived: ${JSON.stringify(event.data)}`);
+      for (const change of changes) {
+        const reply = replyIn(change);
+        if (reply !== undefined) tell(replyInWords(reply));
+        if (reply?.calls.some(({ tool }) => tool === "wait") === true) onWait();
       }
-    }
+      for (const ends of Map.groupBy(changes.filter(isToolEnd), endOf).values())
+        for (const line of endsInWords(ends, reader.account, nameOf)) tell(line);
+    },
   };
 }
 
-const isTool = (intent: Turn["steps"][number]["intents"][number]) => intent.kind === "tool";
+type End = Extract<Change, { type: "closed" | "corrected" }>;
+const isEnd = (change: Change): change is End => change.type === "closed" || change.type === "corrected";
+const isToolEnd = (change: Change): change is End => isEnd(change) && change.intent.intent.kind === "tool";
+const toolOf = ({ intent: { intent } }: End): string => (intent.kind === "tool" ? intent.name : "");
+const endOf = (end: End): string => `${toolOf(end)} ${end.ended.as}`;
+
+const replyIn = (change: Change): ModelReply | undefined =>
+  isEnd(change) && change.intent.intent.kind === "model"
+    ? ModelReply.safeParse(change.ended.output).data
+    : undefined;
 
 /** A model's words, and what it calls. */
-function tellReply(output: unknown, tell: (line: string) => void): void {
-  const reply = ModelReply.safeParse(output);
-  if (!reply.success) return;
-  const counts = Map.groupBy(reply.data.calls, (call) => call.tool);
-  const called = [...counts].map(([tool, all]) => (all.length === 1 ? tool : `${all.length} × ${tool}`));
-  const words = reply.data.text === undefined ? "" : `"${reply.data.text}" `;
-  tell(`model: ${words}${called.length === 0 ? "" : `→ ${called.join(", ")}`}`.trimEnd());
+function replyInWords({ text, calls }: ModelReply): string {
+  const counted = Map.groupBy(calls, (call) => call.tool);
+  const called = [...counted].map(([tool, all]) => (all.length === 1 ? tool : `${all.length} × ${tool}`));
+  const words = text === undefined ? "" : `"${text}" `;
+  return `model: ${words}${called.length === 0 ? "" : `→ ${called.join(", ")}`}`.trimEnd();
+}
+
+/** Calls of one tool that ended alike in one turn. Those decided together are one line, once the last has succeeded. */
+function endsInWords(ends: readonly End[], { intents }: Account, nameOf: StoryOptions["nameOf"]): string[] {
+  const last = ends.at(-1);
+  if (last === undefined) return [];
+  const { ended, intent } = last;
+  const by = nameOf(ended.from ?? "the saga itself");
+  if (ended.as !== "succeeded")
+    return ends.map(
+      (end) => `${toolOf(end)}: ${ended.as === "in_doubt" ? "IN DOUBT" : ended.as}, recorded by ${by}`,
+    );
+  const batch = [...intents.values()].filter(
+    (one) =>
+      one.intent.kind === "tool" && one.intent.name === toolOf(last) && one.place.turn === intent.place.turn,
+  );
+  if (batch.some((one) => one.ended === undefined)) return [];
+  return [`${toolOf(last)}: ${batch.length === 1 ? "done" : `all ${batch.length} done`}, by ${by}`];
 }
 
 /** Where a kill strikes. */
 export const killInWords = ({ tool, effect, window }: PlannedKill): string =>
   `during ${tool} (${effect}), ${windowInWords[window]}`;
 
-const columns = {
-  intended: "intended",
-  requests: "requests",
-  performed: "performed",
-  duplicates: "duplicates",
-  lost: "lost",
-  inDoubt: "in doubt",
-} as const satisfies Record<keyof Tally, string>;
-
-/** The table from the outside world's account. */
-export function tableOf(
-  tallies: ReadonlyMap<string, Tally>,
-  effects: ReadonlyMap<string, string>,
-  sum: Tally,
-): string[] {
-  const row = (name: string, effect: string, cells: readonly (string | number)[]): string =>
-    `  ${name.padEnd(18)} ${effect.padEnd(11)}${cells.map((cell) => String(cell).padStart(11)).join("")}`;
-  const cellsOf = (tally: Tally) => (Object.keys(columns) as (keyof Tally)[]).map((column) => tally[column]);
-  const line = `  ${"─".repeat(96)}`;
-  return [
-    row("tool", "class", Object.values(columns)),
-    line,
-    ...[...tallies].map(([name, tally]) => row(name, effects.get(name) ?? "", cellsOf(tally))),
-    line,
-    row("all", "", cellsOf(sum)),
-  ];
+function recoveryInWords({ kill: { role, tool }, pid }: Strike, { by, ms }: Recovery, name: string): string {
+  const after = `${(ms / 1_000).toFixed(1)} s after the kill`;
+  if (role === "host") return `${name} has taken the saga over, ${after}`;
+  if (ms === 0 || pidOf(by) === pid) return `${tool} was settled already when its worker died`;
+  return `${tool} is settled by ${name}, ${after}`;
 }

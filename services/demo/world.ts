@@ -21,16 +21,15 @@ import type { Entry, Strike } from "./reckon.ts";
 
 const Request = z.object({ key: z.string(), input: z.record(z.string(), z.json()), answerTo: z.string() });
 type Request = z.infer<typeof Request>;
-type Input = Request["input"];
 
 const names = "ada ben chloe dan eva finn gita hugo ines jan kira leo mina noah olga paul rosa sven tara udo";
-const skills = ["Go", "TypeScript", "Kafka", "PostgreSQL", "Kubernetes", "Rust"];
+const skills = ["Go", "TypeScript", "Kafka", "PostgreSQL", "Kubernetes", "Rust"] as const;
 const skillOf = (name: string): string => skills[Math.floor(chanceOf(`skill ${name}`) * skills.length)] ?? "";
 
 /** What a service does: it changes nothing, it knows a key again, or it does not (DW2); what it answers. */
 type Service = readonly [
   kind: "read" | "remembers" | "forgets",
-  answer: (input: Input, done: (tool: string) => Entry[]) => Json,
+  answer: (input: Request["input"], done: (tool: string) => Entry[]) => Json,
 ];
 
 const services: Readonly<Record<string, Service>> = {
@@ -39,8 +38,8 @@ const services: Readonly<Record<string, Service>> = {
     ({ limit }) => ({
       candidates: names
         .split(" ")
-        .slice(0, Number(limit ?? 20))
-        .map((candidateId) => ({ candidateId, summary: `${skillOf(candidateId)}, backend` })),
+        .slice(0, Number(limit))
+        .map((name) => ({ candidateId: name, summary: `${skillOf(name)}, backend` })),
     }),
   ],
   enrich_candidate: [
@@ -48,16 +47,12 @@ const services: Readonly<Record<string, Service>> = {
     (input) => {
       const name = z.string().parse(input["candidateId"]);
       const score = Math.round(chanceOf(`score ${name}`) * 1_000) / 10;
-      return {
-        profile: `${name} has written ${skillOf(name)} for ${3 + Math.floor(score / 10)} years.`,
-        score,
-      };
+      const years = 3 + Math.floor(score / 10);
+      return { profile: `${name} has written ${skillOf(name)} for ${years} years.`, score };
     },
   ],
   request_interview: ["remembers", () => ({})],
-  withdraw_request: ["remembers", () => ({})],
   reserve_room: ["forgets", (_, done) => ({ room: `R${12 + done("reserve_room").length}` })],
-  release_room: ["remembers", () => ({})],
   charge_deposit: ["forgets", (_, done) => ({ chargeId: `ch_${done("charge_deposit").length + 1}` })],
   find_deposit: [
     "read",
@@ -66,7 +61,7 @@ const services: Readonly<Record<string, Service>> = {
   ],
   create_invite: ["remembers", (_, done) => ({ inviteId: `inv_${done("create_invite").length + 1}` })],
 };
-
+/** What opening takes. */
 export interface WorldOptions {
   readonly kills: readonly PlannedKill[];
   /** The account's file, a line of JSON an entry. */
@@ -76,6 +71,7 @@ export interface WorldOptions {
   readonly settle: (answerTo: string, slot: string) => Promise<void>;
 }
 
+/** The outside, open. */
 export interface World {
   readonly url: string;
   readonly account: readonly Entry[];
@@ -165,16 +161,11 @@ export async function openWorld({ kills, file, onStrike, settle }: WorldOptions)
   };
 }
 
-/** When a candidate has time, by the request's key. */
-const slotOf = (key: string): string =>
-  new Date(
-    Date.UTC(
-      2031,
-      2,
-      3 + Math.floor(chanceOf(`day ${key}`) * 5),
-      9 + Math.floor(chanceOf(`hour ${key}`) * 8),
-    ),
-  ).toISOString();
+/** When a candidate has time, by the request's key: an hour of a working week. */
+function slotOf(key: string): string {
+  const hour = Math.floor(chanceOf(`slot ${key}`) * 40);
+  return new Date(Date.UTC(2031, 2, 3 + Math.floor(hour / 8), 9 + (hour % 8))).toISOString();
+}
 
 const reply = (response: ServerResponse, status: number, body: Json): void =>
   void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));

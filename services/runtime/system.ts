@@ -49,3 +49,9 @@ export const newIncarnation = (role: string): string =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]/g, "-")
     .slice(0, 12)}-${process.pid}-${randomBytes(3).toString("hex")}`;
+
+/** The process of an incarnation, on the machine that it names; undefined for what is none. */
+export function pidOf(incarnation: string): number | undefined {
+  const pid = /-(\d+)-[0-9a-f]{6}$/.exec(incarnation)?.[1];
+  return pid === undefined ? undefined : Number(pid);
+}

@@ -14,6 +14,8 @@ const elapsedMaxMs = 30_000;
 const met = new Map<string, number>();
 let failures = 0;
 let slow = 0;
+const ended = new AbortController();
+process.once("SIGINT", () => ended.abort());
 
 for (let seed = first; seed <= last; seed++) {
   let document = "";
@@ -22,9 +24,11 @@ for (let seed = first; seed <= last; seed++) {
     seed,
     kills,
     json: true,
+    signal: ended.signal,
     out: (text) => (document += text),
     err: (text) => (story += text),
   });
+  if (ended.signal.aborted) break;
   const report = DemoReport.parse(JSON.parse(document));
   for (const { effect, window } of report.kills)
     met.set(`${effect} ${window}`, (met.get(`${effect} ${window}`) ?? 0) + 1);

@@ -3,12 +3,14 @@
  * Method: small ledgers and accounts by hand, right ones and ones with a planted fault.
  */
 import { describe, expect, test } from "vitest";
+import { type Closing, closingBy } from "../../../protocol/closing.ts";
 import type { Event } from "../../../protocol/event.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Intent } from "../../../protocol/intent.ts";
 import { ledgerVersion, type Turn } from "../../../protocol/turn.ts";
 import type { PlannedKill } from "../../../services/demo/kill-plan.ts";
 import { type Entry, recoveryOf, sumOf, tallyByTool } from "../../../services/demo/reckon.ts";
+import { accountOf } from "../../../services/ledger/account-reader.ts";
 
 const saga = parseSagaId("hire-1");
 const id = parseIntentId("1-0");
@@ -18,8 +20,13 @@ const charge: Intent = { kind: "tool", id, name: "charge_deposit", key };
 const turnsOf = (steps: { event: Event; intents?: Intent[]; host?: string; at?: number }[]): Turn[] =>
   steps.map(({ event, intents = [], host = "h1", at }, index) => ({
     ...{ v: ledgerVersion, saga, turn: index + 1, at: at ?? index, host, prev: "" },
-    steps: [{ event, intents, closed: [] }],
+    steps: [{ event, intents, closed: closedBy(event, intents) }],
   }));
+/** As the fold closes it: by its result, unless that is tried again. */
+const closedBy = (event: Event, intents: Intent[]): Closing[] =>
+  event.type === "result" && !intents.some(({ kind }) => kind === "retry")
+    ? [closingBy(event.intent, event.result)]
+    : [];
 const start: Event = {
   type: "start",
   definition: { name: "hire_for_role", version: 1, hash: "" },
@@ -36,7 +43,7 @@ const entry = (more: Partial<Entry> = {}): Entry => ({
   ...{ at: 0, tool: "charge_deposit", key, did: "performed", input: { room: "R12" }, output: {} },
   ...more,
 });
-const sum = (turns: Turn[], account: Entry[]) => sumOf(tallyByTool(turns, account).values());
+const sum = (turns: Turn[], books: Entry[]) => sumOf(tallyByTool(accountOf(turns), books).values());
 
 describe("the tally", () => {
   test("of a charge that was made and recorded is clean", () => {
@@ -70,6 +77,13 @@ describe("the tally", () => {
     expect(sum(turns, []).lost).toBe(1);
   });
 
+  test("counts as lost what only the saga's end closed", () => {
+    const turns = turnsOf([{ event: start, intents: [charge] }, { event: done }]);
+    const closed: Closing[] = [{ intent: id, as: "cancelled", because: "end" }];
+    const atEnd = turns.map((turn) => ({ ...turn, steps: turn.steps.map((step) => ({ ...step, closed })) }));
+    expect(sum([...turns.slice(0, 1), ...atEnd.slice(1)], [entry()]).lost).toBe(1);
+  });
+
   test("counts a doubt until it is corrected", () => {
     const turns = [{ event: start, intents: [charge] }, { event: doubt }];
     expect(sum(turnsOf(turns), [entry()])).toMatchObject({ inDoubt: 1, lost: 0 });
@@ -86,15 +100,18 @@ describe("a recovery", () => {
     nth: 1,
   } as const;
   const strike = (role: PlannedKill["role"]) => ({ kill: { ...kill, role }, pid: 1, key, at: 100 });
+  const recoveryAfter = (role: PlannedKill["role"], turns: Turn[]) =>
+    recoveryOf(strike(role), turns.at(-1) as Turn, accountOf(turns));
 
   test("from a host's death is the first turn of another host after it", () => {
     const turns = turnsOf([
-      { event: start, intents: [charge], host: "h0", at: 50 },
-      { event: done, host: "h1", at: 101 },
-      { event: done, host: "h2", at: 140 },
+      { event: start, intents: [charge], host: "h-machine-7-aaaaaa", at: 50 },
+      { event: done, host: "h-machine-1-aaaaaa", at: 101 },
+      { event: done, host: "h-machine-2-aaaaaa", at: 140 },
     ]);
-    expect(recoveryOf(strike("host"), "h1", turns)).toEqual({ by: "h2", ms: 40 });
-    expect(recoveryOf(strike("host"), "h1", turns.slice(0, 2))).toBeUndefined();
+    expect(recoveryAfter("host", turns)).toEqual({ by: "h-machine-2-aaaaaa", ms: 40 });
+    expect(recoveryAfter("host", turns.slice(0, 1))).toBeUndefined();
+    expect(recoveryAfter("host", turns.slice(0, 2))).toBeUndefined();
   });
 
   test("from a worker's death is the result of the effect that was hit", () => {
@@ -102,7 +119,7 @@ describe("a recovery", () => {
       { event: start, intents: [charge], at: 50 },
       { event: said({ outcome: "succeeded", output: {} }, "w2"), at: 160 },
     ]);
-    expect(recoveryOf(strike("worker"), "w1", turns)).toEqual({ by: "w2", ms: 60 });
-    expect(recoveryOf(strike("worker"), "w1", turns.slice(0, 1))).toBeUndefined();
+    expect(recoveryAfter("worker", turns)).toEqual({ by: "w2", ms: 60 });
+    expect(recoveryAfter("worker", turns.slice(0, 1))).toBeUndefined();
   });
 });
