@@ -2,9 +2,9 @@
  * Undo: plans that compensate what stands, and how a saga is brought to its end by them.
  *
  * UN1 A plan waits for every open effect before it undoes the first: a late success joins the set.
- * UN2 Reverse order of dependency: an effect is undone once nothing that rests on it still stands in the plan. What
- *     rests on what is said by the call (undo-order.ts); else all that was decided after an effect settled
- *     rests on it. Effects decided together are undone in parallel.
+ * UN2 Reverse order of dependency: an effect is undone once nothing that falls with it, in any plan, and rests on it
+ *     stands or is in flight. What rests on what is said by the call (undo-order.ts); else all that was decided after an
+ *     effect settled rests on it. Effects decided together are undone in parallel.
  * UN3 An effect is undone by one intent at a time, and once: the intent that undoes it is part of the state.
  */
 import { digestOf } from "../../protocol/digest.ts";
@@ -37,6 +37,8 @@ import {
   type Doubt,
   type Ending,
   type OpenIntent,
+  type OpenSaga,
+  type OpenTool,
   type Position,
   type StandingEffect,
   type UndoPlan,
@@ -45,7 +47,7 @@ import {
 } from "../contract/state.ts";
 import { type EffectToUndo, type Tool, undoOf } from "../contract/tool.ts";
 import { isRunningChild, issueChildUndo, issueUndoingSaga, saidUndo } from "./undo-child.ts";
-import { waiting } from "./undo-order.ts";
+import { type Resting, waiting } from "./undo-order.ts";
 
 /** All that stands. */
 export function standingOf(f: Folding): readonly StandingEffect[] {
@@ -228,9 +230,7 @@ export function progressPlans(f: Folding): boolean {
     if (plan.only === undefined) releaseUnawaited(f);
     if (openEntries(f).some(([id, open]) => blocksPlan(f, plan, id, open))) continue;
     const members = membersOf(f, plan);
-    // What another plan undoes as well goes before what it rests on, too.
-    const all = f.state.plans.length === 1 ? members : f.state.plans.flatMap((one) => membersOf(f, one));
-    const mustWait = waiting(all);
+    const mustWait = waiting(f.state.plans.length === 1 ? members : fallingOf(f));
     const ready = members.filter((effect) => effect.undoing === undefined && !mustWait(effect));
     for (const effect of ready) issueUndo(f, effect);
     if (ready.length > 0) return true;
@@ -241,6 +241,17 @@ export function progressPlans(f: Folding): boolean {
   return false;
 }
 
+/** What another plan undoes goes before what it rests on, too, and so does what that plan still waits for. */
+const fallingOf = (f: Folding): Resting[] =>
+  f.state.plans.flatMap((plan) => [
+    ...membersOf(f, plan),
+    ...openEntries(f).flatMap(([intent, open]) =>
+      isEffectInFlight(f, open) && (plan.only === undefined || plan.only.includes(intent))
+        ? [{ intent, dependsOn: open.intent.dependsOn }]
+        : [],
+    ),
+  ]);
+
 /** A plan waits for effects in flight, not for what undoes them and not for what only reads (UN1). */
 const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenIntent): boolean => {
   const { intent } = open;
@@ -248,9 +259,13 @@ const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenInte
   if (only !== undefined && f.definition.kind.redoes && intent.kind === "task" && intent.about === "stuck")
     return intent.of !== undefined && only.includes(intent.of);
   if (only !== undefined) return only.includes(id);
-  if (intent.kind === "tool") return intent.undoes === undefined && !isRead(f, open) && !isNotice(open);
-  return isRunningChild(open) || (intent.kind === "task" && intent.about === "stuck");
+  return isEffectInFlight(f, open) || (intent.kind === "task" && intent.about === "stuck");
 };
+
+const isEffectInFlight = (f: Folding, open: OpenIntent): open is OpenTool | OpenSaga =>
+  open.intent.kind === "tool"
+    ? open.intent.undoes === undefined && !isRead(f, open) && !isNotice(open)
+    : isRunningChild(open);
 
 /** A deferred call that no actor waits for would hold its plan up until the outside answers, days perhaps. */
 function releaseUnawaited(f: Folding): void {
