@@ -32,14 +32,17 @@ import { commandsFor, conclusion, reportOf, tableOf } from "./report.ts";
 import { killInWords, openStory } from "./story.ts";
 import { openWorld, type World, type WorldOptions } from "./world.ts";
 
-/** What a run is started with. */
-export interface DemoOptions {
-  /** How many processes are killed, 0 to 8; 3 unless given. */
-  readonly kills?: number | undefined;
-  /** Where and when they are killed; 1 unless given. */
-  readonly seed?: number | undefined;
-  /** How long the recruiter takes to answer, in seconds; 2 unless given. */
-  readonly waitSeconds?: number | undefined;
+const Checked = z.object({
+  /** How many processes are killed. */
+  kills: z.int().min(0).max(killsMax).default(3),
+  /** Where and when they are killed. */
+  seed: z.int().min(0).default(1),
+  /** How long the recruiter takes to answer. */
+  waitSeconds: z.number().min(0).max(3_600).default(2),
+});
+
+/** What a run is started with: the counts above, and what of the machine it uses. */
+export interface DemoOptions extends z.input<typeof Checked> {
   /** The provider's name of a real model. Without it the model is a script and nothing needs a network. */
   readonly model?: string | undefined;
   readonly apiKey?: string | undefined;
@@ -56,12 +59,6 @@ export interface DemoOptions {
   readonly out?: (text: string) => void;
   readonly err?: (text: string) => void;
 }
-
-const Checked = z.object({
-  kills: z.int().min(0).max(killsMax).default(3),
-  seed: z.int().min(0).default(1),
-  waitSeconds: z.number().min(0).max(3_600).default(2),
-});
 
 /** A scripted run takes 20 s; one that takes this long hangs. */
 const scriptedWithinMs = 120_000;
