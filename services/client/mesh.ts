@@ -14,48 +14,37 @@ import {
   reservedSignals,
   unknownSignal,
 } from "../../actors/contract/reserved-signals.ts";
-import { mayVote } from "../../actors/kernel/task.ts";
-import { digestOf } from "../../protocol/digest.ts";
-import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import {
-  type IntentId,
-  Name,
-  parseSagaId,
-  type SagaId,
-  mintSagaId,
-  parseIntentId,
-} from "../../protocol/ids.ts";
-import { type Json, toJson } from "../../protocol/json.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
-import type { SagaRow } from "../../protocol/documents/saga.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
-import type { Turn } from "../../protocol/turn.ts";
-import { headers, subjects } from "../../protocol/subjects.ts";
+import type { SagaRow } from "../../protocol/documents/saga.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import { type IntentId, mintSagaId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
+import { toJson } from "../../protocol/json.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
+import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
-import { decodeTurn, findTombstone, isTombstone, readTombstone } from "../ledger/reader.ts";
-import { encodeBody, makeHeaders } from "../wire/messages.ts";
-import { patiently } from "../wire/patience.ts";
+import { findTombstone } from "../ledger/reader.ts";
+import { type IntentView, readLedger, readView } from "../views/view.ts";
+import type { Ports } from "../wire/ports.ts";
 import { parseSettlementToken } from "../wire/settlement-token.ts";
-import type { Chance, Clock, Ports } from "../wire/ports.ts";
-import { type Signer, signVote } from "../wire/signing.ts";
 import { endIn, followTurns } from "./follow-turns.ts";
-import { type Forked, type ForkOptions, forkSaga } from "./fork.ts";
-import { followLive, type LiveEvent } from "./live.ts";
-import { type MigrateDeps, type MigrateOptions, migrateSagas } from "./migrate.ts";
-import { checkOutput, readRegistry } from "./registry.ts";
+import type { ForkOptions } from "./fork.ts";
 import { type DescribeOptions, describeSaga, listSagas, type SagaFilter } from "./list.ts";
+import { followLive, type LiveEvent } from "./live.ts";
+import { type MigrateOptions, migrateSagas } from "./migrate.ts";
+import { checkOutput, readRegistry } from "./registry.ts";
+import {
+  assertAsked,
+  type ClientDeps,
+  sendSignal,
+  sendVote,
+  settleIntent,
+  type VotedTask,
+  type VoteInput,
+} from "./send.ts";
+import { startFork, startSaga } from "./start.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
-import { type IntentView, readLedger, readView } from "../views/view.ts";
-
-export interface ClientDeps {
-  readonly ports: Ports;
-  readonly clock: Clock;
-  readonly chance: Chance;
-  /** Who speaks; recorded with signals and votes as given. */
-  readonly from: string;
-}
 
 /**
  * How a saga ended. `standing` lists effects that were not undone, `<tool> <key>`; of a saga that completed those in
@@ -110,10 +99,16 @@ export interface Mesh extends AsyncDisposable {
     input: z.input<I>,
     options?: { id?: string },
   ): Promise<SagaHandle<z.infer<O>, S>>;
+  /** A saga of this definition, which may not have started yet. Throws BAD_ID. */
   saga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     id: string,
   ): SagaHandle<z.infer<O>, S>;
+  /**
+   * A saga by its id alone, of whatever definition: a child, say. Its signals are checked at its host's door only, which
+   * refuses to the dead letters. Throws BAD_ID.
+   */
+  anySaga(id: string): SagaHandle<unknown, SignalSchemas>;
   /**
    * Starts a fork: a new saga that shares the first turns of the one named, and goes on from there by itself. What the
    * origin did is taken over with its keys and not done again; a decision that was open is asked anew. The same id with
@@ -164,31 +159,8 @@ export interface Mesh extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** What moving sagas takes of a client. */
-export const migrateDeps = (deps: ClientDeps): MigrateDeps => ({
-  ports: deps.ports,
-  clock: deps.clock,
-  send: (saga, name, data, id) => sendSignal(deps, saga, name, data, id),
-});
-
 /** A client on given ports. `connect` is the one for users. */
 export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh {
-  const handle = <O extends z.ZodType, S extends SignalSchemas>(
-    definition: SagaDefinition<z.ZodType, O, S>,
-    id: SagaId,
-  ): SagaHandle<z.infer<O>, S> => ({
-    id,
-    signal: async (name: string, data: unknown, options?: { id?: string }) => {
-      assertSignal(definition, name, data);
-      await sendSignal(deps, id, name, toJson(data), options?.id);
-    },
-    cancel: (reason) => sendSignal(deps, id, "cancel", { reason }),
-    result: async (options) => readEnd<z.infer<O>>(await endOf(deps, id, options?.signal)),
-    ledger: () => ledgerOf(deps.ports, id),
-    entries: (options) => followTurns(deps.ports, id, options?.signal),
-    tokens: (options) => followLive(deps.ports, id, options),
-  });
-
   return {
     start: async (saga, input, options) => {
       const id =
@@ -199,11 +171,12 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       if (!parsed.success)
         throw new MeshError("INPUT_INVALID", `the input of ${saga.name}: ${z.prettifyError(parsed.error)}`);
       await startSaga(deps, { id, name: saga.name, version: saga.version, input: toJson(input) });
-      return handle(saga, id);
+      return handleOf(deps, id, saga);
     },
-    saga: (saga, id) => handle(saga, parseSagaId(id)),
+    saga: (saga, id) => handleOf(deps, parseSagaId(id), saga),
+    anySaga: (id) => handleOf(deps, parseSagaId(id), undefined),
     fork: async (saga, origin, options) =>
-      handle(saga, (await startFork(deps, parseSagaId(origin), options)).id),
+      handleOf(deps, (await startFork(deps, parseSagaId(origin), options)).id, saga),
     settle: async (token, result) => {
       const { saga, intent } = parseSettlementToken(token);
       const { attempt, intent: called } = await viewedIntent(deps.ports, saga, intent);
@@ -220,11 +193,29 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       const named = { saga: parseSagaId(task.saga), intent: parseIntentId(task.intent) };
       await sendVote(deps, named, { ...vote, digest: vote.digest ?? task.digest });
     },
-    migrate: (app, options) => migrateSagas(migrateDeps(deps), app, options),
+    migrate: (app, options) => migrateSagas(deps, app, options),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
+
+/** Without a definition nothing is known of its signals here, and any is sent. */
+const handleOf = <O extends z.ZodType, S extends SignalSchemas>(
+  deps: ClientDeps,
+  id: SagaId,
+  definition: SagaDefinition<z.ZodType, O, S> | undefined,
+): SagaHandle<z.infer<O>, S> => ({
+  id,
+  signal: async (name: string, data: unknown, options?: { id?: string }) => {
+    if (definition !== undefined) assertSignal(definition, name, data);
+    await sendSignal(deps, id, name, toJson(data), options?.id);
+  },
+  cancel: (reason) => sendSignal(deps, id, "cancel", { reason }),
+  result: async (options) => readEnd<z.infer<O>>(await endOf(deps, id, options?.signal)),
+  ledger: () => ledgerOf(deps.ports, id),
+  entries: (options) => followTurns(deps.ports, id, options?.signal),
+  tokens: (options) => followLive(deps.ports, id, options),
+});
 
 async function ledgerOf(ports: Ports, id: SagaId): Promise<Turn[]> {
   if ((await ports.ledger.last(id)) === undefined) return [];
@@ -241,202 +232,12 @@ function assertSignal({ definition, name: of, signals }: SagaDefinition, name: s
     throw new MeshError("INPUT_INVALID", `signal "${name}": ${z.prettifyError(parsed.error)}`);
 }
 
-async function publishInput(
-  deps: ClientDeps,
-  {
-    subject,
-    saga,
-    body,
-    id,
-    msgId,
-  }: { subject: string; saga: SagaId; body: unknown; id?: string; msgId?: string },
-): Promise<void> {
-  const { data, contentType } = await encodeBody(deps.ports.blobs, body);
-  const message = {
-    subject,
-    data,
-    headers: makeHeaders({
-      [headers.saga]: saga,
-      [headers.event]: id,
-      [headers.from]: deps.from,
-      [headers.contentType]: contentType,
-    }),
-    ...(msgId === undefined ? {} : { msgId }),
-  };
-  await patiently(deps.clock, () => deps.ports.inbox.publish(message));
-}
-
-/** Stores a start. Throws SAGA_ID_TAKEN if the id is another saga's already. */
-export async function startSaga(
-  deps: ClientDeps,
-  start: { id: SagaId; name: string; version?: number | undefined; input: Json },
-): Promise<void> {
-  const { id, name, version, input } = start;
-  if (!Name.safeParse(name).success)
-    throw new MeshError("AGENT_UNKNOWN", `"${name}" is not a definition's name`);
-  const inputDigest = digestOf(input);
-  await assertNotTaken(deps, id, name, inputDigest);
-  await publishInput(deps, {
-    subject: subjects.start(id),
-    saga: id,
-    body: { name, ...(version === undefined ? {} : { version }), input },
-    msgId: `${id}:start:${inputDigest}`,
-  });
-}
-
-/** Stores the start of a fork; throws as `Mesh.fork`. */
-export const startFork = (deps: ClientDeps, origin: SagaId, options: ForkOptions): Promise<Forked> =>
-  forkSaga(deps, origin, options, ({ saga, body, msgId }) =>
-    publishInput(deps, { subject: subjects.start(saga), saga, body, msgId }),
-  );
-
-async function assertNotTaken(
-  deps: ClientDeps,
-  id: SagaId,
-  name: string,
-  inputDigest: string,
-): Promise<void> {
-  const start = await patiently(deps.clock, () => readStart(deps.ports, id));
-  if (start === undefined) return;
-  if (start.name === name && start.inputDigest === inputDigest && start.fork === undefined) return;
-  const otherwise = start.name === name ? "with another input" : `as ${start.name}`;
-  const what = start.fork === undefined ? otherwise : `as a fork of ${start.fork.saga}`;
-  throw new MeshError("SAGA_ID_TAKEN", `saga ${id} exists and was started ${what}`);
-}
-
-/** What a saga was started with, or undefined if it has no ledger. Reads the first turn only, or the tombstone. */
-async function readStart(
-  ports: Pick<Ports, "ledger" | "blobs">,
-  id: SagaId,
-): Promise<{ name: string; inputDigest: string; fork: { saga: SagaId } | undefined } | undefined> {
-  const last = await ports.ledger.last(id);
-  if (last === undefined) return undefined;
-  if (isTombstone(last)) {
-    const { definition, inputDigest, fork } = await readTombstone(ports.blobs, last);
-    return { name: definition.name, inputDigest, fork };
-  }
-  const own = new AbortController();
-  const messages = ports.ledger.follow({ saga: id, signal: own.signal })[Symbol.asyncIterator]();
-  try {
-    const first = await messages.next();
-    if (first.done === true) throw new MeshError("UNAVAILABLE", `the first turn of ${id} could not be read`);
-    const event = (await decodeTurn(ports.blobs, first.value)).steps[0]?.event;
-    if (event?.type === "start")
-      return { name: event.definition.name, inputDigest: digestOf(event.input), fork: event.fork };
-    throw new MeshError("LEDGER_BROKEN", `the ledger of ${id} does not begin with a start`);
-  } finally {
-    own.abort();
-    await messages.return?.();
-  }
-}
-
-/** Stores a signal; `id` is what repeats are recognised by. */
-export function sendSignal(
-  deps: ClientDeps,
-  saga: SagaId,
-  name: string,
-  data: Json,
-  id?: string,
-): Promise<void> {
-  const own = id ?? `${deps.from}-${deps.chance.nonce()}`;
-  return publishInput(deps, {
-    subject: subjects.signal(saga, name),
-    saga,
-    body: data,
-    id: own,
-    msgId: `${saga}:signal:${own}`,
-  });
-}
-
-/**
- * Stores the result of an attempt: of a deferred call, or of an effect in doubt. The same result stored twice
- * counts once; one for an intent that is settled changes nothing.
- */
-export function settleIntent(
-  deps: ClientDeps,
-  { saga, intent, attempt }: { saga: SagaId; intent: IntentId; attempt: number },
-  result: { succeeded: unknown } | { failed: string },
-): Promise<void> {
-  const said =
-    "succeeded" in result
-      ? { outcome: "succeeded", output: toJson(result.succeeded) }
-      : { outcome: "failed", code: "TOOL_FAILED", reason: result.failed, retry: false };
-  const body = { attempt, by: deps.from, ...said };
-  return publishInput(deps, {
-    subject: subjects.result(saga, intent),
-    saga,
-    body,
-    msgId: `${saga}:result:${intent}:${attempt}:${said.outcome}:${digestOf(body).slice(0, 16)}`,
-  });
-}
-
 /** A result counts for its own attempt, and a token names none: the intent's present one is in the ledger. */
 async function viewedIntent(ports: Ports, saga: SagaId, intent: IntentId): Promise<IntentView> {
   const view = await readView(ports, saga);
   const viewed = view.intents.find((one) => one.intent.id === intent);
   if (viewed === undefined) throw new MeshError("INTENT_UNKNOWN", `${saga} has no intent ${intent}`);
   return viewed;
-}
-
-/** What a person says of a task. `by` is the mesh's `from` unless given; it is a claim, as is the role `as`. */
-export interface VoteInput {
-  readonly vote: "approve" | "deny" | "answer" | "edit";
-  readonly answer?: unknown;
-  /** The arguments that an edit puts in the place of the model's. */
-  readonly input?: unknown;
-  readonly reason?: string | undefined;
-  readonly by?: string | undefined;
-  readonly as?: string | undefined;
-  /** Of the arguments that were shown. */
-  readonly digest?: string | undefined;
-  /** The voter's own key. What is signed names the arguments only with their digest. */
-  readonly signer?: Signer | undefined;
-}
-
-/** A task by its name, or as it was listed. */
-export interface VotedTask {
-  readonly saga: string;
-  readonly intent: string;
-  readonly to?: readonly string[];
-  readonly digest?: string;
-}
-
-/** Throws VOTER_NOT_ASKED for what the host would refuse. */
-export function assertAsked(
-  { saga, intent, to = [] }: VotedTask,
-  voter: { by: string; as?: string | undefined },
-): void {
-  if (mayVote(to, voter)) return;
-  const who = `${voter.by}${voter.as === undefined ? "" : ` as ${voter.as}`}`;
-  throw new MeshError("VOTER_NOT_ASKED", `${saga}/${intent} is for ${to.join(", ")}, not for ${who}`);
-}
-
-/** Stores a vote on a task; `id` is what repeats are recognised by. */
-export function sendVote(
-  deps: ClientDeps,
-  task: { saga: SagaId; intent: IntentId },
-  said: VoteInput,
-): Promise<void> {
-  const { saga, intent } = task;
-  const id = `${deps.from}-${deps.chance.nonce()}`;
-  const { vote, answer, input, reason, by = deps.from, as, digest, signer } = said;
-  const unsigned = {
-    vote,
-    by,
-    ...(as === undefined ? {} : { as }),
-    ...(digest === undefined ? {} : { digest }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(answer === undefined ? {} : { answer: toJson(answer) }),
-    ...(input === undefined ? {} : { input: toJson(input) }),
-  };
-  const body = signer === undefined ? unsigned : { ...unsigned, signature: signVote(signer, task, unsigned) };
-  return publishInput(deps, {
-    subject: subjects.task(saga, intent),
-    saga,
-    body,
-    id,
-    msgId: `${saga}:task:${intent}:${id}`,
-  });
 }
 
 async function endOf(deps: ClientDeps, saga: SagaId, signal?: AbortSignal): Promise<ArchivedEnd> {

@@ -13,7 +13,6 @@ import { definitionOf, presentDefinition } from "../../actors/kernel/replay.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
-import type { Json } from "../../protocol/json.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers } from "../../protocol/subjects.ts";
@@ -21,16 +20,9 @@ import type { App } from "../app/app.ts";
 import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
 import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
 import { patiently } from "../wire/patience.ts";
-import type { Clock, Ports } from "../wire/ports.ts";
 import { endIn } from "./follow-turns.ts";
+import { type ClientDeps, sendSignal } from "./send.ts";
 import { readLedger } from "../views/view.ts";
-
-export interface MigrateDeps {
-  readonly ports: Pick<Ports, "ledger" | "blobs" | "registry">;
-  readonly clock: Clock;
-  /** Stores a signal under an id of its own. */
-  readonly send: (saga: SagaId, name: string, data: Json, id: string) => Promise<void>;
-}
 
 /** Which sagas are moved, and whether only to say which could be. */
 export interface MigrateOptions {
@@ -54,7 +46,7 @@ const concurrencyMax = 16;
 
 /** See `Mesh.migrate`. */
 export async function migrateSagas(
-  deps: MigrateDeps,
+  deps: ClientDeps,
   app: App,
   options: MigrateOptions = {},
 ): Promise<MigrateDocument[]> {
@@ -91,7 +83,7 @@ async function eachOf<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Pro
 }
 
 /** What of one saga there is to say; undefined for an archived one. */
-function createJudge(deps: MigrateDeps, app: App): (saga: SagaId) => Promise<MigrateDocument | undefined> {
+function createJudge(deps: ClientDeps, app: App): (saga: SagaId) => Promise<MigrateDocument | undefined> {
   const { ports, clock } = deps;
   /** By the hash of the old definition: many sagas have the same. */
   const registered = new Map<string, Promise<OldContracts>>();
@@ -140,11 +132,7 @@ const refOf = ({ name, version, hash }: Definition): DefinitionRef => ({ name, v
  * The newest definition of the saga's name; of a sub-agent, as it is under the policies of its parent's newest one.
  * Without its parent's ledger it is what the application has under that name.
  */
-async function targetOf(
-  deps: MigrateDeps,
-  app: App,
-  turns: readonly Turn[],
-): Promise<Definition | undefined> {
+async function targetOf(deps: ClientDeps, app: App, turns: readonly Turn[]): Promise<Definition | undefined> {
   const [first] = turns;
   if (first === undefined) return undefined;
   const { name } = definitionOf(first);
@@ -158,7 +146,7 @@ const parentOf = (first: Turn): ParentRef | undefined => {
 };
 
 async function definitionAbove(
-  deps: MigrateDeps,
+  deps: ClientDeps,
   app: App,
   parent: ParentRef | undefined,
 ): Promise<Definition | undefined> {
@@ -174,14 +162,15 @@ async function definitionAbove(
 
 /** Sends the signals, and waits until the ledgers tell of the moves. */
 async function move(
-  deps: MigrateDeps,
+  deps: ClientDeps,
   documents: readonly MigrateDocument[],
   { withinMs, progress, signal }: Pick<MigrateOptions, "progress" | "signal"> & { withinMs: number },
 ): Promise<MigrateDocument[]> {
   const asked = documents.filter(({ verdict }) => verdict === "can");
   await eachOf(asked, async ({ saga, to, turns }) => {
     signal?.throwIfAborted();
-    if (to !== undefined) await deps.send(saga, "migrate", { definition: to }, `migrate-${to.hash}-${turns}`); // CM2
+    if (to !== undefined)
+      await sendSignal(deps, saga, "migrate", { definition: to }, `migrate-${to.hash}-${turns}`); // CM2
   });
   const moved = new Set<MigrateDocument>();
   const until = deps.clock.now() + withinMs;
@@ -199,7 +188,7 @@ async function move(
 }
 
 async function hasMoved(
-  { ports, clock }: MigrateDeps,
+  { ports, clock }: ClientDeps,
   { saga, to, turns: before }: MigrateDocument,
 ): Promise<boolean> {
   const last = await patiently(clock, () => ports.ledger.last(saga));

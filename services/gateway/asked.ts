@@ -5,7 +5,7 @@ import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import type { ClientDeps } from "../client/mesh.ts";
+import type { ClientDeps } from "../client/send.ts";
 import { type Registered, readRegistry, viewingBy } from "../client/registry.ts";
 import { readLedger, type SagaView, viewOf } from "../views/view.ts";
 import type { Given } from "./reading.ts";

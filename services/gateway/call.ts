@@ -15,7 +15,7 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { LinkOf } from "../../protocol/link.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { type ClientDeps, settleIntent } from "../client/mesh.ts";
+import { type ClientDeps, settleIntent } from "../client/send.ts";
 import { checkOutput } from "../client/registry.ts";
 import type { IntentView } from "../views/view.ts";
 import { patiently } from "../wire/patience.ts";

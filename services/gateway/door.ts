@@ -14,7 +14,7 @@
 import type { ErrorDocument } from "../../protocol/documents/stderr.ts";
 import { describeError, type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
-import type { ClientDeps } from "../client/mesh.ts";
+import type { ClientDeps } from "../client/send.ts";
 import type { Asked, Taken } from "./asked.ts";
 import { askedCall } from "./call.ts";
 import type { Keys } from "./keys.ts";

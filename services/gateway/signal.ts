@@ -8,7 +8,7 @@ import { digestOf } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { LinkOf } from "../../protocol/link.ts";
-import { type ClientDeps, sendSignal } from "../client/mesh.ts";
+import { type ClientDeps, sendSignal } from "../client/send.ts";
 import { checkSignal } from "../client/registry.ts";
 import { type Asked, firstFit, readAsked, taken } from "./asked.ts";
 import { takeOnce } from "./once.ts";

@@ -3,7 +3,7 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { LinkOf } from "../../protocol/link.ts";
-import { assertAsked, type ClientDeps, sendVote } from "../client/mesh.ts";
+import { assertAsked, type ClientDeps, sendVote } from "../client/send.ts";
 import { type Asked, readAsked, taken } from "./asked.ts";
 import { takeOnce } from "./once.ts";
 

@@ -144,7 +144,7 @@ async function runScenario(
     ended = { value: undefined, threw };
   }
   const inDoubt: string[] = [];
-  for (const saga of t.sagas()) inDoubt.push(...(await doubtsOf(t, saga)));
+  for (const { saga } of mesh?.server.ledger.list() ?? []) inDoubt.push(...(await doubtsOf(t, saga)));
   const calls = [...t.effects()];
   await t[Symbol.asyncDispose]();
   return { calls, inDoubt, ...ended };
@@ -153,7 +153,7 @@ async function runScenario(
 const comparable = (value: unknown): unknown => (value === undefined ? undefined : toJson(value));
 
 async function doubtsOf(t: TestMesh, saga: string): Promise<string[]> {
-  const steps = (await t.ledger(saga)).flatMap((turn) => turn.steps);
+  const steps = (await t.anySaga(saga).ledger()).flatMap((turn) => turn.steps);
   const keys = new Map(
     steps.flatMap(({ intents }) =>
       intents.flatMap((one) => (one.kind === "tool" ? [[one.id, `${one.name} ${one.key}`] as const] : [])),

@@ -26,4 +26,5 @@ export {
 } from "./given.ts";
 export type { PerformedCall } from "./performed.ts";
 export { recordedModel, type RecordedModelOptions } from "./recorded-model.ts";
-export { testMesh, type TestMesh, type TestMeshOptions, type TestSaga } from "./test-mesh.ts";
+export { testMesh, type TestMesh, type TestMeshOptions } from "./test-mesh.ts";
+export type { TestSaga } from "./test-saga.ts";

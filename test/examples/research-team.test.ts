@@ -45,14 +45,14 @@ async function researched(...topics: string[]) {
   const saga = await t.start(researchLead, { question: "Which material?", topics }, { id: "team" });
   const end = await saga.result();
   const of = (id: string) => account.filter((one) => one.saga === id);
-  const researchers = t.sagas().filter((id) => id !== "team");
+  const researchers = (await t.list()).map(({ saga }) => saga).filter((id) => id !== "team");
   return { t, saga, end, account, of, researchers };
 }
 
 const tokensOf = (account: readonly Asked[]) => account.reduce((sum, { tokens }) => sum + tokens, 0);
 /** When each of them was started, by the turn of the lead's ledger. */
 const startedIn = async (t: TestMesh) =>
-  (await t.ledger("team")).flatMap((turn, at) =>
+  (await t.anySaga("team").ledger()).flatMap((turn, at) =>
     turn.steps.flatMap(({ intents }) => intents.flatMap(({ kind }) => (kind === "saga" ? [at] : []))),
   );
 
@@ -96,7 +96,10 @@ describe("a lead with five researchers", () => {
           .map(() => false),
         true,
       ]);
-      expect(await t.result(id)).toMatchObject({ status: "completed", output: { complete: false } });
+      expect(await t.anySaga(id).result()).toMatchObject({
+        status: "completed",
+        output: { complete: false },
+      });
     }
     const { report } = end.status === "completed" ? end.output : { report: [] };
     expect(report[2]).toMatch(/^broad metals: \d+ pages, as far as the budget went$/);

@@ -61,10 +61,10 @@ describe("three bookings", () => {
       desk.known.clear();
       const saga = await t.start(offsite, { people: 12, city: "BER" }, { id: "offsite-1" });
       await t.settled();
-      await t.signal(saga, "invalidate", { node: "rooms", reason: "the hotel burnt down" });
-      await t.signal(saga, "invalidate", { node: "rooms", reason: "the hotel burnt down" });
+      await saga.signal("invalidate", { node: "rooms", reason: "the hotel burnt down" });
+      await saga.signal("invalidate", { node: "rooms", reason: "the hotel burnt down" });
       await t.settled();
-      await t.signal(saga, "conclude", {});
+      await saga.signal("conclude", {});
       const { status } = await saga.result();
       return { status, held: [...desk.held.values()].map(({ of }) => of).sort(), booked: desk.known.size };
     });
@@ -133,7 +133,7 @@ describe("a compensation that is a saga of its own", () => {
     expect(report.rows.length).toBeGreaterThan(20);
     await using t = testMesh(defineApp({ sagas: [buying] }));
     await (await t.start(buying, {}, { id: "buying-1" })).result();
-    expect(viewOf(await t.ledger("buying-1")).effects).toEqual([]);
+    expect(viewOf(await t.anySaga("buying-1").ledger()).effects).toEqual([]);
     expect(account.held).toBe(0);
   });
 });

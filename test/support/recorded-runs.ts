@@ -56,7 +56,9 @@ export async function record(example: Example, seed: number): Promise<RecordedRu
   const app = example.app(pick);
   await using t = testMesh(app, { seed });
   await example.act(t, pick);
-  return await Promise.all(t.sagas().map(async (saga) => ({ app, saga, turns: await t.ledger(saga) })));
+  return await Promise.all(
+    (await t.list()).map(async ({ saga }) => ({ app, saga, turns: await t.anySaga(saga).ledger() })),
+  );
 }
 
 const mayCrash = async (t: TestMesh, pick: Pick) => {
@@ -73,7 +75,7 @@ const pattern = (name: string, app: App): Example => ({
     if (name === "black-box") await t.advance("1h");
     for (const task of await t.tasks())
       await t.vote(task, { vote: "answer", answer: { outcome: "did_not_happen" }, by: "ann" });
-    await t.result(saga);
+    await saga.result();
   },
 });
 
@@ -111,7 +113,7 @@ const offsites: Example = {
     const saga = await t.start(anyOffsite, { people: 6 + 3 * pick(3), city: "BER" });
     await mayCrash(t, pick);
     if (pick(2) === 0 && (await saga.end()) === undefined)
-      await t.signal(saga, "invalidate", { node: "flight", reason: "the airline cancelled it" });
+      await saga.signal("invalidate", { node: "flight", reason: "the airline cancelled it" });
     await mayCrash(t, pick);
     await saga.result();
   },
@@ -289,7 +291,7 @@ const travels: Example = {
     const booked = t.effects().filter(({ tool, ended }) => tool.startsWith("book_") && ended === "returned");
     const { reference = "" } = (booked[pick(5)]?.value ?? {}) as { reference?: string };
     if (pick(2) === 0)
-      await t.signal(saga, "cancelled", {
+      await saga.signal("cancelled", {
         ...{ booking: reference, place: placeOf[node]?.place ?? "", by: "its provider" },
         ...{ reason: "a strike", on: "2025-05-20" },
       });

@@ -134,7 +134,7 @@ export async function spentResearch(): Promise<{ lead: ToldLedger; researcher: T
   const topics = ["tin", "poison", "broad metals"];
   const lead = await t.start(researchLead, { question: "Which material?", topics }, { id: "team" });
   await lead.result();
-  const ledgers = await Promise.all(t.sagas().map((id) => t.ledger(id)));
+  const ledgers = await Promise.all((await t.list()).map(({ saga }) => t.anySaga(saga).ledger()));
   const researchers = ledgers.filter(([first]) => first?.saga !== "team");
   const spent = researchers.reduce((longest, one) => (one.length > longest.length ? one : longest));
   return {

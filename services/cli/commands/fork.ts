@@ -6,7 +6,7 @@ import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { headers } from "../../../protocol/subjects.ts";
 import type { ForkOptions } from "../../client/fork.ts";
-import { startFork } from "../../client/mesh.ts";
+import { startFork } from "../../client/start.ts";
 import { newestLetter, refusalOfStart } from "../../client/refusal.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { systemClock } from "../../runtime/system.ts";

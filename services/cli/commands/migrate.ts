@@ -1,5 +1,4 @@
 import type { MigrateDocument } from "../../../protocol/documents/migrate.ts";
-import { migrateDeps } from "../../client/mesh.ts";
 import { migrateSagas } from "../../client/migrate.ts";
 import { msOf } from "../../../protocol/duration.ts";
 import { loadApp } from "../../runtime/load-app.ts";
@@ -35,7 +34,7 @@ export const migrate = defineCommand({
     const withinMs = within === undefined ? undefined : msOf(within);
     return withMesh(context, async ({ deps }) => {
       const progress = nowAndThen(output.note);
-      const documents = await migrateSagas(migrateDeps(deps), app, {
+      const documents = await migrateSagas(deps, app, {
         sagas,
         name,
         dryRun,

@@ -5,7 +5,7 @@
 import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
-import { sendSignal } from "../../client/mesh.ts";
+import { sendSignal } from "../../client/send.ts";
 import { checkSignal, readRegistry } from "../../client/registry.ts";
 import { readView } from "../../views/view.ts";
 import { type CommandContext, withMesh } from "../frame/context.ts";

@@ -6,7 +6,7 @@ import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
 import { canonicalJson, type Json } from "../../../protocol/json.ts";
 import type { Plan, PlanRefusal } from "../../../protocol/documents/plan.ts";
 import { type App, defineApp } from "../../app/app.ts";
-import { startSaga } from "../../client/mesh.ts";
+import { startSaga } from "../../client/start.ts";
 import { withPatientReads } from "../../wire/patient-ports.ts";
 import { catalogueOfApp } from "../../workflow/planner.ts";
 import { loadApp } from "../../runtime/load-app.ts";

@@ -2,7 +2,7 @@ import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
-import { settleIntent } from "../../client/mesh.ts";
+import { settleIntent } from "../../client/send.ts";
 import { checkOutput, readRegistry, viewingBy } from "../../client/registry.ts";
 import { type IntentView, readView } from "../../views/view.ts";
 import { defineCommand } from "../frame/command.ts";

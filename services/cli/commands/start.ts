@@ -1,6 +1,6 @@
 import type { StartedDocument } from "../../../protocol/documents/stored.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
-import { startSaga } from "../../client/mesh.ts";
+import { startSaga } from "../../client/start.ts";
 import { checkStart, readRegistry } from "../../client/registry.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";

@@ -1,7 +1,7 @@
 /**
  * Context: what a command is given, and the ways to a mesh.
  */
-import type { ClientDeps } from "../../client/mesh.ts";
+import type { ClientDeps } from "../../client/send.ts";
 import { withPatientReads } from "../../wire/patient-ports.ts";
 import type { Config } from "../../runtime/config.ts";
 import { openMesh, type OpenMesh } from "../../runtime/mesh.ts";

@@ -5,7 +5,7 @@ import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import type { TaskDocument } from "../../../protocol/documents/task.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "../../../protocol/ids.ts";
-import { assertAsked, sendVote, type VoteInput } from "../../client/mesh.ts";
+import { assertAsked, sendVote, type VoteInput } from "../../client/send.ts";
 import { openSigner } from "../../runtime/signing.ts";
 import { type OpenTask, tasksOf } from "../../client/tasks.ts";
 import type { Ports } from "../../wire/ports.ts";

@@ -427,7 +427,9 @@ describe("a plan that runs", () => {
       standing: [],
     });
     expect(held.size).toBe(3);
-    expect(t.sagas().filter((id) => id.startsWith("few_rooms")).length).toBeGreaterThanOrEqual(4);
+    expect(
+      (await t.list()).map(({ saga }) => saga).filter((id) => id.startsWith("few_rooms")).length,
+    ).toBeGreaterThanOrEqual(4);
   });
 
   test("has a hash that covers all of it, and is refused at load with all its faults", () => {

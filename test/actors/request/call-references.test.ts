@@ -67,17 +67,17 @@ describe("an agent whose calls refer to each other", () => {
       { of: "room" },
       { of: "car", beside: "id-flight" },
     ]);
-    const steps = (await t.ledger("booker-1")).flatMap((turn) => turn.steps);
+    const steps = (await t.anySaga("booker-1").ledger()).flatMap((turn) => turn.steps);
     const tools = steps.flatMap(({ intents }) => intents.filter(({ kind }) => kind === "tool"));
     expect(tools.at(-1)).toMatchObject({ call: "3.0", dependsOn: ["1.0"] });
     expect(tools[0]).not.toHaveProperty("dependsOn");
     await t.crash();
-    await t.signal(saga, "cancel", { reason: "enough" });
+    await saga.signal("cancel", { reason: "enough" });
     expect(await saga.result()).toMatchObject({ status: "cancelled", standing: [] });
     // The car says that it rests on the flight alone, so it goes together with the room, and the flight after both.
     expect(undone.at(-1)).toBe("flight");
     expect(undone.slice(0, 2).sort()).toEqual(["car", "room"]);
-    const turns = await t.ledger("booker-1");
+    const turns = await t.anySaga("booker-1").ledger();
     const undoing = turns.map(({ steps: all }) =>
       all.flatMap(({ intents }) => intents.filter((one) => one.kind === "tool" && one.undoes !== undefined)),
     );

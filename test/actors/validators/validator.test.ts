@@ -65,7 +65,7 @@ async function judge(validator: Validator, item: number | string, ...texts: stri
     asked: requests.length,
     requests,
     effects: mesh.effects(),
-    sagas: mesh.sagas(),
+    sagas: (await mesh.list()).map(({ saga }) => saga),
   };
 }
 
@@ -362,7 +362,9 @@ describe("whoever calls a validator", () => {
       result: { outcome: "succeeded", output: { validator: "both", shown: { tokensMax: 1_000 } } },
       spent: { steps: 1, inputTokens: 400, outputTokens: 20, toolCalls: 1 },
     });
-    const all = (await Promise.all(mesh.sagas().map((id) => mesh.ledger(id)))).flat();
+    const all = (
+      await Promise.all((await mesh.list()).map(({ saga }) => mesh.anySaga(saga).ledger()))
+    ).flat();
     expect(JSON.stringify(all)).not.toContain("secret");
   });
 

@@ -68,9 +68,9 @@ const JudgedDraft = z.object({
 /** What the validator said of each draft, in order, from the plannings' ledgers. */
 async function verdictsIn(t: TestMesh, name = "scheduling") {
   const said: z.infer<typeof JudgedDraft>[] = [];
-  for (const id of t.sagas().filter((one) => one.startsWith("planning-"))) {
+  for (const id of (await t.list()).map(({ saga }) => saga).filter((one) => one.startsWith("planning-"))) {
     const asked = new Set<string>();
-    for (const { event, intents } of (await t.ledger(id)).flatMap(({ steps }) => steps)) {
+    for (const { event, intents } of (await t.anySaga(id).ledger()).flatMap(({ steps }) => steps)) {
       for (const intent of intents) {
         if (intent.kind !== "saga" || intent.name !== name) continue;
         asked.add(intent.id);

@@ -26,7 +26,7 @@ async function expectWhole(
   t: ReturnType<typeof openTestMesh>,
   end: SagaEnd<unknown>,
 ): Promise<void> {
-  const turns = await t.ledger("trip-1");
+  const turns = await t.anySaga("trip-1").ledger();
   const operation = stateOf(app, turns, "operation");
   if (operation.dimension !== "operation") throw new Error("another dimension");
   const runs = operation.transactions.filter(({ call = "" }) => call.startsWith("T"));
@@ -76,7 +76,7 @@ describe("any journey", () => {
           const saga = await t.start(travel, { open_for_days: 1 }, { id: "trip-1" });
           const booking = trouble();
           if (booking !== undefined)
-            await t.signal(saga, "cancelled", {
+            await saga.signal("cancelled", {
               booking,
               place: placeOf[which]!.place,
               by: "it",

@@ -177,8 +177,8 @@ describe("of the six events", () => {
 /** Every verdict that was given, from the ledgers of the validators. */
 async function verdictsOf({ mesh }: Awaited<ReturnType<typeof journey>>) {
   const verdicts: (ValidatorVerdict & { readonly seen: ValidatorInput["seen"] })[] = [];
-  for (const id of mesh.sagas()) {
-    const steps = (await mesh.ledger(id)).flatMap((turn) => turn.steps);
+  for (const id of (await mesh.list()).map(({ saga }) => saga)) {
+    const steps = (await mesh.anySaga(id).ledger()).flatMap((turn) => turn.steps);
     const start = steps.map(({ event }) => event).find((event) => event.type === "start");
     const given = ValidatorInput.safeParse(start?.input);
     const end = steps.flatMap(({ intents }) => intents).find((intent) => intent.kind === "end");
@@ -353,7 +353,7 @@ describe("the state", () => {
         intents.flatMap((each) => (each.kind === "saga" && each.call === "T4.1" ? [each.saga] : [])),
       ),
     )[0]!;
-    const childs = await one.mesh.ledger(child);
+    const childs = await one.mesh.anySaga(child).ledger();
     const ended = childs.findIndex(({ steps }) => JSON.stringify(steps).includes('"kind":"end"')) + 1;
     const own = stateAt(one, childs.slice(0, ended), "operation").transactions;
     const [found, booked] = own;

@@ -48,7 +48,7 @@ const appOf = (models: Readonly<Record<string, ModelPort>>, names = Object.keys(
 async function run(t: TestMesh, id = "w-1") {
   const from = t.now();
   const end = await (await t.start(writer, {}, { id })).result();
-  const turns = await t.ledger(id);
+  const turns = await t.anySaga(id).ledger();
   const steps = turns.flatMap(({ steps: all }) => all);
   const results = steps.flatMap(({ event }) => (event.type === "result" ? [event.result] : []));
   const retries = steps.flatMap(({ intents }) =>
@@ -151,7 +151,7 @@ describe("an overload", () => {
       output: "small wrote",
     });
     expect(t.now() - from).toBeLessThan(1_000);
-    const [turn] = (await t.ledger("d-1")).slice(1);
+    const [turn] = (await t.anySaga("d-1").ledger()).slice(1);
     expect(JSON.stringify(turn)).not.toContain("route");
   });
 

@@ -29,7 +29,7 @@ import { GraphDocument } from "../../../protocol/documents/graph.ts";
 import { TaskDetailDocument, TaskDocument } from "../../../protocol/documents/task.ts";
 import { Turn } from "../../../protocol/turn.ts";
 import { WhyDocument } from "../../../protocol/documents/why.ts";
-import { settleIntent } from "../../../services/client/mesh.ts";
+import { settleIntent } from "../../../services/client/send.ts";
 import { openMesh } from "../../../services/runtime/mesh.ts";
 import { systemChance, systemClock } from "../../../services/runtime/system.ts";
 import {

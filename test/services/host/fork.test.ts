@@ -113,11 +113,12 @@ describe("a fork", () => {
     const [first, second] = viewOf(turns).intents.filter(
       ({ intent }) => intent.kind === "tool" && intent.name === "book",
     );
-    const sims = async (id: string) => by(await t.ledger(id)).filter((one) => one.startsWith("simulated"));
+    const sims = async (id: string) =>
+      by(await t.anySaga(id).ledger()).filter((one) => one.startsWith("simulated"));
     expect(await sims("same")).toEqual([`simulated:${first?.intent.id}`, `simulated:${second?.intent.id}`]);
     expect(await sims("other")).toEqual(["simulated:sample", "simulated:sample"]);
-    expect(keysOf(await t.ledger("same")).at(-1)).toMatch(/^same\./);
-    const outputs = viewOf(await t.ledger("same")).intents.flatMap(({ output }) =>
+    expect(keysOf(await t.anySaga("same").ledger()).at(-1)).toMatch(/^same\./);
+    const outputs = viewOf(await t.anySaga("same").ledger()).intents.flatMap(({ output }) =>
       output === undefined ? [] : [output],
     );
     expect(outputs).toContainEqual(first?.output);
@@ -289,8 +290,8 @@ describe("what was open where a fork leaves", () => {
   /** The whole story of one, and the turns after which each thing was open. */
   async function whole(t: TestMesh): Promise<{ turns: Turn[]; askedIn: (kind: string) => number }> {
     const saga = await t.start(stay, {}, { id: "stay" });
-    const cleaner = t.sagas().find((id) => id.startsWith("cleaner"));
-    await t.signal(cleaner ?? "", "done");
+    const cleaner = (await t.list()).map(({ saga }) => saga).find((id) => id.startsWith("cleaner"));
+    await t.anySaga(cleaner ?? "").signal("done", null);
     const [task] = await t.tasks();
     if (task !== undefined) await t.vote(task, { vote: "answer", answer: { ok: true } });
     await t.advance("73h");
@@ -306,9 +307,9 @@ describe("what was open where a fork leaves", () => {
   test("a child's result is the one its origin recorded, and no child is started again", async () => {
     await using t = testMesh(stays);
     const { askedIn } = await whole(t);
-    const sagas = t.sagas().length;
+    const sagas = (await t.list()).length;
     const live = await t.fork(stay, "stay", { from: askedIn("saga"), id: "live", effects: "live" });
-    expect(t.sagas()).toHaveLength(sagas + 1);
+    expect(await t.list()).toHaveLength(sagas + 1);
     expect((await t.tasks()).map(({ saga, question: asks }) => [saga, asks])).toEqual([["live", "Good?"]]);
     expect(viewOf(await live.ledger())).toMatchObject({
       status: "running",
@@ -346,7 +347,7 @@ describe("what was open where a fork leaves", () => {
     const from = called?.turn ?? 0;
     await t.fork(stay, "stay", { from, id: "refused", effects: "live" });
     expect(await t.letters()).toMatchObject([{ code: "FORK_NOT_LIVE" }]);
-    expect(t.sagas()).not.toContain("refused");
+    expect((await t.list()).map(({ saga }) => saga)).not.toContain("refused");
     const given = { [called?.intent.id ?? ""]: { succeeded: { by: "hand" } } };
     const told = await t.fork(stay, "stay", { id: "told", effects: "live", toolResults: given });
     expect(await told.end()).toMatchObject({ status: "completed" });
@@ -496,7 +497,7 @@ describe("a fork that cannot be", () => {
       code: expect.stringMatching(/INPUT_INVALID|INTENT_UNKNOWN/) as string,
     });
     await expect(fork({ from: 2, id: "origin" })).rejects.toMatchObject({ code: "SAGA_ID_TAKEN" });
-    expect(t.sagas()).toEqual(["origin"]);
+    expect((await t.list()).map(({ saga }) => saga)).toEqual(["origin"]);
   });
 
   test("is refused to the dead letters where only a host can tell, and leaves no ledger", async () => {
@@ -514,7 +515,7 @@ describe("a fork that cannot be", () => {
       ["INPUT_INVALID", expect.stringContaining(".b.")],
       ["SIGNAL_UNKNOWN", expect.stringContaining(".c.")],
     ]);
-    expect(t.sagas()).toEqual(["origin"]);
+    expect((await t.list()).map(({ saga }) => saga)).toEqual(["origin"]);
   });
 
   test("asked for twice is one fork; under its id no other is begun", async () => {

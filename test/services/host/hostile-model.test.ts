@@ -57,7 +57,7 @@ const agreeing = (cents: number) => async (t: TestMesh, world: World) => {
 };
 
 const note = (text: string) => async (t: TestMesh) => {
-  await t.signal("desk-1", "note", text);
+  await t.anySaga("desk-1").signal("note", text);
 };
 const waiting: Call[] = [call("wait", { signals: ["note"] })];
 

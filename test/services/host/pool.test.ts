@@ -126,7 +126,7 @@ describe("an agent that asks for more", () => {
     await t.vote(task!, { vote: "answer", answer: { steps: 2 }, by: "ann" });
     await t.crash();
     expect(await t.tasks()).toHaveLength(1);
-    await t.signal(saga, "budget", { steps: 20 });
+    await saga.signal("budget", { steps: 20 });
     expect(await saga.result()).toMatchObject({ status: "completed", output: "rung" });
     expect(await t.tasks()).toEqual([]);
   });

@@ -62,11 +62,13 @@ describe("test mesh", () => {
   test("a signal ends the waiting at once", async () => {
     await using t = testMesh(reminders);
     const saga = await t.start(reminder, {}, { id: "r1" });
-    await t.signal(saga, "go", {});
+    await saga.signal("go", {});
     const [call] = t.effects("ring");
     expect(call).toMatchObject({ tool: "ring", saga: "r1", attempt: 1, ended: "returned" });
     expect(call!.at - Date.UTC(2026, 0, 1)).toBeLessThan(1_000);
-    const kinds = (await t.ledger("r1")).flatMap(({ steps }) => steps.map(({ event }) => event.type));
+    const kinds = (await t.anySaga("r1").ledger()).flatMap(({ steps }) =>
+      steps.map(({ event }) => event.type),
+    );
     expect(kinds).toEqual(["start", "signal", "result"]);
   });
 
@@ -74,7 +76,7 @@ describe("test mesh", () => {
     await using t = testMesh(reminders);
     const saga = await t.start(reminder, {});
     await expect(saga.result({ within: "1d" })).rejects.toThrow(/has not ended within 1d/);
-    await expect(t.result(saga)).resolves.toMatchObject({ status: "completed" });
+    await expect(saga.result()).resolves.toMatchObject({ status: "completed" });
   });
 
   test("host and worker die, and the saga goes on", async () => {
@@ -198,7 +200,7 @@ describe("test mesh", () => {
     const ledgerOf = async (seed: number) => {
       await using t = testMesh(createTripApp(createAgency("book_car").agency), { seed });
       await (await t.start(bookTrip, trip, { id: "t1" })).result();
-      return await t.ledger("t1");
+      return await t.anySaga("t1").ledger();
     };
     expect(await ledgerOf(5)).toEqual(await ledgerOf(5));
   });
@@ -323,7 +325,7 @@ describe("crash matrix", () => {
     const report = await crashMatrix(defineApp({ sagas: [lead], models }), async (t) => {
       seats.clear();
       const end = await (await t.start(lead, { to: "both" }, { id: "l1" })).result();
-      return { end, seats: [...seats.values()], sagas: t.sagas().length };
+      return { end, seats: [...seats.values()], sagas: (await t.list()).length };
     });
     expect(report.faults, report.text).toEqual([]);
     const appends = new Set(
@@ -349,7 +351,7 @@ describe("crash matrix", () => {
   test("a once effect is never doubled: where nobody can know, it is in doubt", async () => {
     const report = await crashMatrix(reminders, async (t) => {
       const saga = await t.start(reminder, {}, { id: "r1" });
-      await t.signal(saga, "go", {});
+      await saga.signal("go", {});
       await saga.result();
     });
     expect(report.faults, report.text).toEqual([]);

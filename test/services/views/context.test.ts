@@ -196,7 +196,7 @@ describe("a host that dies", () => {
     await saga.signal("memory", { set: { last: 99 } });
     await t.advance("1h");
     await t.crash();
-    await t.signal(saga, "memory", { set: { last: "none" } });
+    await saga.signal("memory", { set: { last: "none" } });
     await saga.signal("note", { text: "go on" });
     expect(await saga.result()).toMatchObject({ status: "completed" });
     expect(memoryIn(JSON.parse(given.at(-1) ?? "") as ModelRequest)).toEqual({ pages: 20, last: 99 });

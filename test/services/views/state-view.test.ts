@@ -21,11 +21,11 @@ describe("the state of a workflow", () => {
     await using t = testMesh(app);
     const saga = await t.start(offsite, { people: 12, city: "BER" }, { id: "offsite-1" });
     await t.settled();
-    const before = await t.ledger("offsite-1");
+    const before = await t.anySaga("offsite-1").ledger();
     const seen = dimensions.map((dimension) => stateOf(app, before, dimension));
-    await t.signal(saga, "invalidate", { node: "rooms", reason: "a flood", data: { until: 3 } });
+    await saga.signal("invalidate", { node: "rooms", reason: "a flood", data: { until: 3 } });
     await t.settled();
-    const after = await t.ledger("offsite-1");
+    const after = await t.anySaga("offsite-1").ledger();
     for (const [k, dimension] of dimensions.entries()) {
       const again = stateOf(app, after.slice(0, before.length), dimension);
       expect(StateDocument.parse(again)).toEqual(seen[k]);
@@ -67,7 +67,7 @@ describe("the graph of a workflow", () => {
     const { offsite, app } = offsiteWith(10);
     await using t = testMesh(app);
     await (await t.start(offsite, { people: 12, city: "BER" }, { id: "offsite-1" })).result();
-    const { nodes, edges } = graphOf(await t.ledger("offsite-1"));
+    const { nodes, edges } = graphOf(await t.anySaga("offsite-1").ledger());
     const labels = new Map(nodes.map(({ id, label }) => [id, label]));
     const drawn = edges.map(({ from, to, reason }) => `${labels.get(to)} ${reason} ${labels.get(from)}`);
     expect(drawn).toEqual(
@@ -102,7 +102,7 @@ describe("the state of an agent", () => {
     const app = defineApp({ sagas: [agent], models: { m: script } });
     await using t = testMesh(app);
     await (await t.start(agent, "x", { id: "clerk-1" })).result();
-    const ledger = await t.ledger("clerk-1");
+    const ledger = await t.anySaga("clerk-1").ledger();
     expect(stateOf(app, ledger, "operation")).toMatchObject({
       transactions: [
         {
