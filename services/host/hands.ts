@@ -66,144 +66,29 @@ interface Performing {
   hasBegun: boolean;
 }
 
+/** The hands of one saga. */
+interface HandsState {
+  readonly deps: HostDeps;
+  readonly saga: SagaId;
+  readonly owner: HandsOwner;
+  readonly performing: Map<string, Performing>;
+  readonly inHand: Set<string>;
+  readonly reported: Set<string>;
+  publishing: number;
+}
+
 const keyOf = (open: OpenIntent): string => `${open.intent.id}#${open.attempt}`;
 
 /** Hands with nothing in them. They outlive the activation: what was begun is reported when it ends (HA2). */
 export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Hands {
-  const { ports, clock, log } = deps;
-  const performing = new Map<string, Performing>();
-  const inHand = new Set<string>();
-  const reported = new Set<string>();
-  let publishing = 0;
-
-  function handOn(open: OpenIntent, settleFirst = false): void {
-    const loaded = owner.current();
-    if (loaded === undefined) return;
-    const { kind } = open.intent;
-    const isTold = kind === "signal" || kind === "end";
-    if (isSimulated(loaded.state, open.intent) || (isOwnWork(open, deps.placementOf) && !isTold))
-      return performHere(open, settleFirst && kind === "model");
-    const stored = dispatch(deps, loaded, open);
-    if (stored !== undefined) keepUntil(stored, isTold ? open : undefined);
-  }
-
-  /** A publish in flight keeps the inputs un-acked; where its ack is the intent's result, that follows. */
-  function keepUntil(stored: Promise<void>, settles?: OpenIntent): void {
-    publishing += 1;
-    if (settles !== undefined) inHand.add(keyOf(settles));
-    stored
-      .then(() => {
-        if (settles !== undefined && owner.current() !== undefined)
-          owner.observe(localResult(settles.intent.id, settles.attempt, deps.incarnation, null));
-      })
-      .catch((error: unknown) => {
-        if (owner.isGone()) return; // Its next owner hands it on.
-        log.warn({ err: error, sagaId: saga }, "not handed on");
-        void owner.drop("something could not be handed on");
-      })
-      .finally(() => {
-        publishing -= 1;
-        owner.poke();
-      });
-  }
-
-  function performHere(open: OpenIntent, settleFirst: boolean): void {
-    const key = keyOf(open);
-    if (inHand.has(key)) return; // HA1
-    inHand.add(key);
-    const cutOff = new CutOff();
-    const own: Performing = { intent: open.intent.id, attempt: open.attempt, cutOff, hasBegun: false };
-    performing.set(key, own);
-    const isCurrent = () => performing.get(key)?.cutOff === cutOff;
-    const attempt = async () => {
-      try {
-        const performed = await performOwn(deps, saga, open, {
-          cutOff,
-          settleFirst,
-          mayBegin: () => {
-            if (owner.isGone() || !isCurrent() || deps.hasLapsed()) return false;
-            own.hasBegun ||= owner.current() !== undefined;
-            return own.hasBegun; // HA2
-          },
-          current: () => owner.current(),
-          messages: () => owner.conversation(),
-        });
-        await report(open, performed);
-      } catch (error) {
-        await notPerformed(open, error);
-      } finally {
-        if (!own.hasBegun) neverBegan(open);
-        if (isCurrent()) performing.delete(key);
-        owner.poke();
-      }
-    };
-    void attempt();
-  }
-
-  /** Called off before it began, or impossible here: then the saga waits for a host that can. */
-  async function notPerformed(open: OpenIntent, error: unknown): Promise<void> {
-    if (isMeshError(error, "CANCELLED") || deps.signal.aborted) return;
-    log.error({ err: error, sagaId: saga, intentId: open.intent.id }, "intent not performed");
-    await owner.drop("an intent could not be performed here", limits.parkedDelayMs);
-  }
-
-  /** A superseded call that has reserved something and cost nothing: the ledger must hear of it. */
-  function neverBegan({ intent: { id: intent }, attempt }: OpenIntent): void {
-    const loaded = owner.current();
-    if (loaded === undefined || lateCallOf(loaded.state, intent, attempt) === undefined) return;
-    const usage = { inputTokens: 0, outputTokens: 0 };
-    const why = { code: "CANCELLED", reason: "superseded before it began" };
-    const result = { outcome: "cancelled" as const, ...why, usage };
-    owner.observe({ type: "result", intent, attempt, by: deps.incarnation, result });
-  }
-
-  async function publish(
-    { intent, attempt }: { intent: IntentId; attempt: number },
-    performed: Performed | undefined,
-  ): Promise<void> {
-    if (performed === undefined || performed.type === "silent") return;
-    await publishResult(deps, { saga, intent, attempt }, performed, deps.signal);
-    reported.add(`${intent}#${attempt}`);
-  }
-
-  /** How an attempt of this host's own ended: the next turn here, or an input for the saga's next owner (HA2). */
-  async function report(open: OpenIntent, performed: Performed): Promise<void> {
-    if (performed.type === "silent") return;
-    const { attempt } = open;
-    const intent = open.intent.id;
-    if (owner.current() === undefined) return publish({ intent, attempt }, performed);
-    const event: Event =
-      performed.type === "result"
-        ? { type: "result", intent, attempt, by: deps.incarnation, ...observedBy(performed) }
-        : { type: "deferred", intent, attempt, dueAt: clock.now() + performed.withinMs };
-    owner.observe(event, performed);
-  }
-
-  /** What the event says of a result. */
-  const observedBy = ({ type: _type, ...said }: Extract<Performed, { type: "result" }>) => said;
-
-  function callOff(before: SagaState | undefined, after: SagaState): void {
-    for (const [key, { intent, attempt, cutOff }] of performing)
-      if (after.open[intent]?.attempt !== attempt) {
-        cutOff.cut(new MeshError("CANCELLED", "superseded"));
-        performing.delete(key);
-        inHand.delete(key);
-      }
-    if (before === undefined || before.open === after.open) return;
-    for (const [id, open] of Object.entries(before.open) as [IntentId, OpenIntent][])
-      if (after.open[id] === undefined && dueAtOf(open) !== undefined) disarm(id);
-  }
-
-  /** Best effort: a timer that fires all the same is known. */
-  function disarm(id: IntentId): void {
-    ports.inbox
-      .unschedule(saga, id)
-      .catch((error: unknown) => log.debug({ err: error, sagaId: saga, intentId: id }, "timer not disarmed"));
-  }
-
+  const self: HandsState = {
+    ...{ deps, saga, owner, publishing: 0 },
+    ...{ performing: new Map(), inHand: new Set(), reported: new Set() },
+  };
+  const { performing, inHand, reported } = self;
   return {
-    handOn,
-    callOff,
+    handOn: (open, settleFirst = false) => handOn(self, open, settleFirst),
+    callOff: (before, after) => callOff(self, before, after),
     release: (event) => {
       if (event.type === "result" || event.type === "deferred")
         inHand.delete(`${event.intent}#${event.attempt}`);
@@ -214,9 +99,157 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
         if (!hasBegun) cutOff.cut(new MeshError("CANCELLED", "the saga goes to another host"));
     },
     reportObserved: async (event, performed) => {
-      if (event.type === "result" || event.type === "deferred") await publish(event, performed);
+      if (event.type === "result" || event.type === "deferred") await publish(self, event, performed);
     },
     isReported: (open) => reported.has(keyOf(open)),
-    isEmpty: () => publishing === 0 && performing.size === 0,
+    isEmpty: () => self.publishing === 0 && performing.size === 0,
   };
+}
+
+function handOn(self: HandsState, open: OpenIntent, settleFirst: boolean): void {
+  const { deps, owner } = self;
+  const loaded = owner.current();
+  if (loaded === undefined) return;
+  const { kind } = open.intent;
+  const isTold = kind === "signal" || kind === "end";
+  if (isSimulated(loaded.state, open.intent) || (isOwnWork(open, deps.placementOf) && !isTold))
+    return performHere(self, open, settleFirst && kind === "model");
+  const stored = dispatch(deps, loaded, open);
+  if (stored !== undefined) keepUntil(self, stored, isTold ? open : undefined);
+}
+
+/** A publish in flight keeps the inputs un-acked; where its ack is the intent's result, that follows. */
+function keepUntil(self: HandsState, stored: Promise<void>, settles?: OpenIntent): void {
+  const { deps, saga, owner } = self;
+  self.publishing += 1;
+  if (settles !== undefined) self.inHand.add(keyOf(settles));
+  stored
+    .then(() => {
+      if (settles !== undefined && owner.current() !== undefined)
+        owner.observe(localResult(settles.intent.id, settles.attempt, deps.incarnation, null));
+    })
+    .catch((error: unknown) => {
+      if (owner.isGone()) return; // Its next owner hands it on.
+      deps.log.warn({ err: error, sagaId: saga }, "not handed on");
+      void owner.drop("something could not be handed on");
+    })
+    .finally(() => {
+      self.publishing -= 1;
+      owner.poke();
+    });
+}
+
+function performHere(self: HandsState, open: OpenIntent, settleFirst: boolean): void {
+  const { inHand, performing } = self;
+  const key = keyOf(open);
+  if (inHand.has(key)) return; // HA1
+  inHand.add(key);
+  const own: Performing = {
+    ...{ intent: open.intent.id, attempt: open.attempt },
+    ...{ cutOff: new CutOff(), hasBegun: false },
+  };
+  performing.set(key, own);
+  void attempt(self, open, own, settleFirst);
+}
+
+/** One attempt from its beginning to what its end leads to. Never rejects. */
+async function attempt(
+  self: HandsState,
+  open: OpenIntent,
+  own: Performing,
+  settleFirst: boolean,
+): Promise<void> {
+  const { deps, saga, owner, performing } = self;
+  const key = keyOf(open);
+  const isCurrent = () => performing.get(key) === own;
+  try {
+    const performed = await performOwn(deps, saga, open, {
+      cutOff: own.cutOff,
+      settleFirst,
+      mayBegin: () => {
+        if (owner.isGone() || !isCurrent() || deps.hasLapsed()) return false;
+        own.hasBegun ||= owner.current() !== undefined;
+        return own.hasBegun; // HA2
+      },
+      current: () => owner.current(),
+      messages: () => owner.conversation(),
+    });
+    await report(self, open, performed);
+  } catch (error) {
+    await notPerformed(self, open, error);
+  } finally {
+    if (!own.hasBegun) neverBegan(self, open);
+    if (isCurrent()) performing.delete(key);
+    owner.poke();
+  }
+}
+
+/** Called off before it began, or impossible here: then the saga waits for a host that can. */
+async function notPerformed(
+  { deps, saga, owner }: HandsState,
+  open: OpenIntent,
+  error: unknown,
+): Promise<void> {
+  if (isMeshError(error, "CANCELLED") || deps.signal.aborted) return;
+  deps.log.error({ err: error, sagaId: saga, intentId: open.intent.id }, "intent not performed");
+  await owner.drop("an intent could not be performed here", limits.parkedDelayMs);
+}
+
+/** A superseded call that has reserved something and cost nothing: the ledger must hear of it. */
+function neverBegan({ deps, owner }: HandsState, { intent: { id: intent }, attempt }: OpenIntent): void {
+  const loaded = owner.current();
+  if (loaded === undefined || lateCallOf(loaded.state, intent, attempt) === undefined) return;
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  const why = { code: "CANCELLED", reason: "superseded before it began" };
+  const result = { outcome: "cancelled" as const, ...why, usage };
+  owner.observe({ type: "result", intent, attempt, by: deps.incarnation, result });
+}
+
+async function publish(
+  { deps, saga, reported }: HandsState,
+  { intent, attempt }: { intent: IntentId; attempt: number },
+  performed: Performed | undefined,
+): Promise<void> {
+  if (performed === undefined || performed.type === "silent") return;
+  await publishResult(deps, { saga, intent, attempt }, performed, deps.signal);
+  reported.add(`${intent}#${attempt}`);
+}
+
+/** How an attempt of this host's own ended: the next turn here, or an input for the saga's next owner (HA2). */
+async function report(self: HandsState, open: OpenIntent, performed: Performed): Promise<void> {
+  const { deps, owner } = self;
+  if (performed.type === "silent") return;
+  const { attempt } = open;
+  const intent = open.intent.id;
+  if (owner.current() === undefined) return publish(self, { intent, attempt }, performed);
+  const event: Event =
+    performed.type === "result"
+      ? { type: "result", intent, attempt, by: deps.incarnation, ...observedBy(performed) }
+      : { type: "deferred", intent, attempt, dueAt: deps.clock.now() + performed.withinMs };
+  owner.observe(event, performed);
+}
+
+/** What the event says of a result. */
+const observedBy = ({ type: _type, ...said }: Extract<Performed, { type: "result" }>) => said;
+
+function callOff(self: HandsState, before: SagaState | undefined, after: SagaState): void {
+  const { performing, inHand } = self;
+  for (const [key, { intent, attempt, cutOff }] of performing)
+    if (after.open[intent]?.attempt !== attempt) {
+      cutOff.cut(new MeshError("CANCELLED", "superseded"));
+      performing.delete(key);
+      inHand.delete(key);
+    }
+  if (before === undefined || before.open === after.open) return;
+  for (const [id, open] of Object.entries(before.open) as [IntentId, OpenIntent][])
+    if (after.open[id] === undefined && dueAtOf(open) !== undefined) disarm(self, id);
+}
+
+/** Best effort: a timer that fires all the same is known. */
+function disarm({ deps, saga }: HandsState, id: IntentId): void {
+  deps.ports.inbox
+    .unschedule(saga, id)
+    .catch((error: unknown) =>
+      deps.log.debug({ err: error, sagaId: saga, intentId: id }, "timer not disarmed"),
+    );
 }
