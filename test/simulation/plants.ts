@@ -156,13 +156,13 @@ export const plants: readonly Plant[] = [
     rule: "no input is set aside for having been delivered often",
     edits: [
       {
-        file: "services/host/incarnation.ts",
-        find: "activationOf(address.saga, partition).offer(delivery, address);",
+        file: "services/host/partitions.ts",
+        find: "residents.of(address.saga, partition).offer(delivery, address);",
         replace:
-          'if (delivery.deliveries > 2) setAside(deps, delivery, new MeshError("BAD_MESSAGE", "delivered too often"));\n    else activationOf(address.saga, partition).offer(delivery, address);',
+          'if (delivery.deliveries > 2) setAside(deps, delivery, new MeshError("BAD_MESSAGE", "delivered too often"));\n    else residents.of(address.saga, partition).offer(delivery, address);',
       },
       {
-        file: "services/host/incarnation.ts",
+        file: "services/host/partitions.ts",
         find: "import { isMeshError } from",
         replace: "import { isMeshError, MeshError } from",
       },
