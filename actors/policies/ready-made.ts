@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { shortHash } from "../../protocol/digest.ts";
+import { MeshError } from "../../protocol/errors.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import type { Approval } from "../contract/approval.ts";
 import type { Callable } from "../machine/callable.ts";
@@ -18,7 +19,17 @@ const inputOf = <C extends Called>({ input }: PolicyQuestion): z.infer<C["input"
   input as z.infer<C["input"]>;
 
 const namesOf = (called: Called | readonly Called[]): string[] =>
-  (Array.isArray(called) ? (called as readonly Called[]) : [called as Called]).map(({ name }) => name);
+  (Array.isArray(called) ? (called as readonly Called[]) : [called as Called]).map(nameOf);
+
+/** Throws APP_INVALID for what is no callee: in plain JavaScript, an import that is misspelt is undefined. */
+function nameOf(called: Called | undefined): string {
+  const name: unknown = (called as Partial<Called> | null | undefined)?.name;
+  if (typeof name === "string") return name;
+  throw new MeshError("APP_INVALID", "a policy names what is called, and was given no tool, saga or agent", {
+    remedy:
+      "Give it what defineTool, defineSaga or defineAgent returned; see that the import is spelt right.",
+  });
+}
 
 const short = (value: unknown): string => shortHash(canonicalJson(value), 8);
 
@@ -52,7 +63,7 @@ export function argumentsMatch<C extends Called>(
 ): Policy {
   const schema = shape instanceof z.ZodType ? shape : membersSchema(shape as Members);
   return {
-    name: `arguments_match ${tool.name} ${short(shape instanceof z.ZodType ? shownOf(schema) : sourcesOf(shape as Members))}`,
+    name: `arguments_match ${nameOf(tool)} ${short(shape instanceof z.ZodType ? shownOf(schema) : sourcesOf(shape as Members))}`,
     judge: (question) => {
       if (question.tool !== tool.name) return undefined;
       const read = readWith(schema, question.input);
@@ -88,7 +99,7 @@ export const needsApproval = <C extends Called>(
   tool: C,
   terms: Approval | ((input: z.infer<C["input"]>) => false | Approval),
 ): Policy => ({
-  name: `needs_approval ${tool.name}${typeof terms === "function" ? "" : ` ${short(terms)}`}`,
+  name: `needs_approval ${nameOf(tool)}${typeof terms === "function" ? "" : ` ${short(terms)}`}`,
   judge: (question) => {
     if (question.tool !== tool.name) return undefined;
     const approve = typeof terms === "function" ? terms(inputOf<C>(question)) : terms;
@@ -156,7 +167,12 @@ export const callsAtMost = (
   { delegate }: { delegate?: number } = {},
 ): Policy<number> =>
   tally({
-    ...{ name: `at_most ${n} ${tool.name}${delegating(delegate)}`, names: [tool.name], max: n, delegate },
+    ...{
+      name: `at_most ${n} ${nameOf(tool)}${delegating(delegate)}`,
+      names: [nameOf(tool)],
+      max: n,
+      delegate,
+    },
     amountOf: () => 1,
     exceeded: () => `${tool.name} may be called ${n} times at most`,
   });
@@ -199,7 +215,7 @@ export const noTwoOfAKind = <C extends Called>(
   tool: C,
   by: (input: z.infer<C["input"]>) => string,
 ): Policy<string> => ({
-  name: `no_two_of_a_kind ${tool.name}`,
+  name: `no_two_of_a_kind ${nameOf(tool)}`,
   judge: (question, seen) => {
     if (question.tool !== tool.name) return undefined;
     const kind = by(inputOf<C>(question));

@@ -277,3 +277,16 @@ test("a policy's name, and so the definition's hash, holds its parameters", () =
   const hashes = all.map((policy) => agentOf({ policies: [policy] }).definition.hash);
   expect(new Set([...hashes, agentOf().definition.hash]).size).toBe(all.length + 1);
 });
+
+const none = undefined as never;
+test.each([
+  ["allowOnly", () => allowOnly([none])],
+  ["denyTools", () => denyTools([none])],
+  ["argumentsMatch", () => argumentsMatch(none, z.any())],
+  ["needsApproval", () => needsApproval(none, { by: "boss" } as never)],
+  ["callsAtMost", () => callsAtMost(none, 2)],
+  ["spendAtMost", () => spendAtMost({ tool: [none], amount: () => 1, max: 1 })],
+  ["noTwoOfAKind", () => noTwoOfAKind(none, () => "")],
+])("%s without a tool is refused by a code", (_, made) => {
+  expect(made).toThrow(expect.objectContaining({ code: "APP_INVALID" }));
+});
