@@ -3,10 +3,8 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { Mesh } from "../client/mesh.ts";
-import { withPatientReads } from "../wire/patient-ports.ts";
 import { readConfig } from "./config.ts";
-import { openMesh } from "./mesh.ts";
-import { systemChance, systemClock } from "./system.ts";
+import { openClientMesh } from "./mesh.ts";
 
 /** Which mesh, and who speaks. */
 export interface ConnectOptions {
@@ -50,12 +48,11 @@ export async function connect(options: ConnectOptions = {}): Promise<Mesh> {
     data: options.dataDir,
     from: options.from,
   });
-  const mesh = await openMesh({
+  const { ports, clock, chance, close } = await openClientMesh({
     servers,
     dataDir: serverDir,
     name: `sagamesh client ${from}`,
     report: () => undefined,
   });
-  const ports = withPatientReads(mesh.ports, systemClock);
-  return createClient({ ports, clock: systemClock, chance: systemChance, from }, mesh.close);
+  return createClient({ ports, clock, chance, from }, close);
 }

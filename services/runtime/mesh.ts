@@ -12,8 +12,10 @@ import type { MeshHealth } from "../nats/health.ts";
 import { openNatsPorts } from "../nats/open.ts";
 import { reviveServer } from "../nats/server/revival.ts";
 import { serverFiles } from "../nats/server/state.ts";
-import type { Ports } from "../wire/ports.ts";
+import { withPatientReads } from "../wire/patient-ports.ts";
+import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { readConfig } from "./config.ts";
+import { systemChance, systemClock } from "./system.ts";
 
 export interface MeshOptions {
   /** `nats://host:port`, several separated by commas. Undefined: an embedded server. */
@@ -86,6 +88,25 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
     await server[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/**
+ * What a client, or the host of one command, lives on: a mesh whose reads wait for a server that is away, and the
+ * machine's clock and chance.
+ */
+export interface ClientMesh extends OpenMesh {
+  readonly clock: Clock;
+  readonly chance: Chance;
+}
+
+/**
+ * Opens a mesh for a client; throws as `openMesh`. Processes that serve open theirs without patience, and judge each
+ * failed read themselves.
+ */
+export async function openClientMesh(options: MeshOptions): Promise<ClientMesh> {
+  const mesh = await openMesh(options);
+  const ports = withPatientReads(mesh.ports, systemClock);
+  return { ...mesh, ports, clock: systemClock, chance: systemChance };
 }
 
 export interface OpenServer extends AsyncDisposable {

@@ -7,10 +7,9 @@ import type { App } from "../app/app.ts";
 import { createClient } from "../client/mesh.ts";
 import { startHost } from "../host/host.ts";
 import { silentLog } from "../process/log.ts";
-import { withPatientReads } from "../wire/patient-ports.ts";
 import type { Ports } from "../wire/ports.ts";
-import { openMesh } from "./mesh.ts";
-import { newIncarnation, systemChance, systemClock } from "./system.ts";
+import { openClientMesh } from "./mesh.ts";
+import { newIncarnation } from "./system.ts";
 
 export interface OwnHostOptions {
   /** What it is for, a word: who connects, and who decided, is named by it. */
@@ -39,14 +38,14 @@ export async function withOwnHost<T>(
   work: (own: OwnHost) => Promise<void>,
   after: (own: OwnHost) => Promise<T>,
 ): Promise<T> {
-  const mesh = await openMesh({
+  const mesh = await openClientMesh({
     dataDir: join(folder, "server"),
     name: `sagamesh ${name} ${process.pid}`,
     report,
     signal,
   });
-  const ports = withPatientReads(mesh.ports, systemClock);
-  const common = { ports, clock: systemClock, chance: systemChance };
+  const { ports, clock, chance } = mesh;
+  const common = { ports, clock, chance };
   try {
     const host = await startHost(
       { ...common, log: silentLog, incarnation: newIncarnation(name), callbackBase: "sagamesh:" },

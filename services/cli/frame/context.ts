@@ -2,10 +2,8 @@
  * Context: what a command is given, and the ways to a mesh.
  */
 import type { ClientDeps } from "../../client/send.ts";
-import { withPatientReads } from "../../wire/patient-ports.ts";
 import type { Config } from "../../runtime/config.ts";
-import { openMesh, type OpenMesh } from "../../runtime/mesh.ts";
-import { systemChance, systemClock } from "../../runtime/system.ts";
+import { openClientMesh, type OpenMesh } from "../../runtime/mesh.ts";
 import type { Output } from "./output.ts";
 
 export interface CommandContext {
@@ -37,11 +35,10 @@ export async function withMesh<T>(
     mustExist: true,
     name: "sagamesh cli",
   };
-  const opened = await openMesh({ ...options, report, signal });
-  const mesh = { ...opened, ports: withPatientReads(opened.ports, systemClock) };
+  const mesh = await openClientMesh({ ...options, report, signal });
   try {
-    const deps = { ports: mesh.ports, clock: systemClock, chance: systemChance, from: config.from };
-    return await run({ ...mesh, deps });
+    const { ports, clock, chance } = mesh;
+    return await run({ ...mesh, deps: { ports, clock, chance, from: config.from } });
   } finally {
     await mesh.close();
   }

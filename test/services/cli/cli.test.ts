@@ -67,6 +67,15 @@ const input = (errand: string, to = "rome"): string => JSON.stringify({ errand, 
 const start = (id: string, errand: string, ...more: string[]): Promise<Ended> =>
   cli("start", "desk", "--input", input(errand), "--id", id, ...more);
 
+/** Started, and a host has begun it. */
+async function begin(id: string, errand: string, ...more: string[]): Promise<void> {
+  await start(id, errand, ...more);
+  await until(
+    () => cli("inspect", id),
+    ({ code }) => code === 0,
+  );
+}
+
 const openTasks = async (saga: string) =>
   documents(TaskDocument, await cli("tasks", "--json")).filter((task) => task.saga === saga);
 
@@ -438,7 +447,7 @@ describe("driving and reading a saga", () => {
   });
 
   test("cancel undoes what stands and the wait for the end exits with 1", async () => {
-    await start("airline-1", "airline");
+    await begin("airline-1", "airline");
     await until(
       async () => document(InspectDocument, await cli("inspect", "airline-1", "--json")),
       ({ intents }) => intents.some((one) => one.deferred),
@@ -450,7 +459,7 @@ describe("driving and reading a saga", () => {
   });
 
   test("settle answers the present attempt of a deferred call", async () => {
-    await start("airline-2", "airline_twice");
+    await begin("airline-2", "airline_twice");
     const inspected = await until(
       async () => document(InspectDocument, await cli("inspect", "airline-2", "--json")),
       ({ intents }) => intents.some((one) => one.deferred && one.attempt === 2),
@@ -472,7 +481,7 @@ describe("driving and reading a saga", () => {
   });
 
   test("an answer from outside that does not fit is shown as the fold takes it, and the right one still settles it", async () => {
-    await start("airline-3", "airline");
+    await begin("airline-3", "airline");
     const found = async () => document(InspectDocument, await cli("inspect", "airline-3", "--json"));
     const { intents } = await until(found, (one) => one.intents.some(({ deferred }) => deferred));
     const id = intents.find((one) => one.deferred)?.intent.id as IntentId;
@@ -573,7 +582,7 @@ describe("driving and reading a saga", () => {
   });
 
   test("a human edits the memory of an agent that waits, and what does not fit is refused", async () => {
-    await start("memory-1", "wait");
+    await begin("memory-1", "wait");
     const memory = async () =>
       document(InspectDocument, await cli("inspect", "memory-1", "--app", app, "--json")).memory;
     expect((await cli("signal", "memory-1", "memory", '{"set":{"wish":"aisle"}}')).code).toBe(0);
