@@ -122,7 +122,21 @@ export function plannerWith(
   judge: Tool<typeof JudgePlan.input, typeof JudgePlan.output>,
   { model, budget = { tokens: limits.planTokens } }: PlannerConfig,
 ): SagaDefinition<typeof PlanRequest, typeof PlanMade, Record<string, never>> {
-  const machine = setup({
+  return defineSaga({
+    name: "planner",
+    version: 1,
+    description: "Turns a written specification into a plan.",
+    input: PlanRequest,
+    output: PlanMade,
+    signals: {},
+    machine: planningMachine(judge, model),
+    budget,
+  });
+}
+
+/** PL1, PL2. */
+function planningMachine(judge: Tool<typeof JudgePlan.input, typeof JudgePlan.output>, model: string) {
+  return setup({
     types: {
       context: {} as Planning,
       input: {} as PlanRequest,
@@ -189,25 +203,24 @@ export function plannerWith(
       planned: { type: "final" },
       refused: { type: "final", tags: "failed" },
     },
-    output: ({ context: { next, draft, rounds, findings, found } }) =>
-      next === undefined
-        ? { plan: draft as Plan, rounds } // Proof: judged to be one, and held against PlanMade at the end.
-        : {
-            ...{ code: "PLAN_INVALID" as const, rounds, step: next, findings: [...findings], found },
-            because: `no plan after ${rounds} rounds of mending; ${found} findings: ${findings
-              .slice(0, 5)
-              .map(({ code, at, says }) => `${code} ${at} ${says}`)
-              .join("; ")}`,
-          },
-  });
-  return defineSaga({
-    name: "planner",
-    version: 1,
-    description: "Turns a written specification into a plan.",
-    input: PlanRequest,
-    output: PlanMade,
-    signals: {},
-    machine,
-    budget,
+    output: ({ context }) => outcomeOf(context),
   });
 }
+
+/** PL3. */
+const outcomeOf = ({
+  next,
+  draft,
+  rounds,
+  findings,
+  found,
+}: Planning): z.input<typeof PlanMade> | PlanRefusal =>
+  next === undefined
+    ? { plan: draft as Plan, rounds } // Proof: judged to be one, and held against PlanMade at the end.
+    : {
+        ...{ code: "PLAN_INVALID" as const, rounds, step: next, findings: [...findings], found },
+        because: `no plan after ${rounds} rounds of mending; ${found} findings: ${findings
+          .slice(0, 5)
+          .map(({ code, at, says }) => `${code} ${at} ${says}`)
+          .join("; ")}`,
+      };

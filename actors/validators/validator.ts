@@ -36,7 +36,7 @@ import {
   shownText,
   textTokens,
 } from "./context.ts";
-import { type JudgingContext, judgingMachine, type JudgingPart } from "./machine.ts";
+import { type Judging, type JudgingContext, judgingMachine, type JudgingPart } from "./machine.ts";
 import { type ModelJudge, modelInstructions, modelPrompt, readAnswer, repairPrompt } from "./model.ts";
 import type { Budget } from "../contract/budget-config.ts";
 
@@ -115,34 +115,8 @@ export function defineValidator<T extends z.ZodType = z.ZodType<Json>>(
 ): Validator {
   const { name, type, model, tokensMax = limits.validatorTokensMax } = config;
   const selections = listOf(config.context);
-  const instructions = model === undefined ? "" : modelInstructions(model);
-  const around = model === undefined ? 0 : textTokens(instructions) + textTokens(modelPrompt(""));
+  const around = model === undefined ? 0 : textTokens(modelInstructions(model)) + textTokens(modelPrompt(""));
   const check = config.check === undefined ? undefined : checkTool(config);
-  const call = model === undefined ? undefined : modelCall({ model: model.model, instructions });
-  const stages: JudgingPart<ValidatorInput>[][] = [
-    ...(check === undefined
-      ? []
-      : [[{ id: "check", callable: check, input: ({ given }: Context) => given.seen }]]),
-    ...(call === undefined
-      ? []
-      : [
-          [
-            {
-              id: "ask",
-              callable: call,
-              input: ({ given }: Context) => ({ prompt: modelPrompt(shownText(given.seen)) }),
-            },
-          ],
-          [
-            {
-              id: "askAgain",
-              callable: call,
-              input: (context: Context) => ({ prompt: againPrompt(context, may) }),
-            },
-          ],
-        ]),
-  ];
-  const may = mayOf(model);
   const traits: Traits = {
     type,
     selections,
@@ -151,25 +125,47 @@ export function defineValidator<T extends z.ZodType = z.ZodType<Json>>(
     asksModel: model !== undefined,
     gives: config.gives ?? [],
   };
+  const faults = selections.flatMap((one) => selectionFaults(`validator ${name}`, one));
+  return validatorOf(
+    config,
+    judgingBy(config, traits, check),
+    traits,
+    [...faults, ...configFaults(config, around, tokensMax)],
+    check,
+  );
+}
+
+type Context = JudgingContext<ValidatorInput>;
+
+/** VA1, VA2. */
+function judgingBy(
+  config: Pick<ValidatorConfig, "name" | "model" | "tokensMax">,
+  { type, selections, tokensMax, around, gives }: Traits,
+  check: Tool | undefined,
+): Judging<ValidatorInput> {
+  const { name, model } = config;
+  const instructions = model === undefined ? "" : modelInstructions(model);
+  const may = mayOf(model);
+  const stages = stagesOf(check, model);
   const shownOf = ({ given }: Context) =>
     measured(given.seen, {
       around,
       tokensMax: model === undefined ? undefined : tokensMax,
       selection: given.selection ?? 0,
     });
-  const judging = {
+  return {
     name,
     stages,
-    needs: (context: Context, stage: number): boolean => {
+    needs: (context, stage) => {
       if (answered(context, may) !== undefined) return false;
       const id = stages[stage]?.[0]?.id;
       if (id === "check") return true;
       if (id === "ask") return shownOf(context).tokens <= tokensMax;
-      // Who could not be asked at all is not asked again either.
+      // A model that could not be asked at all is not asked again either.
       const isUnreadable = "output" in (context.ended["ask"] ?? {});
       return isUnreadable && textTokens(instructions) + textTokens(againPrompt(context, may)) <= tokensMax;
     },
-    output: (context: Context): ValidatorVerdict => {
+    output: (context): ValidatorVerdict => {
       const { by, answer } = answered(context, may) ?? unanswered(context, shownOf(context).tokens, config);
       return {
         ...answer,
@@ -182,13 +178,23 @@ export function defineValidator<T extends z.ZodType = z.ZodType<Json>>(
         },
       };
     },
-    identity: toJson([type, selections, model, tokensMax, traits.gives]),
+    identity: toJson([type, selections, model, tokensMax, gives]),
   };
-  const faults = selections.flatMap((one) => selectionFaults(`validator ${name}`, one));
-  return validatorOf(config, judging, traits, [...faults, ...configFaults(config, around, tokensMax)], check);
 }
 
-type Context = JudgingContext<ValidatorInput>;
+/** VA1: the code, then the model, then the model once more. */
+function stagesOf(check: Tool | undefined, model: ModelJudge | undefined): JudgingPart<ValidatorInput>[][] {
+  const stages: JudgingPart<ValidatorInput>[][] = [];
+  if (check !== undefined) stages.push([{ id: "check", callable: check, input: ({ given }) => given.seen }]);
+  if (model === undefined) return stages;
+  const callable = modelCall({ model: model.model, instructions: modelInstructions(model) });
+  const may = mayOf(model);
+  return [
+    ...stages,
+    [{ id: "ask", callable, input: ({ given }) => ({ prompt: modelPrompt(shownText(given.seen)) }) }],
+    [{ id: "askAgain", callable, input: (context) => ({ prompt: againPrompt(context, may) }) }],
+  ];
+}
 
 /** A validator of a machine that judges. */
 export function validatorOf(
@@ -198,7 +204,7 @@ export function validatorOf(
     description,
     budget,
   }: Pick<ValidatorConfig, "name" | "version" | "description" | "budget">,
-  judging: Parameters<typeof judgingMachine<ValidatorInput>>[0],
+  judging: Judging<ValidatorInput>,
   traits: Traits,
   faults: readonly string[],
   check?: Tool,

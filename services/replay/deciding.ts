@@ -8,16 +8,15 @@
 import { isAgent } from "../../actors/agent/kind.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { describeError } from "../../protocol/errors.ts";
-import type { IntentOf } from "../../protocol/intent.ts";
 import type { ModelReply } from "../../protocol/model.ts";
 import type { Cost, DecisionDocument } from "../../protocol/documents/replay.ts";
-import { compareReplies } from "./agreement.ts";
-import { type Answer, askPort } from "./ask.ts";
+import { askPort } from "./ask.ts";
+import { comparedWith, failedDecision, skipped } from "./compared.ts";
 import { costOf } from "./cost.ts";
 import type { RecordedAnswer, RecordedDecision } from "./decisions.ts";
 import type { Normalize } from "./normalize.ts";
 import { openIn, requestIn, type Run } from "./run.ts";
-import { type ReplayOptions, shown } from "./step-by-step.ts";
+import type { ReplayOptions } from "./step-by-step.ts";
 
 export type ModelTurn = { readonly reply: ModelReply } | { readonly failed: string };
 
@@ -44,6 +43,7 @@ export function createDeciding(run: Run, context: DecidingOptions): Deciding {
   const documents: DecisionDocument[] = [];
   const others: { recorded: Cost[]; got: Cost[] } = { recorded: [], got: [] };
   const met = new Set<IntentId>();
+  const nextStep = () => documents.length + 1;
 
   const ask = async (id: IntentId, followsRecord: boolean): Promise<ModelTurn> => {
     const open = openIn(run, id);
@@ -56,7 +56,7 @@ export function createDeciding(run: Run, context: DecidingOptions): Deciding {
     if (counterpart !== undefined && !isSummary) met.add(counterpart.intent.id);
     const before = isSummary ? (followsRecord ? answers.get(id) : undefined) : counterpart;
     const built = requestIn(run, id, open);
-    options.progress(`decision ${documents.length + 1} (${id})`);
+    options.progress(`decision ${nextStep()} (${id})`);
     const isSameRequest = isSummary || counterpart?.intent.request === built.digest;
     try {
       const port = options.port({
@@ -72,62 +72,16 @@ export function createDeciding(run: Run, context: DecidingOptions): Deciding {
       if (isSummary) {
         others.got.push(costOf(reply, answer.latencyMs));
         if (before?.reply !== undefined) others.recorded.push(costOf(before.reply, before.latencyMs));
-      } else documents.push(documentOf(intent, answer, counterpart));
+      } else documents.push(comparedWith(counterpart, intent, answer, { step: nextStep(), normalize }));
       return { reply };
     } catch (error) {
       options.signal.throwIfAborted();
       const failed = describeError(error);
-      if (!isSummary) documents.push({ ...headOf(intent, counterpart), verdict: "failed", what: [failed] });
+      if (!isSummary) documents.push(failedDecision(counterpart, intent, failed, nextStep()));
       return { failed };
     }
   };
 
-  const headOf = (intent: IntentOf<"model">, counterpart: RecordedDecision | undefined) => ({
-    intent: intent.id,
-    turn: Number(intent.id.split("-")[0]),
-    step: documents.length + 1,
-    recordedModel: counterpart?.intent.name ?? intent.name,
-    ...(counterpart === undefined ? {} : { request: counterpart.intent.request }),
-    ...(counterpart?.intent.request === intent.request ? {} : { sent: intent.request }),
-  });
-
-  const documentOf = (
-    intent: IntentOf<"model">,
-    { reply, latencyMs, leftOut }: Answer,
-    counterpart: RecordedDecision | undefined,
-  ): DecisionDocument => {
-    const got = { got: shown(reply), ...(leftOut.length === 0 ? {} : { leftOut: [...leftOut] }) };
-    const cost = costOf(reply, latencyMs);
-    if (counterpart?.reply === undefined)
-      return {
-        ...headOf(intent, counterpart),
-        verdict: "beyond",
-        what: ["the record holds no such decision"],
-        ...got,
-        cost: { got: cost },
-      };
-    const { agreement, what } = compareReplies(counterpart.reply, reply, normalize);
-    return {
-      ...headOf(intent, counterpart),
-      verdict: what.length === 0 ? "same" : "different",
-      what: [...what],
-      agreement,
-      recorded: shown(counterpart.reply),
-      ...got,
-      cost: { recorded: costOf(counterpart.reply, counterpart.latencyMs), got: cost },
-    };
-  };
-
-  const missed = (): DecisionDocument[] =>
-    recorded
-      .filter(({ intent }) => !met.has(intent.id))
-      .map(({ intent, turn, step, reply, without, latencyMs }) => ({
-        ...{ intent: intent.id, turn, step, recordedModel: intent.name, request: intent.request },
-        verdict: "skipped",
-        what: [reply === undefined ? without : "the free run did not come to it"],
-        ...(reply === undefined
-          ? {}
-          : { recorded: shown(reply), cost: { recorded: costOf(reply, latencyMs) } }),
-      }));
+  const missed = () => recorded.filter(({ intent }) => !met.has(intent.id)).map(skipped);
   return { ask, others, decisions: () => [...documents, ...missed()] };
 }

@@ -61,30 +61,10 @@ export async function startHealth({ host, port, version }: HealthOptions): Promi
     return exposition.text();
   };
 
-  const answer = async ({ method, url = "/" }: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const say = (status: number, text: string, type = "text/plain; charset=utf-8") =>
-      response
-        .writeHead(status, { "content-type": type, "cache-control": "no-store" })
-        .end(method === "HEAD" ? undefined : text);
-    if (method !== "GET" && method !== "HEAD") return void say(405, "only GET and HEAD\n");
-    switch (url.split("?", 1)[0]) {
-      case "/healthz":
-        return void say(200, "alive\n");
-      case "/readyz": {
-        const why = await whyNotReady(phase);
-        return void say(why === undefined ? 200 : 503, `${why ?? "ready"}\n`);
-      }
-      case "/metrics":
-        return void say(200, await metrics(), contentType);
-      default:
-        return void say(404, "/healthz, /readyz, /metrics\n");
-    }
-  };
-
   // An import would read every member of the module, one of which loads a web client: 14 MB.
   const { createServer } = process.getBuiltinModule("node:http");
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
+    answer(request, response, { whyNot: () => whyNotReady(phase), metrics }).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500);
       response.end(`${describeError(error)}\n`); // HX1
     });
@@ -112,4 +92,35 @@ export async function startHealth({ host, port, version }: HealthOptions): Promi
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** What there is to tell. */
+interface Told {
+  /** Why no work can be done now; undefined if it can. */
+  readonly whyNot: () => Promise<string | undefined>;
+  readonly metrics: () => Promise<string>;
+}
+
+async function answer(
+  { method, url = "/" }: IncomingMessage,
+  response: ServerResponse,
+  { whyNot, metrics }: Told,
+): Promise<void> {
+  const say = (status: number, text: string, type = "text/plain; charset=utf-8") =>
+    response
+      .writeHead(status, { "content-type": type, "cache-control": "no-store" })
+      .end(method === "HEAD" ? undefined : text);
+  if (method !== "GET" && method !== "HEAD") return void say(405, "only GET and HEAD\n");
+  switch (url.split("?", 1)[0]) {
+    case "/healthz":
+      return void say(200, "alive\n");
+    case "/readyz": {
+      const why = await whyNot();
+      return void say(why === undefined ? 200 : 503, `${why ?? "ready"}\n`);
+    }
+    case "/metrics":
+      return void say(200, await metrics(), contentType);
+    default:
+      return void say(404, "/healthz, /readyz, /metrics\n");
+  }
 }
