@@ -27,6 +27,7 @@ import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import type { ModelMessage, ModelAnswer } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import { ledgerVersion, toStored, Turn } from "../../protocol/turn.ts";
+import { holdsAll, shownLike, tellTurns } from "./story-shown.ts";
 
 /** An event, or one that is known once it is known what is open. */
 export type Happening = Event | ((story: Story) => Event);
@@ -101,7 +102,7 @@ function storyOf(ledger: Ledger): Story {
   const expectThat = (holds: boolean, what: string, expected: unknown, actual: unknown): Story => {
     if (!holds)
       throw new AssertionError({
-        message: `${what}\n\n${tell(ledger)}`,
+        message: `${what}\n\n${tellTurns(turns)}`,
         expected,
         actual,
         operator: "deepStrictEqual",
@@ -232,50 +233,6 @@ const namesOf = (open: OpenIntent): string[] => {
     intent.kind,
   ].filter((name) => name !== undefined);
 };
-
-function holdsAll(value: unknown, expected: unknown): boolean {
-  if (expected instanceof RegExp) return typeof value === "string" && expected.test(value);
-  if (typeof expected !== "object" || expected === null) return Object.is(value, expected);
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(expected))
-    return (
-      Array.isArray(value) &&
-      value.length === expected.length &&
-      expected.every((one, k) => holdsAll(value[k], one))
-    );
-  return Object.entries(expected).every(([key, member]) =>
-    holdsAll((value as Record<string, unknown>)[key], member),
-  );
-}
-
-/** A value with the members that were asked for, so that a difference shows nothing else. */
-function shownLike(value: unknown, expected: unknown): unknown {
-  if (holdsAll(value, expected)) return expected;
-  const isAsked = typeof expected === "object" && expected !== null && !Array.isArray(expected);
-  if (!isAsked || typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(expected).map(([key, member]) => [
-      key,
-      shownLike((value as Record<string, unknown>)[key], member),
-    ]),
-  );
-}
-
-/** The story so far, a line for each event and each intent. */
-function tell({ turns }: Ledger): string {
-  const lines = turns.flatMap(({ turn, steps }) =>
-    steps.flatMap(({ event, intents }) => [
-      `${turn}  ${text(event)}`,
-      ...intents.map((intent) => `     → ${text(intent)}`),
-    ]),
-  );
-  return `the ledger:\n${lines.map((line) => `  ${line}`).join("\n")}`;
-}
-
-function text({ type, kind, ...rest }: { type?: string; kind?: string; [key: string]: unknown }): string {
-  const said = canonicalJson(rest);
-  return `${type ?? kind ?? ""} ${said.length <= 160 ? said : `${said.slice(0, 160)}…`}`;
-}
 
 const describe = (acceptance: Acceptance | undefined): string | undefined =>
   acceptance?.type === "refused" ? `refused: ${acceptance.error.message}` : acceptance?.type;
