@@ -11,53 +11,16 @@ import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { turnOf } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { lanes, ProgressNote, TokenPiece } from "../../protocol/live.ts";
-import { ModelReply } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { Ports } from "../wire/ports.ts";
 import { followTurns } from "./follow-turns.ts";
+import { createShownWords, type WordsEvent } from "./shown-words.ts";
 
 /** What `SagaHandle.tokens` tells: a turn, words of a model, words that were missed, progress of a tool. */
 export type LiveEvent =
   | { readonly type: "turn"; readonly turn: Turn }
-  | {
-      readonly type: "token";
-      readonly intent: IntentId;
-      readonly attempt: number;
-      readonly kind: "text" | "thinking";
-      readonly piece: string;
-    }
-  /** Words were said that did not come here; what follows goes on after them. */
-  | {
-      readonly type: "missed";
-      readonly intent: IntentId;
-      readonly attempt: number;
-      readonly characters: number;
-    }
-  /** Everything shown of this attempt counts no more. */
-  | {
-      readonly type: "retracted";
-      readonly intent: IntentId;
-      readonly attempt: number;
-      readonly because: string;
-    }
-  /** A reply as the ledger has it; `rest` is what was not shown of its text. */
-  | {
-      readonly type: "settled";
-      readonly intent: IntentId;
-      readonly turn: number;
-      readonly text: string;
-      readonly rest: string;
-    }
+  | WordsEvent
   | { readonly type: "progress"; readonly intent: IntentId; readonly attempt: number; readonly note: Json };
-
-/** What was shown of a reply that is still to come. */
-interface Shown {
-  readonly attempt: number;
-  readonly by: string;
-  text: string;
-  thinking: number;
-  missed: boolean;
-}
 
 export interface LiveMerge {
   /** A message of the live lane; one that cannot be read is nothing. */
@@ -67,71 +30,26 @@ export interface LiveMerge {
 
 /** Merges turns, from the first on, with what is heard meanwhile. Turns up to `afterTurn` are known and not told. */
 export function createLiveMerge(afterTurn = 0): LiveMerge {
-  const shown = new Map<IntentId, Shown>();
+  const words = createShownWords();
   /** Model intents of the turns read that have no result yet. */
   const open = new Set<IntentId>();
   let head = 0;
 
-  /** Of a turn that was not read yet, or open in one that was. */
-  const mayBeOpen = (intent: IntentId): boolean => turnOf(intent) > head || open.has(intent);
-
-  function retract(intent: IntentId, because: string): LiveEvent[] {
-    const words = shown.get(intent);
-    if (words === undefined) return [];
-    shown.delete(intent);
-    return [{ type: "retracted", intent, attempt: words.attempt, because }];
-  }
-
-  function hearTokens({ intent, attempt, by, kind, from, piece, retracted }: TokenPiece): LiveEvent[] {
-    const former = shown.get(intent);
-    const isFormers = former?.attempt === attempt && former.by === by;
-    if (retracted !== undefined) return isFormers ? retract(intent, retracted) : [];
-    if (!mayBeOpen(intent) || (former !== undefined && attempt < former.attempt)) return [];
-    const events: LiveEvent[] = [];
-    if (former !== undefined && !isFormers) {
-      // Of two hosts that ask under one attempt, the one that begins is the later.
-      if (attempt === former.attempt && from > 0) return [];
-      events.push(...retract(intent, attempt > former.attempt ? "RETRIED" : "TAKEN_OVER"));
-    }
-    const words = isFormers ? former : { attempt, by, text: "", thinking: 0, missed: false };
-    shown.set(intent, words);
-    const have = kind === "text" ? words.text.length : words.thinking;
-    if (from < have) return events; // Said twice.
-    if (from > have) {
-      words.missed ||= kind === "text";
-      events.push({ type: "missed", intent, attempt, characters: from - have });
-    }
-    if (kind === "thinking") words.thinking = from + piece.length;
-    else words.text = words.text.padEnd(from) + piece;
-    events.push({ type: "token", intent, attempt, kind, piece });
-    return events;
-  }
-
-  function settle(intent: IntentId, turn: number, output: Json): LiveEvent[] {
-    const reply = ModelReply.safeParse(output);
-    const text = reply.success ? (reply.data.text ?? "") : "";
-    const words = shown.get(intent);
-    const goesOn = words !== undefined && !words.missed && text.startsWith(words.text);
-    if (!goesOn && words?.text !== "") {
-      const events = retract(intent, words?.missed === true ? "MISSED" : "SETTLED_OTHERWISE");
-      return [...events, { type: "settled", intent, turn, text, rest: text }];
-    }
-    shown.delete(intent);
-    return [{ type: "settled", intent, turn, text, rest: text.slice(words?.text.length ?? 0) }];
-  }
+  /** Of a turn that was not read yet, or open in one that was. What is retracted may have been settled. */
+  const counts = ({ intent, retracted }: TokenPiece): boolean =>
+    retracted !== undefined || turnOf(intent) > head || open.has(intent);
 
   function readSteps({ turn, steps }: Turn): LiveEvent[] {
     const events: LiveEvent[] = [];
     for (const { event, intents } of steps) {
       if (event.type === "result" && open.delete(event.intent)) {
         const { result } = event;
-        if (result.outcome === "succeeded") events.push(...settle(event.intent, turn, result.output));
-        else events.push(...retract(event.intent, result.code));
+        if (result.outcome === "succeeded") events.push(...words.settle(event.intent, turn, result.output));
+        else events.push(...words.retract(event.intent, result.code));
         if (intents.some((next) => next.kind === "retry" && next.id === event.intent)) open.add(event.intent);
       }
       for (const intent of intents) if (intent.kind === "model") open.add(intent.id);
-      if (intents.some(({ kind }) => kind === "end"))
-        for (const intent of [...shown.keys()]) events.push(...retract(intent, "SUPERSEDED"));
+      if (intents.some(({ kind }) => kind === "end")) events.push(...words.retractAll("SUPERSEDED"));
     }
     return events;
   }
@@ -140,7 +58,7 @@ export function createLiveMerge(afterTurn = 0): LiveMerge {
     heard: (lane, data) => {
       if (lane === lanes.tokens) {
         const piece = TokenPiece.safeParse(data);
-        return piece.success ? hearTokens(piece.data) : [];
+        return piece.success && counts(piece.data) ? words.hear(piece.data) : [];
       }
       const note = lane === lanes.progress ? ProgressNote.safeParse(data) : undefined;
       return note?.success === true ? [{ type: "progress", ...note.data }] : [];
