@@ -127,24 +127,19 @@ export default defineConfig(
   },
 
   {
-    name: "sagamesh/product",
+    name: "sagamesh/sizes", // L3
     files: product,
-    rules: {
-      "max-lines": ["error", { max: 400, skipBlankLines: true, skipComments: true }], // L3
-    },
-  },
-
-  {
-    name: "sagamesh/sizes", // L3, where it is reached
-    files: [
-      "protocol/**/*.ts",
-      "services/{app,archive,cli,gateway,http,mcp,memory,models,nats,recordings,sandbox,wire}/**/*.ts",
-    ],
     ignores: [
       "protocol/errors.ts", // one table
-      // Short functions that share one piece of state: apart they would hand it to one another.
+      "actors/agent/agent.ts", // one statechart, whose states, guards and actions XState types together
+      // Short functions that share one small piece of state: apart they would hand it to one another.
+      "services/host/{activation,inputs,roster}.ts",
       "services/memory/queue.ts",
       "services/nats/pull.ts",
+      "services/throttle/throttle.ts",
+      // A list of declarations: of metrics, and of the outside world's doors.
+      "services/runtime/health/metrics.ts",
+      "services/demo/world.ts",
     ],
     rules: {
       "max-lines": ["error", { max: 350, skipBlankLines: true, skipComments: true }],

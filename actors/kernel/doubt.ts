@@ -27,7 +27,8 @@ import {
 } from "./folding.ts";
 import { learnResult } from "./learn.ts";
 import { checked } from "./read-result.ts";
-import { addPlan, effectOf, recordDoubt, recordEffect, removeEffect, settleUndone } from "./undo.ts";
+import { effectOf, recordDoubt, recordEffect, removeEffect } from "./effects.ts";
+import { addPlan, settleUndone } from "./undo.ts";
 
 /**
  * Whether a result corrects a settled intent (DK1): a failure only of the attempt that is in doubt, a success only

@@ -9,7 +9,8 @@ import type { OpenIntent } from "../contract/state.ts";
 import { reasonOf } from "../machine/callable.ts";
 import { statusOf } from "../machine/machine.ts";
 import { closedAs, closeIntent, type Folding, newId, openEntries } from "./folding.ts";
-import { beginEndByUndoing, cancelChild, describeEffect, isOverAtOnce, standingOf } from "./undo.ts";
+import { describeEffect, standingOf } from "./effects.ts";
+import { beginEndByUndoing, cancelChild, isOverAtOnce } from "./undo.ts";
 import { isRunningChild } from "./undo-child.ts";
 
 /** A state that asks again at once for what is refused would go on for ever, on every host alike. */

@@ -16,7 +16,8 @@ import { closedBy, endIntent, type Folding, isRead, noteStanding, servedBy, tell
 import { learnResult } from "./learn.ts";
 import { checked, unreadOf } from "./read-result.ts";
 import { mayRetry, retry } from "./retry-attempt.ts";
-import { askAboutStuck, recordDoubt, recordEffect, settleUndone } from "./undo.ts";
+import { recordDoubt, recordEffect } from "./effects.ts";
+import { askAboutStuck, settleUndone } from "./undo.ts";
 import { standingChild, type UndoneChild } from "./undo-child.ts";
 
 /**

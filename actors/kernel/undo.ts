@@ -11,10 +11,8 @@ import { digestOf } from "../../protocol/digest.ts";
 import { effectKey, type IntentId, turnOf } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { Result } from "../../protocol/result.ts";
 import {
   actorError,
-  argumentsDigest,
   changeOpen,
   closedAs,
   closeIntent,
@@ -23,18 +21,23 @@ import {
   isAwaited,
   isRead,
   newId,
-  noteStanding,
   openEntries,
   openIntent,
   refuseActor,
   servedBy,
   tellActor,
-  toolOf,
 } from "./folding.ts";
-import { decider, forbidden, isInherited } from "./lineage.ts";
-import { assertWhole } from "./past.ts";
 import {
-  type Doubt,
+  standingOf,
+  effectOf,
+  removeEffect,
+  describeEffect,
+  recordEffect,
+  recordDoubt,
+  changeEffect,
+} from "./effects.ts";
+import { decider, forbidden, isInherited } from "./lineage.ts";
+import {
   type Ending,
   type OpenIntent,
   type OpenSaga,
@@ -45,24 +48,8 @@ import {
   isDeferred,
   isOpen,
 } from "../contract/state.ts";
-import { type EffectToUndo, type Tool, undoOf } from "../contract/tool.ts";
-import { isRunningChild, issueChildUndo, issueUndoingSaga, saidUndo } from "./undo-child.ts";
+import { isRunningChild, issueChildUndo, issueUndoingSaga } from "./undo-child.ts";
 import { type Resting, waiting } from "./undo-order.ts";
-
-/** All that stands. */
-export function standingOf(f: Folding): readonly StandingEffect[] {
-  assertWhole(f.state);
-  return f.state.effects;
-}
-
-export const effectOf = (f: Folding, id: IntentId): StandingEffect | undefined =>
-  f.state.effects.find(({ intent }) => intent === id) ?? standingOf(f).find(({ intent }) => intent === id);
-
-export function removeEffect(f: Folding, id: IntentId): void {
-  f.state.effects = f.state.effects.filter(({ intent }) => intent !== id);
-}
-
-export const describeEffect = (effect: StandingEffect): string => `${effect.tool} ${effect.key}`;
 
 /** The machine asks for compensation: of the calls named, the open ones too, or of everything that stands. */
 export function beginCompensation(
@@ -169,61 +156,6 @@ export function cancelChild(f: Folding, id: IntentId): void {
   });
 }
 
-/**
- * A success or a doubt stands from here on, with its undoing registered. What stood in doubt already keeps its
- * place: what was decided after the doubt may rest on it.
- */
-export function recordEffect(
-  f: Folding,
-  id: IntentId,
-  open: OpenIntent,
-  outcome: "succeeded" | "in_doubt",
-  output: unknown,
-): void {
-  if (open.intent.kind !== "tool" || open.intent.undoes !== undefined) return;
-  const tool = toolOf(f, open.intent.name);
-  if (tool === undefined || tool.effect === "read") return;
-  const { call, dependsOn, key } = open.intent;
-  const effected = { input: open.input, output, outcome, key };
-  const undo = undoOrNone(f, tool, call, effected);
-  const effect: StandingEffect = {
-    intent: id,
-    tool: tool.name,
-    key,
-    outcome,
-    settledAt: f.state.turn,
-    ...(undo === undefined ? {} : { undo }),
-    ...(call === undefined ? {} : { call }),
-    ...(dependsOn === undefined ? {} : { dependsOn }),
-  };
-  // Only what is in doubt can stand already. The list may be long, and nearly every success is a new one.
-  const standing = Object.hasOwn(f.state.doubts, id) ? effectOf(f, id) : undefined;
-  f.state.effects =
-    standing === undefined
-      ? [...f.state.effects, effect]
-      : f.state.effects.map((other) =>
-          other === standing ? { ...effect, settledAt: standing.settledAt } : other,
-        );
-  if (outcome === "in_doubt") noteStanding(f, id);
-}
-
-/** A compensation whose input cannot be made leaves the effect standing, which the end then lists. */
-function undoOrNone(
-  f: Folding,
-  tool: Tool,
-  call: string | undefined,
-  effect: EffectToUndo<unknown, unknown>,
-): StandingEffect["undo"] {
-  const said = saidUndo(f, call, effect);
-  if (said !== undefined) return said === "none" ? undefined : said;
-  try {
-    const undo = undoOf(tool, effect);
-    return undo === undefined ? undefined : { tool: undo.tool.name, input: undo.input };
-  } catch {
-    return undefined; // The user's function threw: it would throw again at each fold, so this is deterministic.
-  }
-}
-
 /** Moves plans forward. True if anything changed. */
 export function progressPlans(f: Folding): boolean {
   for (const plan of f.state.plans) {
@@ -281,32 +213,6 @@ function releaseDeferred(f: Folding, id: IntentId, open: OpenIntent): void {
   recordDoubt(f, id, open, "cancelled");
 }
 
-/** A late result of this intent may still say how it ended. `received` is what made the doubt. */
-export function recordDoubt(
-  f: Folding,
-  id: IntentId,
-  open: OpenIntent,
-  outcome: Doubt["outcome"],
-  received?: Result,
-): void {
-  if (open.intent.kind !== "tool") return;
-  const { name, key, call, undoes, dependsOn } = open.intent;
-  const tool = toolOf(f, name);
-  const doubt: Doubt = {
-    outcome,
-    tool: name,
-    key,
-    input: open.input,
-    argumentsDigest: tool === undefined ? digestOf(open.input) : argumentsDigest(tool, open.input),
-    attempt: open.attempt,
-    ...(call === undefined ? {} : { call }),
-    ...(dependsOn === undefined ? {} : { dependsOn }),
-    ...(undoes === undefined ? {} : { undoes }),
-    ...(received?.outcome === "succeeded" ? { unread: digestOf(received.output) } : {}),
-  };
-  f.state.doubts = { ...f.state.doubts, [id]: doubt };
-}
-
 const membersOf = (f: Folding, plan: UndoPlan): StandingEffect[] => {
   if (forbidden(f.state) !== undefined) return [];
   return standingOf(f).filter(
@@ -343,12 +249,6 @@ function issueUndo(f: Folding, effect: StandingEffect): void {
 function undoKey(f: Folding, { intent }: StandingEffect, id: IntentId, input: Json): string {
   if (!isInherited(f.state, intent)) return effectKey(decider(f.state), id, digestOf(input));
   return effectKey(decider(f.state, turnOf(intent)), intent, digestOf({ undo: input }));
-}
-
-export function changeEffect(f: Folding, id: IntentId, change: Partial<StandingEffect>): void {
-  f.state.effects = f.state.effects.map((effect) =>
-    effect.intent === id ? { ...effect, ...change } : effect,
-  );
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Test mesh: an application on a mesh in memory, with a host, a worker and a clock that the test turns.
  *
- * TX3 One seed decides everything that is left to chance.
+ * TQ1 One seed decides everything that is left to chance.
  */
 import type { z } from "zod";
 import type { SagaDefinition, SignalSchemas } from "../../actors/contract/definition.ts";
@@ -52,7 +52,7 @@ export interface TestMesh extends Mesh {
   ): Promise<TestSaga<z.infer<O>, S>>;
   /** Lets time pass: `"3d"`, `"90s"` or milliseconds. */
   advance(duration: Duration): Promise<void>;
-  /** Lets happen what can happen now (TX1). */
+  /** Lets happen what can happen now (TX1 in test-time.ts). */
   settled(): Promise<void>;
   /** Calls of a tool's body so far, or of every tool's. */
   effects(tool?: { readonly name: string } | string): readonly PerformedCall[];
