@@ -34,10 +34,10 @@ const requestOf = (messages: readonly ModelMessage[], change: Partial<ModelReque
   ...change,
 });
 
-/** Content as the API returns it, with all its members. Values are marked so that a byte twice would show. */
 /** As a provider's body has it once a ledger held it: JSON has no negative zero. */
 const json = fc.jsonValue({ maxDepth: 1 }).map((value): unknown => JSON.parse(JSON.stringify(value)));
 
+/** Content as the API returns it, with all its members. Values are marked so that a byte twice would show. */
 const block = fc.oneof(
   fc.string({ minLength: 1, maxLength: 8 }).map((text) => ({ type: "text", text, citations: null })),
   fc.constant({ type: "text", text: "\n\n", citations: null }),
