@@ -53,8 +53,6 @@ export const Result = z.discriminatedUnion("outcome", [
   z.object({ outcome: z.literal("cancelled"), ...why, usage: Usage.optional() }),
 ]);
 export type Result = z.infer<typeof Result>;
-/** How an intent ended. */
-export type Outcome = Result["outcome"];
 
 /** The tool's body left the answer to the outside: it comes later, or `failed` is recorded after `withinMs`. */
 export const Deferred = z.object({
