@@ -98,7 +98,7 @@ export function takeSaid(reading: Reading, at: StepPlace): void {
   if (said === undefined || task?.intent.kind !== "task") return;
   const { vote, through } = said;
   const one = { vote, at: at.at, ...(through === undefined ? {} : { through }) };
-  task.said = [...task.said, one];
+  task.said.push(one);
   reading.changes.push({ type: "said", task, said: one });
 }
 

@@ -59,12 +59,15 @@ function takeTurn(reading: Reading, turn: Turn): readonly Change[] {
   reading.turns = turn.turn;
   reading.updatedAt = turn.at;
   reading.hosts.add(turn.host);
-  for (const [step, { event, intents, closed }] of turn.steps.entries())
-    takeStep(reading, { turn: turn.turn, step, at: turn.at, host: turn.host, event, intents, closed });
+  for (const place of stepsOf(turn)) takeStep(reading, place);
   if (reading.spent !== spent || reading.below !== below)
     reading.changes.push({ type: "spent", spent: reading.spent, below: reading.below });
   return reading.changes;
 }
+
+/** A turn's steps with their places. */
+export const stepsOf = ({ turn, at, host, steps }: Turn): StepPlace[] =>
+  steps.map((step, k) => ({ turn, step: k, at, host, ...step }));
 
 /** What came in, then what it ended, then what was decided: as the fold has it. */
 function takeStep(reading: Reading, at: StepPlace): void {

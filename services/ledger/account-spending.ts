@@ -9,7 +9,8 @@ import type { Closing } from "../../protocol/closing.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
-import type { DecidedIntent, Reading, StepPlace } from "./account.ts";
+import type { Result } from "../../protocol/result.ts";
+import type { DecidedIntent, Reading, StepPlace, Telling } from "./account.ts";
 
 /** What counts as it is decided. */
 export function countIntent(reading: Reading, intent: DecidedIntent): void {
@@ -41,23 +42,25 @@ export function takeSpending(reading: Reading, at: StepPlace): void {
   const { intent: id, attempt, result } = event;
   const told = reading.intents.get(id);
   const key = `${id}#${attempt}`;
-  if (told?.intent.kind === "model") {
-    const excess = excessOf(reading.reserved.get(key), usageOf(result), pricesOf(reading)[told.intent.name]);
-    reading.exceeded = addAmounts(reading.exceeded, excess);
-  }
+  if (told?.intent.kind === "model") takeCost(reading, told, key, result);
   if (result.outcome !== "cancelled" || result.usage !== undefined) reading.reserved.delete(key);
-  if (told?.intent.kind === "model" && !reading.paid.has(key)) {
-    const usage = usageOf(result);
-    reading.paid.add(key);
-    const isLate = told.ended !== undefined && told.intent.budget === undefined;
-    const price = isLate ? undefined : pricesOf(reading)[told.intent.name];
-    if (usage !== undefined) reading.spent = spentWith(reading.spent, usage, price);
-  }
   if (told?.intent.kind === "saga" && reading.open.has(id)) {
     const { budget } = told.intent;
     const used = event.spent ?? (budget === undefined ? undefined : allOf(budget));
     if (used !== undefined) reading.below = sumOf(reading.below, used);
   }
+}
+
+/** What an attempt of a model call has cost: once, and above its reservation as often as it is told. */
+function takeCost(reading: Reading, { intent, ended }: Telling, key: string, result: Result): void {
+  if (intent.kind !== "model") return;
+  const usage = usageOf(result);
+  const price = pricesOf(reading)[intent.name];
+  reading.exceeded = addAmounts(reading.exceeded, excessOf(reading.reserved.get(key), usage, price));
+  if (reading.paid.has(key)) return;
+  reading.paid.add(key);
+  const isLate = ended !== undefined && intent.budget === undefined;
+  if (usage !== undefined) reading.spent = spentWith(reading.spent, usage, isLate ? undefined : price);
 }
 
 /** What an event adds to the limits: the signal, a human's answer who was asked, what a child was given besides. */

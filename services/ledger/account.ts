@@ -169,7 +169,9 @@ type Growing<T> =
   T extends ReadonlyMap<infer K, infer V> ? Map<K, V> : T extends ReadonlySet<infer V> ? Set<V> : T;
 
 /** An intent while its ledger is read. */
-export type Telling = Mutable<ToldIntent>;
+export interface Telling extends Mutable<Omit<ToldIntent, "said">> {
+  readonly said: Said[];
+}
 
 /** The account while its ledger is read, and what only its reading needs. */
 export interface Reading extends Mutable<{ [K in keyof Account]: Growing<Account[K]> }> {

@@ -5,6 +5,7 @@
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { Account, DecidedIntent, StepPlace } from "../ledger/account.ts";
+import { stepsOf } from "../ledger/account-reader.ts";
 
 /** Where an intent was decided. */
 export interface Place extends StepPlace {
@@ -24,10 +25,5 @@ export function indexOf(turns: readonly Turn[], account: Account): LedgerIndex {
   const places = new Map(
     [...account.intents].map(([id, { place, intent, proposedBy }]) => [id, { ...place, intent, proposedBy }]),
   );
-  return { steps: stepsOf(turns), places, numbers, news, superseded, undone };
+  return { steps: turns.flatMap(stepsOf), places, numbers, news, superseded, undone };
 }
-
-const stepsOf = (turns: readonly Turn[]): StepPlace[] =>
-  turns.flatMap(({ turn, at, host, steps }) =>
-    steps.map((step, k) => ({ turn, step: k, at, host, ...step })),
-  );
