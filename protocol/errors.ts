@@ -19,6 +19,11 @@ const table = {
     retriable: false,
     remedy: "`sagamesh COMMAND --help` lists the command's arguments and options.",
   },
+  FILE_UNREADABLE: {
+    meaning: "a file that a command is to read is not there, or may not be read",
+    retriable: false,
+    remedy: "Name a file that is there and that you may read.",
+  },
   BAD_JSON: {
     meaning: "an argument that must be JSON is not",
     retriable: false,
@@ -48,7 +53,7 @@ const table = {
     meaning: "the saga's definition declares no such signal",
     retriable: false,
     remedy:
-      "Send a signal that the definition declares, or declare this one in its `signals` in a new version.",
+      "Send one of the signals that the message lists, or declare this one in the definition's `signals` in a new version.",
   },
   SIGNAL_EXPIRED: {
     meaning: "the signal is older than the seven days in which hosts recognise repeats",
@@ -59,6 +64,12 @@ const table = {
     meaning: "no saga has this id",
     retriable: false,
     remedy: "`sagamesh ls` lists the sagas.",
+  },
+  SAGA_NOT_BEGUN: {
+    meaning: "the saga's start is stored, and no host has taken it yet",
+    retriable: true,
+    remedy:
+      "Run a host that serves its definition, `sagamesh host --app FILE`; `sagamesh doctor` says what is served and what waits.",
   },
   SAGA_ID_TAKEN: {
     meaning: "a saga with this id exists and was started with another input",
@@ -130,6 +141,12 @@ const table = {
     retriable: false,
     remedy: "Start a host whose application file defines it; `sagamesh doctor` lists what hosts serve.",
   },
+  DEFINITION_UNKNOWN: {
+    meaning: "no host has ever served this version of the definition, or one with this hash",
+    retriable: false,
+    remedy:
+      "`sagamesh deployments` lists what is served; start a host of it first: `sagamesh host --app FILE`.",
+  },
   MODEL_UNKNOWN: {
     meaning: "no model port of this name is configured",
     retriable: false,
@@ -190,6 +207,12 @@ const table = {
     meaning: "no host that was asked serves the saga's definition",
     retriable: true,
     remedy: "Start a host with the version the saga was started with, or see `sagamesh migrate --dry-run`.",
+  },
+  DEFINITION_CHANGED: {
+    meaning: "a definition was changed without a new version while sagas of the old one live",
+    retriable: false,
+    remedy:
+      "Raise its `version`; or serve it beside the old one with --beside, and either keep a host of the old file running or move its sagas with `sagamesh migrate --app FILE`.",
   },
   MIGRATION_REFUSED: {
     meaning: "the saga cannot go on under the other definition",
@@ -431,6 +454,13 @@ export const describeError = (error: unknown): string =>
     : typeof error === "string"
       ? error
       : (JSON.stringify(error) ?? String(error));
+
+/** What happened and what helps, as two sentences: for where both stand in one line of text. */
+export const describeWithRemedy = (error: unknown): string => {
+  const what = describeError(error);
+  if (!isMeshError(error)) return what;
+  return `${what}${/[.!?]\s*$/.test(what) ? "" : "."} ${error.remedy}`;
+};
 
 /** Throws INTERNAL unless the condition holds: for rules of our own, never for input from outside. */
 export function assert(condition: unknown, rule: string): asserts condition {

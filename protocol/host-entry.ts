@@ -1,5 +1,6 @@
 /** Host entry: what a host says of itself in HOSTS, with each heartbeat and at once when it changes. */
 import { z } from "zod";
+import { ServedDefinition } from "./deployments.ts";
 
 /** The entry of one incarnation, under its name. Other hosts read it to share the partitions, `doctor` to list them. */
 export const HostEntry = z.object({
@@ -9,6 +10,10 @@ export const HostEntry = z.object({
   draining: z.boolean(),
   /** When it began, milliseconds since the epoch by its own clock. */
   since: z.number(),
+  /** The definitions it serves. */
+  serves: z.array(ServedDefinition),
+  /** The revision of the declared deployments that it goes by; 0: none was declared yet. */
+  deployments: z.int().nonnegative(),
 });
 export type HostEntry = z.infer<typeof HostEntry>;
 

@@ -57,9 +57,10 @@ const After = z.object({ task: IntentId, because: z.enum(["deadline", "edit"]), 
 /** The task that an intent serves by telling people of it or standing in for them. Such an intent is no effect. */
 const forTask = { for: IntentId.optional() };
 
-/** One effect outside, by the tool of that name. */
+/** One effect outside, by the tool of that name and under that contract: the digest of what was agreed (protocol/tool.ts). */
 const tool = {
   key: z.string(),
+  contract: z.string(),
   ...inputOrCall,
   ...resting,
   undoes: IntentId.optional(),
@@ -104,7 +105,10 @@ const task = {
   ...inputOrCall,
   otherwise: Payload.optional(),
   ...TaskTerms,
-  /** Of an approval: the tool that is called, and the digest of its exact arguments as the tool's schema reads them. */
+  /**
+   * Of an approval: the tool that is called, and the digest of the exact call: the contract that it is called under, and
+   * its arguments as the tool's schema reads them.
+   */
   tool: z.string().optional(),
   digest: z.string().optional(),
   after: After.optional(),

@@ -61,8 +61,13 @@ export const limits = {
   childSilentBeatsMax: 33,
   /** A mark that its process did not take away vanishes after this: longer than any effect runs. */
   markTtlMs: 86_400_000,
-  /** A message for a definition that this host does not serve is offered to another host after this. */
-  unservedDelayMs: 1_000,
+  /**
+   * A saga that only a signal moves on is named by doctor after this: what is sent by a program that runs has come by
+   * then, and what a person sends may have been forgotten.
+   */
+  signalAwaitedMs: 3_600_000,
+  /** A message for a definition that no living host serves is offered again after this at most. */
+  unservedDelayMs: 5_000,
   /** A claim's loser waits the tool's timeout and this before it reports a doubt. */
   claimGraceMs: 2_000,
   toolTimeoutMs: 60_000,
@@ -99,6 +104,10 @@ export const limits = {
   keptMessagesMax: 10_000,
   /** A tool's output shorter than this is not replaced by a reference, which is hardly shorter. */
   referenceCharactersMin: 400,
+  /** A stack with its causes: some hundred frames. It is written for each attempt that throws, and read by people. */
+  traceCharactersMax: 16 * 1024,
+  /** Failures of bodies that `inspect` tells with their stacks, the latest; the ledger has the others. */
+  failuresToldMax: 10,
   /** A reason that the outside gives for a signal: a sentence or two, for people. */
   reasonLengthMax: 2_000,
   /** An evaluator asks again if it means longer; a typing error does not silence an agent for years. */

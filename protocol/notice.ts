@@ -15,22 +15,26 @@ export const TaskNotice = z.object({
   intent: IntentId,
   /** The definition's name. */
   agent: z.string(),
-  about: z.enum(["approval", "question"]),
+  about: z.enum(["approval", "question", "doubt"]),
   question: z.string(),
   to: z.array(z.string()),
   quorum: z.int(),
   /** Milliseconds since the epoch. */
   dueAt: z.number(),
+  /** The saga is a fork whose effects are simulated: whatever people say, nothing outside is touched. */
+  simulated: z.literal(true).optional(),
   /** 0: it is told for the first time; else the number of the reminder. */
   reminder: z.int(),
-  /** Of an approval: whose call, the exact arguments, and their digest. */
+  /** Of a doubt: the call that may have happened. */
+  of: IntentId.optional(),
+  /** Of an approval and a doubt: whose call, and the exact arguments; of an approval their digest. */
   tool: z.string().optional(),
   input: z.json().optional(),
   digest: z.string().optional(),
 });
 export type TaskNotice = z.infer<typeof TaskNotice>;
 
-/** What a saga must end with that stands in for the human of an approval. For a question its output is the answer. */
+/** What a saga must end with that stands in for the human of an approval. For a question and a doubt its output is the answer. */
 export const StandInVote = z.discriminatedUnion("vote", [
   z.object({ vote: z.literal("approve"), reason: z.string().optional() }),
   z.object({ vote: z.literal("deny"), reason: z.string().optional() }),

@@ -32,6 +32,8 @@ export const Route = z.object({
 export type Route = z.infer<typeof Route>;
 
 const why = { code: z.string(), reason: z.string() };
+/** Of a body that threw: the digest of its stack, a text among the blobs. It decides nothing and may be gone. */
+const trace = z.string().max(64).optional();
 
 /** What was observed, by its `outcome`. `code` is for programs, `reason` for people. */
 export const Result = z.discriminatedUnion("outcome", [
@@ -47,9 +49,10 @@ export const Result = z.discriminatedUnion("outcome", [
     route: Route.optional(),
     /** Of a saga that failed or was cancelled: what it could not undo, `<tool> <key>`. */
     standing: z.array(z.string()).optional(),
+    trace,
   }),
   z.object({ outcome: z.literal("denied"), ...why }),
-  z.object({ outcome: z.literal("in_doubt"), ...why }),
+  z.object({ outcome: z.literal("in_doubt"), ...why, trace }),
   z.object({ outcome: z.literal("cancelled"), ...why, usage: Usage.optional() }),
 ]);
 export type Result = z.infer<typeof Result>;

@@ -7,6 +7,7 @@
  */
 import { MeshError } from "./errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "./ids.ts";
+import type { ContractRef } from "./tool.ts";
 
 /** The streams: inputs, ledgers, calls of tools, dead letters. */
 export const streams = { inbox: "INBOX", ledger: "LEDGER", work: "WORK", dead: "DEAD" } as const;
@@ -32,12 +33,17 @@ export const subjects = {
   timersOf: (saga: SagaId) => `timer.${saga}.*`,
   ledger: (saga: SagaId) => `saga.${saga}.ledger`,
   ledgers: "saga.*.ledger",
-  work: (tool: string) => `work.${tool}`,
+  work: ({ name, contract }: ContractRef) => `work.${name}.${contract}`,
+  allWork: "work.*.*",
   live: (saga: SagaId, lane: string) => `live.${saga}.${lane}`,
+  /** Inputs that other hosts hand on to this one, by core requests: nothing is stored. */
+  hop: (host: string) => `hop.${host}`,
   dead: (source: DeadSource, id: string) => `dead.${source}.${id}`,
   inboxPartition: (partition: number) => `inbox.${partition}.>`,
   /** A partition's starts, and all its other inputs: no message is in both, and none in neither. */
   inboxStarts: (partition: number) => `inbox.${partition}.*.start`,
+  /** A saga's start as it is stored: which partition it is in only the server knows. */
+  inboxStartOf: (saga: SagaId) => `inbox.*.${saga}.start`,
   inboxOthers: (partition: number) => `inbox.${partition}.*.*.*`,
 } as const;
 
@@ -59,8 +65,21 @@ export const inboxTransform = (partitions: number) => ({
 export const consumers = {
   inbox: (partition: number) => `inbox-${partition}`,
   starts: (partition: number) => `starts-${partition}`,
-  work: (tool: string) => `work-${tool}`,
+  work: ({ name, contract }: ContractRef) => `work-${name}-${contract}`,
 } as const;
+
+/** The contract of `work.<tool>.<contract>`. Throws BAD_MESSAGE for anything else. */
+export function parseWorkSubject(subject: string): ContractRef {
+  const [work, name = "", contract = "", ...more] = subject.split(".");
+  if (work === "work" && name !== "" && contract !== "" && more.length === 0) return { name, contract };
+  throw new MeshError("BAD_MESSAGE", `"${subject}" is not the subject of a tool's calls`);
+}
+
+/** The contract of `work-<tool>-<contract>`, of which the tool's name may hold a "-"; undefined for anything else. */
+export function parseWorkConsumer(consumer: string): ContractRef | undefined {
+  const [, name, contract] = /^work-(.+)-([^-]+)$/.exec(consumer) ?? [];
+  return name === undefined || contract === undefined ? undefined : { name, contract };
+}
 
 /** Where an input is addressed: its saga and what kind of input it is. */
 export type Address =
@@ -83,6 +102,9 @@ export function parseInboxSubject(subject: string): Address {
   throw new MeshError("BAD_MESSAGE", `"${subject}" is not the subject of an input`);
 }
 
+/** The partition of an input as it is stored: `inbox.<p>.<id>.<kind>…`. */
+export const partitionOf = (subject: string): number => Number(subject.split(".")[1]);
+
 /** The saga of `saga.<id>.ledger`. */
 export const sagaOfLedger = (subject: string): SagaId => parseSagaId(subject.split(".")[1] ?? "");
 
@@ -93,6 +115,7 @@ export const headers = {
   event: "Saga-Event",
   intent: "Saga-Intent",
   agent: "Saga-Agent",
+  definition: "Saga-Definition",
   attempt: "Saga-Attempt",
   from: "Saga-From",
   reason: "Saga-Reason",

@@ -21,12 +21,24 @@ export type Effect = z.infer<typeof Effect>;
 export const Retry = z.object({ attemptsMax: z.int().positive(), backoffMs: z.number().nonnegative() });
 export type Retry = z.infer<typeof Retry>;
 
-/** Body of a message on `work.<tool>`: one attempt of one intent. Hosts write it, workers perform it. */
+/** A contract of a tool: the tool's name, and the digest of what was agreed (actors/contract/contract-digest.ts). */
+export interface ContractRef {
+  readonly name: string;
+  readonly contract: string;
+}
+
+/** A tool as people name it: `post`, and of a later version `post@2`. */
+export const toolLabel = ({ name, version }: { readonly name: string; readonly version: number }): string =>
+  version === 1 ? name : `${name}@${version}`;
+
+/** Body of a message on `work.<tool>.<contract>`: one attempt of one intent. Hosts write it, workers perform it. */
 export const WorkMessage = z.object({
   saga: SagaId,
   intent: IntentId,
   attempt: z.int().positive(),
   tool: z.string(),
+  /** Of the contract that it is to be performed under. */
+  contract: z.string(),
   key: z.string(),
   input: Payload,
   /** Milliseconds since the epoch; a worker that gets it earlier puts it back until then. */

@@ -32,7 +32,7 @@ const StoredStep = z.object({
 });
 
 /** Of the ledger's format. A host, a client and an archive read this one and refuse every other. */
-export const ledgerVersion = 2;
+export const ledgerVersion = 3;
 
 const StoredTurn = z.object({
   v: z.literal(ledgerVersion),

@@ -2,6 +2,7 @@
  * Doctor document: what `doctor` has looked at and found.
  */
 import { z } from "zod";
+import { DefinitionRef } from "../event.ts";
 
 /** One thing that was looked at. `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: as it should be. */
 export const Finding = z.object({
@@ -60,13 +61,23 @@ export const DoctorDocument = z.object({
       /** Of the oldest input that is not acked. */
       oldestAgeMs: z.int().optional(),
       oldestSaga: z.string().optional(),
+      /** What it is, in a word or two; of a start also what it starts. */
+      oldestInput: z.string().optional(),
+      /** Of one that came back: its saga has begun, is stored and waits for a host, or was never started. */
+      oldestSagaIs: z.enum(["begun", "stored", "unknown"]).optional(),
       /** Of the oldest input that was never delivered. */
       lagMs: z.int().optional(),
     }),
   ),
+  /** One for each contract that has work or a worker, or is paused. */
   tools: z.array(
     z.object({
       name: z.string(),
+      contract: z.string(),
+      /** Where a host has registered it. */
+      version: z.int().optional(),
+      /** A definition that some host serves calls it. Absent: that is not known, or it is called by plans alone. */
+      asked: z.boolean().optional(),
       waiting: z.int(),
       held: z.int(),
       redelivered: z.int(),
@@ -87,6 +98,39 @@ export const DoctorDocument = z.object({
     }),
   ),
   definitions: z.array(z.object({ kind: z.string(), name: z.string(), version: z.int(), hash: z.string() })),
+  /** What is served and declared; absent where hosts or registry could not be read. */
+  deployments: z
+    .object({
+      /** Definitions that no host takes and that have living sagas: how many, and some of them. */
+      unserved: z.array(z.object({ definition: DefinitionRef, sagas: z.int(), some: z.array(z.string()) })),
+      declared: z.array(
+        z.object({
+          name: z.string(),
+          current: z.object({ definition: DefinitionRef, served: z.boolean() }),
+          ramp: z.object({ definition: DefinitionRef, served: z.boolean(), share: z.number() }).optional(),
+        }),
+      ),
+      /** What of the declaration cannot be read. */
+      faults: z.array(z.string()),
+    })
+    .optional(),
+  /**
+   * Sagas that only a signal moves on and that have waited for it for longer than `limits.signalAwaitedMs`, by what they
+   * wait for; absent where ledgers or registry could not be read.
+   */
+  waits: z
+    .array(
+      z.object({
+        definition: DefinitionRef,
+        /** One of these moves it on. Absent: one that its definition declares, which is not registered. */
+        signals: z.array(z.string()).optional(),
+        sagas: z.int(),
+        /** Those that have waited longest. */
+        some: z.array(z.string()),
+        longestMs: z.int(),
+      }),
+    )
+    .optional(),
   deadLetters: z.int(),
   deadByCode: z.array(
     z.object({

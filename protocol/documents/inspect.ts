@@ -6,16 +6,26 @@ import { Spending } from "../budget.ts";
 import { DefinitionRef, Event, ParentRef } from "../event.ts";
 import { IntentId, SagaId } from "../ids.ts";
 import { Payload } from "../json.ts";
+import { Stay } from "../stay.ts";
 import { BudgetDocument, SpentDocument } from "./budget.ts";
 import { ChildDocument, EffectDocument, IntentDocument } from "./intent.ts";
 import { MigrationRecord } from "./migrate.ts";
 import { ContextSentDocument } from "./prompt.ts";
-import { EndDocument, FlagDocument, ForkDocument, PausedDocument, SagaStatus } from "./saga.ts";
+import {
+  AwaitedDocument,
+  EndDocument,
+  FlagDocument,
+  ForkDocument,
+  PausedDocument,
+  SagaStatus,
+} from "./saga.ts";
 
 /** `inspect`. Times are milliseconds since the epoch by the deciding host's clock. */
 export const InspectDocument = z.object({
   saga: SagaId,
   definition: DefinitionRef,
+  /** The same, where the saga runs and no living host serves it: nothing happens until one does, or it is moved. */
+  unserved: DefinitionRef.optional(),
   parent: ParentRef.optional(),
   fork: ForkDocument.optional(),
   input: Payload,
@@ -28,6 +38,22 @@ export const InspectDocument = z.object({
   hosts: z.array(z.string()),
   intents: z.array(IntentDocument),
   open: z.array(IntentId),
+  /** Where its model waits. */
+  awaits: AwaitedDocument.optional(),
+  /** The latest attempts whose bodies threw; absent where none did. `stack` where it could be read. */
+  failures: z
+    .array(
+      z.object({
+        intent: IntentId,
+        attempt: z.int(),
+        turn: z.int(),
+        code: z.string(),
+        reason: z.string(),
+        trace: z.string(),
+        stack: z.string().optional(),
+      }),
+    )
+    .optional(),
   effects: z.array(EffectDocument),
   /** By the saga itself. */
   spent: SpentDocument,
@@ -38,6 +64,8 @@ export const InspectDocument = z.object({
   tree: z.object({ root: SagaId, depth: z.int() }).optional(),
   /** Its moves to other definitions, oldest first; absent where there was none. */
   migrations: z.array(MigrationRecord).optional(),
+  /** Why it does not go on by itself under the definition that starts go to, which its own says it does where it can. */
+  stays: Stay.optional(),
   paused: PausedDocument.optional(),
   flags: z.array(FlagDocument).optional(),
   /** In the order in which they were started. */

@@ -14,6 +14,10 @@ export const DefinitionDocument = z.object({
   name: z.string(),
   version: z.int(),
   hash: z.string(),
+  /** What the hash is made of: by each part's name its digest. */
+  parts: z.record(z.string(), z.string()),
+  /** How its sagas move to a newer version. */
+  moves: z.enum(["pinned", "auto"]),
   description: z.string(),
   input: Payload,
   output: Payload,
@@ -21,8 +25,10 @@ export const DefinitionDocument = z.object({
   tools: z.array(z.string()),
   /** Names of the models it asks. */
   models: z.array(z.string()).default([]),
-  /** Of each tool its contract's digest, as in the contract's key; of each child the hash of its definition. */
+  /** Of each tool the digest of its document, as in that one's key; of each child the hash of its definition. */
   contracts: z.record(z.string(), z.string()).default({}),
+  /** Of each tool the contract that it is called under. */
+  calls: z.record(z.string(), z.string()).default({}),
   children: z.record(z.string(), z.string()).default({}),
   /** What it declares; absent: nothing is bounded. */
   budget: Amounts.extend({
@@ -34,9 +40,12 @@ export const DefinitionDocument = z.object({
 });
 export type DefinitionDocument = z.infer<typeof DefinitionDocument>;
 
-/** A tool's contract as hosts register it. */
+/** A tool's contract as hosts register it, and what else is declared of it. */
 export const ToolDocument = z.looseObject({
   name: z.string(),
+  version: z.int().default(1),
+  /** The digest of the contract, by which calls name it; documents that differ in words have the same. */
+  contract: z.string(),
   effect: Effect,
   placement: z.enum(["host", "worker"]),
 });

@@ -43,19 +43,31 @@ export const FlagDocument = z.object({
   at: z.number(),
 });
 
+/** What an agent waits for. */
+export const AwaitedDocument = z.object({
+  /** Absent: any signal that its definition declares. */
+  signals: z.array(z.string()).optional(),
+  /** When it goes on without one, milliseconds since the epoch. */
+  until: z.number().optional(),
+});
+export type AwaitedDocument = z.infer<typeof AwaitedDocument>;
+
 /** `ls`: one line per saga. */
 export const SagaRow = z.object({
   saga: SagaId,
   name: z.string(),
   version: z.int(),
+  hash: z.string(),
   /** What it was started with, where it was moved to another definition since. */
   startedAs: DefinitionRef.optional(),
   status: SagaStatus,
   turns: z.int(),
   startedAt: z.number(),
   updatedAt: z.number(),
-  /** What a running saga waits for, for example `tool pay`, `task question`, `timer`. */
+  /** What a running saga waits for, for example `tool pay`, `question`, `signal note until 2026-11-22 09:00:00`. */
   waitsFor: z.array(z.string()),
+  /** Its definition, where it runs and no living host serves that: nothing happens until one does, or it is moved. */
+  unserved: DefinitionRef.optional(),
   parent: ParentRef.optional(),
   fork: ForkDocument.optional(),
   /** By the saga and all below it that has ended. */

@@ -2,11 +2,20 @@
  * Stored documents: what commands print that send one message and end.
  */
 import { z } from "zod";
+import { DefinitionRef } from "../event.ts";
 import { IntentId, SagaId } from "../ids.ts";
 import { ForkDocument } from "./saga.ts";
+import { Simulated } from "./task.ts";
 
 /** `start`: the start is stored. */
-export const StartedDocument = z.object({ saga: SagaId, name: z.string() });
+export const StartedDocument = z.object({
+  saga: SagaId,
+  name: z.string(),
+  /** What it begins with, by what hosts serve and people declared when it was stored. Absent where no host serves any. */
+  definition: DefinitionRef.optional(),
+  /** The same, where no host serves it now: the start waits for one. */
+  unserved: DefinitionRef.optional(),
+});
 export type StartedDocument = z.infer<typeof StartedDocument>;
 
 /** `fork`: the start is stored. */
@@ -20,6 +29,9 @@ export const SentDocument = z.object({
   /** The signal, or the vote. */
   name: z.string().optional(),
   intent: IntentId.optional(),
+  simulated: Simulated.optional(),
+  /** The saga's definition, where no living host serves it: what is stored waits for one. */
+  unserved: DefinitionRef.optional(),
 });
 export type SentDocument = z.infer<typeof SentDocument>;
 

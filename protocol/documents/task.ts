@@ -9,6 +9,9 @@ import { IntentId, SagaId } from "../ids.ts";
 import { InLine } from "../intent.ts";
 import { Payload } from "../json.ts";
 
+/** Of a fork whose effects are simulated: where it left its origin. Whatever is said, nothing outside is touched. */
+export const Simulated = z.object({ saga: SagaId, turn: z.int() });
+
 /** `tasks`: one line per open task. */
 export const TaskDocument = z.object({
   task: z.string(),
@@ -28,6 +31,7 @@ export const TaskDocument = z.object({
   quorum: z.int().optional(),
   /** The people who are asked after the deadline, in their order. */
   next: z.array(z.array(z.string())).optional(),
+  simulated: Simulated.optional(),
 });
 export type TaskDocument = z.infer<typeof TaskDocument>;
 
@@ -43,6 +47,10 @@ export const TaskDetailDocument = TaskDocument.extend({
   /** `open`, or how it ended; `superseded` by the next in line, or by changed arguments. */
   state: IntentOutcome.or(z.literal("open")),
   ended: z.string().optional(),
+  endedAt: z.number().optional(),
+  endedBy: z
+    .object({ by: z.string(), as: z.string().optional(), vote: Vote.shape.vote.optional() })
+    .optional(),
   votes: z.array(Vote.extend({ at: z.number() })),
   atDeadline: AtDeadline,
   /** What happens when the last in line has not answered either, where there is a line. */

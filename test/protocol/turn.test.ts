@@ -59,6 +59,7 @@ const look = {
   id: "7-0",
   name: "look",
   key: `${story.turns[0]!.saga}.7-0.0123456789ab`,
+  contract: "89abcdef01234567",
   call: "3.0",
 } as Intent;
 
@@ -107,11 +108,11 @@ describe("a stored turn", () => {
     for (const turn of story.turns) expect(Turn.parse(turn)).toEqual(turn);
   });
 
-  test("holds of a call that the reply beside it proposed only which one it is and its key's end", () => {
+  test("holds of a call that the reply beside it proposed only which one it is, its key's end and its contract", () => {
     expect(stored(turnOf(result(reply), look)).steps).toEqual([
       {
         event: { type: "result", intent: "6-0", output: reply },
-        intents: [{ kind: "tool", key: "0123456789ab", call: "3.0" }],
+        intents: [{ kind: "tool", key: "0123456789ab", contract: "89abcdef01234567", call: "3.0" }],
       },
     ]);
   });
