@@ -2,6 +2,7 @@
  * Budget configuration: the bounds that a definition declares, and what is wrong with them.
  */
 import { limits } from "../../protocol/limits.ts";
+import { didYouMean } from "../../protocol/nearest.ts";
 
 /**
  * Bounds of one saga and of all below it, which share them: each child gets a slice for as long as it runs. What is
@@ -70,7 +71,10 @@ export function budgetFaults(
       continue;
     }
     if (!Object.hasOwn(bounds, name)) {
-      faults.push(`${where}: a budget has no "${name}"; it has ${Object.keys(bounds).join(", ")}, atLimit`);
+      const near = didYouMean(name, [...Object.keys(bounds), "atLimit"]);
+      faults.push(
+        `${where}: a budget has no "${name}"${near}${near === "" ? `; it has ${Object.keys(bounds).join(", ")}, atLimit` : ""}`,
+      );
       continue;
     }
     const max = bounds[name as keyof typeof bounds];

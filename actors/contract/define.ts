@@ -12,13 +12,14 @@ import type { ModelCall, Question } from "../machine/callable.ts";
 import type { Machine } from "../machine/machine.ts";
 import { readWith } from "../values/schema.ts";
 import { type AgentBudget, budgetFaults } from "./budget-config.ts";
-import type { Definition, Kind, SagaDefinition, SignalSchemas } from "./definition.ts";
+import type { Definition, Kind, Moves, SagaDefinition, SignalSchemas } from "./definition.ts";
 import { heirs, policyFaults } from "./inherit.ts";
 import { memorySignal } from "./memory-spec.ts";
+import { partsOf } from "./parts.ts";
 import type { Policy } from "./policy.ts";
 import { isReserved } from "./reserved-signals.ts";
 import { faultsOf, readQuestion, withUsed } from "./terms.ts";
-import { contractOf, jsonSchema, toolFaults, withCompensations } from "./tool-contract.ts";
+import { toolFaults, withCompensations } from "./tool-contract.ts";
 import type { Tool } from "./tool.ts";
 
 /** What a kind makes of what its author declared. */
@@ -28,8 +29,8 @@ export interface Parts<Own> {
   /** What its machine binds, and what may become an intent besides. */
   readonly callables: readonly unknown[];
   readonly faults: string[];
-  /** What of it decides, as data: part of the hash. */
-  readonly identity: unknown;
+  /** What of it decides, as data, by the words that name each: parts of the hash. */
+  readonly identity: Readonly<Record<string, unknown>>;
   readonly whenEarly: "keep" | "ignore";
   readonly whenFlagged?: "show" | "pause" | undefined;
   /** Of what is the same in every request; `limits.requestTokens` unless given. */
@@ -44,10 +45,18 @@ export interface Parts<Own> {
 /** What a definition of any kind is made of comes together here. */
 export function define<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas, Own>(
   kind: Kind<Own>,
-  config: { name: string; version: number; description?: string; input: I; output: O; signals: S },
+  config: {
+    name: string;
+    version: number;
+    description?: string;
+    input: I;
+    output: O;
+    signals: S;
+    moves?: Moves | undefined;
+  },
   parts: Parts<Own>,
 ): SagaDefinition<I, O, S> {
-  const { name, version, description = "", input, output, signals } = config;
+  const { name, version, description = "", input, output, signals, moves = "pinned" } = config;
   const callables = withUsed(parts.callables);
   const tools = new Map(withCompensations(callables.filter(isTool)).map((tool) => [tool.name, tool]));
   const policies = parts.policies ?? [];
@@ -57,20 +66,21 @@ export function define<I extends z.ZodType, O extends z.ZodType, S extends Signa
   const questions = callables.filter(isQuestion);
   for (const one of questions) parts.faults.push(...questionFaults(name, one));
   const modelCalls = callables.filter(isModelCall);
+  const made = partsOf({
+    input,
+    output,
+    signals,
+    tools: tools.values(),
+    identity: identityOf(parts.identity, questions, moves),
+  });
   const definition: Definition<Own> = {
     kind,
     own: parts.own,
     name,
     version,
-    hash: digestOf([
-      kind.name,
-      name,
-      version,
-      schemasOf(config),
-      [...tools.values()].map(contractOf),
-      parts.identity,
-      ...questions.map(termsOf),
-    ]).slice(0, 16),
+    hash: digestOf([kind.name, name, version, made]).slice(0, 16),
+    parts: made,
+    moves,
     description,
     input,
     output,
@@ -133,13 +143,23 @@ function termsOf(question: Question): unknown {
   return "fault" in read ? null : read.asked;
 }
 
-const schemasOf = (config: { input: z.ZodType; output: z.ZodType; signals: SignalSchemas }): unknown => [
-  jsonSchema(config.input),
-  jsonSchema(config.output),
-  Object.entries(config.signals).map(([name, schema]) => [name, jsonSchema(schema)]),
-];
+/** What every kind has of it. How it moves is a promise to its sagas, so a change of that is told like any other. */
+const identityOf = (
+  own: Parts<unknown>["identity"],
+  questions: readonly Question[],
+  moves: Moves,
+): Parts<unknown>["identity"] => ({
+  ...own,
+  questions: questions.length === 0 ? undefined : questions.map(termsOf),
+  moves: moves === "auto" ? moves : undefined,
+});
 
-export function commonFaults(config: { name: string; version: number; signals: SignalSchemas }): string[] {
+export function commonFaults(config: {
+  name: string;
+  version: number;
+  signals: SignalSchemas;
+  moves?: Moves | undefined;
+}): string[] {
   const faults: string[] = [];
   if (!Name.safeParse(config.name).success)
     faults.push(`"${config.name}" is not a name: a letter, then up to 63 letters, digits, _ or -`);

@@ -25,6 +25,16 @@ import type { EffectToUndo, Tool } from "./tool.ts";
 /** The signals that a definition declares: each name with the schema of its data. */
 export type SignalSchemas = Readonly<Record<string, z.ZodType>>;
 
+/** By a part's name its digest: `instructions`, `signal go`, `tool book: input`. */
+export type DefinitionParts = Readonly<Record<string, string>>;
+
+/**
+ * How a definition's sagas move. `pinned`: each stays with the definition it was started with until a person migrates it.
+ * `auto`: one that sleeps goes on under the newer definition that starts go to, at its next turn, if that decides the
+ * same for all that is on its ledger.
+ */
+export type Moves = "pinned" | "auto";
+
 /** What every definition has, whatever its kind. `Own` is what its kind has besides. */
 export interface Definition<Own = unknown> {
   readonly kind: Kind<Own>;
@@ -32,6 +42,9 @@ export interface Definition<Own = unknown> {
   readonly name: string;
   readonly version: number;
   readonly hash: string;
+  /** What the hash is made of. */
+  readonly parts: DefinitionParts;
+  readonly moves: Moves;
   readonly description: string;
   readonly input: z.ZodType;
   readonly output: z.ZodType;

@@ -54,6 +54,7 @@ export function underPolicies(base: Definition, above: readonly Policy[]): Defin
   const definition: Definition = {
     ...base,
     hash: digestOf([base.hash, above.map(({ name }) => name)]).slice(0, 16),
+    parts: { ...base.parts, "policies from above": digestOf(above.map(({ name }) => name)).slice(0, 16) },
     policies: [...above, ...base.policies],
     sagas: heirs(base.sagas, above),
     plain: base.plain ?? base,

@@ -14,6 +14,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import { DefinitionRef } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
+import { didYouMean } from "../../protocol/nearest.ts";
 import { Invalidation } from "../../protocol/workflow.ts";
 import { readWith } from "../values/schema.ts";
 
@@ -78,7 +79,8 @@ export function unknownSignal(
   signal: string,
   declared: readonly string[] = [],
 ): MeshError {
-  const taken = `it takes ${[...reservedFor(takes), ...declared].join(", ")}`;
+  const known = [...reservedFor(takes), ...declared];
+  const taken = `it takes ${known.join(", ")}${didYouMean(signal, known)}`;
   const why = isReserved(signal) ? notForAll[signal] : undefined;
   if (why === undefined)
     return new MeshError("SIGNAL_UNKNOWN", `${definition} declares no signal "${signal}"; ${taken}`);

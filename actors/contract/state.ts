@@ -137,6 +137,8 @@ export type Doubt = UnsettledDoubt | SettledDoubt;
 interface DoubtBase {
   readonly tool: string;
   readonly key: string;
+  /** Of the contract that it was called under. */
+  readonly contract: string;
   readonly input: Json;
   /** Of the input as the tool's schema reads it, so that a member it ignores makes no other call of it. */
   readonly argumentsDigest: string;
@@ -373,8 +375,11 @@ export const isDeferred = (open: OpenIntent): open is OpenTool =>
   isOpen(open, "tool") && open.deferred === true;
 
 /** Whether the saga's own host has something to do for an open intent itself, now or after a backoff. */
-export const isOwnWork = (open: OpenIntent, placementOf: (tool: string) => "worker" | "host"): boolean => {
+export const isOwnWork = (
+  open: OpenIntent,
+  placementOf: (contract: string) => "worker" | "host",
+): boolean => {
   const { intent } = open;
   if (intent.kind === "model" || intent.kind === "signal" || intent.kind === "end") return true;
-  return intent.kind === "tool" && !isDeferred(open) && placementOf(intent.name) === "host";
+  return intent.kind === "tool" && !isDeferred(open) && placementOf(intent.contract) === "host";
 };

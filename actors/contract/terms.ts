@@ -13,7 +13,7 @@ import type { InLine } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Callable, Question } from "../machine/callable.ts";
-import { readWith } from "../values/schema.ts";
+import { readWhole } from "../values/whole.ts";
 import type { Tool } from "./tool.ts";
 
 /** Terms as the ledger keeps them: those in line, and what holds after the last of them. */
@@ -63,6 +63,8 @@ const Approving = ApprovalPlace.transform(({ by, otherwise, ...rest }) => ({
   place: { ...rest, to: by } satisfies Place,
   ...(typeof otherwise === "object" ? { escalate: otherwise.escalate } : { otherwise }),
 }));
+/** What a machine or an agent binds, beside its terms; of its answer's schema and its default they are told elsewhere. */
+const bound = ["kind", "name", "input", "output", "otherwise"];
 const AskingPlace = QuestionPlace.transform(({ escalate, ...rest }) => ({ place: rest, escalate }));
 
 /** The terms of an approval, as a tool or a policy gives them. */
@@ -76,6 +78,12 @@ export function readQuestion(question: Question): ReadTerms {
     : { ...read, asked: { ...read.asked, otherwise: toJson(question.otherwise) } };
 }
 
+/** The terms on which people are asked about a doubt of this tool; undefined where none are asked. */
+export function readDoubtTerms({ onDoubt }: Pick<Tool, "onDoubt">): ReadTerms | undefined {
+  if (typeof onDoubt === "object") return readLine(AskingPlace, onDoubt.ask);
+  return onDoubt === "ask" ? readLine(AskingPlace, { to: [] }) : undefined;
+}
+
 interface PlaceRead {
   readonly place: Place;
   readonly otherwise?: "deny" | "approve";
@@ -87,7 +95,7 @@ function readLine(schema: z.ZodType<PlaceRead>, terms: unknown): ReadTerms {
   const line: InLine[] = [];
   const names: Callable[] = [];
   for (let rest = terms; ;) {
-    const read = readWith(schema, rest);
+    const read = readWhole(schema, line.length === 0 && isQuestion(rest) ? withoutBound(rest) : rest);
     if (!read.success) return { fault: read.reason };
     const { place: one, otherwise, escalate } = read.data;
     if (one.remindEveryMs !== undefined && one.notify === undefined)
@@ -102,6 +110,13 @@ function readLine(schema: z.ZodType<PlaceRead>, terms: unknown): ReadTerms {
     rest = escalate;
   }
 }
+
+const isQuestion = (terms: unknown): terms is Question => kindOf(terms) === "question";
+
+const withoutBound = (question: Question): object =>
+  Object.fromEntries(
+    Object.entries(question).filter(([key, one]) => one !== undefined && !bound.includes(key)),
+  );
 
 function inLine({ to, withinMs, quorum, remindEveryMs, notify, standIn }: Place): InLine {
   const attendant = (name: string, input: Json | undefined) => ({
@@ -129,7 +144,12 @@ function usedBy(one: unknown): readonly Callable[] {
   const kind = kindOf(one);
   if (kind === "tool") {
     const { uses, approval } = one as Tool;
-    return [...uses, ...(typeof approval === "object" ? namesIn(readApproval(approval)) : [])];
+    const doubt = readDoubtTerms(one as Tool);
+    return [
+      ...uses,
+      ...(typeof approval === "object" ? namesIn(readApproval(approval)) : []),
+      ...(doubt === undefined ? [] : namesIn(doubt)),
+    ];
   }
   return kind === "question" ? namesIn(readQuestion(one as Question)) : [];
 }

@@ -1,31 +1,33 @@
 /**
  * Tool contract: a tool as data, and what is wrong with one as it was declared.
  */
-import { z } from "zod";
 import { Name } from "../../protocol/ids.ts";
+import { jsonSchema } from "../values/schema.ts";
+import { contractDigest } from "./contract-digest.ts";
 import { policyFaults, policyNames } from "./inherit.ts";
-import { faultsOf, readApproval } from "./terms.ts";
+import { faultsOf, readApproval, readDoubtTerms } from "./terms.ts";
 import type { Tool } from "./tool.ts";
 
 /** A tool's contract as data: what the registry shows and the definition's hash covers. */
 export function contractOf(tool: Tool): Record<string, unknown> {
-  const { name, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax, compensation } =
-    tool;
+  const { name, version, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax } = tool;
+  const { compensation } = tool;
   const policies = policyNames(tool.policies);
   const approval = typeof tool.approval === "object" ? readApproval(tool.approval) : undefined;
+  const asking = typeof onDoubt === "object" ? readDoubtTerms(tool) : undefined;
   return {
-    ...{ name, description, effect, placement, timeoutMs, retry, onDoubt, concurrencyMax },
-    compensation: typeof compensation === "object" ? compensation.tool.name : compensation,
+    ...{ name, version, contract: contractDigest(tool) },
+    ...{ description, effect, placement, timeoutMs, retry, concurrencyMax },
+    onDoubt: asking === undefined || "fault" in asking ? onDoubt : { ask: asking.asked },
+    ...(typeof compensation === "object"
+      ? { compensation: compensation.tool.name, undoneBy: contractDigest(compensation.tool) }
+      : { compensation }),
     ...(policies === undefined ? {} : { policies }),
     ...(approval === undefined || "fault" in approval ? {} : { approval: approval.asked }),
     input: jsonSchema(tool.input),
     output: jsonSchema(tool.output),
   };
 }
-
-/** A schema as data, with what JSON Schema cannot say left open. */
-export const jsonSchema = (schema: z.ZodType): unknown =>
-  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
 
 /** Tools, and those that undo what they did, each once. */
 export function withCompensations(tools: readonly Tool[]): Tool[] {
@@ -37,8 +39,10 @@ export function withCompensations(tools: readonly Tool[]): Tool[] {
 /** What is wrong with a tool, each fault a sentence. */
 export function toolFaults(tool: Tool): string[] {
   const where = `tool ${tool.name}`;
-  const faults = policyFaults(where, tool.policies ?? []);
+  const faults = [...tool.faults, ...policyFaults(where, tool.policies ?? [])];
   if (!Name.safeParse(tool.name).success) faults.push(`"${tool.name}" is not a tool's name`);
+  if (!Number.isInteger(tool.version) || tool.version < 1)
+    faults.push(`${where}: version is ${tool.version}, not a whole number from 1`);
   for (const bound of ["concurrencyMax", "perSecondMax"] as const) {
     const value = tool[bound];
     if (value === undefined) continue;
@@ -49,10 +53,11 @@ export function toolFaults(tool: Tool): string[] {
   }
   if (typeof tool.approval === "object")
     faults.push(...faultsOf(`${where}: approval`, readApproval(tool.approval)));
+  if (typeof tool.onDoubt === "object")
+    faults.push(...faultsOf(`${where}: onDoubt`, readDoubtTerms(tool) ?? { fault: "it asks nobody" }));
   if (tool.effect === "probe" && tool.body !== undefined && tool.body.probe === undefined)
     faults.push(`${where}: effect "probe" needs a probe beside its perform`);
   if (tool.timeoutMs <= 0) faults.push(`${where}: timeoutMs must be more than 0`);
-  if (tool.retry.attemptsMax < 1) faults.push(`${where}: retry.attemptsMax must be 1 or more`);
   if (typeof tool.compensation === "object") {
     const { effect, name } = tool.compensation.tool;
     if (effect !== "idempotent" && effect !== "probe")

@@ -10,9 +10,11 @@
 import type { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
+import { aTool, readGiven } from "./given.ts";
+import { bodyInstead, BodyShape, toolInstead, ToolShape } from "./tool-config.ts";
 import type { Effect, Retry } from "../../protocol/tool.ts";
 import type { Approval } from "./approval.ts";
-import type { Callable } from "../machine/callable.ts";
+import type { AskTerms, Callable } from "../machine/callable.ts";
 import type { Policy } from "./policy.ts";
 
 export type { Approval } from "./approval.ts";
@@ -60,6 +62,21 @@ export interface Body<I, O, OI> {
   probe(key: string, input: I): Promise<ProbeAnswer<O>>;
 }
 
+/** Older contracts that a body also serves: what it makes of their input is what it is given. Pure. */
+export type Accepts<Old extends readonly z.ZodType[], New> = {
+  readonly [K in keyof Old]: {
+    /** A tool of the same name and effect class. Its saga reads what comes out by this one's output. */
+    readonly contract: Tool<Old[K]>;
+    readonly input: (old: z.infer<Old[K]>) => New;
+  };
+};
+
+/** One of them, with its types erased. */
+export interface Accepted {
+  readonly contract: Tool;
+  readonly input: (old: never) => unknown;
+}
+
 /** A body with its types erased, as a performer calls it. */
 export interface AnyBody {
   perform(input: unknown, context: PerformContext): Promise<unknown>;
@@ -71,6 +88,8 @@ export interface AnyBody {
   serve?(log: BodyLog): () => Promise<void>;
   /** Real milliseconds that a test's virtual time waits for it; a quarter of a second unless given. */
   readonly realMs?: number;
+  /** Older contracts whose calls it performs, too. */
+  readonly accepts?: readonly Accepted[] | undefined;
 }
 
 /** Where a body that keeps something open tells of it: the log of the process that serves it. */
@@ -82,6 +101,12 @@ export interface BodyLog {
 }
 
 /**
+ * Who settles a doubt. With terms: who is asked, how they hear of it and are reminded, how many must say the same, who is
+ * asked after them; the tools and sagas that they name are served with the tool. `ask` alone is anyone, for a week.
+ */
+export type OnDoubt = "ask" | "model" | "compensate" | { readonly ask: AskTerms };
+
+/**
  * A tool's contract. The function members take `never` because each takes its own tool's types: so every
  * tool is a `Tool`, and every caller parses first.
  */
@@ -91,12 +116,13 @@ export interface Tool<
   E extends Effect = Effect,
 > extends Callable<I, O> {
   readonly kind: "tool";
+  readonly version: number;
   readonly effect: E;
   readonly description: string;
   readonly placement: "worker" | "host";
   readonly timeoutMs: number;
   readonly retry: Retry;
-  readonly onDoubt: "ask" | "model" | "compensate";
+  readonly onDoubt: OnDoubt;
   readonly concurrencyMax: number | undefined;
   readonly perSecondMax: number | undefined;
   readonly approval: Approval | ((input: never) => false | Approval) | undefined;
@@ -106,13 +132,24 @@ export interface Tool<
   readonly policies: readonly Policy[] | undefined;
   readonly normalize: ((input: never) => unknown) | undefined;
   readonly body: AnyBody | undefined;
+  /** What is wrong with it as it was declared; told when the application is loaded. */
+  readonly faults: readonly string[];
 }
 
 interface Contract<I extends z.ZodType, O extends z.ZodType> {
-  /** A letter, then up to 63 letters, digits, _ or -. Unique in an application. */
+  /** A letter, then up to 63 letters, digits, _ or -. Of each name and version an application has one tool. */
   name: string;
+  /**
+   * 1 unless given. Raise it when you change what goes in or comes out, the effect class or the compensation while
+   * sagas that call the old one live: both may stand in one application, each called by the definitions that name it.
+   */
+  version?: number;
   /** What it does, for the model and for people. */
   description: string;
+  /**
+   * What it takes. A model's call, and a person's edit of one, that holds a member which no object of the schema
+   * declares is refused and told so. A tool that wants others opts out: `z.looseObject`, `.catchall`, `z.record`.
+   */
   input: I;
   output: O;
   /** `worker`: through WORK, by a worker that serves it. `host`: by the saga's own host, without mesh-wide limits. */
@@ -121,8 +158,11 @@ interface Contract<I extends z.ZodType, O extends z.ZodType> {
   timeoutMs?: number;
   /** 5 attempts, 500 ms doubling to 30 s with jitter, unless given. `once` retries only what did not happen. */
   retry?: Retry;
-  /** Who settles a doubt: a human (`ask`, the default), the model, or the compensation. */
-  onDoubt?: "ask" | "model" | "compensate";
+  /**
+   * Who settles a doubt: a human (`ask`, the default: anyone, within a week), people on terms of their own, the model, or
+   * the compensation.
+   */
+  onDoubt?: OnDoubt;
   /** How many attempts may run at once over the whole mesh. Not with `placement: "host"`. */
   concurrencyMax?: number;
   /** How many attempts may begin in a second over the whole mesh. Not with `placement: "host"`. */
@@ -143,15 +183,20 @@ interface Contract<I extends z.ZodType, O extends z.ZodType> {
   normalize?: (input: z.infer<I>) => unknown;
 }
 
-export type ToolConfig<I extends z.ZodType, O extends z.ZodType, E extends Effect, C extends Tool> = Contract<
-  I,
-  O
-> & {
+export type ToolConfig<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  E extends Effect,
+  C extends Tool,
+  Old extends readonly z.ZodType[] = [],
+> = Contract<I, O> & {
   effect: E;
   /** The tool that undoes the meaning of a success, `idempotent` or `probe`, and its input. Pure. */
   compensation?:
     | { tool: C; input: (effect: EffectToUndo<z.infer<I>, z.infer<O>>) => z.input<C["input"]> }
     | "point_of_no_return";
+  /** With a body: older contracts whose calls it performs, too. A call of theirs is else left to a worker that has them. */
+  accepts?: Accepts<Old, z.input<I>>;
 } & Partial<Body<z.infer<I>, z.infer<O>, z.input<O>>>;
 
 /**
@@ -163,11 +208,14 @@ export function defineTool<
   O extends z.ZodType,
   const E extends Effect,
   C extends Tool = Tool,
->(config: ToolConfig<I, O, E, C>): Tool<I, O, E> {
-  const { perform, probe } = config;
+  const Old extends readonly z.ZodType[] = [],
+>(given: ToolConfig<I, O, E, C, Old>): Tool<I, O, E> {
+  const { config, faults } = readGiven("tool", ToolShape, given, toolInstead);
+  const { perform, probe, accepts } = config;
   return {
     kind: "tool",
     name: config.name,
+    version: config.version ?? 1,
     description: config.description,
     input: config.input,
     output: config.output,
@@ -184,7 +232,8 @@ export function defineTool<
     policies: config.policies,
     normalize: config.normalize,
     // The performer parses the input with this tool's own schema before it calls the body.
-    body: perform === undefined ? undefined : { perform, probe },
+    body: perform === undefined ? undefined : { perform, probe, accepts },
+    faults,
   };
 }
 
@@ -192,15 +241,30 @@ export function defineTool<
 export interface Implementation {
   readonly tool: Tool;
   readonly body: AnyBody;
+  /** What is wrong with it; told when the application is loaded. */
+  readonly faults: readonly string[];
 }
 
-/** Binds a body to a contract. A `probe` tool needs its probe; the type says so. */
-export const implement = <I extends z.ZodType, O extends z.ZodType, E extends Effect>(
+/** Binds a body to a contract, and to the older ones that it accepts. A `probe` tool needs its probe; the type says so. */
+export const implement = <
+  I extends z.ZodType,
+  O extends z.ZodType,
+  E extends Effect,
+  const Old extends readonly z.ZodType[] = [],
+>(
   tool: Tool<I, O, E>,
-  body: E extends "probe"
+  body: (E extends "probe"
     ? Body<z.infer<I>, z.infer<O>, z.input<O>>
-    : Pick<Body<z.infer<I>, z.infer<O>, z.input<O>>, "perform">,
-): Implementation => ({ tool, body: body }); // As in defineTool: inputs are parsed first.
+    : Pick<Body<z.infer<I>, z.infer<O>, z.input<O>>, "perform">) & { accepts?: Accepts<Old, z.input<I>> },
+): Implementation => {
+  const isTool = aTool.safeParse(tool).success;
+  const name = isTool ? tool.name : "what is no tool";
+  const { config, faults } = readGiven(`implement(${name})`, BodyShape, body, bodyInstead);
+  // As in defineTool: inputs are parsed first. The body as it was given, for it may be an object of a class.
+  return { tool, body: faults.length === 0 ? body : config, faults: isTool ? faults : [noTool, ...faults] };
+};
+
+const noTool = "implement: its first argument is not what defineTool made";
 
 /**
  * Thrown by a body that knows that nothing happened outside. The result is `failed`, for `once` tools too;

@@ -13,7 +13,7 @@ import type {
   PlanFaultCode,
   PlanFinding,
 } from "../../protocol/documents/plan.ts";
-import { jsonSchema } from "../contract/tool-contract.ts";
+import { jsonSchema } from "../values/schema.ts";
 import type { SagaDefinition } from "../contract/definition.ts";
 import type { Tool } from "../contract/tool.ts";
 

@@ -5,13 +5,15 @@ import type { AnyStateMachine } from "xstate";
 import type { z } from "zod";
 import { toJson } from "../../protocol/json.ts";
 import { commonFaults, define } from "../contract/define.ts";
-import type { SagaDefinition, SignalSchemas } from "../contract/definition.ts";
+import type { Moves, SagaDefinition, SignalSchemas } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import type { Policy } from "../contract/policy.ts";
 import { callableOf } from "../machine/callable.ts";
 import { machineFaults } from "../machine/faults.ts";
 import { openMachine } from "../machine/machine.ts";
 import { sagaKind } from "./kind.ts";
+import { readGiven } from "../contract/given.ts";
+import { sagaInstead, SagaShape } from "./shape.ts";
 import type { Budget } from "../contract/budget-config.ts";
 
 /** What `defineSaga` takes. */
@@ -20,6 +22,8 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
   name: string;
   /** Raise it when the machine decides otherwise than before; running sagas keep theirs. */
   version: number;
+  /** How its sagas move to a newer version; `pinned` unless given. */
+  moves?: Moves;
   description?: string;
   input: I;
   output: O;
@@ -39,10 +43,11 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
  * callables bound by `toActors`; its delays are durable timers; its assigns and guards must be pure.
  */
 export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
-  config: SagaConfig<I, O, S>,
+  given: SagaConfig<I, O, S>,
 ): SagaDefinition<I, O, S> {
+  const { config, faults: inShape } = readGiven("saga", SagaShape, given, sagaInstead);
   const inMachine = machineFaults(config.machine).map((fault) => `${config.name}: ${fault}`);
-  const faults = [...commonFaults(config), ...inMachine];
+  const faults = [...inShape, ...commonFaults(config), ...inMachine];
   const machine = openMachine(config.machine);
   return define(sagaKind, config, {
     own: undefined,

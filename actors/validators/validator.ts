@@ -347,7 +347,7 @@ export function implementCheck(validator: Validator, check: ValidatorCheck<z.Zod
       "APP_INVALID",
       `the validator ${name} declares no check: define it with check: "elsewhere"`,
     );
-  return { tool, body: { perform: bodyOf(Payload, check) } };
+  return { tool, body: { perform: bodyOf(Payload, check) }, faults: [] };
 }
 
 const bodyOf =

@@ -1,4 +1,4 @@
-/** Schema: what a zod schema says of a value, and a record without one of its keys. */
+/** Schema: what a zod schema says of a value and is as data, and a record without one of its keys. */
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 
@@ -22,3 +22,7 @@ export function readWith<S extends z.ZodType>(
     return { success: false, reason: `its schema threw: ${describeError(error)}` };
   }
 }
+
+/** A schema as data, of what goes in, with what JSON Schema cannot say left open. */
+export const jsonSchema = (schema: z.ZodType): unknown =>
+  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });

@@ -10,18 +10,20 @@ import { Condition, Edge, type Invalidation } from "../../protocol/workflow.ts";
 import type { Callable } from "../machine/callable.ts";
 import type { Predicates } from "../values/condition.ts";
 import { commonFaults, define } from "../contract/define.ts";
-import type { SagaDefinition, SignalSchemas } from "../contract/definition.ts";
+import type { Moves, SagaDefinition, SignalSchemas } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import { askedIn, judgedFaults, type Judged, judgingIdentity, judgingOf, type NodeJudges } from "./judged.ts";
 import { openMachine } from "../machine/machine.ts";
 import type { Policy } from "../contract/policy.ts";
 import type { EffectToUndo, Tool } from "../contract/tool.ts";
 import { workflowKind } from "./kind.ts";
+import { readGiven } from "../contract/given.ts";
+import { workflowInstead, WorkflowShape } from "./shape.ts";
 import { workflowMachine } from "./workflow.ts";
 import { graphOf, startOf } from "./graph.ts";
 import { nodeFaults, shapeFaults } from "./plan.ts";
 import type { Graph, GraphNode, NodeContext, WorkflowSpec, WorkflowView } from "./spec.ts";
-import { jsonSchema } from "../contract/tool-contract.ts";
+import { jsonSchema } from "../values/schema.ts";
 import type { Budget } from "../contract/budget-config.ts";
 
 /** What a node may run: a tool, an agent, or a saga of any kind, another workflow included. */
@@ -68,6 +70,8 @@ export interface WorkflowConfig<
   name: string;
   /** Raise it when the graph decides otherwise than before; running sagas keep theirs. */
   version: number;
+  /** How its sagas move to a newer version; `pinned` unless given. */
+  moves?: Moves;
   description?: string;
   input: I;
   /** Of what `result` makes; any JSON unless given. */
@@ -129,12 +133,13 @@ export function defineWorkflow<
   const N extends Readonly<Record<string, Runnable>>,
   O extends z.ZodType = z.ZodType,
   S extends SignalSchemas = Record<string, never>,
->(config: WorkflowConfig<I, O, S, N>): SagaDefinition<I, O, S> {
+>(given: WorkflowConfig<I, O, S, N>): SagaDefinition<I, O, S> {
+  const { config, faults: inShape } = readGiven("workflow", WorkflowShape, given, workflowInstead);
   const { name, input, predicates = {}, policies, budget } = config;
   const signals = config.signals ?? ({} as S); // Proof: S is this where no signals are given.
   const output = config.output ?? (z.json() as z.ZodType as O); // As S.
   const erased = config as unknown as ErasedConfig; // Its functions take what their own schemas read.
-  const faults = commonFaults({ ...config, signals });
+  const faults = [...inShape, ...commonFaults({ ...config, signals })];
   const edges = edgesOf(erased);
   const sound = edges.filter((edge) => Edge.safeParse(edge).success);
   const nodes = Object.entries(erased.nodes).map(([key, node]) => nodeOf(key, node, sound));

@@ -63,7 +63,7 @@ describe("a definition", () => {
       '"9 lives" is not a tool\'s name',
       'concurrencyMax holds over the mesh, so it needs placement "worker"',
       "timeoutMs must be more than 0",
-      "retry.attemptsMax must be 1 or more",
+      "tool 9 lives: retry.attemptsMax is 0",
       'effect "probe" needs a probe',
       'its compensation "undo_read" is "read"',
       'the tool name "finish" is reserved',

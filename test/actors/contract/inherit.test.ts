@@ -193,7 +193,7 @@ describe("a definition under policies", () => {
 test("a policy without a name is told when the application is loaded", () => {
   const nameless = { judge: () => undefined } as never;
   expect(parentWith(nameless, { name: "", judge: () => undefined }).definition.faults).toEqual([
-    'parent: "undefined" is no policy\'s name',
+    "agent parent: policies.0 is {}: expected what definePolicy made",
     'parent: "" is no policy\'s name',
   ]);
 });

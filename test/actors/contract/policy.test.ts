@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { AgentConfig } from "../../../actors/agent/define.ts";
-import { defineTool } from "../../../actors/contract/tool.ts";
+import { defineTool, type Tool } from "../../../actors/contract/tool.ts";
 import { definePolicy, type Policy, type PolicyQuestion } from "../../../actors/contract/policy.ts";
 import { callsAtMost } from "../../../actors/policies/ready-made.ts";
 import { limits } from "../../../protocol/limits.ts";
@@ -28,7 +28,10 @@ const looks = (n: number) =>
   replied({ calls: Array.from({ length: n }, (_, k) => call("look", { of: `${k}` })) });
 const judging = (judge: Policy["judge"], name = "judge"): Policy => ({ name, judge });
 const kindsOf = (story: Story) => story.intents.map(({ kind }) => kind);
-const helper = (policies: AgentConfig<any, any, any>["policies"] = []) => given(agentOf({ policies }), begun);
+const helper = (policies: AgentConfig<any, any, any>["policies"] = [], tools?: Tool[]) =>
+  given(agentOf({ policies, ...(tools === undefined ? {} : { tools }) }), begun);
+/** One whose schema reads something else than it was given. */
+const trimming = (tool: Tool) => defineTool({ ...tool, input: z.object({ of: z.string().trim() }) } as never);
 /** What the model is told of its calls in its latest request. */
 const told = (story: Story) => {
   const last = story.messages.at(-1);
@@ -132,7 +135,7 @@ test("a policy cannot change what it is shown: it denies for trying, and the led
 test("a policy is asked about the call as its schema reads it, with the turn's time and the callee", () => {
   const asked: PolicyQuestion[] = [];
   const noting = judging((question) => void asked.push(question));
-  helper([noting]).when(replied({ calls: [call("hold", { of: "a", smuggled: 1 })] }), {
+  helper([noting], [trimming(hold)]).when(replied({ calls: [call("hold", { of: " a " })] }), {
     at: 1_750_000_000_000,
   });
   expect(asked[0]).toEqual({
@@ -199,8 +202,8 @@ describe("a rewriting", () => {
   });
 
   test("to what the model said already changes nothing", () => {
-    helper([judging(({ input }) => ({ rewrite: input }))])
-      .when(replied({ calls: [call("look", { of: "a", smuggled: 1 })] }))
+    helper([judging(({ input }) => ({ rewrite: input }))], [trimming(look)])
+      .when(replied({ calls: [call("look", { of: " a " })] }))
       .then({ kind: "tool", call: "1.0", input: undefined, rewrittenBy: undefined });
   });
 
