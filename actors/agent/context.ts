@@ -18,6 +18,8 @@ export interface AgentContext extends Retained {
   /** Of the conversation so far. */
   readonly digest: string;
   readonly repairs: number;
+  /** Why each of these replies could not be taken; absent where the last one was. */
+  readonly refused?: readonly string[] | undefined;
   /** For the next message, after the calls' results. */
   readonly parts: readonly MessagePart[];
   readonly calls: Readonly<Record<string, CallState>>;
@@ -121,17 +123,19 @@ export function takeReply(
   isPause: boolean,
 ): Partial<AgentContext> {
   const repairs = reading.repair ? context.repairs + 1 : 0;
+  const refused = reading.repair ? [...(context.refused ?? []), whyRefused(reading)] : undefined;
   const next: AgentContext = {
     ...context,
     digest: chainDigest(context.digest, reading.message),
     repairs,
+    refused,
     calls: { ...context.calls, ...callStates(reading) },
     batch: reading.started.map((call) => call.call),
     parts: [...context.parts, ...reading.answers.filter((part) => part.type !== "result")],
     paused: isPause && reading.started.length === 0,
     last: context.last === undefined ? undefined : "asked",
     ...(reading.handsOff === undefined ? {} : { handedOff: reading.handsOff }),
-    ...endedBy(reading, repairs, repairsMax),
+    ...endedBy(reading, repairs, { repairsMax, refused }),
   };
   // What the memory has become meanwhile is no reason to talk: it is shown when there is one.
   const isCorrected = context.parts.some((part) => part.type !== "memory");
@@ -147,11 +151,27 @@ export function afterNews(context: AgentContext, event: AgentEvent): Partial<Age
     : {};
 }
 
+/** Why a reply could not be taken, in the words that its model was told. */
+const whyRefused = ({ answers }: Reading): string =>
+  answers
+    .flatMap((part) => {
+      if (part.type === "text") return [part.text];
+      return part.type === "result" ? [`${part.tool}: [${part.code ?? ""}] ${part.reason ?? ""}`] : [];
+    })
+    .join("; ")
+    .replaceAll(/\s*\n\s*/g, " ");
+
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+
 /** The end that a reply brings, if any: its finish, its failure, or one repair too many. */
 function endedBy(
   reading: Reading,
   repairs: number,
-  repairsMax: number = limits.repairsMax,
+  {
+    repairsMax = limits.repairsMax,
+    refused = [],
+  }: { repairsMax?: number | undefined; refused?: readonly string[] | undefined },
 ): { ended?: Ended } {
   if (reading.finish !== undefined) return { ended: { status: "completed", output: reading.finish.output } };
   if (reading.fail !== undefined) return { ended: { status: "failed", ...reading.fail } };
@@ -160,7 +180,15 @@ function endedBy(
     ended: {
       status: "failed",
       code: "MODEL_REPLY_INVALID",
-      reason: `${repairs} replies in a row could not be taken`,
+      reason: cut(
+        [
+          `${repairs} replies in a row could not be taken`,
+          ...refused.map(
+            (why, k) => `${k + 1}. ${cut(why, Math.floor(limits.reasonLengthMax / (repairs + 1)))}`,
+          ),
+        ].join("\n"),
+        limits.reasonLengthMax,
+      ),
     },
   };
 }

@@ -7,7 +7,7 @@ import { describeError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import { contextFaults, type ContextPolicy, cuttingPolicy, summarizeOf } from "../contract/context-policy.ts";
 import { commonFaults, define, twiceNamed } from "../contract/define.ts";
-import type { SagaDefinition, SignalSchemas } from "../contract/definition.ts";
+import type { Moves, SagaDefinition, SignalSchemas } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import {
   type MemoryConfig,
@@ -18,17 +18,21 @@ import {
   type WithMemory,
 } from "../contract/memory-spec.ts";
 import type { Policy } from "../contract/policy.ts";
-import { jsonSchema, withCompensations } from "../contract/tool-contract.ts";
+import { withCompensations } from "../contract/tool-contract.ts";
+import { jsonSchema } from "../values/schema.ts";
 import type { Tool } from "../contract/tool.ts";
 import { type AskTerms, type Callable, question } from "../machine/callable.ts";
 import { openMachine } from "../machine/machine.ts";
 import type { Addressee, AgentSpec } from "../request/agent-spec.ts";
 import { faultsBetween, writable } from "../request/between-sagas.ts";
-import { frameTokensOf, requestFrame, reservedNames, shownSchema } from "../request/conversation.ts";
+import { frameTokensOf, requestFrame, reservedNames } from "../request/conversation.ts";
+import { shownSchema } from "../request/shown-schema.ts";
 import { recallTool } from "../request/recall.ts";
 import { agentMachine } from "./agent.ts";
 import { agentKind, type AgentOwn } from "./kind.ts";
 import { memoryFaults } from "./memory.ts";
+import { readGiven } from "../contract/given.ts";
+import { agentInstead, AgentShape } from "./shape.ts";
 import type { AgentBudget } from "../contract/budget-config.ts";
 
 /** What `defineAgent` takes. */
@@ -40,6 +44,8 @@ export interface AgentConfig<
 > {
   name: string;
   version: number;
+  /** How its sagas move to a newer version; `pinned` unless given. */
+  moves?: Moves;
   description: string;
   /** The name of a model port of the application. */
   model: string;
@@ -99,7 +105,8 @@ export function defineAgent<
   O extends z.ZodType,
   S extends SignalSchemas,
   M extends z.ZodType = z.ZodNever,
->(config: AgentConfig<I, O, S, M>): SagaDefinition<I, O, M extends z.ZodNever ? S : WithMemory<S>> {
+>(given: AgentConfig<I, O, S, M>): SagaDefinition<I, O, M extends z.ZodNever ? S : WithMemory<S>> {
+  const { config, faults: inShape } = readGiven("agent", AgentShape, given, agentInstead);
   const memory = config.memory === undefined ? undefined : memorySpec(config.memory);
   const context = cuttingPolicy(config.context);
   const spec: AgentSpec = {
@@ -122,7 +129,7 @@ export function defineAgent<
     references: config.references ?? false,
     asksForMore: config.budget?.atLimit === "ask",
   };
-  const faults = [...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
+  const faults = [...inShape, ...commonFaults(config), ...calledFaults(spec), ...agentFaults(spec)];
   const frame =
     faults.length === 0 ? attempt(faults, `agent ${config.name}`, () => requestFrame(spec)) : undefined;
   const machine = openMachine(agentMachine(spec), { builtin: true });
@@ -166,7 +173,9 @@ export function defineAgent<
 const identityOf = (
   config: AgentConfig<z.ZodType, z.ZodType, SignalSchemas>,
   { frame, memory, context }: Pick<AgentOwn, "frame" | "memory" | "context">,
-): unknown => ({
+): Readonly<Record<string, unknown>> => ({
+  model: config.model,
+  instructions: config.instructions,
   frame,
   budget: config.budget,
   outputTokensMax: config.outputTokensMax,

@@ -2,16 +2,18 @@
  * Reply: what a model's reply comes to. Pure; the agent machine acts on what is returned here.
  *
  * AR1 Every call of a reply becomes a call or is answered with why not; one that is refused stops no other.
- * AR2 Text ends a saga only where the output is a text; otherwise it costs a repair.
+ * AR2 What is read of a call is read whole: a member that no schema knows refuses the call instead of being dropped.
+ * AR3 Text ends a saga only where the output is a text; otherwise it costs a repair.
  */
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Call, ModelMessage, ModelReply, MessagePart } from "../../protocol/model.ts";
+import { didYouMean } from "../../protocol/nearest.ts";
 import { faultOfSend, readHandOff } from "../request/between-sagas.ts";
 import type { AgentSpec } from "../request/agent-spec.ts";
 import { askedSchema, reservedCalls, reservedNames } from "../request/conversation.ts";
-import { readWith } from "../values/schema.ts";
+import { readWhole } from "../values/whole.ts";
 
 /** A call that is to be started: an actor of the machine, or a wait. */
 export type StartedCall =
@@ -132,7 +134,7 @@ const repaired = (reading: Reading, answers: readonly MessagePart[]): Reading =>
   repair: true,
 });
 
-/** AR2. By the schema's own type: one that merely lets a text pass (any JSON, say) is not a text. */
+/** AR3. By the schema's own type: one that merely lets a text pass (any JSON, say) is not a text. */
 const isText = (output: z.ZodType): boolean =>
   z.toJSONSchema(output, { io: "input", unrepresentable: "any" }).type === "string";
 
@@ -141,7 +143,7 @@ function readText(spec: AgentSpec, reading: Reading, text: string | undefined): 
     "A text alone does nothing here. Make a call: a tool, wait, ask, or finish with the output.";
   if (text === undefined || !isText(spec.output))
     return repaired(reading, [{ type: "text", text: otherwise }]);
-  const read = readWith(spec.output, text);
+  const read = readWhole(spec.output, text);
   if (read.success) return { ...reading, finish: { output: text } };
   return repaired(reading, [
     { type: "text", text: `The text is not the output that is asked for. ${read.reason}` },
@@ -149,7 +151,7 @@ function readText(spec: AgentSpec, reading: Reading, text: string | undefined): 
 }
 
 function readFinish(spec: AgentSpec, reading: Reading, call: Call): Reading {
-  const read = readWith(z.object({ output: spec.output }), call.input);
+  const read = readWhole(z.object({ output: spec.output }), call.input);
   if (read.success)
     return { ...reading, finish: { output: (call.input as { output?: Json }).output ?? null } };
   return repaired(reading, [refused(call, "CALL_INVALID", read.reason)]);
@@ -184,7 +186,7 @@ function readCall(spec: AgentSpec, call: Call): StartedCall | Refusal {
       }
     );
   const schema = reservedCalls[call.tool as keyof typeof reservedCalls];
-  const read = readWith(schema, call.input);
+  const read = readWhole(schema, call.input);
   if (!read.success) return { code: "CALL_INVALID", refusal: read.reason };
   if (call.tool === "wait") return readWait(spec, call, read.data as z.infer<typeof reservedCalls.wait>);
   const fault =
@@ -214,10 +216,15 @@ function faultOfAsked({ schema }: z.infer<typeof reservedCalls.ask>): string | u
 
 function readToolCall(spec: AgentSpec, call: Call): StartedCall | Refusal {
   const callable = [...spec.tools, ...spec.agents].find((one) => one.name === call.tool);
-  if (callable === undefined) return { code: "TOOL_UNKNOWN", refusal: `there is no tool "${call.tool}"` };
-  const read = readWith(callable.input, call.input);
+  if (callable === undefined) return unknownTool(spec, call.tool);
+  const read = readWhole(callable.input, call.input);
   if (!read.success) return { code: "CALL_INVALID", refusal: read.reason };
   return { type: "actor", call: call.id, tool: call.tool, src: call.tool, input: call.input };
+}
+
+function unknownTool(spec: AgentSpec, tool: string): Refusal {
+  const known = [...[...spec.tools, ...spec.agents].map(({ name }) => name), ...reservedNames(spec)];
+  return { code: "TOOL_UNKNOWN", refusal: `there is no tool "${tool}"${didYouMean(tool, known)}` };
 }
 
 function readWait(
@@ -226,8 +233,12 @@ function readWait(
   wait: z.infer<typeof reservedCalls.wait>,
 ): StartedCall | Refusal {
   const unknown = wait.signals?.filter((name) => !Object.hasOwn(spec.signals, name)) ?? [];
-  if (unknown.length > 0)
-    return { code: "SIGNAL_UNKNOWN", refusal: `there is no signal "${unknown.join('", "')}"` };
+  const [first] = unknown;
+  if (first !== undefined)
+    return {
+      code: "SIGNAL_UNKNOWN",
+      refusal: `there is no signal "${unknown.join('", "')}"${didYouMean(first, Object.keys(spec.signals))}`,
+    };
   if (wait.forMs === undefined && Object.keys(spec.signals).length === 0)
     return { code: "CALL_INVALID", refusal: "no signal is declared, so a wait needs forMs" };
   return { type: "wait", call: call.id, signals: wait.signals, forMs: wait.forMs };

@@ -15,9 +15,10 @@ import { z } from "zod";
 import { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Call, ModelTool } from "../../protocol/model.ts";
+import { didYouMean } from "../../protocol/nearest.ts";
 import type { Callable } from "../machine/callable.ts";
 import type { Addressee, AgentSpec } from "./agent-spec.ts";
-import { readWith } from "../values/schema.ts";
+import { readWhole } from "../values/whole.ts";
 import { memorySignal } from "../contract/memory-spec.ts";
 
 type Shown = (schema: z.ZodType) => Record<string, unknown>;
@@ -112,20 +113,28 @@ type Refusal = { readonly refusal: string; readonly code: string };
 
 /** BS1: why a `send` is not taken; undefined if it is. */
 export function faultOfSend({ sends }: AgentSpec, input: Json): Refusal | undefined {
-  const read = readWith(SendInput, input);
+  const read = readWhole(SendInput, input);
   if (!read.success) return { code: "CALL_INVALID", refusal: read.reason };
   const { to, agent, signal, data = null } = read.data;
   const addressee = sends.find(({ name }) => name === agent);
   if (addressee === undefined)
-    return { code: "CALL_INVALID", refusal: `there is no agent named "${agent}" to send to` };
+    return {
+      code: "CALL_INVALID",
+      refusal: `there is no agent named "${agent}" to send to${didYouMean(agent, names(sends))}`,
+    };
   if (!SagaId.safeParse(to).success && !CallId.safeParse(to).success)
     return { code: "CALL_INVALID", refusal: `"${to}" is neither a saga's id nor a call's` };
   const schema = schemaOf(addressee, signal);
   if (schema === undefined)
-    return { code: "SIGNAL_UNKNOWN", refusal: `${agent} declares no signal "${signal}"` };
-  const fits = readWith(schema, data);
+    return {
+      code: "SIGNAL_UNKNOWN",
+      refusal: `${agent} declares no signal "${signal}"${didYouMean(signal, Object.keys(addressee.signals))}`,
+    };
+  const fits = readWhole(schema, data);
   return fits.success ? undefined : { code: "CALL_INVALID", refusal: fits.reason };
 }
+
+const names = (all: readonly { readonly name: string }[]): string[] => all.map(({ name }) => name);
 
 const schemaOf = ({ signals }: Addressee, name: string): z.ZodType | undefined =>
   Object.hasOwn(signals, name) ? signals[name] : undefined;
@@ -135,11 +144,14 @@ export function readHandOff(
   { handsOffTo }: AgentSpec,
   { input }: Call,
 ): { readonly to: string; readonly input: Json } | Refusal {
-  const read = readWith(z.object({ to: z.string(), input: z.json() }), input);
+  const read = readWhole(z.object({ to: z.string(), input: z.json() }), input);
   if (!read.success) return { code: "CALL_INVALID", refusal: read.reason };
   const successor = handsOffTo.find(({ name }) => name === read.data.to);
   if (successor === undefined)
-    return { code: "CALL_INVALID", refusal: `there is no agent named "${read.data.to}" to hand off to` };
-  const fits = readWith(successor.input, read.data.input);
+    return {
+      code: "CALL_INVALID",
+      refusal: `there is no agent named "${read.data.to}" to hand off to${didYouMean(read.data.to, names(handsOffTo))}`,
+    };
+  const fits = readWhole(successor.input, read.data.input);
   return fits.success ? read.data : { code: "CALL_INVALID", refusal: fits.reason };
 }

@@ -9,9 +9,11 @@
  * CR2 A call may rest only on calls of whose results the model was shown. One that names another is a fault of its own.
  * CR3 A call that says nothing of what it rests on rests on all that was settled before; one that does, on that alone.
  */
+import type { z } from "zod";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelMessage, ModelReply } from "../../protocol/model.ts";
 import { referenceOf, resolved } from "../values/reference.ts";
+import { shownSchema } from "./shown-schema.ts";
 
 type Call = ModelReply["calls"][number];
 
@@ -20,6 +22,24 @@ export const referenceWords = [
   'In the arguments of a call, {"$ref": "call 3.0 /bookingId"} stands for what is at that JSON pointer in the output of the earlier call 3.0: it is put in its place for you.',
   'A call may hold the member "$after" beside its arguments: a list of earlier calls, ["3.0"], which are all that it rests on. What is undone later is undone in that order; a call without it rests on everything before.',
 ].join("\n");
+
+/** What a call may hold beside its arguments, which a closed schema would forbid. It is taken away before they are read. */
+const after = { type: "array", items: { type: "string" } };
+
+/** A call's schema as a model is shown it that may say what the call rests on. */
+export const shownWithAfter = (schema: z.ZodType): Record<string, unknown> => withMember(shownSchema(schema));
+
+function withMember(shown: Record<string, unknown>): Record<string, unknown> {
+  const { properties, anyOf, oneOf } = shown;
+  const unions = Object.entries({ anyOf, oneOf }).filter(([, options]) => Array.isArray(options));
+  return {
+    ...shown,
+    ...(properties === undefined ? {} : { properties: { ...(properties as object), $after: after } }),
+    ...Object.fromEntries(
+      unions.map(([key, options]) => [key, (options as Record<string, unknown>[]).map(withMember)]),
+    ),
+  };
+}
 
 /** The reply with every reference resolved, from the outputs in the messages that the model was sent. */
 export const withReferences = (reply: ModelReply, messages: readonly ModelMessage[]): ModelReply => {

@@ -611,3 +611,29 @@ test("a doubt that a human is asked about is a pending call until it is answered
   ).when(inDoubt("charge_ask"));
   story.then({ kind: "task", about: "doubt" });
 });
+
+test("an agent that fails because its replies cannot be taken says why of each one", () => {
+  const story = given(agent, begun)
+    .when(replied({ calls: [call("lok")] }))
+    .when(replied({ calls: [call("look", { of: "x", more: 1 })] }))
+    .when(replied({ text: "I am done." }))
+    .when(replied({ calls: [call("finish", { output: { anwser: "42" } })] }));
+  const end = story.intents.find(({ kind }) => kind === "end") as
+    { code?: string; reason?: string } | undefined;
+  expect(end?.code).toBe("MODEL_REPLY_INVALID");
+  expect(end?.reason?.split("\n")).toEqual([
+    "4 replies in a row could not be taken",
+    '1. lok: [TOOL_UNKNOWN] there is no tool "lok"; did you mean "look"?',
+    '2. look: [CALL_INVALID] ✖ Unknown member "more" (known here: of)',
+    expect.stringMatching(/^3\. A text alone does nothing here\./),
+    expect.stringMatching(/^4\. finish: \[CALL_INVALID\] ✖ Unknown member "anwser"; did you mean "answer"\?/),
+  ]);
+});
+
+test("a reply that is taken makes those before it forgotten", () => {
+  const story = given(agent, begun)
+    .when(replied({ text: "no" }))
+    .when(replied({ calls: [call("look")] }))
+    .when(succeeded("look", 1));
+  expect(JSON.stringify(story.state.snapshot.context)).not.toContain("A text alone");
+});

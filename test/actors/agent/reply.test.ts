@@ -3,12 +3,16 @@
  * Method: replies and what they come to.
  */
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { AgentSpec } from "../../../actors/request/agent-spec.ts";
 import { readReply } from "../../../actors/agent/reply.ts";
+import { reservedNames } from "../../../actors/request/conversation.ts";
+import { recallTool } from "../../../actors/request/recall.ts";
+import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
 import { hold, look } from "../../support/workbench.ts";
+import { objectsIn, withMember } from "../values/schemas-with-values.ts";
 
 const spec: AgentSpec = {
   name: "helper",
@@ -185,4 +189,65 @@ test("whatever a model replies, each of its calls is started, answered or ends t
     ),
     { numRuns: 1_000, seed: 20261121 },
   );
+});
+
+describe("a member that a call does not have", () => {
+  const booker = { name: "booker", description: "", kind: "saga", input: z.object({ city: z.string() }) };
+  const wide = {
+    agents: [{ ...booker, output: z.json() } as const],
+    sends: [{ name: "desk", signals: { note: z.object({ text: z.string() }) } }],
+    handsOffTo: [{ ...booker, name: "other", output: z.json() } as const],
+    tools: [look, hold, recallTool],
+    output: z.object({ answer: z.string(), of: z.array(z.object({ id: z.string() })).optional() }),
+  } as Partial<AgentSpec>;
+  const whole: Record<string, Json> = {
+    look: { of: "a" },
+    booker: { city: "bern" },
+    recall: { call: "1.0" },
+    wait: { signals: ["hint"], forMs: 5 },
+    ask: { question: "which?" },
+    undo: { calls: ["1.0"], because: "so" },
+    finish: { output: { answer: "42", of: [{ id: "x" }] } },
+    send: { to: "desk-1", agent: "desk", signal: "note", data: { text: "hello" } },
+    hand_off: { to: "other", input: { city: "bern" } },
+  };
+  const everyCall = [...reservedNames({ ...spec, ...wide }), "look", "booker", "recall"];
+
+  test("is looked for in every call that a model has", () => {
+    expect(Object.keys(whole).sort()).toEqual(everyCall.sort());
+  });
+
+  test.each(everyCall)("refuses %s wherever it stands, and without it the call is taken", (tool) => {
+    const input = whole[tool] ?? null;
+    const taken = read({ calls: [{ tool, input }] }, wide);
+    expect(taken.repair).toBe(false);
+    expect(taken.finish === undefined ? taken.started : [taken.finish]).toHaveLength(1);
+    for (const path of objectsIn(input)) {
+      const more = withMember(input, path, "hours");
+      const { started, finish, answers, repair } = read({ calls: [{ tool, input: more as Json }] }, wide);
+      expect([started, finish, repair]).toEqual([[], undefined, true]);
+      const reason = expect.stringContaining('Unknown member "hours"') as unknown;
+      expect(answers).toMatchObject([{ call: "3.0", tool, outcome: "failed", code: "CALL_INVALID", reason }]);
+    }
+  });
+
+  test("is told with what there is instead", () => {
+    const { answers } = read({ calls: [{ tool: "wait", input: { signals: ["hint"], hours: 72 } }] });
+    expect(answers).toMatchObject([{ reason: '✖ Unknown member "hours" (known here: signals, forMs)' }]);
+  });
+
+  test("is taken by a tool whose author left its input open", () => {
+    const open = { ...look, input: z.looseObject({ of: z.string() }) } as typeof look;
+    const { started } = read({ calls: [{ tool: "look", input: { of: "a", more: [1] } }] }, { tools: [open] });
+    expect(started).toMatchObject([{ input: { of: "a", more: [1] } }]);
+  });
+});
+
+test.each([
+  [{ tool: "lok", input: {} }, 'there is no tool "lok"; did you mean "look"?'],
+  [{ tool: "finsh", input: {} }, 'there is no tool "finsh"; did you mean "finish"?'],
+  [{ tool: "wait", input: { signals: ["hnit"] } }, 'there is no signal "hnit"; did you mean "hint"?'],
+  [{ tool: "quite_else", input: {} }, 'there is no tool "quite_else"'],
+])("%j is answered with the name that was meant, where one is near", (call, reason) => {
+  expect(read({ calls: [call] }).answers).toMatchObject([{ reason }]);
 });

@@ -105,7 +105,7 @@ describe("spending", () => {
   test.each([-50, Number.NaN, Number.POSITIVE_INFINITY, null, "100", [100], {}, true])(
     "of %j is denied",
     (amount) => {
-      const loose = defineTool({ ...pay, input: z.object({ cents: z.any() }) } as never);
+      const loose = defineTool({ ...pay, input: z.looseObject({ cents: z.any() }) } as never);
       const policy = spendAtMost({ tool: loose, amount: (input: any) => input.cents, max: 1_000 });
       const story = given(agentOf({ tools: [loose], policies: [policy] }), begun).when(pays(amount, 1_000));
       expect(kindsOf(story)).toEqual(["denied", "tool"]);

@@ -1,12 +1,8 @@
 /** Goal: a request is known by its digest, and shows a model what it may do. Method: requests, alike and not. */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import {
-  chainDigest,
-  digestOfRequest,
-  requestDigest,
-  shownSchema,
-} from "../../../actors/request/conversation.ts";
+import { chainDigest, digestOfRequest, requestDigest } from "../../../actors/request/conversation.ts";
+import { shownSchema } from "../../../actors/request/shown-schema.ts";
 import type { ModelMessage, ModelRequest } from "../../../protocol/model.ts";
 import { digestOf } from "../../../protocol/digest.ts";
 import { agentOf, look } from "../../support/workbench.ts";
