@@ -5,8 +5,9 @@
  * Owns: opening tasks, and what serves them (the notices, the reminders, the saga that stands in). Does not own: what a
  * vote or a deadline decides (task.ts), the terms' form (terms.ts).
  *
- * AK1 A task is for one set of exact arguments, whose digest it shows. Changed ones are another task, which needs
- *     approvals of its own: who proposes, be it a model or a human, has not approved.
+ * AK1 A task is for one exact call, whose digest it shows: its arguments, and the contract that they are given under.
+ *     Changed ones are another task, which needs approvals of its own: who proposes, be it a model or a human, has not
+ *     approved.
  * AK2 What serves a task never decides whether it stands: a notice that cannot be given, a reminder that is late, a
  *     saga that fails leave people asked until the deadline.
  * AK3 What serves a task is over with it.
@@ -20,9 +21,10 @@ import type { TaskNotice } from "../../protocol/notice.ts";
 import type { Callable, Question } from "../machine/callable.ts";
 import type { Definition } from "../contract/definition.ts";
 import {
-  argumentsDigest,
+  callDigest,
   closedAs,
   closeIntent,
+  contractIn,
   type Folding,
   inputOrCall,
   newId,
@@ -76,20 +78,21 @@ export interface Review {
 /** Puts a call before people. After an edit no saga stands in again: one that always edits would never end. */
 export function askApproval(
   f: Folding,
-  { name, input }: Pick<Callable, "name" | "input">,
+  callee: Tool | Definition,
   call: ProposedCall,
   asked: LineTerms,
   after?: Review["after"],
 ): void {
   const [first, ...next] = asked.line;
+  const { name } = callee;
   openTask(f, {
     about: "approval",
     question: `May ${name} be called?`,
-    call,
+    ...ofCall(call),
     asked: after === undefined ? asked : { ...asked, line: [peopleOnly(first), ...next.map(peopleOnly)] },
     more: {
       tool: name,
-      digest: argumentsDigest({ input }, call.input),
+      digest: callDigest(callee, call.input),
       ...inputOrCall(call),
       ...(after === undefined ? {} : { after }),
     },
@@ -102,23 +105,41 @@ export function askHuman(f: Folding, question: Question, call: ProposedCall): vo
   openTask(f, {
     about: "question",
     question: (call.input as { question: string }).question, // Proof: read with the callable's schema before.
-    call,
+    ...ofCall(call),
     asked: terms.asked,
     more: call.from === undefined ? {} : { call: call.from },
   });
 }
 
+/** A call of which it is not known whether it happened. */
+export interface DoubtedCall {
+  readonly of: IntentId;
+  readonly question: string;
+  readonly input: Json;
+}
+
+/** Asks people what became of a call, on the terms of its tool. The task's id. */
+export const askDoubt = (f: Folding, { of, question, input }: DoubtedCall, asked: LineTerms): IntentId =>
+  openTask(f, { about: "doubt", question, input, asked, more: { of } });
+
+const ofCall = (call: ProposedCall) => ({ input: call.input, actor: call.actor, call });
+
 type TaskIntent = IntentOf<"task">;
 
 interface NewTask {
-  readonly about: "approval" | "question";
+  readonly about: "approval" | "question" | "doubt";
   readonly question: string;
-  readonly call: ProposedCall;
+  /** What it is about: the arguments of a call. */
+  readonly input: Json;
+  /** Of an approval and a question; the actor of a doubted call waits for the doubt's end, and not for the task's. */
+  readonly actor?: string | undefined;
+  readonly call?: ProposedCall | undefined;
   readonly asked: LineTerms;
   readonly more: Partial<TaskIntent>;
 }
 
-function openTask(f: Folding, { about, question, call, asked, more }: NewTask): void {
+function openTask(f: Folding, task: NewTask): IntentId {
+  const { about, question, input, actor, call, asked, more } = task;
   const [{ withinMs, ...terms }, ...next] = asked.line;
   const id = newId(f);
   const dueAt = f.at + withinMs;
@@ -134,24 +155,20 @@ function openTask(f: Folding, { about, question, call, asked, more }: NewTask): 
       ...(asked.otherwise === undefined ? {} : { otherwise: asked.otherwise }),
       ...more,
     },
-    input: call.input,
+    input,
     attempt: 1,
-    actor: call.actor,
     dueAt,
     withinMs,
-    call,
+    ...defined({ actor, call }),
   });
   if (!startStandIn(f, id)) callPeople(f, id);
+  return id;
 }
 
 /** A task that is open, with what those who serve it need to know. */
-function openTaskOf(
-  f: Folding,
-  id: IntentId,
-): { open: OpenTask; intent: TaskIntent; call: ProposedCall } | undefined {
+function openTaskOf(f: Folding, id: IntentId): { open: OpenTask; intent: TaskIntent } | undefined {
   const open = f.state.open[id];
-  if (!isOpen(open, "task") || open.call === undefined) return undefined;
-  return { open, intent: open.intent, call: open.call };
+  return isOpen(open, "task") ? { open, intent: open.intent } : undefined;
 }
 
 /** The deadline passed and another is next in line: asked anew, on their own terms. True if there is a next. */
@@ -159,19 +176,24 @@ export function escalate(f: Folding, id: IntentId): boolean {
   const task = openTaskOf(f, id);
   const [first, ...next] = task?.intent.next ?? [];
   if (task === undefined || first === undefined) return false;
-  const { about, question, otherwise, tool, digest, input, call, rewrittenBy } = task.intent;
-  if (about !== "approval" && about !== "question") return false;
+  const { about, of, question, otherwise, tool, digest, input, call, rewrittenBy } = task.intent;
+  if (about !== "approval" && about !== "question" && about !== "doubt") return false;
   closeIntent(f, id, closedAs("superseded", "deadline"));
-  openTask(f, {
+  const following = openTask(f, {
     about,
     question,
-    call: task.call,
+    input: task.open.input,
+    actor: task.open.actor,
+    call: task.open.call,
     asked: { line: [first, ...next], ...(otherwise === undefined ? {} : { otherwise }) },
     more: {
-      ...defined({ tool, digest, input, call, rewrittenBy }),
+      ...defined({ of, tool, digest, input, call, rewrittenBy }),
       after: { task: id, because: "deadline" },
     },
   });
+  const doubt = about === "doubt" && of !== undefined ? f.state.doubts[of] : undefined;
+  if (of !== undefined && doubt?.outcome === "in_doubt")
+    f.state.doubts = { ...f.state.doubts, [of]: { ...doubt, task: following } };
   return true;
 }
 
@@ -191,8 +213,11 @@ const defined = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K],
 function noticeOf(f: Folding, id: IntentId, reminder: number): TaskNotice | undefined {
   const task = openTaskOf(f, id);
   const about = task?.intent.about;
-  if (task === undefined || (about !== "approval" && about !== "question")) return undefined;
-  const { question, to, quorum = 1, dueAt, tool, digest } = task.intent;
+  if (task === undefined || (about !== "approval" && about !== "question" && about !== "doubt"))
+    return undefined;
+  const { question, to, quorum = 1, dueAt, digest, of } = task.intent;
+  const doubt = of === undefined ? undefined : f.state.doubts[of];
+  const tool = task.intent.tool ?? doubt?.tool;
   return {
     task: `${decider(f.state)}/${id}`,
     saga: decider(f.state),
@@ -204,8 +229,9 @@ function noticeOf(f: Folding, id: IntentId, reminder: number): TaskNotice | unde
     quorum,
     dueAt,
     reminder,
-    ...defined({ tool, digest }),
-    ...(about === "approval" ? { input: task.call.input } : {}),
+    ...defined({ tool, digest, of }),
+    ...(f.state.fork?.effects === "simulated" ? { simulated: true } : {}),
+    ...(about === "question" ? {} : { input: task.open.input }),
   };
 }
 
@@ -304,7 +330,15 @@ function notify(f: Folding, task: IntentId, reminder: number): boolean {
   const id = newId(f);
   const key = effectKey(decider(f.state), id, digestOf(input));
   openIntent(f, {
-    intent: { kind: "tool", id, name: notice.name, key, input, for: task },
+    intent: {
+      kind: "tool",
+      id,
+      name: notice.name,
+      key,
+      contract: contractIn(f, notice.name),
+      input,
+      for: task,
+    },
     input,
     attempt: 1,
   });

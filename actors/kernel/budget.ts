@@ -112,9 +112,11 @@ const countsTokens = (budget: BudgetState | undefined): budget is BudgetState =>
 
 /** Why a tool may not be called any more, or undefined. */
 export function refusalOfCall(f: Folding): string | undefined {
-  const limit = f.state.budget?.limits.toolCalls;
-  if (limit === undefined || (availableOf(f.state)?.toolCalls ?? 0) >= 1) return undefined;
-  return `the budget of ${limit} calls of tools is used or reserved for sub-agents`;
+  const bounds = f.state.budget?.limits;
+  if (bounds?.toolCalls === undefined) return undefined;
+  const left = availableOf(f.state) ?? {};
+  if ((left.toolCalls ?? 0) >= 1) return undefined;
+  return `another call of a tool reserves 1 of toolCalls, and ${leftOf(left, bounds, "toolCalls")}`;
 }
 
 export const countCall = (f: Folding): void => {
@@ -281,26 +283,37 @@ function endingOf(
     return {
       name: "steps",
       over: true,
-      reason: `${bounds.steps ?? 0} decisions were made or given to sub-agents`,
+      reason: `another decision reserves 1 of steps, and ${leftOf(left, bounds, "steps")}`,
     };
   if (room.narrow !== undefined)
     return {
       name: room.narrow,
       over: true,
-      reason: `${left[room.narrow] ?? 0} of ${bounds[room.narrow] ?? 0} ${nameOf(room.narrow)} are left, too few for another decision`,
+      reason: `another decision reserves ${reservationOf(room, limits.outputTokensMin, room.narrow)}, and ${leftOf(left, bounds, room.narrow)}`,
     };
   if (deadline !== undefined && f.at >= deadline)
-    return { name: "wallClockMs", over: false, reason: "the time is over" };
+    return {
+      name: "wallClockMs",
+      over: false,
+      reason: `another decision needs time, and wallClockMs of this saga and those below it was over ${f.at - deadline} ms ago`,
+    };
   if (left.steps !== undefined && left.steps < 2)
-    return { name: "steps", over: false, reason: "the last decision was made" };
+    return {
+      name: "steps",
+      over: false,
+      reason: `one more decision reserves 1 of steps and leaves none to end with; ${leftOf(left, bounds, "steps")}`,
+    };
   if (room.ordinary < Math.min(room.want, limits.decisionTokensMin)) {
     const name = left.tokens === undefined ? "usd" : "tokens";
-    return { name, over: false, reason: `the last decision that the ${nameOf(name)} allow was made` };
+    const next = reservationOf(room, limits.decisionTokensMin, name);
+    const reason = `the last decision that the ${nameOf(name)} allow was made: one more reserves ${next} and leaves too little to end with; ${leftOf(left, bounds, name)}`;
+    return { name, over: false, reason };
   }
   return undefined;
 }
 
-const nameOf = (name: AmountName): string => (name === "usd" ? "dollars" : name);
+/** As a person and a model are told of it. */
+export const nameOf = (name: AmountName): string => (name === "usd" ? "dollars" : name);
 
 const lastStep = (name: AmountName | "wallClockMs"): string =>
   `This is your last step: the budget of ${name === "wallClockMs" ? "time" : nameOf(name)} is used up. ` +
@@ -371,14 +384,29 @@ export function answeredBy(f: Folding, open: OpenIntent, attempt: number): void 
   f.state.budget = mayHaveBegun(open, f.state.turn) ? withLate(rest, open) : rest;
 }
 
+/** What a decision that writes so many tokens at least reserves, of one limit, its input included. */
+const reservationOf = ({ cost, want }: Room, output: number, name: AmountName): string =>
+  `at least ${cost?.(Math.min(want, output))[name] ?? 0} ${nameOf(name)}`;
+
+/** What is left, of how much, and whose it is. */
+export const leftOf = (left: Amounts, bounds: Amounts, name: AmountName): string =>
+  `${Math.max(0, left[name] ?? 0)} of ${bounds[name] ?? 0} are left in the pool of this saga and those below it`;
+
 /**
  * Another attempt of a model call needs its reservation once more beside what the last one has cost. Why it may not
  * be made, or undefined.
  */
 export const refusalOfRetry = (f: Folding, { intent }: OpenIntent): string | undefined =>
   intent.kind === "model" && intent.budget !== undefined && !fits(f.state)
-    ? "what is left of the budget is too little to ask the model again"
+    ? refusalAgain(f, intent.budget)
     : undefined;
+
+function refusalAgain({ state }: Folding, reserved: Amounts): string {
+  const left = availableOf(state) ?? {};
+  const name = amountNames.find((one) => (left[one] ?? 0) < 0) ?? "tokens";
+  const before = { ...left, [name]: Math.max(0, (left[name] ?? 0) + (reserved[name] ?? 0)) };
+  return `asking the model again reserves ${reserved[name] ?? 0} ${nameOf(name)}, and ${leftOf(before, state.budget?.limits ?? {}, name)}`;
+}
 
 /**
  * Another host takes over, or this one anew: the calls that were begun may run on somewhere, and may cost what was

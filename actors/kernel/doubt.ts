@@ -3,12 +3,14 @@
  *
  * DK1 A definite result for an intent in doubt corrects it in every state, ended ones included.
  */
+import { assert } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import { type IntentId, placeOf, turnOf } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
-import { limits } from "../../protocol/limits.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Definition } from "../contract/definition.ts";
+import { type LineTerms, readDoubtTerms } from "../contract/terms.ts";
+import { askDoubt } from "./asking.ts";
 import type { Doubt, OpenIntent, OpenTool, Position } from "../contract/state.ts";
 import { readWith, withoutKey } from "../values/schema.ts";
 import {
@@ -18,9 +20,7 @@ import {
   closeIntent,
   type Folding,
   isAwaited,
-  newId,
   openEntries,
-  openIntent,
   recordClosing,
   tellActor,
   toolOf,
@@ -64,7 +64,11 @@ export function takeDoubt(
   recordEffect(f, id, open, "in_doubt", undefined);
   recordDoubt(f, id, open, "in_doubt", received);
   if (isAwaited(f, id, open.actor)) {
-    if (tool?.onDoubt === "ask") return askAboutDoubt(f, id, open, reason);
+    const terms = tool === undefined ? undefined : readDoubtTerms(tool);
+    if (terms !== undefined) {
+      assert("asked" in terms, "a tool with faulty terms is never served");
+      return askAboutDoubt(f, id, open, terms.asked, reason);
+    }
     if (tool?.onDoubt === "compensate")
       return addPlan(f, {
         because: reason,
@@ -77,24 +81,12 @@ export function takeDoubt(
   undoIfLate(f, id);
 }
 
-function askAboutDoubt(f: Folding, id: IntentId, open: OpenIntent, reason: string): void {
+/** Asks people, on the tool's terms; the actor hears of it once they have settled it, or none of them has in time. */
+function askAboutDoubt(f: Folding, id: IntentId, open: OpenIntent, asked: LineTerms, reason: string): void {
   if (open.intent.kind !== "tool") return;
-  const task = newId(f);
-  const dueAt = f.at + limits.taskWithinMs;
-  openIntent(f, {
-    intent: {
-      kind: "task",
-      id: task,
-      about: "doubt",
-      of: id,
-      question: `Did ${open.intent.name} with key ${open.intent.key} happen? ${reason}`,
-      to: [],
-      dueAt,
-    },
-    input: open.input,
-    attempt: 1,
-    dueAt,
-  });
+  const { name, key } = open.intent;
+  const question = `Did ${name} with key ${key} happen? ${reason}`;
+  const task = askDoubt(f, { of: id, question, input: open.input }, asked);
   const doubt = f.state.doubts[id];
   if (doubt?.outcome === "in_doubt" && open.actor !== undefined)
     f.state.doubts = { ...f.state.doubts, [id]: { ...doubt, actor: open.actor, task } };
@@ -123,6 +115,7 @@ const openOf = (id: IntentId, doubt: Doubt): OpenTool => ({
     id,
     name: doubt.tool,
     key: doubt.key,
+    contract: doubt.contract,
     ...(doubt.call === undefined ? { input: doubt.input } : { call: doubt.call }),
     ...(doubt.dependsOn === undefined ? {} : { dependsOn: [...doubt.dependsOn] }),
     ...(doubt.undoes === undefined ? {} : { undoes: doubt.undoes }),

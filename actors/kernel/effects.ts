@@ -89,12 +89,13 @@ export function recordDoubt(
   received?: Result,
 ): void {
   if (open.intent.kind !== "tool") return;
-  const { name, key, call, undoes, dependsOn } = open.intent;
+  const { name, key, contract, call, undoes, dependsOn } = open.intent;
   const tool = toolOf(f, name);
   const doubt: Doubt = {
     outcome,
     tool: name,
     key,
+    contract,
     input: open.input,
     argumentsDigest: tool === undefined ? digestOf(open.input) : argumentsDigest(tool, open.input),
     attempt: open.attempt,

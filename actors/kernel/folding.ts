@@ -7,13 +7,14 @@
  */
 import { type ClosedAs, type ClosedBecause, type Closing, closingBy } from "../../protocol/closing.ts";
 import { digestOf } from "../../protocol/digest.ts";
-import type { ErrorCode } from "../../protocol/errors.ts";
+import { assert, type ErrorCode } from "../../protocol/errors.ts";
 import { type IntentId, intentId, turnOf } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
-import { readWith, withoutKey } from "../values/schema.ts";
+import { contractDigest } from "../contract/contract-digest.ts";
+import { jsonSchema, readWith, withoutKey } from "../values/schema.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Definition } from "../contract/definition.ts";
 import { doneEvent, errorEvent } from "../machine/machine.ts";
@@ -219,6 +220,22 @@ export const inputOrCall = ({ input, from, rewritten, editedBy, given }: Propose
   ...(from === undefined ? {} : { call: from }),
   ...(rewritten === undefined ? {} : { rewrittenBy: rewritten.by }),
 });
+
+/** The contract under which the definition calls a tool that it has. */
+export function contractIn(f: Folding, name: string): string {
+  const tool = toolOf(f, name);
+  assert(tool !== undefined, `${name} is a tool of the definition; define.ts collects them`);
+  return contractDigest(tool);
+}
+
+/** What a vote is about: the arguments, and what they are given to. Another contract makes it another call. */
+export const callDigest = (callee: Tool | Definition, input: Json): string =>
+  digestOf([
+    "effect" in callee
+      ? contractDigest(callee)
+      : [callee.name, jsonSchema(callee.input), jsonSchema(callee.output)],
+    argumentsDigest(callee, input),
+  ]);
 
 /** What makes two calls of a tool equal: the input as its schema reads it. */
 export function argumentsDigest(callee: Pick<Tool, "input">, input: Json): string {

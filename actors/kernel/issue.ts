@@ -12,6 +12,7 @@ import type { Json } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import { askApproval, askHuman, type Review } from "./asking.ts";
 import { askModel } from "./ask-model.ts";
+import { contractDigest } from "../contract/contract-digest.ts";
 import type { ForwardParams, StartParams } from "../contract/calls.ts";
 import { issueSend } from "./send.ts";
 import { countCall, hear } from "./budget.ts";
@@ -190,7 +191,7 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
   const key = effectKey(decider(f.state), id, digestOf(call.input));
   openIntent(f, {
     intent: {
-      ...{ kind: "tool", id, name: tool.name, key },
+      ...{ kind: "tool", id, name: tool.name, key, contract: contractDigest(tool) },
       ...inputOrCall(call),
       ...restingOf(call),
       ...(tool.effect === "read" ? { reads: true } : {}),

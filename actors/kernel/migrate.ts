@@ -7,8 +7,9 @@
  * MI1 A saga may be moved if the new definition, given all that came in, decides all that was decided: the same calls
  *     under the same keys, the same timers, tasks, children and ends, and each ends as it ended: a success that the new
  *     schema does not read would count as a failure, in silence. Of a model call the request may differ.
- * MI2 What is open goes on under the new definition only where its contract is the old one's: an open call its effect
- *     class, placement and schemas, what stands its compensation, a result its schema, a kept signal its own.
+ * MI2 What is open goes on under the new definition only where its contract is the old one's: an open call the one that
+ *     its intent names, and its placement; a task the very call that people are asked about; what stands what undoes
+ *     it, a result its schema, a kept signal its own.
  * MI3 Where the old contract is not known, the saga stays where it is.
  */
 import type { Closing } from "../../protocol/closing.ts";
@@ -18,10 +19,10 @@ import type { Intent } from "../../protocol/intent.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { Step, Turn } from "../../protocol/turn.ts";
-import { contractOf, jsonSchema } from "../contract/tool-contract.ts";
+import { contractOf } from "../contract/tool-contract.ts";
 import type { Definition } from "../contract/definition.ts";
 import { decideTurn } from "./fold.ts";
-import { readWith } from "../values/schema.ts";
+import { jsonSchema, readWith } from "../values/schema.ts";
 import { lastMigration } from "./migrated.ts";
 import { type Difference, differenceOf } from "./replay.ts";
 import { isReserved } from "../contract/reserved-signals.ts";
@@ -126,7 +127,7 @@ export function judgeRest(
   old: OldContracts,
 ): Migration {
   if (!folded.can) return folded;
-  const obstacle = priceObstacle(to, turns) ?? restObstacle(to, folded.state, old);
+  const obstacle = priceObstacle(to, turns) ?? restObstacle(to, folded.state, turns, old);
   return obstacle === undefined ? folded : { can: false, obstacle };
 }
 
@@ -206,10 +207,17 @@ function priceObstacle(to: Definition, turns: readonly Turn[]): Obstacle | undef
 const isSame = (a: unknown, b: unknown): boolean => digestOf(a ?? null) === digestOf(b ?? null);
 
 /** MI2 of the state that the saga rests in. */
-function restObstacle(to: Definition, state: SagaState, old: OldContracts): Obstacle | undefined {
+function restObstacle(
+  to: Definition,
+  state: SagaState,
+  turns: readonly Turn[],
+  old: OldContracts,
+): Obstacle | undefined {
+  const recorded = recordedCalls(turns);
   const why =
     pauseObstacle(state) ??
-    openObstacle(to, state, old) ??
+    openObstacle(to, state, recorded, old) ??
+    taskObstacle(state, recorded) ??
     standingObstacle(to, state, old) ??
     signalObstacle(to, state);
   return why === undefined ? undefined : { turn: 0, why };
@@ -224,29 +232,82 @@ function pauseObstacle({ paused, open, held = [] }: SagaState): string | undefin
     : undefined;
 }
 
-const members = ["effect", "placement", "input", "output"] as const;
+type Recorded = ReadonlyMap<string, Intent>;
 
-function openObstacle(to: Definition, { open, doubts }: SagaState, old: OldContracts): string | undefined {
-  const called = [
-    ...Object.entries(open).flatMap(([id, { intent }]) =>
-      intent.kind === "tool" || (intent.kind === "saga" && intent.undoes === undefined)
-        ? [{ id, name: intent.name, kind: intent.kind }]
-        : [],
-    ),
-    ...Object.entries(doubts).flatMap(([id, { outcome, tool }]) =>
-      outcome === "in_doubt" ? [{ id, name: tool, kind: "tool" as const }] : [],
-    ),
-  ];
-  for (const { id, name, kind } of called) {
-    const tool = kind === "tool" ? to.tools.get(name) : undefined;
-    const child = kind === "saga" ? to.sagas.get(name) : undefined;
+/** What was recorded of calls, and of calls that people were asked about, by intent. */
+const recordedCalls = (turns: readonly Turn[]): Recorded =>
+  new Map(
+    turns
+      .flatMap(({ steps }) => steps.flatMap(({ intents }) => intents))
+      .flatMap((intent) => (intent.kind === "tool" || intent.kind === "task" ? [[intent.id, intent]] : [])),
+  );
+
+/** A call that goes on: under which name, and under which contract the new definition makes it. */
+interface GoingOn {
+  readonly id: string;
+  readonly name: string;
+  /** Undefined: it is a child. */
+  readonly contract: string | undefined;
+}
+
+const goingOn = ({ open, doubts }: SagaState): GoingOn[] => [
+  ...Object.entries(open).flatMap(([id, { intent }]): GoingOn[] => {
+    if (intent.kind === "tool") return [{ id, name: intent.name, contract: intent.contract }];
+    const runs = intent.kind === "saga" && intent.undoes === undefined;
+    return runs ? [{ id, name: intent.name, contract: undefined }] : [];
+  }),
+  ...Object.entries(doubts).flatMap(([id, { outcome, tool, contract }]) =>
+    outcome === "in_doubt" ? [{ id, name: tool, contract }] : [],
+  ),
+];
+
+/** The members of a contract by the words in which a change is told. */
+const members: readonly (readonly [string, string])[] = [
+  ["effect", "effect"],
+  ["input", "input"],
+  ["output", "output"],
+  ["compensation", "compensation"],
+  ["undoneBy", "compensation"],
+  ["version", "version"],
+];
+
+function openObstacle(
+  to: Definition,
+  state: SagaState,
+  recorded: Recorded,
+  old: OldContracts,
+): string | undefined {
+  for (const call of goingOn(state)) {
+    const { id, name, contract } = call;
+    const tool = contract === undefined ? undefined : to.tools.get(name);
+    const child = contract === undefined ? to.sagas.get(name) : undefined;
     const now = tool === undefined ? child && childContractOf(child) : contractOf(tool);
-    const before = kind === "tool" ? old.tool(name) : old.child(name);
+    const before = contract === undefined ? old.child(name) : old.tool(name);
     if (now === undefined) return `${name} (${id}) is open, and the new definition does not have it`;
     if (before === undefined)
       return `${name} (${id}) is open, and its contract is not known any more: serve the old definition`;
-    const changed = members.filter((member) => !isSame(before[member], now[member]));
-    if (changed.length > 0) return `${name} (${id}) is open, and its ${changed.join(" and ")} changed`;
+    const was = recorded.get(id);
+    const isSameContract = contract !== undefined && was?.kind === "tool" && was.contract === contract;
+    const changed = members
+      .filter(([member]) => !isSame(before[member], now[member]))
+      .map(([, word]) => word);
+    const told = [
+      ...(isSameContract ? [] : changed), // Where the contract is the same, its wording alone may differ.
+      ...(isSame(before["placement"], now["placement"]) ? [] : ["placement"]),
+    ];
+    if (told.length > 0)
+      return `${name} (${id}) is open, and its ${[...new Set(told)].join(" and ")} changed`;
+    if (contract !== undefined && !isSameContract) return `${name} (${id}) is open, and its contract changed`;
+  }
+  return undefined;
+}
+
+/** People say yes to what they were shown. */
+function taskObstacle({ open }: SagaState, recorded: Recorded): string | undefined {
+  for (const [id, { intent }] of Object.entries(open)) {
+    const was = recorded.get(id);
+    if (intent.kind === "task" && was?.kind === "task" && was.digest !== intent.digest)
+      return `people are asked about ${intent.tool ?? "a call"} (${id}), and its contract changed`;
   }
   return undefined;
 }
@@ -259,11 +320,13 @@ function standingObstacle(to: Definition, { effects }: SagaState, old: OldContra
     if (now === undefined) continue;
     if (before === undefined)
       return `${tool} (${intent}) stands, and it is not known any more what undoes it: serve the old definition`;
-    if (!isSame(before["compensation"], contractOf(now)["compensation"]))
+    if (!isSame(undoing(before), undoing(contractOf(now))))
       return `${tool} (${intent}) stands, and what undoes it changed`;
   }
   return undefined;
 }
+
+const undoing = ({ compensation, undoneBy }: Contract) => [compensation, undoneBy];
 
 function signalObstacle(to: Definition, { kept, held = [] }: SagaState): string | undefined {
   const waiting = [...kept, ...held.flatMap((one) => (one.kind === "signal" ? [one.signal] : []))];

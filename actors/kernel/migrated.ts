@@ -21,16 +21,22 @@ import { remember } from "./seen.ts";
 /**
  * How a fold is held against the record. `but for requests`: of a model call only that one is asked for there, and
  * about what. Neither of which model and with which digest, which are the definition's, nor what was reserved for it,
- * which follows from the prompt's length.
+ * which follows from the prompt's length. Nor the contract of a call, or of a call that people approve: what is over
+ * is over under the old one, and what is open is held to it when the saga is moved (migrate.ts).
  */
 export type Comparison = "strict" | "but for requests";
 
 /** What of an intent is compared. */
 export function compared(intent: Intent, comparison: Comparison): Partial<Intent> {
-  if (comparison === "strict" || intent.kind !== "model") return intent;
+  if (comparison === "strict") return intent;
+  if (intent.kind === "tool" || intent.kind === "task") return { ...intent, ...ofContract };
+  if (intent.kind !== "model") return intent;
   const { name: _name, request: _request, budget: _budget, outputTokensMax: _max, ...rest } = intent;
   return rest;
 }
+
+/** What a tool intent and a task say of a contract; canonical JSON leaves out what is undefined. */
+const ofContract = { contract: undefined, digest: undefined };
 
 /** What of a closing is compared: words about a request's size follow from the prompt. */
 export function comparedClosing(closing: Closing, comparison: Comparison): Partial<Closing> {

@@ -11,13 +11,14 @@ import {
   type AmountName,
   amountNames,
   type Amounts,
+  dollars,
   type Spending,
   type TreePlace,
 } from "../../protocol/budget.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { limits } from "../../protocol/limits.ts";
-import { availableOf, declaredOf } from "./budget.ts";
+import { availableOf, declaredOf, leftOf, nameOf } from "./budget.ts";
 import type { Definition } from "../contract/definition.ts";
 import type { Folding } from "./folding.ts";
 import { decider } from "./lineage.ts";
@@ -57,7 +58,10 @@ function sliceFor(f: Folding, child: string): Opening {
   const left = availableOf(f.state);
   if (left === undefined) return { budget: undefined };
   if (left.children !== undefined && left.children < 1)
-    return { code: "BUDGET_EXCEEDED", reason: "the budget of children is used or reserved" };
+    return {
+      code: "BUDGET_EXCEEDED",
+      reason: `another child reserves 1 of children, and ${leftOf(left, f.state.budget?.limits ?? {}, "children")}`,
+    };
   const batch = [child, ...childrenAhead(f)].map((name) => declaredBy(f.definition, name));
   const free = withoutOwn(f, {
     ...left,
@@ -76,9 +80,28 @@ function sliceFor(f: Folding, child: string): Opening {
     // The first of a batch rather than none.
     if (name === "steps" && amount >= 1) slice.steps = Math.max(1, slice.steps ?? 0);
     if (name !== "toolCalls" && name !== "children" && (slice[name] ?? 0) <= 0)
-      return { code: "BUDGET_EXCEEDED", reason: `too little of the budget is left to share: ${name}` };
+      return { code: "BUDGET_EXCEEDED", reason: noShare(f, { name, left, free, batch }) };
   }
   return { budget: slice };
+}
+
+interface Sharing {
+  readonly name: AmountName;
+  readonly left: Amounts;
+  /** Without what the parent keeps. */
+  readonly free: Amounts;
+  readonly batch: readonly Amounts[];
+}
+
+/** Which reservation does not fit, and who else needs of the same. */
+function noShare({ state }: Folding, { name, left, free, batch }: Sharing): string {
+  const asked = batch[0]?.[name];
+  const kept = (left[name] ?? 0) - (free[name] ?? 0);
+  return [
+    `a child reserves ${asked === undefined ? "a share" : `up to ${asked}`} of ${nameOf(name)}, and ${leftOf(left, state.budget?.limits ?? {}, name)}`,
+    ...(kept > 0 ? [`${name === "usd" ? dollars(kept) : kept} is kept for the last step of this saga`] : []),
+    ...(batch.length > 1 ? [`${batch.length} children share what remains`] : []),
+  ].join("; ");
 }
 
 /** The share of the first of a batch (SC2). `declared` holds what each of them declares, the first one's first. */

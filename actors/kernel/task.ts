@@ -29,6 +29,7 @@ import {
   tellActor,
 } from "./folding.ts";
 import { readWith } from "../values/schema.ts";
+import { readWhole } from "../values/whole.ts";
 import { holdApproved, isPaused } from "./held.ts";
 import { propose } from "./issue.ts";
 import type { Callee } from "./judge.ts";
@@ -41,11 +42,11 @@ import { settleUndone } from "./undo.ts";
 const doubtAnswer = (output: z.ZodType<unknown, Json>) =>
   z.discriminatedUnion("outcome", [
     z.object({ outcome: z.literal("happened"), output: z.json().pipe(output) }),
-    z.object({ outcome: z.literal("did_not_happen") }),
+    z.object({ outcome: z.literal("did_not_happen"), reason: z.string().optional() }),
   ]);
 
 /** The same of any tool. */
-export const DoubtAnswer = doubtAnswer(z.json());
+const DoubtAnswer = doubtAnswer(z.json());
 
 /** What is needed of a saga to judge an answer. */
 type Asking = Pick<Folding, "definition" | "state">;
@@ -120,7 +121,7 @@ function misfitOfEdit({ definition }: Asking, open: OpenTask, input: Json | unde
   const callee = open.call === undefined ? undefined : calleeOf(definition, open.call);
   if (callee === undefined || open.call === undefined) return "it is about no call";
   if (input === undefined) return "an edit has the changed arguments as its input";
-  const read = readWith(callee.input, input);
+  const read = readWhole(callee.input, input, open.call.input);
   if (!read.success) return `the changed arguments do not fit: ${read.reason}`;
   if (argumentsDigest(callee, input) === argumentsDigest(callee, open.call.input))
     return "the arguments are the same; approve them";
@@ -150,7 +151,7 @@ function decideBy(f: Folding, id: IntentId, open: OpenTask, vote: Vote): void {
         ? fail(f, id, open, { reason: reason ?? `${by} declined to answer`, closed: deniedBy(vote) })
         : takeAnswer(f, id, open, { by, answer: answer ?? null });
     case "doubt":
-      return settleDoubt(f, open, answer ?? null);
+      return takeFinding(f, open, { by, answer: answer ?? null });
     case "stuck":
       return settleStuck(f, id, open, isDenied ? deniedBy(vote) : closedAs("succeeded"));
     case "budget":
@@ -189,7 +190,7 @@ export function takeStandIn(f: Folding, id: IntentId, open: OpenSaga, result: Re
 
 /** What the output of a saga that stands in says, or why it says nothing. */
 export function standInVote({ about }: IntentOf<"task">, by: string, output: Json): Vote | string {
-  if (about === "question") return { vote: "answer", by, answer: output };
+  if (about === "question" || about === "doubt") return { vote: "answer", by, answer: output };
   const read = readWith(StandInVote, output);
   return read.success ? { ...read.data, by } : read.reason;
 }
@@ -291,12 +292,26 @@ function takeAnswer(
   open: OpenTask,
   { by, answer }: { by: string; answer: Json },
 ): void {
-  const quorum = open.intent.quorum ?? 1;
-  const digest = digestOf(answer);
+  if (!isAgreed(f, open, by, digestOf(answer))) return;
+  answerQuestion(f, id, open, { answer, closed: closedAs("succeeded") });
+}
+
+/** Whether enough say the same now; until then it is kept who has said what. */
+function isAgreed(f: Folding, open: OpenTask, by: string, digest: string): boolean {
   const answers = { ...open.answers, [by]: digest };
   const agreeing = Object.values(answers).filter((one) => one === digest).length;
-  if (agreeing < quorum) return changeOpen(f, open, { answers });
-  answerQuestion(f, id, open, { answer, closed: closedAs("succeeded") });
+  if (agreeing >= (open.intent.quorum ?? 1)) return true;
+  changeOpen(f, open, { answers });
+  return false;
+}
+
+/** Of a doubt: what is found counts, whatever the reason that is given for it. */
+function takeFinding(f: Folding, open: OpenTask, { by, answer }: { by: string; answer: Json }): void {
+  const parsed = DoubtAnswer.safeParse(answer);
+  if (!parsed.success) return;
+  const { outcome } = parsed.data;
+  const digest = digestOf("output" in parsed.data ? { outcome, output: parsed.data.output } : { outcome });
+  if (isAgreed(f, open, by, digest)) settleDoubt(f, open, answer);
 }
 
 /** The door refuses an answer that does not fit; a default that does not fit leaves the question unanswered. */
@@ -318,6 +333,8 @@ function answerQuestion(
   tellActor(f, open.actor, id, { output: read.data, unread });
 }
 
+const notFound = "a human found that it did not happen";
+
 /** The correction closes the task, and only if it took: an answer that says nothing leaves the human asked. */
 function settleDoubt(f: Folding, open: OpenTask, answer: Json): void {
   const parsed = DoubtAnswer.safeParse(answer);
@@ -327,7 +344,7 @@ function settleDoubt(f: Folding, open: OpenTask, answer: Json): void {
   const result: Result =
     parsed.data.outcome === "happened"
       ? { outcome: "succeeded", output: toJson(parsed.data.output) }
-      : { outcome: "failed", code: "NOT_PERFORMED", reason: "a human found that it did not happen" };
+      : { outcome: "failed", code: "NOT_PERFORMED", reason: parsed.data.reason ?? notFound };
   if (corrects(f.definition, doubt, { attempt: doubt.attempt, result })) correct(f, of, doubt, result, true);
 }
 

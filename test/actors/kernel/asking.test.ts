@@ -10,7 +10,7 @@ import { defineSaga } from "../../../actors/saga/define.ts";
 import { callsAtMost } from "../../../actors/policies/ready-made.ts";
 import { definePolicy } from "../../../actors/contract/policy.ts";
 import { type Approval, defineTool, type Tool } from "../../../actors/contract/tool.ts";
-import { digestOf } from "../../../protocol/digest.ts";
+import { callDigest } from "../../../actors/kernel/folding.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import type { IntentOf } from "../../../protocol/intent.ts";
 import { TaskNotice } from "../../../protocol/notice.ts";
@@ -108,18 +108,27 @@ describe("who may speak", () => {
   });
 });
 
-describe("the digest of the arguments", () => {
-  test("is that of the input as the tool's schema reads it, and stands in the task", () => {
+describe("the digest of a call that people approve", () => {
+  test("is of the input as the tool's schema reads it, and stands in the task", () => {
     const asked = given(calling(paying()), begun);
-    expect(taskIn(asked)).toMatchObject({ tool: "pay", digest: digestOf({ of: "x" }) });
+    expect(taskIn(asked)).toMatchObject({ tool: "pay", digest: callDigest(paying(), { of: "x" }) });
+    expect(callDigest(paying(), { of: "x", ignored: 1 })).toBe(callDigest(paying(), { of: "x" }));
+  });
+
+  test("is another one under another contract, so that a vote on the old call counts for nothing", () => {
+    const stricter = { ...paying(), version: 2 };
+    const { digest } = taskIn(given(calling(paying()), begun));
+    const asked = given(calling(stricter), begun);
+    asked.when(voted("approval", "approve", { ...byAnn, digest })).thenRefused("ARGUMENTS_CHANGED");
+    expect(callDigest({ ...paying(), description: "Pays, in other words." }, { of: "x" })).toBe(digest);
   });
 
   test("binds a vote: one for other arguments is refused, and every recorded vote names its own", () => {
     const asked = given(calling(paying({ quorum: 2 })), begun);
     asked
-      .when(voted("approval", "approve", { ...byAnn, digest: digestOf({ of: "y" }) }))
+      .when(voted("approval", "approve", { ...byAnn, digest: callDigest(paying(), { of: "y" }) }))
       .thenRefused("ARGUMENTS_CHANGED");
-    const digest = digestOf({ of: "x" });
+    const digest = callDigest(paying(), { of: "x" });
     for (const vote of [{ ...byAnn, digest }, byAnn])
       expect(asked.when(voted("approval", "approve", vote)).turns.at(-1)?.steps[0]?.event).toMatchObject({
         vote: { vote: "approve", digest },
@@ -143,7 +152,8 @@ describe("an edit", () => {
   test("is held against the tool's schema at the door", () => {
     asked.when(edit({ of: 7 })).thenRefused("INPUT_INVALID");
     asked.when(voted("1.0", "edit", byAnn)).thenRefused("INPUT_INVALID");
-    asked.when(edit({ of: "x", ignored: true })).thenRefused("INPUT_INVALID");
+    asked.when(edit({ of: "y", ignored: true })).thenRefused("INPUT_INVALID");
+    asked.when(edit({ of: "x" })).thenRefused("INPUT_INVALID");
   });
 
   test("is no approval: it opens another task, with its own digest and no votes, and closes the one before", () => {
@@ -155,7 +165,7 @@ describe("an edit", () => {
       about: "approval",
       input: { of: "y" },
       call: "1.0",
-      digest: digestOf({ of: "y" }),
+      digest: callDigest(paying(), { of: "y" }),
       quorum: 2,
       after: { task: first, because: "edit", by: "ann" },
     });
@@ -227,7 +237,7 @@ describe("an edit", () => {
       kind: "task",
       input: { of: "less" },
       rewrittenBy: "cap",
-      digest: digestOf({ of: "less" }),
+      digest: callDigest(paying(), { of: "less" }),
       after: { because: "edit", by: "ann" },
     });
     edited.when(voted("1.0", "approve", byAnn)).then({ kind: "tool", input: { of: "less" } });

@@ -68,11 +68,31 @@ const bytesOf = ({ instructions, tools, messages }: ModelRequest): number =>
 
 describe("the last step", () => {
   test.each([
-    ["steps", { steps: 2 }, "steps"],
-    ["tokens", { tokens: 12_000 }, "tokens"],
-    ["usd", { usd: 0.06 }, "dollars"],
-    ["wallClockMs", { wallClockMs: 1_500 }, "time"],
-  ] as const)("that %s allow is told to the model, and no other follows", (_, budget, word) => {
+    [
+      "steps",
+      { steps: 2 },
+      "steps",
+      /^another decision reserves 1 of steps, and 0 of 2 are left in the pool/,
+    ],
+    [
+      "tokens",
+      { tokens: 12_000 },
+      "tokens",
+      /reserves at least \d+ tokens.* \d+ of 12000 are left in the pool/,
+    ],
+    [
+      "usd",
+      { usd: 0.06 },
+      "dollars",
+      /reserves at least [\d.]+ dollars.* [\d.]+ of 0.06 are left in the pool/,
+    ],
+    [
+      "wallClockMs",
+      { wallClockMs: 1_500 },
+      "time",
+      /^another decision needs time, and wallClockMs of this saga and those below it was over \d+ ms ago$/,
+    ],
+  ] as const)("that %s allow is told to the model, and no other follows", (_, budget, word, reason) => {
     let story = given(bounded(budget), pricedStart);
     for (let step = 1; step < 20 && !lastMessages(story).includes("last step"); step++) {
       const { outputTokensMax = 40 } = decision(story).intent;
@@ -82,7 +102,7 @@ describe("the last step", () => {
     expect(lastMessages(story)).toContain(`budget of ${word}`);
     story.then({ kind: "model" });
     expect(digestOfRequest(requestOf(story))).toBe(decision(story).intent.request);
-    story.when(replied({ text: "hm" })).then(denied, ended);
+    story.when(replied({ text: "hm" })).then({ ...denied, reason }, { ...ended, reason });
   });
 
   test("takes a finish", () => {
@@ -181,7 +201,13 @@ describe("a budget that is used up", () => {
     story.then(
       { kind: "tool", name: "look" },
       { kind: "tool", name: "look" },
-      { kind: "denied", name: "hold", code: "BUDGET_EXCEEDED" },
+      {
+        kind: "denied",
+        name: "hold",
+        code: "BUDGET_EXCEEDED",
+        reason:
+          "another call of a tool reserves 1 of toolCalls, and 0 of 2 are left in the pool of this saga and those below it",
+      },
     );
     story.when([succeeded("2-0", 1), succeeded("2-1", 1)]).then({ kind: "model" });
   });
@@ -301,10 +327,11 @@ describe("a reservation", () => {
   test("that fits no second time ends the saga instead of asking again", () => {
     const story = given(bounded({ tokens: 10_000 }), begun);
     const usage = { inputTokens: 6_000, outputTokens: 500 };
-    story
-      .when(resulted("1-0", { outcome: "failed", code: "MODEL_FAILED", reason: "", usage }, 1))
-      .then({ ...ended, reason: /too little/ });
-    story.when({ type: "adopted", anew: true }).then({ ...ended, reason: /too little/ });
+    story.when(resulted("1-0", { outcome: "failed", code: "MODEL_FAILED", reason: "", usage }, 1)).then({
+      ...ended,
+      reason: /^asking the model again reserves \d+ tokens, and \d+ of 10000 are left in the pool/,
+    });
+    story.when({ type: "adopted", anew: true }).then({ ...ended, reason: /asking the model again reserves/ });
   });
 
   test("that fits no more when a paused saga is resumed ends it instead of asking again", () => {

@@ -258,3 +258,33 @@ test("a turn's decider is the nearest ancestor that reaches as far", () => {
   expect(start.type).toBe("start");
   expect(deciderOf(fork, start.fork, 1)).toBe(a);
 });
+
+test("people who are told of a fork's task hear whether its effects are simulated", () => {
+  const asked = asOrigin(
+    given(parent, started({ of: "x" }), replied({ calls: [call("ask", { question: "Go?" })] })),
+  );
+  const { definition } = given(parent);
+  const noticeOf = (effects: "live" | "simulated") => {
+    const left = leave(definition, forkedAt(asked, 1), leaving({ effects }));
+    const model = Object.values(left.state.open).find(({ intent }) => intent.kind === "model")!.intent.id;
+    const output = { model: "scripted", calls: [{ tool: "ask", input: { question: "Go?" } }] };
+    const result = {
+      type: "result",
+      intent: model,
+      attempt: 1,
+      by: "h",
+      result: { outcome: "succeeded", output },
+    } as const;
+    const { steps } = decideTurn(definition, left.state, {
+      saga: fork,
+      at: left.state.updatedAt + 1,
+      events: [result],
+    });
+    const told = steps
+      .flatMap(({ intents }) => intents)
+      .find((one) => one.kind === "tool" && one.name === "tell");
+    return z.object({ input: z.object({ task: TaskNotice }) }).parse(told).input.task;
+  };
+  expect(noticeOf("simulated")).toMatchObject({ about: "question", simulated: true });
+  expect(noticeOf("live").simulated).toBeUndefined();
+});

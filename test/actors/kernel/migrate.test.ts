@@ -19,6 +19,7 @@ import {
   stateFromJson,
   stateToJson,
 } from "../../../actors/kernel/replay.ts";
+import { contractDigest } from "../../../actors/contract/contract-digest.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { chainDigest, requestDigest } from "../../../actors/request/conversation.ts";
 import type { Event } from "../../../protocol/event.ts";
@@ -33,6 +34,7 @@ import {
   started,
   type Story,
   succeeded,
+  voted,
 } from "../../../services/testing/given.ts";
 import {
   agentOf,
@@ -41,6 +43,7 @@ import {
   chargeModel,
   hold,
   look,
+  release,
   send,
   sequence,
 } from "../../support/workbench.ts";
@@ -137,6 +140,60 @@ describe("judgeMigration", () => {
     expect(whyNot(changed({}), holding, noContracts)).toMatchObject({
       why: expect.stringContaining("its contract is not known any more"),
     });
+  });
+
+  test("an open call stays under the contract it was made under, and what is over is no obstacle", () => {
+    const wider = defineTool({
+      ...hold,
+      input: z.object({ of: z.string(), by: z.string().optional() }),
+    } as never);
+    expect(whyNot(agentOf({ tools: [wider] }), holding)).toMatchObject({
+      why: "hold (2-0) is open, and its input changed",
+    });
+    expect(judge(agentOf({ tools: [wider] }), waiting).can).toBe(true);
+    const [, ...rest] = moved(waiting, agentOf({ tools: [wider] }));
+    expect(rest[0]?.steps[0]?.intents).toMatchObject([{ kind: "tool", contract: contractDigest(hold) }]);
+    const raised = defineTool({ ...hold, version: 2 } as never);
+    expect(whyNot(agentOf({ tools: [raised] }), holding)).toMatchObject({
+      why: "hold (2-0) is open, and its version changed",
+    });
+    const undone = defineTool({
+      ...hold,
+      compensation: { tool: { ...release, version: 2 }, input: ({ key }: { key: string }) => ({ key }) },
+    } as never);
+    expect(whyNot(agentOf({ tools: [undone] }), holding)).toMatchObject({
+      why: "hold (2-0) is open, and its compensation changed",
+    });
+    expect(whyNot(agentOf({ tools: [undone] }), waiting)).toMatchObject({
+      why: "hold (2-0) stands, and what undoes it changed",
+    });
+  });
+
+  test("a call that people are asked about keeps its contract, or the saga stays; one they have answered need not", () => {
+    const paying = (version: number) =>
+      defineTool({
+        ...{ name: "pay", description: "Pays.", effect: "once", version },
+        ...{
+          input: z.object({ of: z.string() }),
+          output: z.json(),
+          approval: { by: ["ann"], withinMs: 1_000, otherwise: "deny" },
+        },
+        compensation: "point_of_no_return",
+      });
+    const asked = given(
+      agentOf({ tools: [paying(1)] }),
+      started({ of: "x" }),
+      replied({ calls: [call("pay")] }),
+    );
+    expect(judge(agentOf({ tools: [paying(1)], instructions: "Other." }), asked).can).toBe(true);
+    expect(whyNot(agentOf({ tools: [paying(2)] }), asked)).toMatchObject({
+      why: expect.stringMatching(/^people are asked about pay \(\S+\), and its contract changed$/),
+    });
+    const paid = asked
+      .when(voted("1.0", "approve", { by: "ann" }))
+      .when(succeeded("1.0", { paid: true }))
+      .when(replied({ calls: [call("wait", { signals: ["note"] })] }));
+    expect(judge(agentOf({ tools: [paying(2)] }), paid).can).toBe(true);
   });
 
   test("what stands keeps what undoes it, and a success that the new schema cannot read is no success", () => {

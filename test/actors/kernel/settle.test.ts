@@ -203,11 +203,11 @@ describe("an effect in doubt", () => {
   });
 
   test("is told to the model where its tool says model, and blocks an equal call until it is settled", () => {
-    const doubtful = given(agentOf(), begun, replied({ calls: [call("send")] })).when(inDoubt("send"));
+    const trimming = defineTool({ ...send, input: z.object({ of: z.string().trim() }) } as never);
+    const agent = agentOf({ tools: [trimming] });
+    const doubtful = given(agent, begun, replied({ calls: [call("send")] })).when(inDoubt("send"));
     expect(doubtful.messages.at(-1)).toMatchObject({ parts: [{ outcome: "in_doubt", code: "IN_DOUBT" }] });
-    const again = doubtful.when(
-      replied({ calls: [call("send", { of: "x", ignored: 1 }), call("send", { of: "y" })] }),
-    );
+    const again = doubtful.when(replied({ calls: [call("send", { of: " x" }), call("send", { of: "y" })] }));
     again.then({ kind: "denied", code: "CALL_IN_DOUBT" }, { kind: "tool", name: "send", call: "2.1" });
     const settled = again.when(failed("2-0", { retry: false }, 1)).when(succeeded("send", done));
     settled.when(replied({ calls: [call("send")] })).then({ kind: "tool", name: "send" });

@@ -167,8 +167,38 @@ describe("a tree", () => {
     expect(slices(story)).toEqual([{ children: 1 }, { children: 1 }]);
     opening({ children: 1 }, leafOf(), 2).then(
       { kind: "saga", budget: { children: 0 } },
-      { kind: "denied", code: "BUDGET_EXCEEDED" },
+      {
+        kind: "denied",
+        code: "BUDGET_EXCEEDED",
+        reason:
+          "another child reserves 1 of children, and 0 of 1 are left in the pool of this saga and those below it",
+      },
     );
+  });
+
+  test("that does not fit names what was asked, what is left of which pool, and what its parent keeps", () => {
+    const pool = "are left in the pool of this saga and those below it";
+    opening({ steps: 2 }, leafOf({ steps: 7 }), 1).then(
+      {
+        kind: "denied",
+        code: "BUDGET_EXCEEDED",
+        reason: `a child reserves up to 7 of steps, and 1 of 2 ${pool}; 1 is kept for the last step of this saga`,
+      },
+      { kind: "model" },
+    );
+    const usage = { inputTokens: 39_000, outputTokens: 500 };
+    const story = given(rootOf({ tokens: 40_000 }, leafOf()), begun).when(
+      replied({ calls: [call("leaf"), call("leaf")], usage }),
+    );
+    const reasons = story.intents.flatMap((intent) =>
+      intent.kind === "denied" && intent.name === "leaf" ? [intent.reason] : [],
+    );
+    expect(reasons).toEqual([
+      expect.stringMatching(
+        /^a child reserves a share of tokens, and 500 of 40000 are left in the pool .*; \d+ is kept for the last step of this saga; 2 children share what remains$/,
+      ),
+      expect.stringMatching(/^a child reserves a share of tokens, .* of this saga$/),
+    ]);
   });
 });
 
