@@ -18,6 +18,8 @@ export interface Marks {
   /** Remembers a mark on what this process takes itself, so that `forget` and `tidy` take it away. */
   keep(key: string, group: number, revision: number | undefined): void;
   isKept(key: string): boolean;
+  /** Takes a kept mark away. */
+  unmark(key: string): Promise<void>;
   /** Takes the kept marks of a group away. */
   forget(group: number): Promise<void>;
   /** Takes the kept marks away of what is done with. */
@@ -35,7 +37,7 @@ export function createMarks(ports: Pick<Ports, "suspects">, clock: Clock, log: L
       .catch((error: unknown) => log.debug({ err: error, suspect: key }, "mark not removed"));
   }
 
-  async function forget(key: string): Promise<void> {
+  async function unmark(key: string): Promise<void> {
     const mark = kept.get(key);
     kept.delete(key);
     await remove(key, mark?.revision);
@@ -63,12 +65,13 @@ export function createMarks(ports: Pick<Ports, "suspects">, clock: Clock, log: L
       if (revision !== undefined) kept.set(key, { revision, group });
     },
     isKept: (key) => kept.has(key),
+    unmark,
     forget: async (group) => {
       const own = [...kept].filter(([, mark]) => mark.group === group);
-      await Promise.all(own.map(([key]) => forget(key)));
+      await Promise.all(own.map(([key]) => unmark(key)));
     },
     tidy: (isBusy) => {
-      for (const key of kept.keys()) if (!isBusy(key)) void forget(key);
+      for (const key of kept.keys()) if (!isBusy(key)) void unmark(key);
     },
   };
 }

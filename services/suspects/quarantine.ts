@@ -25,6 +25,11 @@ export interface QuarantineOptions {
   readonly isolate: Isolate;
   /** Releases what is here of it, so that the child is alone with it. */
   readonly evict: (key: string) => Promise<void>;
+  /**
+   * Whether this process has the code for what these are of. A child of one that lacks it would live on, and prove
+   * nothing: such deliveries pass without a mark, and what is marked stays so. True unless given.
+   */
+  readonly isOurs?: (key: string, deliveries: readonly Delivery[]) => Promise<boolean>;
   /** A last child may settle what the suspect died of, before this process gives it up. */
   readonly settlesInChild: boolean;
   /** Sets these deliveries aside, running nothing of the application's, and acks them. */
@@ -40,6 +45,8 @@ export interface Quarantine {
   take(key: string, group: number, delivery: Delivery, onward: () => void): void;
   /** Takes the marks of a group away, as well as can be done now: what is given back then raises no suspicion. */
   forget(group: number): Promise<void>;
+  /** Takes this process's mark on a key away: another process takes it from here on. */
+  unmark(key: string): Promise<void>;
   /** Takes the marks away of what is done with. */
   tidy(isBusy: (key: string) => boolean): void;
   /** Prolongs the leases of all it holds. */
@@ -62,13 +69,13 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
   /** Resolves with the delay to give back what is still held with, milliseconds. */
   async function investigate(one: Case): Promise<number | undefined> {
     const { key, group } = one;
-    const found = await marks.look(key);
+    const [found, isOurs] = await Promise.all([marks.look(key), isOursOf(options, one)]);
     if (wards.hasEnded()) return undefined;
-    if (found !== undefined && !isFree(found, incarnation)) {
+    if (isOurs && found !== undefined && !isFree(found, incarnation)) {
       await options.evict(key);
       return tried({ ...options, marks, wards }, one, suspectMark(found, incarnation, clock.now()));
     }
-    const revision = await marks.write(key, ownMark(incarnation, clock.now()));
+    const revision = isOurs ? await marks.write(key, ownMark(incarnation, clock.now())) : undefined;
     if (wards.hasEnded()) return undefined;
     marks.keep(key, group, revision);
     cases.delete(key);
@@ -112,6 +119,7 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
       one.child?.feed();
     },
     forget: (group) => marks.forget(group),
+    unmark: (key) => marks.unmark(key),
     tidy: (isBusy) => marks.tidy(isBusy),
     beat: () => {
       for (const { held } of cases.values()) for (const { delivery } of held.values()) delivery.working();
@@ -129,10 +137,18 @@ export function createQuarantine(options: QuarantineOptions): Quarantine {
   };
 }
 
+const isOursOf = async ({ isOurs }: QuarantineOptions, one: Case): Promise<boolean> =>
+  isOurs === undefined ||
+  isOurs(
+    one.key,
+    inOrder(one).map(({ delivery }) => delivery),
+  );
+
 /** For a process that can start no other: nothing is suspected, and nothing set aside. */
 export const noQuarantine: Quarantine = {
   take: (_key, _group, _delivery, onward) => onward(),
   forget: async () => undefined,
+  unmark: async () => undefined,
   tidy: () => undefined,
   beat: () => undefined,
   leave: async () => undefined,

@@ -4,7 +4,7 @@
  * DA1 A letter keeps what its message is recognised by, so one that is retried is the same input.
  * DA2 Headers by which the server acts on a message are left out: the letter is neither a schedule nor a repeat.
  */
-import type { MeshError } from "../../protocol/errors.ts";
+import { describeWithRemedy, type MeshError } from "../../protocol/errors.ts";
 import { type DeadSource, type Headers, headers, subjects } from "../../protocol/subjects.ts";
 import { eventIdOf } from "./messages.ts";
 import { patiently } from "./patience.ts";
@@ -26,7 +26,9 @@ export async function deadLetter(
     headers: {
       ...withoutServerFields(delivery.headers),
       ...(source === "inbox" ? { [headers.event]: eventIdOf(delivery) } : {}), // DA1
-      [headers.reason]: `${error.message} ${error.remedy}`.replaceAll(/[\r\n]+/g, " ").slice(0, 2_000),
+      [headers.reason]: describeWithRemedy(error)
+        .replaceAll(/[\r\n]+/g, " ")
+        .slice(0, 2_000),
       [headers.origin]: `${delivery.subject}#${delivery.seq}`,
     },
     msgId: `dead:${source}:${delivery.seq}`,

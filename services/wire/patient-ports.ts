@@ -10,7 +10,7 @@ import type { Clock, Ports } from "./ports.ts";
 /** The ports with reads that outlast an election: they throw UNAVAILABLE only after 30 s without an answer. */
 export function withPatientReads(ports: Ports, clock: Clock): Ports {
   const patient = <T>(read: () => Promise<T>): Promise<T> => patiently(clock, read);
-  const { ledger, snapshots, blobs, dead, registry, membership } = ports;
+  const { ledger, inbox, snapshots, blobs, dead, registry, membership } = ports;
   return {
     ...ports,
     ledger: {
@@ -19,10 +19,15 @@ export function withPatientReads(ports: Ports, clock: Clock): Ports {
       read: (saga, afterSeq, throughSeq) => patient(() => ledger.read(saga, afterSeq, throughSeq)),
       list: () => patient(() => ledger.list()),
     },
+    inbox: { ...inbox, standingStart: (saga) => patient(() => inbox.standingStart(saga)) },
     snapshots: { ...snapshots, get: (saga, name) => patient(() => snapshots.get(saga, name)) },
     blobs: { ...blobs, get: (digest) => patient(() => blobs.get(digest)) },
     dead: { ...dead, list: () => patient(() => dead.list()) },
-    registry: { ...registry, list: () => patient(() => registry.list()) },
+    registry: {
+      ...registry,
+      list: () => patient(() => registry.list()),
+      read: (key) => patient(() => registry.read(key)),
+    },
     membership: { ...membership, hosts: () => patient(() => membership.hosts()) },
   };
 }

@@ -11,6 +11,7 @@
  */
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
+import type { ContractRef } from "../../protocol/tool.ts";
 
 /** Time. Production: the machine's clock. Simulation: virtual. */
 export interface Clock {
@@ -75,6 +76,13 @@ export interface Delivery extends StoredMessage {
   working(): void;
 }
 
+/** An input that another host handed on. Its settling is the receiver's, wherever it was delivered first. */
+export interface HandedOn {
+  readonly delivery: Delivery;
+  /** What its sender says it is for, as it was given. */
+  readonly meant: string;
+}
+
 /** A running consumption. `stop` takes no more and resolves when the source is quiet; held deliveries stay the caller's. */
 export interface Consumption {
   stop(): Promise<void>;
@@ -82,8 +90,19 @@ export interface Consumption {
 
 export interface InboxPort {
   readonly partitions: number;
-  /** Stores an input on its subject. Throws UNAVAILABLE, STORAGE_FULL, TOO_LARGE. */
-  publish(message: { subject: string; data: Uint8Array; headers: Headers; msgId?: string }): Promise<Ack>;
+  /**
+   * Stores an input on its subject; with `expectedSeq` 0 only if none stands there that is not acked. Throws UNAVAILABLE,
+   * STORAGE_FULL, TOO_LARGE; with `expectedSeq` also WRONG_SEQUENCE, WRITE_IN_FLIGHT and DUPLICATE_IN_FLIGHT.
+   */
+  publish(message: {
+    subject: string;
+    data: Uint8Array;
+    headers: Headers;
+    msgId?: string;
+    expectedSeq?: 0;
+  }): Promise<Ack>;
+  /** The newest start of the saga that is stored and not acked, as the leader has it. */
+  standingStart(saga: SagaId): Promise<StoredMessage | undefined>;
   /**
    * Delivers the partition's inputs to `take`, which must not throw. At most `inFlightMax` are un-acked at once,
    * and as many starts as `startsMax` says at the time: what begins a saga waits apart from what reaches one.
@@ -94,6 +113,18 @@ export interface InboxPort {
     take: (delivery: Delivery) => void,
   ): Promise<Consumption>;
   /**
+   * Hands a delivery of this inbox on to another host, with a word of what it is meant for. Nothing is stored: it stays
+   * un-acked, and its lease ends like any other. True: that host has it now; it settles and prolongs it, and the caller's
+   * place for it is free. False: it was not taken, and is the caller's still. Throws UNAVAILABLE where that is not known;
+   * then the caller lets its lease end, for the other host may have it.
+   */
+  handOn(host: string, delivery: Delivery, meant: string): Promise<boolean>;
+  /**
+   * Hears what is handed on to this host. `take` says at once whether it takes it, and must not throw. While nothing is
+   * heard, and after `stop`, nothing is taken.
+   */
+  receive(host: string, take: (handed: HandedOn) => boolean): Promise<Consumption>;
+  /**
    * Arms, or replaces, the durable timer of an intent. When due, the server stores an empty message with the
    * headers on `saga.<id>.timer.<intent>`.
    */
@@ -103,14 +134,19 @@ export interface InboxPort {
 }
 
 export interface WorkPort {
-  publish(tool: string, message: { data: Uint8Array; headers: Headers; msgId: string }): Promise<Ack>;
-  /** Creates the tool's consumer if need be; `concurrencyMax` bounds it over the whole mesh where given. */
+  publish(ref: ContractRef, message: { data: Uint8Array; headers: Headers; msgId: string }): Promise<Ack>;
+  /** Creates the contract's queue if need be; `concurrencyMax` bounds what is out of it at once over the whole mesh. */
+  open(ref: ContractRef, options: { concurrencyMax?: number | undefined }): Promise<void>;
+  /** Takes from a queue that is open. */
   consume(
-    tool: string,
-    options: { inFlightMax: number; concurrencyMax?: number },
+    ref: ContractRef,
+    options: { inFlightMax: number },
     take: (delivery: Delivery) => void,
   ): Promise<Consumption>;
-  /** No worker is given a call of the tool until it is resumed; calls that run go on. Creates its consumer if need be. */
+  /**
+   * No worker is given a call of the tool, under whichever contract, until it is resumed; calls that run go on. Only
+   * queues that are open now: who opens another sees to it (services/throttle/pause.ts).
+   */
   pause(tool: string): Promise<void>;
   resume(tool: string): Promise<void>;
 }
@@ -165,6 +201,13 @@ export interface RegistryPort {
   /** Stores a document under its kind, name and content hash; the same again is free. */
   put(key: string, data: Uint8Array): Promise<void>;
   list(): Promise<{ key: string; data: Uint8Array }[]>;
+  /** The document as the leader has it, or undefined. */
+  read(key: string): Promise<{ data: Uint8Array; revision: number } | undefined>;
+  /**
+   * Writes a document that changes, if its revision still is this (0: none), and returns its new one, which is higher.
+   * Throws WRONG_SEQUENCE, WRITE_IN_FLIGHT, STORAGE_FULL, UNAVAILABLE.
+   */
+  write(key: string, data: Uint8Array, revision: number): Promise<number>;
 }
 
 export interface ThrottlePort {

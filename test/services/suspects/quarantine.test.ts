@@ -39,8 +39,9 @@ beforeEach(() => {
 
 const pass = (ms = 100) => mesh.clock.advance(ms);
 
-function openQuarantine(): Quarantine {
+function openQuarantine(isOurs?: (key: string) => Promise<boolean>): Quarantine {
   return createQuarantine({
+    ...(isOurs === undefined ? {} : { isOurs }),
     ports,
     clock: mesh.clock,
     log: silentLog,
@@ -145,6 +146,31 @@ describe("quarantine", () => {
     expect(await markOn("saga.a")).toBeUndefined();
     await pass(limits.lingerMs);
     expect(children.map(({ isEnded }) => isEnded)).toEqual([true]);
+  });
+
+  test("what this process lacks the code for passes without a mark, and what bears one stays a suspect", async () => {
+    const own = { by: "dead host", isSuspect: false };
+    await put("saga.a", "dead host");
+    const quarantine = openQuarantine((key) => Promise.resolve(key === "saga.c"));
+    for (const key of ["saga.a", "saga.b", "saga.c"])
+      quarantine.take(key, 0, delivered(1, 2), () => calls.push(`passed ${key}`));
+    await pass();
+    expect(calls.sort()).toEqual(["passed saga.a", "passed saga.b", "passed saga.c"]);
+    expect(children).toEqual([]);
+    expect(await markOn("saga.a")).toMatchObject(own);
+    expect(await markOn("saga.b")).toBeUndefined();
+    expect(await markOn("saga.c")).toMatchObject({ by: "me" });
+  });
+
+  test("what goes to another process bears no mark of this one", async () => {
+    const quarantine = openQuarantine();
+    quarantine.take("saga.a", 0, delivered(1, 2), () => undefined);
+    await pass();
+    expect(await markOn("saga.a")).toMatchObject({ by: "me" });
+    const unmarked = quarantine.unmark("saga.a");
+    await pass();
+    await unmarked;
+    expect(await markOn("saga.a")).toBeUndefined();
   });
 
   test("a child that had two suspects is no victim of either; alone, one is cleared and one set aside after three", async () => {
