@@ -5,7 +5,6 @@
  * call does (server.ts) or suffers (gate.ts).
  *
  * MB1 Nothing is shared with the server: what is handed over is copied when the call is made.
- * MB2 An ack or nak is a call that may fail, and may then be said again.
  */
 import { subjects } from "../../protocol/subjects.ts";
 import type {
@@ -17,12 +16,11 @@ import type {
   LedgerPort,
   LivePort,
   Ports,
-  StoredMessage,
   WorkPort,
 } from "../wire/ports.ts";
 import { follow } from "./follow.ts";
 import type { ProcessGate } from "./gate.ts";
-import type { MemoryQueue } from "./queue.ts";
+import { createHop, type Queued, toDelivery } from "./hop.ts";
 import { atOnce } from "./reply.ts";
 import { type Claim, copied, type MemoryServer } from "./server.ts";
 
@@ -53,6 +51,7 @@ function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
       const own = copied(message);
       return gate.request("inbox", "publish", (reply) => server.inbox.publish(own, reply), repeat(own.msgId));
     },
+    standingStart: (saga) => ask("standingStart", () => server.inbox.standingStart(saga)),
     consume: async (partition, { inFlightMax, startsMax }, take) => {
       const { starts, others } = await ask("consume", () => server.inbox.partitions[partition]!);
       const both = [
@@ -65,6 +64,7 @@ function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
         },
       };
     },
+    ...createHop(server.inbox, gate),
     schedule: (timer) => {
       const { headers } = copied({ data: nothing, headers: timer.headers });
       return ask("schedule", () => server.inbox.timers.arm({ ...timer, headers }));
@@ -76,16 +76,18 @@ function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
 function createWork(server: MemoryServer, gate: ProcessGate): WorkPort {
   const ask = askAs(gate, "work");
   return {
-    publish: (tool, message) => {
-      const own = { ...copied(message), subject: subjects.work(tool) };
+    publish: (ref, message) => {
+      const own = { ...copied(message), subject: subjects.work(ref) };
       return gate.request("work", "publish", (reply) => server.work.publish(own, reply), repeat(own.msgId));
     },
-    consume: async (tool, { inFlightMax, concurrencyMax }, take) => {
-      const queue = await ask("consume", () => server.work.queue(subjects.work(tool), concurrencyMax));
+    open: (ref, { concurrencyMax }) =>
+      ask("open", () => void server.work.queue(subjects.work(ref), concurrencyMax)),
+    consume: async (ref, { inFlightMax }, take) => {
+      const queue = await ask("consume", () => server.work.queue(subjects.work(ref)));
       return consume({ gate, port: "work", queue, inFlightMax: () => inFlightMax, take });
     },
-    pause: (tool) => ask("pause", () => server.work.queue(subjects.work(tool)).pause(true)),
-    resume: (tool) => ask("resume", () => server.work.queue(subjects.work(tool)).pause(false)),
+    pause: (tool) => ask("pause", () => server.work.queues(tool).forEach((queue) => queue.pause(true))),
+    resume: (tool) => ask("resume", () => server.work.queues(tool).forEach((queue) => queue.pause(false))),
   };
 }
 
@@ -137,6 +139,9 @@ function createShelfPorts({ shelves }: MemoryServer, gate: ProcessGate): ShelfPo
     registry: {
       put: (key, data) => give("registry", "put", data, (own) => shelves.putDocument(key, own)),
       list: () => ask("registry", "list", () => shelves.listDocuments()),
+      read: (key) => ask("registry", "read", () => shelves.readDocument(key)),
+      write: (key, data, revision) =>
+        give("registry", "write", data, (own) => shelves.writeDocument(key, own, revision)),
     },
     membership: {
       beat: (host, data, ttlMs) => give("membership", "beat", data, (own) => shelves.beat(host, own, ttlMs)),
@@ -237,10 +242,7 @@ function followCore<T>(
   return follow(gate, signal, { next, watch });
 }
 
-interface Consuming {
-  readonly gate: ProcessGate;
-  readonly port: string;
-  readonly queue: MemoryQueue;
+interface Consuming extends Queued {
   readonly inFlightMax: () => number;
   readonly take: (delivery: Delivery) => void;
 }
@@ -257,7 +259,7 @@ function consume({ gate, port, queue, inFlightMax, take }: Consuming): Consumpti
     receive: ({ message, deliveries }) =>
       gate.reach(
         () => {
-          const delivery = toDelivery(message, deliveries);
+          const delivery = toDelivery({ gate, port, queue }, message, deliveries);
           // What was on its way when the consumption was stopped goes back, so that another may have it.
           if (isStopped) gate.post(() => queue.nak(message.seq, 0));
           else take(delivery);
@@ -266,24 +268,6 @@ function consume({ gate, port, queue, inFlightMax, take }: Consuming): Consumpti
       ),
   });
   const detach = gate.attach(link);
-
-  const toDelivery = (message: StoredMessage, deliveries: number): Delivery => ({
-    ...message,
-    deliveries,
-    ack: () =>
-      gate.request(
-        port,
-        "ack",
-        atOnce(() => queue.ack(message.seq)),
-      ), // MB2
-    nak: (delayMs = 0) =>
-      gate.request(
-        port,
-        "nak",
-        atOnce(() => queue.nak(message.seq, delayMs)),
-      ),
-    working: () => gate.post(() => queue.working(message.seq)),
-  });
   return {
     stop: async () => {
       isStopped = true;

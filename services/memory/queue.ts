@@ -6,7 +6,8 @@
  *
  * QU1 A message is here until it is acked, however often it is delivered.
  * QU2 Ack, nak and working count for the message, not for the delivery: a holder whose lease ran out long ago can
- *     still ack what another has now, or give it back. That is how the real server is.
+ *     still ack what another has now, or give it back. That is how the real server is. So what one receiver handed on
+ *     to another is the same lease; only the place at the first one is free again.
  * QU3 What comes back goes before what is new; apart from that messages are handed out in order.
  * QU4 Leases are counted here. A receiver that forgets what it holds has its slots again when the leases end.
  */
@@ -39,8 +40,12 @@ export interface MemoryQueue {
   ack(seq: number): void;
   nak(seq: number, delayMs: number): void;
   working(seq: number): void;
+  /** The lease goes on, and its receiver has room for another. */
+  letGo(seq: number): void;
   /** Messages that are not acked. */
   size(): number;
+  /** The newest one of a subject that is not acked. */
+  newest(subject: string): StoredMessage | undefined;
 }
 
 interface Item {
@@ -52,7 +57,7 @@ interface Item {
 type Place =
   | { readonly kind: "waiting" }
   | { readonly kind: "delayed"; readonly cancel: Cancel }
-  | { readonly kind: "leased"; readonly by: Attached; until: number; cancel: Cancel };
+  | { readonly kind: "leased"; by: Attached; until: number; cancel: Cancel };
 
 interface Attached {
   readonly receiver: Receiver;
@@ -165,6 +170,18 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
       const place = items.get(seq)?.place;
       if (place?.kind === "leased") place.until = clock.now() + ackWaitMs;
     },
+    letGo: (seq) => {
+      const place = items.get(seq)?.place;
+      if (place?.kind !== "leased") return;
+      place.by.held -= 1;
+      place.by = { ...place.by, held: 1 }; // Its end frees no place of the receiver's.
+      handOutSoon();
+    },
     size: () => items.size,
+    newest: (subject) => {
+      let newest: StoredMessage | undefined;
+      for (const { message } of items.values()) if (message.subject === subject) newest = message;
+      return newest;
+    },
   };
 }

@@ -11,7 +11,13 @@
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { type Headers, inboxSubjects, sagaOfLedger, subjects } from "../../protocol/subjects.ts";
+import {
+  type Headers,
+  inboxSubjects,
+  parseWorkSubject,
+  sagaOfLedger,
+  subjects,
+} from "../../protocol/subjects.ts";
 import type { Ack, StoredMessage } from "../wire/ports.ts";
 import type { VirtualClock } from "./clock.ts";
 import { calm, createWeather, hashText, seededChance, type Weather } from "./faults.ts";
@@ -38,6 +44,17 @@ export interface Claim {
   readonly claimedAt: number;
 }
 
+/** Tells a host of an input with its queue; `answer` is called with whether it was taken, or never. */
+export type Hear = (handed: HandedOver, answer: (isTaken: boolean) => void) => void;
+
+/** An input on its way from one host to another. */
+export interface HandedOver {
+  readonly message: StoredMessage;
+  readonly deliveries: number;
+  readonly queue: MemoryQueue;
+  readonly meant: string;
+}
+
 export interface MemoryServer {
   readonly replicas: 1 | 3;
   readonly ledger: MemoryLog & { append(message: Storing, reply: Reply<Ack>): void };
@@ -45,12 +62,18 @@ export interface MemoryServer {
     /** What begins a saga waits apart from what reaches one. */
     readonly partitions: readonly { readonly starts: MemoryQueue; readonly others: MemoryQueue }[];
     publish(message: Storing, reply: Reply<Ack>): void;
+    /** The saga's newest start that is not acked. */
+    standingStart(saga: SagaId): StoredMessage | undefined;
     readonly timers: MemoryTimers;
+    /** Hosts that hear what is handed on to them, by name. */
+    readonly hops: Map<string, Hear>;
   };
   readonly work: {
     publish(message: Storing, reply: Reply<Ack>): void;
     /** The queue of the subject; a bound, where given, is set for all who take from it. */
     queue(subject: string, concurrencyMax?: number): MemoryQueue;
+    /** Those of a tool, whichever the contract. */
+    queues(tool: string): MemoryQueue[];
   };
   readonly claims: { create(name: string, nonce: string, reply: Reply<Claim>): void };
   readonly dead: {
@@ -78,8 +101,11 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
   let full = false;
   const isFull = () => full;
 
-  const stream = (take: (message: StoredMessage) => void): MemoryStream =>
-    createStream({ clock, weather, replicas, duplicateWindowMs, isFull, take });
+  const stream = (
+    take: (message: StoredMessage) => void,
+    headOf?: (subject: string) => number,
+  ): MemoryStream =>
+    createStream({ clock, weather, replicas, duplicateWindowMs, isFull, take, ...(headOf && { headOf }) });
 
   const log = createLog(clock, replicas, weather);
   const ledger = stream((message) => log.add(message));
@@ -92,15 +118,11 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     reply({ error: new MeshError(code, `${message.subject}: a deposed leader has ${head}`) });
   };
 
-  const inboxQueue = () => createQueue(clock, weather, limits.inboxAckWaitMs);
-  const partitionQueues = Array.from({ length: partitions }, () => ({
-    starts: inboxQueue(),
-    others: inboxQueue(),
-  }));
-  const inbox = stream((message) => {
-    const [, partition, , kind] = message.subject.split(".");
-    partitionQueues[Number(partition)]![kind === "start" ? "starts" : "others"].add(message);
-  });
+  const { partitionQueues, standingStart, queueOf } = createPartitions(clock, weather, partitions);
+  const inbox = stream(
+    (message) => queueOf(message.subject).add(message),
+    (subject) => queueOf(subject).newest(subject)?.seq ?? 0,
+  );
   const publishInput = (message: Storing, reply: Reply<Ack>) => {
     if (!isInput(message.subject))
       return reply({
@@ -112,14 +134,8 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     publishInput({ subject: subjects.timerTarget(saga, intent), data: new Uint8Array(), headers }, () => {}),
   );
 
-  const workQueues = new Map<string, MemoryQueue>();
-  const workQueue = (subject: string, concurrencyMax?: number): MemoryQueue => {
-    const queue = workQueues.get(subject) ?? createQueue(clock, weather, limits.workAckWaitMs);
-    workQueues.set(subject, queue);
-    if (concurrencyMax !== undefined) queue.bound(concurrencyMax);
-    return queue;
-  };
-  const work = stream((message) => workQueue(message.subject).add(message));
+  const workQueues = createWorkQueues(() => createQueue(clock, weather, limits.workAckWaitMs));
+  const work = stream((message) => workQueues.queue(message.subject).add(message));
 
   let deadLetters: StoredMessage[] = [];
   const dead = stream((message) => deadLetters.push(message));
@@ -127,8 +143,8 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
   return {
     replicas,
     ledger: { ...log, append },
-    inbox: { partitions: partitionQueues, publish: publishInput, timers },
-    work: { publish: work.store, queue: workQueue },
+    inbox: { partitions: partitionQueues, publish: publishInput, standingStart, timers, hops: new Map() },
+    work: { publish: work.store, ...workQueues },
     claims: createClaims(stream),
     dead: {
       publish: dead.store,
@@ -141,10 +157,42 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     setFull: (isNowFull) => void (full = isNowFull),
     open: () => ({
       inbox: sizeOf(partitionQueues.flatMap(({ starts, others }) => [starts, others])),
-      work: sizeOf([...workQueues.values()]),
+      work: sizeOf(workQueues.all()),
       timers: timers.size(),
     }),
   };
+}
+
+/** The queues of work, each from when its subject is first spoken of. */
+function createWorkQueues(create: () => MemoryQueue) {
+  const queues = new Map<string, MemoryQueue>();
+  return {
+    queue: (subject: string, concurrencyMax?: number): MemoryQueue => {
+      const queue = queues.get(subject) ?? create();
+      queues.set(subject, queue);
+      if (concurrencyMax !== undefined) queue.bound(concurrencyMax);
+      return queue;
+    },
+    queues: (tool: string): MemoryQueue[] =>
+      [...queues].filter(([subject]) => parseWorkSubject(subject).name === tool).map(([, queue]) => queue),
+    all: (): MemoryQueue[] => [...queues.values()],
+  };
+}
+
+/** The inbox's queues, two for each partition. */
+function createPartitions(clock: VirtualClock, weather: Weather, partitions: number) {
+  const queue = () => createQueue(clock, weather, limits.inboxAckWaitMs);
+  const partitionQueues = Array.from({ length: partitions }, () => ({ starts: queue(), others: queue() }));
+  /** Of a subject as it is stored. */
+  const queueOf = (stored: string): MemoryQueue => {
+    const [, partition, , kind] = stored.split(".");
+    return partitionQueues[Number(partition)]![kind === "start" ? "starts" : "others"];
+  };
+  const standingStart = (saga: SagaId) => {
+    const stored = storedSubject(subjects.start(saga), partitions);
+    return queueOf(stored).newest(stored);
+  };
+  return { partitionQueues, queueOf, standingStart };
 }
 
 const sizeOf = (queues: readonly MemoryQueue[]): number =>

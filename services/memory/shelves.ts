@@ -1,13 +1,19 @@
 /**
  * What is kept by name: snapshots, blobs, registered documents and the list of hosts.
  *
- * Nothing is decided by any of these but the throttles, so the others have no sequences and no compare-and-set:
- * the last write counts, and what is named by its content is written once.
+ * Nothing is decided by any of these but the throttles and the documents that change, so the others have no sequences and
+ * no compare-and-set: the last write counts, and what is named by its content is written once.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { VirtualClock } from "./clock.ts";
 import { payloadBytesMax } from "./stream.ts";
+
+/** A value, and how often it was written. */
+interface Versioned {
+  readonly data: Uint8Array;
+  readonly revision: number;
+}
 
 export interface Shelves {
   getSnapshot(saga: SagaId, name?: string): Uint8Array | undefined;
@@ -17,11 +23,14 @@ export interface Shelves {
   putBlob(digest: string, bytes: Uint8Array): void;
   listDocuments(): { key: string; data: Uint8Array }[];
   putDocument(key: string, data: Uint8Array): void;
-  getThrottle(key: string): { data: Uint8Array; revision: number } | undefined;
+  readDocument(key: string): Versioned | undefined;
+  /** Returns the new revision. Throws WRONG_SEQUENCE unless the revision still is this; 0: none. */
+  writeDocument(key: string, data: Uint8Array, revision: number): number;
+  getThrottle(key: string): Versioned | undefined;
   /** Throws WRONG_SEQUENCE unless the revision still is this; 0: none. */
   putThrottle(key: string, data: Uint8Array, revision: number): void;
   listThrottles(): { key: string; data: Uint8Array }[];
-  getSuspect(key: string): { data: Uint8Array; revision: number } | undefined;
+  getSuspect(key: string): Versioned | undefined;
   putSuspect(key: string, data: Uint8Array, ttlMs: number): number;
   removeSuspect(key: string, revision: number): void;
   beat(host: string, data: Uint8Array, ttlMs: number): void;
@@ -34,8 +43,6 @@ export interface Shelves {
 export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelves {
   const snapshots = new Map<string, Uint8Array>();
   const blobs = new Map<string, Uint8Array>();
-  const documents = new Map<string, Uint8Array>();
-  const throttles = new Map<string, { data: Uint8Array; revision: number }>();
   const suspects = new Map<string, { data: Uint8Array; revision: number; until: number }>();
   let suspectsWritten = 0;
   const hosts = new Map<string, { data: Uint8Array; until: number }>();
@@ -47,6 +54,8 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
     if (isFull()) throw new MeshError("STORAGE_FULL", `${what}: the server's storage is full`);
     act();
   };
+  const documents = createVersioned(write);
+  const throttles = createVersioned(write);
   return {
     getSnapshot: (saga, name = "") => snapshots.get(`${saga}.${name}`),
     putSnapshot: (saga, data, name = "") =>
@@ -60,16 +69,13 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
       return bytes;
     },
     putBlob: (digest, bytes) => write(`blob ${digest}`, () => blobs.set(digest, bytes)),
-    listDocuments: () => [...documents].map(([key, data]) => ({ key, data })),
-    putDocument: (key, data) => write(key, () => documents.set(key, data), data.length),
-    getThrottle: (key) => throttles.get(key),
-    putThrottle: (key, data, revision) => {
-      const present = throttles.get(key)?.revision ?? 0;
-      if (present !== revision)
-        throw new MeshError("WRONG_SEQUENCE", `${key}: expected revision ${revision}, got ${present}`);
-      write(key, () => throttles.set(key, { data, revision: present + 1 }), data.length);
-    },
-    listThrottles: () => [...throttles].map(([key, { data }]) => ({ key, data })),
+    listDocuments: documents.list,
+    putDocument: (key, data) => void documents.write(key, data, documents.read(key)?.revision ?? 0),
+    readDocument: documents.read,
+    writeDocument: documents.write,
+    getThrottle: throttles.read,
+    putThrottle: (key, data, revision) => void throttles.write(key, data, revision),
+    listThrottles: throttles.list,
     getSuspect: (key) => {
       const present = suspects.get(key);
       if (present === undefined || present.until <= clock.now()) return undefined;
@@ -99,6 +105,22 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
     hosts: () => {
       for (const [host, { until }] of hosts) if (until <= clock.now()) hosts.delete(host);
       return [...hosts].map(([host, { data }]) => ({ host, data }));
+    },
+  };
+}
+
+/** Values that change by compare-and-set. */
+function createVersioned(store: (what: string, act: () => void, bytes: number) => void) {
+  const kept = new Map<string, Versioned>();
+  return {
+    read: (key: string) => kept.get(key),
+    list: () => [...kept].map(([key, { data }]) => ({ key, data })),
+    write: (key: string, data: Uint8Array, expected: number): number => {
+      const present = kept.get(key)?.revision ?? 0;
+      if (present !== expected)
+        throw new MeshError("WRONG_SEQUENCE", `${key}: expected revision ${expected}, got ${present}`);
+      store(key, () => kept.set(key, { data, revision: present + 1 }), data.length);
+      return present + 1;
     },
   };
 }

@@ -10,7 +10,8 @@
  *     then its subject and its Msg-Id are in flight, and a second writer is told so.
  * SR3 A Msg-Id is known for the window, from its first storing; a repeat does not renew it, and it outlives
  *     its message.
- * SR4 A writer that compares-and-sets on a subject is its only one: a plain write does not move its sequence here.
+ * SR4 A writer that compares-and-sets on a subject is its only one: a plain write does not move its sequence here, unless
+ *     the stream tells what stands (`headOf`), as a queue does, whose acks take messages away.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type Headers, headers as headerNames } from "../../protocol/subjects.ts";
@@ -38,6 +39,8 @@ export interface StreamOptions {
   readonly duplicateWindowMs: number;
   /** True while the server refuses to store more. */
   readonly isFull: () => boolean;
+  /** The last sequence of what is stored on a subject, 0 if nothing is; the last compare-and-set's unless given (SR4). */
+  readonly headOf?: (subject: string) => number;
   /** Is handed each stored message, in order of sequence. */
   readonly take: (message: StoredMessage) => void;
 }
@@ -53,9 +56,11 @@ export function createStream({
   duplicateWindowMs,
   isFull,
   take,
+  ...options
 }: StreamOptions): MemoryStream {
   const known = createDuplicateWindow(clock, duplicateWindowMs);
   const heads = new Map<string, number>();
+  const headOf = options.headOf ?? ((subject: string) => heads.get(subject) ?? 0);
   const inFlight = createInFlight();
   let lastSeq = 0;
   let lastCommitAt = 0;
@@ -86,8 +91,9 @@ export function createStream({
     return seq === undefined ? undefined : { seq, duplicate: true };
   };
   const wrongSequence = ({ subject, expectedSeq }: Storing): MeshError | undefined => {
-    const head = heads.get(subject) ?? 0;
-    if (expectedSeq === undefined || expectedSeq === head) return undefined;
+    if (expectedSeq === undefined) return undefined;
+    const head = headOf(subject);
+    if (expectedSeq === head) return undefined;
     return new MeshError(
       "WRONG_SEQUENCE",
       `${subject}: wrong last sequence: expected ${expectedSeq}, got ${head} (10071)`,

@@ -13,7 +13,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { connect, type NodeConnectionOptions } from "@nats-io/transport-node";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
-import { toMeshError } from "./errors.ts";
+import { rememberUser, toMeshError } from "./errors.ts";
 import type { Report } from "./progress.ts";
 import { checkServerInfo } from "./server-check.ts";
 import { whileStarting } from "./start-up.ts";
@@ -60,13 +60,14 @@ export async function connectNats(options: ConnectOptions): Promise<NatsConnecti
 
 /**
  * Connects to whatever server is there, unchecked and unwatched: for looking at it. Throws UNAVAILABLE,
- * SERVER_REFUSED.
+ * SERVER_REFUSED, the signal's reason.
  */
-export async function dial({ servers, name, client }: ConnectOptions): Promise<NatsConnection> {
+export async function dial({ servers, name, client, signal }: ConnectOptions): Promise<NatsConnection> {
   const addresses = [servers].flat();
+  const credentials = credentialsOf(addresses);
   try {
-    return await connect({
-      ...credentialsOf(addresses),
+    const dialling = connect({
+      ...credentials,
       noAsyncTraces: true,
       timeout: connectTimeoutMs,
       reconnectTimeWait: reconnectWaitMs,
@@ -77,8 +78,12 @@ export async function dial({ servers, name, client }: ConnectOptions): Promise<N
       name,
       maxReconnectAttempts: -1, // CC1
     });
+    const nc = await unlessAborted(dialling, signal);
+    rememberUser(nc, credentials.user);
+    return nc;
   } catch (error) {
-    const failure = toMeshError(error, addresses.map(redacted).join(", "));
+    signal?.throwIfAborted();
+    const failure = toMeshError(error, addresses.map(redacted).join(", "), credentials.user);
     if (failure.code !== "UNAVAILABLE" && !isNetworkError(error)) throw failure;
     throw new MeshError(
       "UNAVAILABLE",
@@ -88,6 +93,26 @@ export async function dial({ servers, name, client }: ConnectOptions): Promise<N
         remedy: "Start the server, correct NATS_URL, or unset it to let sagamesh run its own.",
       },
     );
+  }
+}
+
+/** The client cannot be told to give up. A connection that is made after all is closed. */
+async function unlessAborted(
+  dialling: Promise<NatsConnection>,
+  signal: AbortSignal | undefined,
+): Promise<NatsConnection> {
+  if (signal === undefined) return dialling;
+  let giveUp: (reason: unknown) => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => (giveUp = reject));
+  const onAbort = () => {
+    dialling.then((nc) => nc.close()).catch(() => undefined);
+    giveUp(signal.reason);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([dialling, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
 
@@ -129,7 +154,7 @@ async function watch(nc: NatsConnection, report: Report): Promise<void> {
   for await (const event of nc.status()) {
     if (event.type === "disconnect")
       report(
-        `[UNAVAILABLE] lost the NATS server ${event.server}; looking for it. Check that it runs; work goes on when it is back.`,
+        `[UNAVAILABLE] lost the NATS server ${event.server}; looking for it. Check that it runs; work goes on when it is back, or in a cluster when the others have elected: 4 to 9 s by the server's timers.`,
       );
     if (event.type === "error") report(`the NATS server says: ${event.error.message}`);
     if (event.type === "reconnect") {

@@ -4,9 +4,11 @@
  * DV1 An ack is sent, not confirmed. One that is lost (said while the connection is lost, say) costs a
  *     redelivery, which every receiver must bear in any case (pull.ts, PU5); a confirmed one costs a round trip each.
  * DV2 A delivery is settled once; a second ack or nak does nothing.
+ * DV3 What another host took is settled here: that host says the words from then on, on the same subject.
  */
 import type { Msg, NatsConnection } from "@nats-io/nats-core";
 import type { Delivery } from "../wire/ports.ts";
+import type { Headers } from "../../protocol/subjects.ts";
 import { parseAckSubject } from "./ack-subject.ts";
 import { unanswered } from "./errors.ts";
 import { decodeHeaders } from "./headers.ts";
@@ -14,16 +16,46 @@ import { decodeHeaders } from "./headers.ts";
 const words = { ack: "+ACK", nak: "-NAK", working: "+WPI" } as const;
 
 export interface DeliveryWatch {
-  settled(seq: number, word: "ack" | "nak"): void;
+  settled(seq: number, word: "ack" | "nak" | "handed on"): void;
   prolonged(): void;
 }
+
+/** A message of a consumer as it came here, from the server or from another host. */
+export interface Delivered {
+  readonly subject: string;
+  /** Where it is acked. */
+  readonly reply: string;
+  readonly headers: Headers;
+  readonly data: Uint8Array;
+}
+
+/** What handing a delivery on needs of it. */
+interface Handing {
+  readonly reply: string;
+  isSettled(): boolean;
+  /** DV3. */
+  settle(): void;
+}
+
+const handings = new WeakMap<Delivery, Handing>();
+
+/** Undefined for what no consumer of this process delivered: a child's, say. */
+export const handingOf = (delivery: Delivery): Handing | undefined => handings.get(delivery);
+
+/** The message as it came from the server. */
+export const deliveredBy = (message: Msg): Delivered => ({
+  subject: message.subject,
+  reply: message.reply!,
+  headers: decodeHeaders(message).fields,
+  data: message.data,
+});
 
 /**
  * The delivery behind a message. `ack` and `nak` resolve when the word is handed to the connection, and throw
  * UNAVAILABLE once that is closed.
  */
-export function createDelivery(nc: NatsConnection, message: Msg, watch: DeliveryWatch): Delivery {
-  const reply = message.reply!;
+export function createDelivery(nc: NatsConnection, message: Delivered, watch: DeliveryWatch): Delivery {
+  const { reply } = message;
   const place = parseAckSubject(reply);
   let isSettled = false;
   const say = (word: string) => {
@@ -39,10 +71,10 @@ export function createDelivery(nc: NatsConnection, message: Msg, watch: Delivery
     watch.settled(place.seq, word);
     say(said); // DV1
   };
-  return {
+  const delivery: Delivery = {
     subject: message.subject,
     seq: place.seq,
-    headers: decodeHeaders(message).fields,
+    headers: message.headers,
     data: message.data,
     storedAt: place.storedAt,
     deliveries: place.deliveries,
@@ -55,6 +87,15 @@ export function createDelivery(nc: NatsConnection, message: Msg, watch: Delivery
       say(words.working);
     },
   };
+  handings.set(delivery, {
+    reply,
+    isSettled: () => isSettled,
+    settle: () => {
+      isSettled = true;
+      watch.settled(place.seq, "handed on");
+    },
+  });
+  return delivery;
 }
 
 /** Returns a message that was handed to no receiver, so that another process may have it at once. */

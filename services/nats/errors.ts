@@ -9,7 +9,7 @@
  * NE2 A code of the server that is not in the table is not guessed at: its HTTP-like status decides between
  *     "later" and "never".
  */
-import { errors, RequestError } from "@nats-io/nats-core";
+import { errors, type NatsConnection, RequestError } from "@nats-io/nats-core";
 import { JetStreamApiError, JetStreamError } from "@nats-io/jetstream";
 import { describeError, type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
 
@@ -85,19 +85,47 @@ export const refusalToMeshError = (refusal: ServerRefusal, what: string, cause?:
 const isTransient = (status: number | undefined): boolean =>
   status === 408 || status === 429 || status === 503;
 
-/** Anything thrown by the NATS client, as a MeshError; a MeshError stays what it is. */
-export const toMeshError = (error: unknown, what: string): MeshError => {
+/**
+ * Anything thrown by the NATS client, as a MeshError; a MeshError stays what it is. `user` is the name under which the
+ * connection was asked for, where that is known: who a server refuses, and what it lacks, is told with it.
+ */
+export const toMeshError = (error: unknown, what: string, user?: string): MeshError => {
   if (isMeshError(error)) return error;
   if (error instanceof JetStreamApiError) return refusalToMeshError(error.apiError(), what, error);
   if (isUnanswered(error)) return unanswered(what, describeError(error), error); // NE1
-  if (error instanceof errors.PermissionViolationError || error instanceof errors.AuthorizationError)
-    return new MeshError("SERVER_REFUSED", `${what}: ${describeError(error)}`, { cause: error });
+  if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
+    return new MeshError("SERVER_REFUSED", `${what}: ${describeError(error)} for ${named(user)}`, {
+      cause: error,
+      remedy:
+        user === undefined
+          ? "The server wants a user: set NATS_URL to nats://USER:PASSWORD@host:4222, or name it so with --server."
+          : `Correct the password of "${user}" in NATS_URL (or --server), or add that user to the server's accounts.`,
+    });
+  if (error instanceof errors.PermissionViolationError)
+    return new MeshError("SERVER_REFUSED", `${what}: ${describeError(error)}, for ${named(user)}`, {
+      cause: error,
+      remedy: `Allow ${named(user)} to ${error.operation === "publish" ? "publish to" : "subscribe to"} "${error.subject}" in the server's permissions, or set NATS_URL to a user who may.`,
+    });
   if (error instanceof errors.InvalidArgumentError && error.message.includes("max_payload"))
     return new MeshError("TOO_LARGE", `${what}: the message is over the server's max_payload`, {
       cause: error,
     });
   return new MeshError("SERVER_REFUSED", `${what}: ${describeError(error)}`, { cause: error });
 };
+
+const named = (user: string | undefined): string =>
+  user === undefined ? "a connection without a user" : `user "${user}"`;
+
+/** By connection: the user it was asked for as, which the client does not tell. */
+const users = new WeakMap<NatsConnection, string>();
+
+/** Remembers as whom a connection was made. */
+export function rememberUser(nc: NatsConnection, user: string | undefined): void {
+  if (user !== undefined) users.set(nc, user);
+}
+
+/** As whom a connection was made; undefined for no user, or one that was given in another way than by an address. */
+export const userOf = (nc: NatsConnection): string | undefined => users.get(nc);
 
 /** UNAVAILABLE: it may or may not have happened. */
 export const unanswered = (what: string, why: string, cause?: unknown): MeshError =>

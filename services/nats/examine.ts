@@ -9,12 +9,13 @@
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
-import { buckets, streams, subjects } from "../../protocol/subjects.ts";
+import { SagaId } from "../../protocol/ids.ts";
+import { buckets, parseWorkSubject, streams, subjects } from "../../protocol/subjects.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { type Entry, openBucket } from "./bucket.ts";
 import { translated } from "./errors.ts";
 import { type MeshHealth, readHealth } from "./health.ts";
-import { headOf, nextOfLeader, readRange } from "./read.ts";
+import { headOf, newestOfLeader, nextOfLeader, readRange } from "./read.ts";
 import { createRequests } from "./requests.ts";
 import { bucketStream } from "./streams.ts";
 
@@ -25,6 +26,14 @@ const lettersMax = 1_000;
 export interface Oldest {
   readonly unacked: StoredMessage | undefined;
   readonly undelivered: StoredMessage | undefined;
+  /** Of an input that came back: its saga has a ledger, or its start stands, or it was never started. */
+  readonly saga?: "begun" | "stored" | "unknown";
+}
+
+/** The work of one contract. */
+export interface Backlog extends Oldest {
+  readonly name: string;
+  readonly messages: number;
 }
 
 export interface Examination {
@@ -36,9 +45,9 @@ export interface Examination {
   readonly registry: readonly Entry[] | undefined;
   readonly throttles: readonly Entry[] | undefined;
   readonly letters: readonly StoredMessage[] | undefined;
-  /** By partition and by tool; of tools also those that have work and no consumer. */
+  /** By partition, and by contract of a tool; of these also those that have work and no consumer. */
   readonly inbox: ReadonlyMap<string, Oldest>;
-  readonly work: ReadonlyMap<string, Oldest & { readonly messages: number }>;
+  readonly work: ReadonlyMap<string, Backlog>;
   /** What could not be read, and why. */
   readonly failures: readonly MeshError[];
 }
@@ -99,12 +108,25 @@ async function newestLetters(context: Context): Promise<StoredMessage[]> {
 
 async function oldestInputs(jsm: JetStreamManager, health: MeshHealth): Promise<Map<string, Oldest>> {
   const all = new Map<string, Oldest>();
-  for (const { name, missing, waiting, held, deliveredSeq } of health.partitions) {
+  for (const { name, missing, waiting, held, redelivered, deliveredSeq } of health.partitions) {
     if (!missing && waiting === 0 && held === 0) continue;
     const subject = subjects.inboxPartition(Number(name));
-    all.set(name, await oldestOf(jsm, streams.inbox, subject, waiting > 0 ? deliveredSeq : undefined));
+    const oldest = await oldestOf(jsm, streams.inbox, subject, waiting > 0 ? deliveredSeq : undefined);
+    const { unacked } = oldest;
+    const isBack = redelivered > 0 && unacked !== undefined;
+    all.set(name, isBack ? { ...oldest, ...(await sagaOf(jsm, unacked.subject)) } : oldest);
   }
   return all;
+}
+
+async function sagaOf(jsm: JetStreamManager, subject: string): Promise<Pick<Oldest, "saga">> {
+  const read = SagaId.safeParse(subject.split(".")[2]);
+  if (!read.success) return {};
+  const saga = read.data;
+  if ((await newestOfLeader(jsm, streams.ledger, subjects.ledger(saga))) !== undefined)
+    return { saga: "begun" };
+  const start = await newestOfLeader(jsm, streams.inbox, subjects.inboxStartOf(saga));
+  return { saga: start === undefined ? "unknown" : "stored" };
 }
 
 async function oldestOf(
@@ -121,20 +143,16 @@ async function oldestOf(
   };
 }
 
-/** Work by tool. The stream's own count also knows of tools that no worker ever served. */
-async function backlog(
-  jsm: JetStreamManager,
-  health: MeshHealth,
-): Promise<Map<string, Oldest & { messages: number }>> {
-  const prefix = subjects.work("");
+/** Work by contract. The stream's own count also knows of contracts that no worker ever served. */
+async function backlog(jsm: JetStreamManager, health: MeshHealth): Promise<Map<string, Backlog>> {
   const { state } = await jsm.streams.info(streams.work, { subjects_filter: ">" });
-  const all = new Map<string, Oldest & { messages: number }>();
+  const all = new Map<string, Backlog>();
   for (const [subject, messages] of Object.entries(state.subjects ?? {})) {
-    const tool = subject.slice(prefix.length);
-    const consumer = health.tools.find((one) => one.name === tool);
+    const { name, contract } = parseWorkSubject(subject);
+    const consumer = health.tools.find((one) => one.contract === contract);
     const isWaiting = consumer !== undefined && consumer.waiting > 0;
     const oldest = await oldestOf(jsm, streams.work, subject, isWaiting ? consumer.deliveredSeq : undefined);
-    all.set(tool, { ...oldest, messages });
+    all.set(contract, { ...oldest, name, messages });
   }
   return all;
 }

@@ -11,12 +11,13 @@ import {
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
-import { consumers, streams } from "../../protocol/subjects.ts";
+import { consumers, parseWorkConsumer, streams } from "../../protocol/subjects.ts";
+import type { ContractRef } from "../../protocol/tool.ts";
 import { type Difference, differences, found } from "./declare.ts";
 import { translated } from "./errors.ts";
 import { inputsConsumer, startsConsumer } from "./inbox.ts";
 import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
-import { toolConsumer } from "./work.ts";
+import { contractConsumer } from "./work.ts";
 
 export interface Peer {
   readonly server: string;
@@ -42,7 +43,7 @@ export interface StreamHealth {
 }
 
 export interface ConsumerHealth {
-  /** The partition, or the tool. */
+  /** The partition, or the consumer. */
   readonly name: string;
   readonly missing: boolean;
   /** Stored and not delivered yet. */
@@ -58,12 +59,15 @@ export interface ConsumerHealth {
   readonly differences: readonly Difference[];
 }
 
+/** The queue of one contract of a tool. */
+export type WorkHealth = ConsumerHealth & ContractRef;
+
 export interface MeshHealth {
   readonly version: string;
   readonly apiLevel: number;
   readonly streams: readonly StreamHealth[];
   readonly partitions: readonly ConsumerHealth[];
-  readonly tools: readonly ConsumerHealth[];
+  readonly tools: readonly WorkHealth[];
   /** This machine's clock minus the server's; undefined while there is no stream to ask about. */
   readonly clockOffsetMs: number | undefined;
 }
@@ -81,9 +85,7 @@ export async function readHealth(nc: NatsConnection): Promise<MeshHealth> {
     apiLevel: nc.info?.api_lvl ?? 0,
     streams: await Promise.all(declared.map((stream) => streamHealth(jsm, stream))),
     partitions: isThere ? await partitionsOf(jsm, inboxNames) : [],
-    tools: await consumersOf(jsm, streams.work, consumers.work(""), [], (tool) =>
-      toolConsumer(tool, limits.workAckWaitMs),
-    ),
+    tools: await workOf(jsm),
     clockOffsetMs: isThere ? await clockOffset(jsm) : undefined,
   };
 }
@@ -162,6 +164,18 @@ async function partitionsOf(jsm: JetStreamManager, names: readonly string[]): Pr
       deliveredSeq: undelivered.length === 0 ? one.deliveredSeq : Math.min(...undelivered),
       differences: [...one.differences, ...other.differences],
     };
+  });
+}
+
+/** Every contract that has a queue. A consumer of another name is not ours. */
+async function workOf(jsm: JetStreamManager): Promise<WorkHealth[]> {
+  const all = await consumersOf(jsm, streams.work, "", [], (consumer) => {
+    const ref = parseWorkConsumer(consumer);
+    return ref === undefined ? {} : contractConsumer(ref, limits.workAckWaitMs);
+  });
+  return all.flatMap((one) => {
+    const ref = parseWorkConsumer(one.name);
+    return ref === undefined ? [] : [{ ...one, ...ref }];
   });
 }
 

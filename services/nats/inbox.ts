@@ -8,6 +8,9 @@
  * NI1 A timer is a stored message with a date, one per subject: arming again replaces, purging disarms. It
  *     survives any process and the server's restart, fires once, and up to half a second late.
  * NI2 The message a timer leaves behind has no Msg-Id: the server strips it. Its subject names the intent.
+ * NI3 An expectation is compared with what is stored under the subject's own partition; an ack takes that away again. One
+ *     server looks at it before the Msg-Id, so a repeat of a start that stands is refused; three take it for the duplicate
+ *     that it is.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
@@ -16,9 +19,11 @@ import type { InboxPort } from "../wire/ports.ts";
 import type { DeclaredConsumer } from "./declare.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
+import { createHop } from "./hop.ts";
 import type { Report } from "./progress.ts";
 import { publish } from "./publish.ts";
 import { startPull } from "./pull.ts";
+import { newestOfLeader } from "./read.ts";
 import type { Requests } from "./requests.ts";
 
 export interface InboxContext {
@@ -37,7 +42,8 @@ export const createInbox = (context: InboxContext): InboxPort => {
   const stream = streams.inbox;
   return {
     partitions,
-    publish: (message) => publish(requests, { ...message, stream }),
+    publish: (message) => publish(requests, { ...message, stream }), // NI3
+    standingStart: (saga) => newestOfLeader(jsm, stream, subjects.inboxStartOf(saga)),
     consume: async (partition, { inFlightMax, startsMax }, take) => {
       const pull = (consumer: string, most: () => number) =>
         startPull(nc, { stream, consumer, inFlightMax: most, leaseMs: ackWaitMs, report }, take);
@@ -51,6 +57,7 @@ export const createInbox = (context: InboxContext): InboxPort => {
         },
       };
     },
+    ...createHop(nc),
     schedule: async ({ saga, intent, dueAt, headers }) => {
       const control = {
         [natsHeaders.schedule]: `@at ${new Date(dueAt).toISOString()}`,

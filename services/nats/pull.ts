@@ -20,9 +20,10 @@
 import { createInbox, type Msg, type NatsConnection, type Subscription } from "@nats-io/nats-core";
 import type { Consumption, Delivery } from "../wire/ports.ts";
 import { watchConnection } from "./connection-watch.ts";
-import { createDelivery, giveBack } from "./delivery.ts";
+import { createDelivery, deliveredBy, giveBack } from "./delivery.ts";
 import { type DecodedHeaders, decodeHeaders, natsHeaders } from "./headers.ts";
 import type { Report } from "./progress.ts";
+import { withinMs } from "./within-ms.ts";
 
 const expiresMs = 5_000;
 const heartbeatMs = 1_000;
@@ -30,6 +31,8 @@ const silenceMaxMs = 2_500;
 const tickMs = 500;
 /** Between a request that the server ended for a reason of its own (an election) and the next. */
 const retryDelayMs = 250;
+/** For what the server has sent already. */
+const drainMs = 2_000;
 /** For how long at least an ack is remembered: an election and a lease. It may be twice that. */
 const ackMemoryMs = 15_000;
 
@@ -88,7 +91,7 @@ export function startPull(
 
   function onDelivery(from: Asking, message: Msg): void {
     if (from.requested > 0) from.requested -= 1;
-    const delivery = createDelivery(nc, message, {
+    const delivery = createDelivery(nc, deliveredBy(message), {
       settled: (seq, word) => {
         if (held.get(seq) === hold) held.delete(seq);
         if (word === "ack") acked.add(seq);
@@ -164,8 +167,8 @@ export function startPull(
       isStopped = true;
       clearInterval(tick);
       stopWatching();
-      // A closed connection has nothing on its way; its leases run out by themselves.
-      await asking.sub.drain().catch(() => {});
+      // A connection that is closed or silent has nothing on its way; its leases run out by themselves.
+      await withinMs(drainMs, asking.sub.drain());
     },
   };
 }

@@ -1,4 +1,7 @@
-/** RegistryPort on the bucket REGISTRY. Keys hold their content's hash, so what is there is never wrong. */
+/**
+ * RegistryPort on the bucket REGISTRY. Keys of what is put hold their content's hash, so what is there is never wrong; what
+ * is written changes by compare-and-set.
+ */
 import { buckets } from "../../protocol/subjects.ts";
 import type { RegistryPort } from "../wire/ports.ts";
 import { openBucket } from "./bucket.ts";
@@ -11,5 +14,7 @@ export const createRegistry = (context: ReadContext): RegistryPort => {
       if ((await bucket.glance(key)) === undefined) await bucket.put(key, data);
     },
     list: () => bucket.list(),
+    read: (key) => bucket.newest(key),
+    write: (key, data, revision) => bucket.put(key, data, { expectedSeq: revision }),
   };
 };

@@ -15,7 +15,7 @@
 import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
 import { watchConnection } from "./connection-watch.ts";
-import { toMeshError, unanswered } from "./errors.ts";
+import { toMeshError, unanswered, userOf } from "./errors.ts";
 import { decodeHeaders } from "./headers.ts";
 
 /**
@@ -69,7 +69,7 @@ export const createRequests = (nc: NatsConnection): Requests => {
     onRefused: (violation) =>
       calls.failWhere(
         ({ subject }) => violation.operation === "publish" && violation.subject === subject,
-        ({ subject }) => toMeshError(violation, subject),
+        ({ subject }) => toMeshError(violation, subject, userOf(nc)),
       ),
   });
 

@@ -86,8 +86,8 @@ const ledger: Declared = {
 
 const work: Declared = {
   name: streams.work,
-  description: "intents for workers, one subject per tool",
-  subjects: [subjects.work("*")],
+  description: "intents for workers, one subject per tool and contract",
+  subjects: [subjects.allWork],
   ...queue,
 };
 

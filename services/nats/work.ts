@@ -1,12 +1,14 @@
 /**
- * WorkPort on the stream WORK: one durable consumer per tool, shared by all its workers.
+ * WorkPort on the stream WORK: one durable consumer per tool and contract, shared by all workers that serve it.
  *
- * WK1 The consumer's bound on un-acked messages is the tool's concurrency over the whole mesh, so the
- *     worker that starts last with a bound of its own sets it for all. A worker without one leaves it as it is.
+ * WK1 The consumer's bound on un-acked messages is how much of the contract is out over the whole mesh, so the
+ *     worker that starts last with a bound of its own sets it for all. A worker without one leaves it as it is. That
+ *     several contracts of a tool stay below its bound together is the throttle's matter.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
-import { consumers, streams, subjects } from "../../protocol/subjects.ts";
+import { consumers, parseWorkConsumer, streams, subjects } from "../../protocol/subjects.ts";
+import type { ContractRef } from "../../protocol/tool.ts";
 import type { WorkPort } from "../wire/ports.ts";
 import { declareConsumer, type DeclaredConsumer } from "./declare.ts";
 import { translated } from "./errors.ts";
@@ -27,43 +29,49 @@ export interface WorkContext {
 export const createWork = (context: WorkContext): WorkPort => {
   const { nc, jsm, requests, ackWaitMs, report } = context;
   const stream = streams.work;
+  const eachOf = async (tool: string, act: (consumer: string) => Promise<unknown>) => {
+    for (const consumer of await consumersOf(context, tool)) await translated(tool, () => act(consumer));
+  };
   return {
-    publish: (tool, message) => publish(requests, { ...message, subject: subjects.work(tool), stream }),
-    consume: async (tool, { inFlightMax, concurrencyMax }, take) => {
-      // A worker that starts in the middle of an election waits for it.
-      await whileStarting(`the queue of ${tool}`, () => prepareConsumer(context, tool, concurrencyMax), {
+    publish: (ref, message) => publish(requests, { ...message, subject: subjects.work(ref), stream }),
+    // A worker that starts in the middle of an election waits for it.
+    open: (ref, { concurrencyMax }) =>
+      whileStarting(`the queue of ${ref.name}`, () => prepareConsumer(context, ref, concurrencyMax), {
         report,
-      });
-      return startPull(
+      }),
+    consume: async (ref, { inFlightMax }, take) =>
+      startPull(
         nc,
         {
           stream,
-          consumer: consumers.work(tool),
+          consumer: consumers.work(ref),
           inFlightMax: () => inFlightMax,
           leaseMs: ackWaitMs,
           report,
         },
         take,
-      );
-    },
-    pause: async (tool) => {
-      await prepareConsumer(context, tool, undefined);
-      await translated(tool, () => jsm.consumers.pause(stream, consumers.work(tool), forGood()));
-    },
-    resume: async (tool) => {
-      await prepareConsumer(context, tool, undefined);
-      await translated(tool, () => jsm.consumers.resume(stream, consumers.work(tool)));
-    },
+      ),
+    pause: (tool) => eachOf(tool, (consumer) => jsm.consumers.pause(stream, consumer, forGood())),
+    resume: (tool) => eachOf(tool, (consumer) => jsm.consumers.resume(stream, consumer)),
   };
 };
 
 /** The server pauses until a time; there is none by which a person can be relied on to be back. */
 const forGood = (): Date => new Date(Date.now() + 100 * 365 * 86_400_000);
 
-/** The consumer behind a tool, its concurrency apart. `ackWaitMs` is how long a silent worker keeps a call. */
-export const toolConsumer = (tool: string, ackWaitMs: number): DeclaredConsumer => ({
-  durable_name: consumers.work(tool),
-  filter_subject: subjects.work(tool),
+/** The consumers of a tool, whichever its contract. */
+const consumersOf = ({ jsm }: WorkContext, tool: string): Promise<string[]> =>
+  translated(tool, async () => {
+    const names: string[] = [];
+    for await (const { name } of jsm.consumers.list(streams.work))
+      if (parseWorkConsumer(name)?.name === tool) names.push(name);
+    return names;
+  });
+
+/** The consumer behind a contract, its concurrency apart. `ackWaitMs` is how long a silent worker keeps a call. */
+export const contractConsumer = (ref: ContractRef, ackWaitMs: number): DeclaredConsumer => ({
+  durable_name: consumers.work(ref),
+  filter_subject: subjects.work(ref),
   ack_policy: AckPolicy.Explicit,
   deliver_policy: DeliverPolicy.All,
   ack_wait: nanos(ackWaitMs),
@@ -72,14 +80,14 @@ export const toolConsumer = (tool: string, ackWaitMs: number): DeclaredConsumer 
 
 async function prepareConsumer(
   { jsm, ackWaitMs, report }: WorkContext,
-  tool: string,
+  ref: ContractRef,
   concurrencyMax: number | undefined,
 ): Promise<void> {
-  const name = consumers.work(tool);
-  const declared = toolConsumer(tool, ackWaitMs);
+  const name = consumers.work(ref);
+  const declared = contractConsumer(ref, ackWaitMs);
   const first = { ...declared, max_ack_pending: concurrencyMax ?? -1 };
   const { max_ack_pending } = await declareConsumer(jsm, streams.work, first, declared);
   if (concurrencyMax === undefined || max_ack_pending === concurrencyMax) return;
-  report(`tool ${tool}: at most ${concurrencyMax} at once from now on, not ${max_ack_pending}`); // WK1
+  report(`tool ${ref.name}: at most ${concurrencyMax} at once from now on, not ${max_ack_pending}`); // WK1
   await translated(name, () => jsm.consumers.update(streams.work, name, { max_ack_pending: concurrencyMax }));
 }

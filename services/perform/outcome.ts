@@ -9,6 +9,7 @@ import type { Spending } from "../../protocol/budget.ts";
 import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
 import { toJson } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
+import { redactText } from "../process/redact.ts";
 import { assertOwnValue } from "../wire/messages.ts";
 
 /** What became of an attempt. `silent`: this performer did not begin, and another will. */
@@ -18,6 +19,8 @@ export type Performed =
       readonly result: Result;
       /** What it is answered by where it was not observed (services/host/simulate.ts), and what it used. */
       readonly by?: string;
+      /** What the body threw; it stays in this process. */
+      readonly error?: unknown;
       readonly spent?: Spending;
     }
   | { readonly type: "deferred"; readonly withinMs: number }
@@ -46,23 +49,29 @@ export function succeeded(tool: Tool, output: unknown): Performed {
 /** OT1: the result of a body that threw, or ran out of time. */
 export function thrown(tool: Tool, error: unknown, timedOut: boolean): Performed {
   if (error instanceof DeferredCall) return { type: "deferred", withinMs: error.withinMs };
-  if (error instanceof NotPerformed) {
-    const why = isMeshError(error.cause) ? error.cause.code : "NOT_PERFORMED";
-    return failed(why, error.message, error.retry);
-  }
-  const code: ErrorCode = timedOut ? "TOOL_TIMEOUT" : isMeshError(error) ? error.code : "TOOL_FAILED";
-  if (tool.effect === "once") return inDoubt(code, describeError(error));
-  return failed(code, describeError(error), true);
+  return { ...resultOf(tool, error, timedOut), error };
 }
 
+function resultOf(tool: Tool, error: unknown, timedOut: boolean): PerformedResult {
+  const reason = redactText(describeError(error));
+  if (error instanceof NotPerformed) {
+    const why = isMeshError(error.cause) ? error.cause.code : "NOT_PERFORMED";
+    return failed(why, reason, error.retry);
+  }
+  const code: ErrorCode = timedOut ? "TOOL_TIMEOUT" : isMeshError(error) ? error.code : "TOOL_FAILED";
+  return tool.effect === "once" ? inDoubt(code, reason) : failed(code, reason, true);
+}
+
+type PerformedResult = Extract<Performed, { type: "result" }>;
+
 /** Nothing happened, or it may be tried again. */
-export const failed = (code: ErrorCode, reason: string, retry: boolean): Performed => ({
+export const failed = (code: ErrorCode, reason: string, retry: boolean): PerformedResult => ({
   type: "result",
   result: { outcome: "failed", code, reason, retry },
 });
 
 /** It may have happened. */
-export const inDoubt = (code: ErrorCode, reason: string): Performed => ({
+export const inDoubt = (code: ErrorCode, reason: string): PerformedResult => ({
   type: "result",
   result: { outcome: "in_doubt", code, reason },
 });

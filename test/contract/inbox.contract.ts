@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { parseInboxSubject, subjects } from "../../protocol/subjects.ts";
 import type { Delivery, Ports } from "../../services/wire/ports.ts";
-import { bytes, consumeInbox, type MeshUnderTest, text } from "./mesh-under-test.ts";
+import { bytes, codeOf, consumeInbox, type MeshUnderTest, sagaId, text } from "./mesh-under-test.ts";
 
 const put = (ports: Ports, subject: string, msgId?: string) =>
   ports.inbox.publish({ subject, data: bytes(subject), headers: { "Saga-Event": subject }, msgId });
@@ -116,6 +116,61 @@ export const inboxContract = (mesh: () => MeshUnderTest): void => {
       await until("it is acked", () => acked === 1);
       expect(await put(ports, "saga.a.start", "a:start")).toMatchObject({ duplicate: true });
       await consumption.stop();
+    });
+
+    test("a start that expects to be the only one is refused while another stands, and not after that was acked", async () => {
+      const { ports, until } = mesh();
+      const start = (body: string, saga = "a") =>
+        ports.inbox.publish({
+          subject: `saga.${saga}.start`,
+          data: bytes(body),
+          headers: {},
+          msgId: `${saga}:${body}`,
+          expectedSeq: 0,
+        });
+      const { seq } = await start("one");
+      expect(await codeOf(start("two"))).toBe("WRONG_SEQUENCE");
+      const standing = await ports.inbox.standingStart(sagaId("a"));
+      expect([standing?.seq, text(standing!.data)]).toEqual([seq, "one"]);
+      expect(await ports.inbox.standingStart(sagaId("b"))).toBeUndefined();
+      expect((await start("one", "b")).duplicate).toBe(false);
+      let acked = 0;
+      const consumption = await consumeInbox(ports, (delivery) => void delivery.ack().then(() => acked++));
+      await until("both are acked", () => acked === 2);
+      await consumption.stop();
+      await until("none stands", async () => (await ports.inbox.standingStart(sagaId("a"))) === undefined);
+      expect(await start("one")).toMatchObject({ duplicate: true });
+      expect((await start("two")).duplicate).toBe(false);
+    });
+
+    test("of many starts of one saga that expect to be the only one, one is stored", async () => {
+      const { ports, until } = mesh();
+      const begin = async (n: number): Promise<string> => {
+        const message = { data: bytes(`${n}`), headers: {}, msgId: `a:${n}`, expectedSeq: 0 } as const;
+        return codeOf(ports.inbox.publish({ ...message, subject: "saga.a.start" }));
+      };
+      const codes = await Promise.all([1, 2, 3, 4, 5].map(begin));
+      expect(codes.filter((code) => code === "none")).toHaveLength(1);
+      expect(codes.every((code) => ["none", "WRONG_SEQUENCE", "WRITE_IN_FLIGHT"].includes(code))).toBe(true);
+      await until("one stands", async () => (await ports.inbox.standingStart(sagaId("a"))) !== undefined);
+      expect(text((await ports.inbox.standingStart(sagaId("a")))!.data)).toBe(`${codes.indexOf("none") + 1}`);
+    });
+
+    test("an expectation sees a start that was stored without one, and other inputs not at all", async () => {
+      const { ports } = mesh();
+      await put(ports, "saga.a.start");
+      await put(ports, "saga.b.signal.go");
+      const only = (saga: string) =>
+        codeOf(
+          ports.inbox.publish({
+            subject: `saga.${saga}.start`,
+            data: bytes(""),
+            headers: {},
+            expectedSeq: 0,
+          }),
+        );
+      expect(await only("a")).toBe("WRONG_SEQUENCE");
+      expect(await only("b")).toBe("none");
     });
 
     test("an acked input does not come back", async () => {

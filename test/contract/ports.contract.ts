@@ -6,6 +6,7 @@
  * its errors, its death) is tested beside its adapter.
  */
 import { afterEach, beforeEach, describe } from "vitest";
+import { hopContract } from "./hop.contract.ts";
 import { inboxContract } from "./inbox.contract.ts";
 import { ledgerContract } from "./ledger.contract.ts";
 import { liveContract } from "./live.contract.ts";
@@ -29,6 +30,7 @@ export const portsContract = (name: string, open: () => Promise<Opened>): void =
     for (const contract of [
       ledgerContract,
       inboxContract,
+      hopContract,
       timersContract,
       workContract,
       storesContract,

@@ -188,6 +188,26 @@ export const storesContract = (mesh: () => MeshUnderTest): void => {
       expect(list.map((entry) => entry.key).sort()).toEqual(["agent/hiring/bb", "tool/search/aa"]);
       expect(text(list.find((entry) => entry.key === "tool/search/aa")!.data)).toBe("tool/search/aa");
     });
+
+    test("a document that changes is written by one of two who read the same revision", async () => {
+      const { registry } = mesh().ports;
+      await registry.put("tool/search/aa", bytes("beside it"));
+      expect(await registry.read("deployments")).toBeUndefined();
+      const first = await registry.write("deployments", bytes("one"), 0);
+      expect(await codeOf(registry.write("deployments", bytes("two"), 0))).toBe("WRONG_SEQUENCE");
+      expect(await registry.read("deployments").then((read) => [text(read!.data), read!.revision])).toEqual([
+        "one",
+        first,
+      ]);
+      const second = await registry.write("deployments", bytes("two"), first);
+      expect(second).toBeGreaterThan(first);
+      expect(await codeOf(registry.write("deployments", bytes("three"), first))).toBe("WRONG_SEQUENCE");
+      expect(text((await registry.read("deployments"))!.data)).toBe("two");
+      expect((await registry.list()).map((entry) => [entry.key, text(entry.data)]).sort()).toEqual([
+        ["deployments", "two"],
+        ["tool/search/aa", "beside it"],
+      ]);
+    });
   });
 
   describe("membership", () => {

@@ -11,7 +11,7 @@
  */
 import { chmod, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";
+import { describeError, describeWithRemedy, MeshError } from "../../../protocol/errors.ts";
 import { findOnPath, runCommand } from "./command.ts";
 import { withFileLock } from "./file-lock.ts";
 import type { Report } from "../progress.ts";
@@ -104,8 +104,7 @@ const getFirst = async (search: Search): Promise<ServerBinary> => {
       return await getBy(way, search);
     } catch (error) {
       signal?.throwIfAborted();
-      const remedy = isMeshError(error) ? ` ${error.remedy}` : "";
-      failures.push(`${way.name}: ${describeError(error).replace(/^\[\w+\] /, "")}.${remedy}`);
+      failures.push(`${way.name}: ${describeWithRemedy(error).replace(/^\[\w+\] /, "")}`);
       report(`  That did not do: ${failures.at(-1)}`);
     }
   }

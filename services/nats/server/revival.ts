@@ -9,7 +9,7 @@
  * RV2 A server that had to take another port is followed there.
  */
 import type { NatsConnection } from "@nats-io/nats-core";
-import { describeError, isMeshError } from "../../../protocol/errors.ts";
+import { describeWithRemedy } from "../../../protocol/errors.ts";
 import { watchConnection } from "../connection-watch.ts";
 import type { EmbeddedServer } from "./embedded.ts";
 import type { Report } from "../progress.ts";
@@ -37,8 +37,7 @@ export function reviveServer(nc: NatsConnection, server: EmbeddedServer, report:
         if (!found.aborted) nc.setServers([new URL(url).host]); // RV2
       } catch (error) {
         if (stopping.signal.aborted) return;
-        const remedy = isMeshError(error) ? ` ${error.remedy}` : "";
-        report(`the lost nats-server could not be started again: ${describeError(error)}.${remedy}`);
+        report(`the lost nats-server could not be started again: ${describeWithRemedy(error)}`);
       }
       await sleep(pause, found); // RV1
     }

@@ -224,7 +224,9 @@ describe("a server", () => {
   test("counts what is not done", async () => {
     const { ports, server, clock } = oneProcess();
     await clock.until(ports.inbox.publish(start));
-    await clock.until(ports.work.publish("search", { data: bytes(""), headers: {}, msgId: "w" }));
+    await clock.until(
+      ports.work.publish({ name: "search", contract: "c1" }, { data: bytes(""), headers: {}, msgId: "w" }),
+    );
     await clock.until(
       ports.inbox.schedule({ saga, intent: intent("1-0"), dueAt: clock.now() + 60_000, headers: {} }),
     );

@@ -115,7 +115,7 @@ describe("the nats command line", () => {
     await nats("pub", "saga.shown.start", '{"name":"listener","input":{"topic":"days"}}');
     await until("it waits", async () => (await mesh.head("shown")) > 0);
     await nats("pub", "saga.shown.signal.note", "enough");
-    const isTurn = (line: string) => line.startsWith('{"v":2');
+    const isTurn = (line: string) => line.startsWith('{"v":3');
     await until("it shows two turns", () => linesOf(text).filter(isTurn).length >= 2);
     watching.kill();
     await exited;

@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { StoredMessage } from "../../../services/wire/ports.ts";
 import { connectNats } from "../../../services/nats/connection.ts";
 import { openNatsPorts } from "../../../services/nats/open.ts";
+import { createRequests } from "../../../services/nats/requests.ts";
 import { bytes, codeOf, sagaId } from "../../contract/mesh-under-test.ts";
 import { portsContract } from "../../contract/ports.contract.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
@@ -22,11 +23,15 @@ const accounts = Array.from(
   { length: accountsMax },
   (_, i) => `T${i}: { jetstream: enabled, users: [{ user: t${i}, password: secret }] }`,
 );
+/** May ask what JetStream is, and nothing else. */
+const shy = `SHY: { jetstream: enabled, users: [{ user: shy, password: secret, permissions: { publish: ["$JS.API.INFO"] } }] }`;
 let accountsUsed = 0;
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ extraConfig: `no_auth_user: t0\naccounts {\n${accounts.join("\n")}\n}` });
+  server = await startTestServer({
+    extraConfig: `no_auth_user: t0\naccounts {\n${[...accounts, shy].join("\n")}\n}`,
+  });
 }, 120_000);
 afterAll(async () => {
   await server.stop();
@@ -103,7 +108,7 @@ describe("openNatsPorts", () => {
       { subjects: ["saga.*.ledger"], deny_delete: true, allow_direct: true, discard: "old" },
       /LEDGER: discard: expected "new", got "old"/,
     ],
-    ["WORK", { subjects: ["work.*"] }, /WORK: retention: expected "workqueue", got "limits"/],
+    ["WORK", { subjects: ["work.*.*"] }, /WORK: retention: expected "workqueue", got "limits"/],
     [
       "INBOX",
       { subjects: ["nothing"], metadata: { "sagamesh.partitions": "8" } },
@@ -180,8 +185,10 @@ describe("errors of the server", () => {
   test("a closed connection is UNAVAILABLE, and closing the ports fails what is open", async () => {
     const ports = await openNatsPorts(nc);
     await (await jetstreamManager(nc)).streams.delete("WORK");
-    nc.subscribe("work.*", { callback: () => {} }); // Somebody who never answers.
-    const open = codeOf(ports.work.publish("search", { ...turn, msgId: "a:1-0:1" }));
+    nc.subscribe("work.>", { callback: () => {} }); // Somebody who never answers.
+    const open = codeOf(
+      ports.work.publish({ name: "search", contract: "c1" }, { ...turn, msgId: "a:1-0:1" }),
+    );
     await ports.close();
     expect(await open).toBe("UNAVAILABLE");
     await nc.close();
@@ -194,9 +201,9 @@ describe("errors of the server", () => {
     const jsm = await jetstreamManager(nc);
     await jsm.streams.delete("WORK");
     await jsm.streams.add({ name: "FOREIGN", subjects: ["work.>"] });
-    expect(await codeOf(ports.work.publish("search", { ...turn, msgId: "a:1-0:1" }))).toBe(
-      "SERVER_MISCONFIGURED",
-    );
+    expect(
+      await codeOf(ports.work.publish({ name: "search", contract: "c1" }, { ...turn, msgId: "a:1-0:1" })),
+    ).toBe("SERVER_MISCONFIGURED");
     await ports.close();
   });
 
@@ -278,6 +285,30 @@ describe("connectNats", () => {
       remedy: expect.stringContaining("NATS_URL") as string,
     });
     expect(performance.now() - startedAt).toBeLessThan(6_000);
+  });
+
+  test("a server that refuses a user is said to refuse that user, with what to set", async () => {
+    const refused = connectNats({ servers: server.url.replace("//", "//t1:wrong@"), name: "test" });
+    await expect(refused).rejects.toMatchObject({
+      code: "SERVER_REFUSED",
+      message: expect.stringMatching(/for user "t1"$/) as string,
+      remedy: expect.stringMatching(/password of "t1" in NATS_URL/) as string,
+    });
+  });
+
+  test("a request that a user may not send is refused in the user's name, with the permission it lacks", async () => {
+    const nc = await connectNats({ servers: server.url.replace("//", "//shy:secret@"), name: "test" });
+    const requests = createRequests(nc);
+    try {
+      await expect(requests.one("saga.x.start", "")).rejects.toMatchObject({
+        code: "SERVER_REFUSED",
+        message: expect.stringContaining('for user "shy"') as string,
+        remedy: expect.stringMatching(/^Allow user "shy" to publish to "saga\.x\.start" /) as string,
+      });
+    } finally {
+      requests.close();
+      await nc.close();
+    }
   });
 
   test("an aborted signal ends connecting with its reason", async () => {

@@ -15,7 +15,9 @@ import {
   NotPerformed,
   type PerformContext,
   type ToolConfig,
+  type Tool,
 } from "../../../actors/contract/tool.ts";
+import { contractDigest } from "../../../actors/contract/contract-digest.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
 import type { Effect } from "../../../protocol/tool.ts";
@@ -53,6 +55,8 @@ interface Begun {
 }
 
 const anything = z.record(z.string(), z.json());
+
+const refOf = (tool: Tool) => ({ name: tool.name, contract: contractDigest(tool) });
 
 /** A tool that notes each time its body runs. */
 function noting<E extends Effect>(
@@ -412,8 +416,16 @@ describe("a claim", () => {
       { timeoutMs: 300 },
     );
     const { app, saga, id, key } = await workOf(tool);
-    const again = { saga: "s1", intent: id, attempt: 1, tool: "act", key, input: {} };
-    await mesh.ports.work.publish("act", {
+    const again = {
+      saga: "s1",
+      intent: id,
+      attempt: 1,
+      tool: "act",
+      contract: contractDigest(tool),
+      key,
+      input: {},
+    };
+    await mesh.ports.work.publish(refOf(tool), {
       data: bytes(JSON.stringify(again)),
       headers: {},
       msgId: "s1:again",
@@ -434,7 +446,7 @@ describe("a claim", () => {
 
 describe("a delivery that nobody ends", () => {
   /** Takes the work as often as it is allowed to, and each time dies without a word. */
-  async function deliverInVain(onFirst: (key: string) => Promise<void>): Promise<void> {
+  async function deliverInVain(tool: Tool, onFirst: (key: string) => Promise<void>): Promise<void> {
     let last: Delivery | undefined;
     const take = (delivery: Delivery) => {
       const { key } = JSON.parse(Buffer.from(delivery.data).toString()) as { key: string };
@@ -442,7 +454,8 @@ describe("a delivery that nobody ends", () => {
       if (delivery.deliveries < limits.workDeliveriesMax) void first.then(() => delivery.nak());
       else last = delivery;
     };
-    const consumption = await mesh.ports.work.consume("act", { inFlightMax: 1 }, take);
+    await mesh.ports.work.open(refOf(tool), {});
+    const consumption = await mesh.ports.work.consume(refOf(tool), { inFlightMax: 1 }, take);
     await until("it was delivered in vain", () => last !== undefined);
     await consumption.stop();
     await last?.nak();
@@ -459,7 +472,7 @@ describe("a delivery that nobody ends", () => {
       const { agent, app } = scriptedAgent([tool], oneCall);
       await mesh.host(app);
       const saga = await mesh.client.start(agent, {}, { id: "s1" });
-      await deliverInVain(async (key) => {
+      await deliverInVain(tool, async (key) => {
         if (isClaimed) await mesh.ports.claims.create(key, 1, "of-a-worker-that-died");
       });
       await mesh.worker(app);
@@ -475,10 +488,11 @@ describe("a delivery that nobody ends", () => {
 
 describe("work that nobody can read", () => {
   /** Puts these bytes in the place of the saga's own work, under its headers. */
-  async function replaceWork(data: Uint8Array): Promise<void> {
+  async function replaceWork(tool: Tool, data: Uint8Array): Promise<void> {
     let taken: Delivery | undefined;
+    await mesh.ports.work.open(refOf(tool), {});
     const consumption = await mesh.ports.work.consume(
-      "act",
+      refOf(tool),
       { inFlightMax: 1 },
       (delivery) => (taken = delivery),
     );
@@ -486,7 +500,11 @@ describe("work that nobody can read", () => {
     await consumption.stop();
     await taken?.ack();
     const own = Object.entries(taken?.headers ?? {}).filter(([name]) => name.startsWith("Saga-"));
-    await mesh.ports.work.publish("act", { data, headers: Object.fromEntries(own), msgId: "s1:replaced" });
+    await mesh.ports.work.publish(refOf(tool), {
+      data,
+      headers: Object.fromEntries(own),
+      msgId: "s1:replaced",
+    });
   }
 
   test.each([
@@ -497,7 +515,7 @@ describe("work that nobody can read", () => {
     const { agent, app } = scriptedAgent([tool], oneCall);
     await mesh.host(app);
     const saga = await mesh.client.start(agent, {}, { id: "s1" });
-    await replaceWork(bytes('{"saga":"s1","of":"another time"}'));
+    await replaceWork(tool, bytes('{"saga":"s1","of":"another time"}'));
     await mesh.worker(app);
     expect(await saga.result()).toMatchObject({ output: { outcomes: [{ outcome }] } });
     expect(begun).toEqual([]);

@@ -1,0 +1,75 @@
+/**
+ * Hop: an input goes from the host that it was delivered to on to another, by a core request that says where it is
+ * acked. The stream knows nothing of it: the message stays there until one of them acks it, or its lease ends.
+ *
+ * HN1 Only an answer settles it here. Without one the other host may have it, so it is neither given back nor prolonged:
+ *     the lease tells.
+ * HN2 Where no process listens, the server says so at once.
+ */
+import { errors, type Msg, type MsgHdrs, type NatsConnection, RequestError } from "@nats-io/nats-core";
+import { subjects } from "../../protocol/subjects.ts";
+import type { HandedOn, InboxPort } from "../wire/ports.ts";
+import { createDelivery, type DeliveryWatch, handingOf } from "./delivery.ts";
+import { toMeshError } from "./errors.ts";
+import { decodeHeaders, encodeHeaders } from "./headers.ts";
+import { requestTimeoutMs } from "./requests.ts";
+
+/** Fields beside those of the message itself. */
+const hop = { subject: "Hop-Subject", ack: "Hop-Ack", meant: "Hop-Meant" } as const;
+
+const answers = { taken: "+TAKEN", not: "-NOT" } as const;
+
+/** Its lease is counted where it was delivered first. */
+const unwatched: DeliveryWatch = { settled: () => undefined, prolonged: () => undefined };
+
+export const createHop = (nc: NatsConnection): Pick<InboxPort, "handOn" | "receive"> => ({
+  handOn: async (host, delivery, meant) => {
+    const handing = handingOf(delivery);
+    if (handing === undefined || handing.isSettled()) return false;
+    const { subject, headers, data } = delivery;
+    const beside = { [hop.subject]: subject, [hop.ack]: handing.reply, [hop.meant]: meant };
+    const isTaken = await ask(nc, subjects.hop(host), data, encodeHeaders(headers, beside));
+    if (isTaken) handing.settle();
+    return isTaken;
+  },
+  receive: async (host, take) => {
+    const sub = nc.subscribe(subjects.hop(host), {
+      callback: (error, message) => {
+        if (error !== null) return;
+        const handed = readHanded(nc, message);
+        message.respond(handed !== undefined && take(handed) ? answers.taken : answers.not);
+      },
+    });
+    await nc.flush(); // So that the first host that hears of this one finds it listening.
+    return { stop: async () => sub.unsubscribe() };
+  },
+});
+
+/** Undefined for what no host sent. */
+function readHanded(nc: NatsConnection, message: Msg): HandedOn | undefined {
+  const {
+    [hop.subject]: subject,
+    [hop.ack]: reply,
+    [hop.meant]: meant,
+    ...headers
+  } = decodeHeaders(message).fields;
+  if (subject === undefined || reply === undefined || meant === undefined) return undefined;
+  return { delivery: createDelivery(nc, { subject, reply, headers, data: message.data }, unwatched), meant };
+}
+
+/** True once it is taken. Throws UNAVAILABLE (HN1), and TOO_LARGE for what was not even sent. */
+async function ask(
+  nc: NatsConnection,
+  subject: string,
+  data: Uint8Array,
+  headers: MsgHdrs,
+): Promise<boolean> {
+  try {
+    const answer = await nc.request(subject, data, { timeout: requestTimeoutMs, headers });
+    return answer.string() === answers.taken;
+  } catch (error) {
+    if (error instanceof errors.NoRespondersError) return false; // HN2
+    if (error instanceof RequestError && error.isNoResponders()) return false;
+    throw toMeshError(error, subject);
+  }
+}
