@@ -12,6 +12,7 @@
  *    host goes on from those, and performs nothing again.
  */
 import { describeError } from "../../protocol/errors.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Address } from "../../protocol/subjects.ts";
@@ -19,13 +20,14 @@ import type { Delivery } from "../wire/ports.ts";
 import { conversationOf } from "./detour.ts";
 import { createHands, type Hands } from "./hands.ts";
 import type { HostDeps } from "./host-deps.ts";
-import { createInputs } from "./inputs.ts";
+import { createInputs, type Onward } from "./inputs.ts";
 import { createKeeper } from "./keeper.ts";
 import { leaveOneStep } from "./leave.ts";
 import { ownWorkOf } from "./open-work.ts";
 import { isGone, ownOf, type Phase, type Residence } from "./phase.ts";
 import { redeliveryDelay } from "./redelivery.ts";
 import { takeTurn } from "./turn.ts";
+import { Unserved } from "./unserved.ts";
 
 /** What a host sees of one saga in its memory. */
 export interface Activation {
@@ -34,6 +36,8 @@ export interface Activation {
   offer(delivery: Delivery, address: Address): void;
   /** Deliveries held, for the host's heartbeat. */
   readonly held: ReadonlySet<Delivery>;
+  /** What it goes on under; undefined while it is not loaded. */
+  definition(): DefinitionRef | undefined;
   /** Since when nothing is held or running; undefined while something is. */
   idleSince(): number | undefined;
   /** Gives back everything un-acked and forgets the saga. With `ifIdle`, only if nothing is held or running. */
@@ -100,15 +104,17 @@ export function createActivation(
     await inputs.wait();
   }
 
-  /** A batch that cannot be taken: everything goes back, to be offered again here or elsewhere. */
+  /** A batch that cannot be taken: everything goes back, to be offered again here or elsewhere, or to a host that serves it. */
   async function putOff(error: unknown): Promise<void> {
+    const reason = describeError(error);
+    if (error instanceof Unserved) return drop(reason, { meant: error.definition });
     const delayMs = redeliveryDelay(deps, saga, error);
     deps.observe.parked(saga, error);
-    await drop(describeError(error), delayMs);
+    await drop(reason, { delayMs });
   }
 
   /** AZ1. */
-  async function drop(reason: string, delayMs?: number): Promise<void> {
+  async function drop(reason: string, onward?: Onward): Promise<void> {
     if (phase.type === "gone") return;
     const was = phase;
     const hands = ownOf(self)?.hands;
@@ -116,7 +122,7 @@ export function createActivation(
     onGone(activation);
     log.debug({ sagaId: saga, reason }, "saga dropped");
     // Of the batch that is being taken, too: its turn may be refused, and if not its results are known.
-    const { observed, given } = inputs.giveUp(delayMs);
+    const { observed, given } = inputs.giveUp(onward);
     inputs.poke();
     await given;
     if (was.type === "leaving") was.left.resolve();
@@ -145,6 +151,7 @@ export function createActivation(
   const activation: Activation = {
     saga,
     held: inputs.held,
+    definition: () => ownOf(self)?.loaded.definition,
     idleSince,
     release,
     leave,
@@ -171,6 +178,6 @@ function openHands(self: Residence): Hands {
     observe: (event, performed) =>
       inputs.put({ from: "host", event, ...(performed === undefined ? {} : { performed }) }),
     poke: () => inputs.poke(),
-    drop: (reason, delayMs) => self.drop(reason, delayMs),
+    drop: (reason, delayMs) => self.drop(reason, delayMs === undefined ? {} : { delayMs }),
   });
 }

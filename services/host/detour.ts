@@ -20,8 +20,9 @@ import { publishRefusal, publishTaken } from "./tell-sagas.ts";
 import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, ReadItem } from "./inputs.ts";
-import { type Loaded, loadPast, loadSaga, loadWhole, newSaga } from "./load.ts";
+import { type Loaded, loadPast, loadWhole, newSaga } from "./load.ts";
 import { answerOrder, type Move, orderIn } from "./migrate.ts";
+import { loadOrMove } from "./moving.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
 
 /** What becomes one turn. */
@@ -89,8 +90,9 @@ async function load(self: Residence, read: readonly ReadItem[]): Promise<Course 
   const present = ownOf(self);
   if (present !== undefined) return { own: present, read };
   const { deps, saga, inputs } = self;
-  const found = await loadSaga(deps, deps.app, saga);
+  const found = await loadOrMove(deps, saga);
   if (isGone(self)) return undefined;
+  if (found !== undefined && "event" in found) return move(self, read, found);
   const ofInbox = read.filter((item) => item.from === "inbox");
   if (found !== undefined && "type" in found) {
     const notUndone = publishRefusal.bind(undefined, deps, saga);

@@ -56,7 +56,7 @@ export function dispatch(
   }
 }
 
-/** A tool intent's present attempt, to the workers that serve the tool. */
+/** A tool intent's present attempt, to the workers that serve the contract it was decided under. */
 function publishWork(
   deps: DispatchDeps,
   from: Sender,
@@ -71,12 +71,13 @@ function publishWork(
     intent: intent.id,
     attempt,
     tool: intent.name,
+    contract: intent.contract,
     key: intent.key,
     input,
     ...(notBefore === undefined ? {} : { notBefore }),
   };
   return send(deps, work, (data, contentType) =>
-    deps.ports.work.publish(intent.name, {
+    deps.ports.work.publish(intent, {
       data,
       headers: makeHeaders({
         [headers.saga]: saga,

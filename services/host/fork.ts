@@ -18,7 +18,7 @@ import { forbidden, inheritedTurns } from "../../actors/kernel/lineage.ts";
 import { foldLedger, presentDefinition } from "../../actors/kernel/replay.ts";
 import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import { type Event, type EventOf, StartMessage } from "../../protocol/event.ts";
+import { type DefinitionRef, type Event, type EventOf, StartMessage } from "../../protocol/event.ts";
 import type { ForkOrder } from "../../protocol/fork.ts";
 import { type IntentId, type SagaId, turnOf } from "../../protocol/ids.ts";
 import { ModelReply } from "../../protocol/model.ts";
@@ -35,7 +35,7 @@ import { recordedPrices } from "../app/prices.ts";
 import { appendTurn } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { type Loaded, noSnapshot } from "./load.ts";
-import { encodeAs, traceIdOf } from "./turn-message.ts";
+import { definitionSetBy, encodeAs, traceIdOf } from "./turn-message.ts";
 
 /** What the activation that begins a fork gives. */
 export interface ForkStart {
@@ -70,7 +70,7 @@ export async function beginFork(deps: HostDeps, begin: ForkStart): Promise<ForkB
     const from = delivery.headers[headers.from] ?? "outside";
     const asked = { saga, order, from, sentAt: delivery.storedAt, at: deps.clock.now() };
     const events = eventsOf(deps, { definition, state, all, since, asked });
-    const head = await copy(deps, definition, turns, { copied, isGone });
+    const head = await copy(deps, turns, { copied, isGone });
     if (head === undefined) return { type: "fenced" };
     const grown = origin.slice(0, order.turn).reduce((sum, { bytes }) => sum + bytes, 0);
     const loaded = { definition, state, head, snapshot: { ...noSnapshot, grown }, messages };
@@ -294,13 +294,14 @@ function assertLive(
 /** FO2. The head after the last copy; undefined if the saga is another host's. */
 async function copy(
   deps: HostDeps,
-  definition: Definition,
   turns: readonly Turn[],
   { copied, isGone }: Pick<ForkStart, "copied" | "isGone">,
 ): Promise<Head | undefined> {
   let head: Head = emptyHead;
+  let definition: DefinitionRef | undefined;
   for (const turn of turns) {
-    const from = { agent: definition.name, traceId: traceIdOf(turn.saga) };
+    definition = definitionSetBy(turn) ?? definition;
+    const from = { definition, traceId: traceIdOf(turn.saga) };
     const message = await encodeAs(deps, from, head, turn);
     if (copied !== undefined && turn.turn <= copied.head.turn) {
       head = { turn: turn.turn, seq: copied.head.seq, hash: message.hash };

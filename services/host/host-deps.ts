@@ -1,6 +1,8 @@
 /** Host deps: what every part of a host is given. */
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
+import type { Moves } from "../../actors/contract/definition.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { App } from "../app/app.ts";
@@ -11,6 +13,7 @@ import type { Room } from "../process/room.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
+import type { Routing } from "./routing.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 
 /** What a host tells of itself as it happens: for metrics, tests and the demo. */
@@ -20,6 +23,8 @@ export interface Observer extends AttemptObserver {
   append(outcome: "appended" | "fenced" | "retried", reason?: string): void;
   refused(code: string): void;
   parked(saga: SagaId, error: unknown): void;
+  /** An input of a saga that this host does not serve was sent to one that does; `unknown`: that one did not answer. */
+  handedOn(outcome: "taken" | "not taken" | "unknown"): void;
   /** A saga that another activation had work open for goes on here, `ms` after its first input came here. */
   takenOver(ms: number): void;
 }
@@ -31,6 +36,7 @@ export const silentObserver: Observer = {
   append: () => undefined,
   refused: () => undefined,
   parked: () => undefined,
+  handedOn: () => undefined,
   takenOver: () => undefined,
 };
 
@@ -54,8 +60,14 @@ export interface HostDeps {
   readonly hasLapsed: () => boolean;
   /** Aborted when the host has stopped: nothing is sent again from then on. */
   readonly signal: AbortSignal;
+  /** What a start of this name and id would become a saga of now, by hosts and declarations; undefined: of none. */
+  readonly startsAs: (name: string, saga: SagaId) => DefinitionRef | undefined;
+  /** How the sagas of a definition move, by the registry. */
+  readonly movesOf: (definition: DefinitionRef) => Promise<Moves>;
+  /** Where what this host lacks the definition of goes. */
+  readonly routing: Routing;
   /** Where a tool's attempts are performed. */
-  readonly placementOf: (tool: string) => "worker" | "host";
+  readonly placementOf: (contract: string) => "worker" | "host";
   /** How fast models may be asked, over the whole mesh. */
   readonly throttle: Throttle;
   /** How many sagas may run here that this host began; what wakes others is bounded by the inputs held. */

@@ -14,9 +14,11 @@ import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
 import { createThrottle } from "../throttle/throttle.ts";
+import { assertUnchanged } from "./changed.ts";
 import { type HostDeps, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
 import { register } from "./register.ts";
+import type { Awaited } from "./waiting.ts";
 
 /** How much one host takes upon itself. */
 export interface HostBounds {
@@ -26,8 +28,17 @@ export interface HostBounds {
   readonly effectsMax?: number | undefined;
 }
 
+/** How a host stands to hosts of other definitions. */
+export interface HostPlace {
+  /**
+   * Serve definitions that were changed without a new version as a generation beside the old one, whose sagas live: a host
+   * of that is kept running. False unless given: such a host does not start.
+   */
+  readonly beside?: boolean | undefined;
+}
+
 /** What a host lives on, and how much it takes upon itself. */
-export interface HostOptions extends HostBounds {
+export interface HostOptions extends HostBounds, HostPlace {
   readonly ports: Ports;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -51,11 +62,19 @@ export interface Host {
   stop(graceMs: number): Promise<void>;
   /** Sagas in memory now. */
   readonly resident: () => number;
+  /** Sagas that are not idle, and effects of this host's own that are in flight: what a stop waits for. */
+  readonly underWay: () => { readonly sagas: number; readonly effects: number };
   readonly partitions: () => readonly number[];
+  /** The sagas that wait for a host of their definition, as far as their inputs come here. */
+  readonly waiting: () => readonly Awaited[];
 }
 
 /** What the parts of a host share, whatever its incarnation. */
-export const depsOf = (options: HostOptions, app: App, signal: AbortSignal): Omit<HostDeps, "hasLapsed"> => ({
+export const depsOf = (
+  options: HostOptions,
+  app: App,
+  signal: AbortSignal,
+): Omit<HostDeps, "hasLapsed" | "routing" | "startsAs" | "movesOf"> => ({
   ...options,
   app,
   observe: options.observe ?? silentObserver,
@@ -63,21 +82,22 @@ export const depsOf = (options: HostOptions, app: App, signal: AbortSignal): Omi
   throttle: createThrottle(options),
   sagasMax: options.sagasMax ?? limits.sagasPerHostMax,
   room: createRoom(options.effectsMax ?? limits.effectsPerHostMax),
-  placementOf: (tool: string) => app.tools.get(tool)?.placement ?? "worker",
+  placementOf: (contract: string) => app.tools.get(contract)?.placement ?? "worker",
   live: (saga: SagaId, lane: string, value: Json) =>
     options.ports.live.publish(saga, lane, Buffer.from(JSON.stringify(value))),
 });
 
-/** Starts a host. Throws APP_INVALID with every fault before anything is taken. */
+/** Starts a host. Throws APP_INVALID with every fault, or DEFINITION_CHANGED, before anything is taken. */
 export async function startHost(options: HostOptions, app: App): Promise<Host> {
   assertServable(app, "host");
+  await assertUnchanged(options, app);
   const { log } = options;
   const letGo = new AbortController();
   const deps = depsOf(options, app, letGo.signal);
   await register(options, app);
   const closeBodies = serveBodies(
-    [...app.tools.values()].map(({ name, placement }) =>
-      placement === "host" ? app.bodies.get(name) : undefined,
+    [...app.tools].map(([contract, { placement }]) =>
+      placement === "host" ? app.bodies.get(contract) : undefined,
     ),
     log,
   );
@@ -97,7 +117,9 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
   let present = begin();
   return {
     resident: () => present.resident(),
+    underWay: () => ({ sagas: present.busy(), effects: deps.room.taken() }),
     partitions: () => present.partitions(),
+    waiting: () => present.waiting(),
     stop: async (graceMs) => {
       stopping = true;
       await present.drain(graceMs);

@@ -8,12 +8,19 @@
  *    appends nothing and begins nothing, and the incarnation ends with it.
  */
 import { limits } from "../../protocol/limits.ts";
+import { registeredMoves } from "../app/old-contracts.ts";
+import { chooseForStart } from "../deployments/choose.ts";
 import { every } from "../process/every.ts";
+import type { Quarantine } from "../suspects/quarantine.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { createPartitions } from "./partitions.ts";
-import { createResidents } from "./residents.ts";
-import { joinRoster } from "./roster.ts";
-import { hostQuarantine, sagaOf } from "./suspects.ts";
+import { createResidents, type Residents } from "./residents.ts";
+import { servedBy } from "./register.ts";
+import { joinRoster, type Roster } from "./roster.ts";
+import { createRouting } from "./routing.ts";
+import { hostQuarantine, keyOf, sagaOf } from "./suspects.ts";
+import { type Awaited, createWaiting } from "./waiting.ts";
+import { type Guests, receiveGuests } from "./guests.ts";
 
 /** A host under one name. */
 export interface Incarnation {
@@ -21,19 +28,41 @@ export interface Incarnation {
   drain(graceMs: number): Promise<void>;
   /** Sagas in memory now. */
   resident(): number;
+  /** Those of them that are not idle. */
+  busy(): number;
   partitions(): readonly number[];
+  /** The sagas that wait for a host of their definition, as far as their inputs come here. */
+  waiting(): readonly Awaited[];
 }
 
 const drainLookMs = 20;
+/** Beyond the grace, for what is given back and reported. What is not is told by its effect's class, as after a death. */
+const givingBackMs = 2_000;
 
 /** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (IC1). */
-export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void): Incarnation {
+export function serveAs(
+  given: Omit<HostDeps, "hasLapsed" | "routing" | "startsAs" | "movesOf">,
+  onLapse: () => void,
+): Incarnation {
   const { clock, log, incarnation } = given;
   const over = new AbortController();
   let pulseAt = clock.now();
   let lapsed = false;
+  const waiting = createWaiting(clock, log);
+  const routing = createRouting({
+    ...given,
+    waiting,
+    roster: { hosts: () => roster.hosts(), declared: () => roster.declared() },
+    unmark: (saga) => quarantine.unmark(keyOf(saga)),
+  });
   const deps: HostDeps = {
     ...given,
+    startsAs: (name, saga) => {
+      const chosen = chooseForStart({ name }, saga, roster.hosts(), roster.declared().names);
+      return chosen === undefined || "waitsFor" in chosen ? undefined : chosen;
+    },
+    movesOf: registeredMoves({ registry: given.ports.registry, clock }),
+    routing,
     hasLapsed: () => lapsed || clock.now() - pulseAt > limits.inboxAckWaitMs,
   };
   const residents = createResidents(deps);
@@ -60,25 +89,57 @@ export function serveAs(given: Omit<HostDeps, "hasLapsed">, onLapse: () => void)
     });
   };
 
-  const roster = joinRoster(deps, { held: partitions.held, take: partitions.takeExactly });
+  const roster = joinRoster(
+    { ...deps, serves: servedBy(deps.app) },
+    { held: partitions.held, take: partitions.takeExactly },
+  );
+  const guests = receiveGuests(deps, {
+    ...{ residents, quarantine, held: partitions.held, hosts: roster.hosts, over: over.signal },
+  });
   const whileServing = { clock, log, signal: over.signal };
   const loops = [
     every(whileServing, limits.inboxHeartbeatMs, "pulse", pulse),
+    every(whileServing, limits.hostBeatMs, "letting guests go", async () => guests.sweep()),
     every(whileServing, limits.lingerMs / 4, "releasing idle sagas", () => residents.sweep()),
   ];
 
   return {
     resident: () => residents.size(),
+    busy: () => residents.busy() + quarantine.size(),
     partitions: () => partitions.held(),
-    drain: async (graceMs) => {
-      const until = clock.now() + graceMs;
-      await roster.drain();
-      while (clock.now() < until && residents.size() + quarantine.size() > 0) await clock.sleep(drainLookMs);
-      await quarantine.end();
-      await residents.release();
-      over.abort();
-      await Promise.all(loops);
-      await roster.leave();
-    },
+    waiting: waiting.list,
+    drain: (graceMs) => drain(deps, { residents, quarantine, roster, guests, loops, over }, graceMs),
   };
+}
+
+/** What a host has to come to rest. */
+interface Drained {
+  readonly residents: Residents;
+  readonly quarantine: Quarantine;
+  readonly roster: Roster;
+  readonly guests: Guests;
+  readonly loops: readonly Promise<void>[];
+  readonly over: AbortController;
+}
+
+async function drain(
+  { clock, log }: HostDeps,
+  { residents, quarantine, roster, guests, loops, over }: Drained,
+  graceMs: number,
+): Promise<void> {
+  const until = clock.now() + graceMs;
+  guests.drain();
+  await roster.drain();
+  while (clock.now() < until && residents.size() + quarantine.size() > 0) await clock.sleep(drainLookMs);
+  await quarantine.end();
+  // Reports of what was observed wait for the server; one that stays silent is not waited for.
+  const released = residents
+    .release()
+    .catch((error: unknown) => log.warn({ err: error }, "not everything given back"));
+  const enough = new AbortController();
+  await Promise.race([released, clock.sleep(givingBackMs, enough.signal).catch(() => undefined)]);
+  enough.abort();
+  over.abort();
+  await Promise.all(loops);
+  await roster.leave();
 }

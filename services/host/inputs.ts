@@ -5,11 +5,12 @@
  * IP1 Held deliveries are the saga's lease: each is acked, refused or given back, once, by one of the functions below.
  * IP2 An input that cannot be taken now is put back for an hour; only then is it refused, with a code, kept as a dead
  *     letter.
+ * IP3 A start that is for another host goes there, or waits for one; only what no host ever served is refused (IP2).
  */
 import type { Acceptance } from "../../actors/kernel/accept.ts";
 import { mayHoldBlob } from "../../protocol/codec.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { Event, EventOf } from "../../protocol/event.ts";
+import type { DefinitionRef, Event, EventOf } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Address } from "../../protocol/subjects.ts";
@@ -21,6 +22,8 @@ import type { Delivery } from "../wire/ports.ts";
 import { publishTaken } from "./tell-sagas.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
+import { presentDefinitionOf } from "./routing.ts";
+import { NoneServed, Unserved } from "./unserved.ts";
 
 interface Unread {
   readonly from: "inbox";
@@ -45,6 +48,12 @@ export type Item = Unread | ReadItem;
 
 /** Whether its event is known. */
 export const isRead = (item: Item): item is ReadItem => "event" in item;
+
+/** What becomes of what a saga leaves behind: offered again after a delay, or of a definition that another host serves. */
+export interface Onward {
+  readonly delayMs?: number;
+  readonly meant?: DefinitionRef;
+}
 
 /** What came for one saga and is not settled. */
 export interface Inputs {
@@ -71,8 +80,10 @@ export interface Inputs {
   refuse(delivery: Delivery, error: MeshError): Promise<void>;
   putBack(delivery: Delivery, delayMs?: number): Promise<void>;
   putBackOrRefuse(delivery: Delivery, delayMs: number, error: MeshError): Promise<void>;
-  /** Empties all of it: every delivery is given back. What this host observed, also of a batch under way, is left. */
-  giveUp(delayMs?: number): { readonly observed: readonly HostItem[]; readonly given: Promise<unknown> };
+  /** Lets it go to a host that serves this definition. */
+  passOn(delivery: Delivery, definition: DefinitionRef): Promise<void>;
+  /** Empties all of it: every delivery is given back, or goes on. What this host observed, also of a batch under way, is left. */
+  giveUp(onward?: Onward): { readonly observed: readonly HostItem[]; readonly given: Promise<unknown> };
 }
 
 /** The inputs of one saga at one host. */
@@ -110,20 +121,39 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
       ? refuse(delivery, error)
       : putBack(delivery, delayMs);
 
-  async function readOne(item: Item): Promise<ReadItem | undefined> {
+  async function readOne(item: Item, meant?: DefinitionRef): Promise<ReadItem | undefined> {
     if (isRead(item)) return item;
     const { delivery, address } = item;
     try {
-      const event = await readEvent(deps.ports.blobs, deps.app, address, delivery, deps.checkSignature);
+      const event = await readEvent(deps, address, delivery, meant);
       if (mayHoldBlob(delivery.data)) assertOwnValue(event);
       return { ...item, event };
     } catch (error) {
       if (!isMeshError(error)) throw error;
-      if (error.code === "AGENT_UNKNOWN") await putBackOrRefuse(delivery, limits.unservedDelayMs, error);
-      else if (error.retriable) await putBack(delivery, limits.earlyInputDelayMs);
+      if (error instanceof Unserved || error instanceof NoneServed) return readElsewhere(item, error);
+      if (error.retriable) await putBack(delivery, limits.earlyInputDelayMs);
       else await refuse(delivery, error);
       return undefined;
     }
+  }
+
+  /** IP3. Never for what is meant for a definition: that one was found, and is served. */
+  async function readElsewhere(item: Unread, error: Unserved | NoneServed): Promise<ReadItem | undefined> {
+    const { delivery } = item;
+    const { routing, app } = deps;
+    const wanted = error instanceof Unserved ? error.definition : error.wanted;
+    const present = await presentDefinitionOf(deps, saga); // RK3 of routing.ts
+    if (present !== undefined && app.definition(present) !== undefined) return readOne(item, present);
+    const definition = present ?? (error instanceof Unserved ? error.definition : undefined);
+    const isAwaited = definition !== undefined && (present !== undefined || routing.isServed(definition));
+    if (!isAwaited && !(await routing.wasServed(wanted)))
+      await putBackOrRefuse(delivery, limits.unservedDelayMs, new NoneServed(wanted));
+    else {
+      held.delete(delivery);
+      if (definition === undefined) await routing.putOff(saga, wanted, delivery);
+      else await routing.passOn(saga, definition, [delivery]);
+    }
+    return undefined;
   }
 
   /** A start that found another saga: its parent hears of it, or it is refused. */
@@ -152,7 +182,8 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
     isEmpty: () => box.length === 0,
     wait: () => new Promise((resolve) => (wake = resolve)),
     poke,
-    read: async (items) => (await Promise.all(items.map(readOne))).filter((item) => item !== undefined),
+    read: async (items) =>
+      (await Promise.all(items.map((item) => readOne(item)))).filter((item) => item !== undefined),
     ackHeld: async () => {
       const acking = [...held];
       held.clear();
@@ -166,7 +197,11 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
     refuse,
     putBack,
     putBackOrRefuse,
-    giveUp: (delayMs) => {
+    passOn: async (delivery, definition) => {
+      held.delete(delivery);
+      await deps.routing.passOn(saga, definition, [delivery]);
+    },
+    giveUp: ({ delayMs, meant } = {}) => {
       const observed = [...taken, ...box].filter((item) => item.from === "host");
       const waiting = box.flatMap((item) => (item.from === "inbox" ? [item.delivery] : []));
       const deliveries = new Set([...held, ...waiting]);
@@ -175,7 +210,10 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
       taken = [];
       return {
         observed,
-        given: Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs))),
+        given:
+          meant === undefined
+            ? Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs)))
+            : deps.routing.passOn(saga, meant, [...deliveries]),
       };
     },
   };

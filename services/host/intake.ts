@@ -1,9 +1,9 @@
 /**
  * Intake: ② an inbox message becomes an event, or is refused with a code.
  */
-import type { Event } from "../../protocol/event.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import type { DefinitionRef, Event } from "../../protocol/event.ts";
 import { StartMessage, Vote } from "../../protocol/event.ts";
-import { MeshError } from "../../protocol/errors.ts";
 import { digestOfOrder, type ForkOrder, type Lineage } from "../../protocol/fork.ts";
 import type { Json } from "../../protocol/json.ts";
 import { type ResultMessage as ResultBody, ResultMessage } from "../../protocol/result.ts";
@@ -12,22 +12,35 @@ import type { App } from "../app/app.ts";
 import { decodeBody, eventIdOf, readBody } from "../wire/messages.ts";
 import type { BlobPort, Delivery } from "../wire/ports.ts";
 import { recordedPrices } from "../app/prices.ts";
-import { assertVoteSigned, type CheckSignature } from "../wire/signing.ts";
+import { assertVoteSigned } from "../wire/signing.ts";
+import type { HostDeps } from "./host-deps.ts";
+import { meantFor } from "./routing.ts";
+import { Unserved } from "./unserved.ts";
+
+/** What reading takes. */
+export interface Reading extends Pick<HostDeps, "app" | "routing" | "checkSignature"> {
+  readonly ports: { readonly blobs: BlobPort };
+}
 
 /**
- * Reads a delivery. Throws BAD_MESSAGE, TOO_LARGE and the like for what can never be read, AGENT_UNKNOWN for
- * a start that this host does not serve, SIGNATURE_INVALID for a vote whose signature is not its own.
+ * Reads a delivery. Throws BAD_MESSAGE, TOO_LARGE and the like for what can never be read, SIGNATURE_INVALID for a vote whose
+ * signature is not its own; for a start VERSION_UNSERVED if it is for another host, AGENT_UNKNOWN if no host serves any such.
  */
 export async function readEvent(
-  blobs: BlobPort,
-  app: App,
+  reading: Reading,
   address: Address,
   delivery: Delivery,
-  check?: CheckSignature,
+  meant?: DefinitionRef,
 ): Promise<Event> {
+  const { blobs } = reading.ports;
   switch (address.kind) {
-    case "start":
-      return readStart(app, await readBody(blobs, delivery, StartMessage));
+    case "start": {
+      const body = await readBody(blobs, delivery, StartMessage);
+      const ref = meant ?? meantFor(delivery) ?? reading.routing.choose(body, address.saga);
+      const definition = reading.app.definition(ref);
+      if (definition === undefined) throw new Unserved(address.saga, ref);
+      return readStart(reading.app, definition, body);
+    }
     case "signal":
       return {
         type: "signal",
@@ -42,7 +55,7 @@ export async function readEvent(
       return readResult(address.intent, await readBody(blobs, delivery, ResultMessage), delivery);
     case "task": {
       const vote = await readBody(blobs, delivery, Vote);
-      assertVoteSigned(check, address, vote);
+      assertVoteSigned(reading.checkSignature, address, vote);
       return { type: "task", intent: address.intent, id: eventIdOf(delivery), vote };
     }
     case "timer":
@@ -53,15 +66,7 @@ export async function readEvent(
 /** The definition that the sender writes to, if it says so. */
 const addressee = (agent: string | undefined) => (agent === undefined ? {} : { to: agent });
 
-function readStart(app: App, body: StartMessage): Event {
-  const { version: wanted, hash: exact } = body;
-  const definition =
-    exact === undefined
-      ? app.latest(body.name, wanted)
-      : app.definition({ name: body.name, version: wanted ?? 0, hash: exact });
-  const which = `${wanted === undefined ? "" : ` version ${wanted}`}${exact === undefined ? "" : ` (${exact})`}`;
-  if (definition === undefined)
-    throw new MeshError("AGENT_UNKNOWN", `no definition "${body.name}"${which} is served here`);
+function readStart(app: App, definition: Definition, body: StartMessage): Event {
   const { name, version, hash } = definition;
   const tree = body.parent === undefined ? undefined : body.tree;
   const countsUsd = definition.budget.usd !== undefined || tree?.budget?.usd !== undefined;

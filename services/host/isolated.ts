@@ -15,6 +15,7 @@ import type { Isolated } from "../suspects/isolated.ts";
 import { type Activation, createActivation } from "./activation.ts";
 import { depsOf, type HostOptions } from "./host.ts";
 import type { HostDeps } from "./host-deps.ts";
+import { routingAlone } from "./routing.ts";
 import { setAside } from "./set-aside.ts";
 import { keyOf, sagaOf } from "./suspects.ts";
 
@@ -28,6 +29,9 @@ export function serveIsolated(options: HostOptions, app: App, quiet: (key: strin
   let beatAt = clock.now();
   const deps: HostDeps = {
     ...depsOf(options, app, new AbortController().signal),
+    startsAs: () => undefined, // What is taken for another host is moved there.
+    movesOf: () => Promise.resolve("pinned"),
+    routing: routingAlone(app),
     hasLapsed: () => clock.now() - beatAt > limits.inboxAckWaitMs,
   };
   const activationOf = (saga: SagaId): Activation => {

@@ -4,6 +4,7 @@
  * LO1 The head is the leader's. A snapshot counts only with the hash of its turn and of its definition.
  * LO2 A snapshot only saves time: without it the same state is folded from the first turn.
  * LO3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
+ * LO4 Of a saga that another host serves, the last message alone is read.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
@@ -13,10 +14,12 @@ import { foldLedger, presentDefinition, stateFromJson } from "../../actors/kerne
 import type { SagaState } from "../../actors/contract/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { Event } from "../../protocol/event.ts";
+import type { DefinitionRef, Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
+import { headers } from "../../protocol/subjects.ts";
+import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { App } from "../app/app.ts";
 import {
   emptyHead,
@@ -28,6 +31,7 @@ import {
 } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports, StoredMessage } from "../wire/ports.ts";
+import { Unserved } from "./unserved.ts";
 import { readPast, readSnapshot, type Snapshot } from "./snapshots.ts";
 
 /** Where a saga is loaded from. */
@@ -86,6 +90,8 @@ export async function loadSaga(
   const last = await patiently(deps.clock, () => deps.ports.ledger.last(saga));
   if (last === undefined) return undefined;
   if (isTombstone(last)) return readTombstone(deps.ports.blobs, last); // A snapshot may be there still; it is over.
+  const present = definitionOfText(last.headers[headers.definition]);
+  if (present !== undefined) served(app, saga, present); // LO4
   const found = await readSnapshot(deps, saga);
   if (found === undefined || !isUsable(found.snapshot, last)) return loadWhole(deps, app, saga, last.seq);
   const { snapshot, bytes } = found;
@@ -178,11 +184,8 @@ export async function loadWhole(deps: LoadDeps, app: App, saga: SagaId, throughS
   };
 }
 
-function served(app: App, saga: SagaId, ref: { name: string; version: number; hash: string }): Definition {
+function served(app: App, saga: SagaId, ref: DefinitionRef): Definition {
   const definition = app.definition(ref);
   if (definition !== undefined) return definition;
-  throw new MeshError(
-    "VERSION_UNSERVED",
-    `${saga} goes on under ${ref.name} version ${ref.version} (${ref.hash}), which this host does not serve`,
-  );
+  throw new Unserved(saga, ref);
 }

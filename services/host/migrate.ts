@@ -4,29 +4,30 @@
  * Owns: whether this host takes it, and what the turn that records the move is decided from. Does not own: the
  * judgement (actors/kernel/migrate.ts), the append (turn.ts).
  *
- * MH1 A host that serves the new definition may take it, whether or not it serves the old one. Any other gives it back,
- *     as in a rolling deploy.
+ * MH1 A host that serves the new definition may take it, whether or not it serves the old one. Any other hands it on to
+ *     one that does; while there is none it is given back, for an hour.
  * MH2 Until the turn is acked nothing has changed: a host that dies before leaves the saga under its old definition, and
  *     one that gets the signal after knows it by its id, or by the definition that the saga has.
  */
 import { assertFresh } from "../../actors/kernel/read-signal.ts";
-import { foldUnder, judgeRest } from "../../actors/kernel/migrate.ts";
+import { foldUnder, judgeRest, type Obstacle } from "../../actors/kernel/migrate.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { foldLedger, presentDefinition } from "../../actors/kernel/replay.ts";
 import { reservedSignals } from "../../actors/contract/reserved-signals.ts";
 import { wasSeen } from "../../actors/kernel/seen.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { EventOf } from "../../protocol/event.ts";
+import type { DefinitionRef, EventOf } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
+import { emptyHead, isTombstone, readTurns, type StoredTurn } from "../ledger/reader.ts";
 import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
 import { patiently } from "../wire/patience.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, Inputs, ReadItem } from "./inputs.ts";
 import { type Loaded, noSnapshot } from "./load.ts";
+import { Unserved } from "./unserved.ts";
 
 /** A saga under its new definition, as it is before the turn that records the move. */
 export interface Move {
@@ -58,16 +59,18 @@ export function orderIn(read: readonly ReadItem[]): MoveOrder | undefined {
  * like any other signal, because it changes nothing. Throws what `moveOf` throws beside that.
  */
 export async function answerOrder(
-  deps: Pick<HostDeps, "ports" | "clock" | "app">,
+  deps: Pick<HostDeps, "ports" | "clock" | "app" | "routing">,
   saga: SagaId,
   { item: { delivery }, signal, others }: MoveOrder,
-  answers: Pick<Inputs, "refuse" | "putBackOrRefuse">,
+  answers: Pick<Inputs, "refuse" | "putBackOrRefuse" | "passOn">,
 ): Promise<Move | "usual" | "later" | "answered"> {
   if (others.some(({ from }) => from === "host")) return "later";
   try {
     return (await moveOf(deps, saga, signal)) ?? "usual";
   } catch (error) {
-    if (isMeshError(error, "VERSION_UNSERVED"))
+    if (error instanceof Unserved && deps.routing.isServed(error.definition))
+      await answers.passOn(delivery, error.definition);
+    else if (isMeshError(error, "VERSION_UNSERVED"))
       await answers.putBackOrRefuse(delivery, limits.unservedDelayMs, error);
     else if (isMeshError(error) && refused.has(error.code)) await answers.refuse(delivery, error);
     else throw error;
@@ -104,41 +107,24 @@ async function moveOf(
   const to = app.definition(wanted);
   if (to === undefined) {
     if (from.hash === wanted.hash) return undefined;
-    throw new MeshError(
-      "VERSION_UNSERVED",
-      `${saga} is to be moved to ${wanted.name} version ${wanted.version} (${wanted.hash}), which this host does not serve`,
-    );
+    throw new Unserved(saga, wanted);
   }
   if (from.hash === to.hash && foldsAsRecorded(to, turns)) return undefined;
   assertFresh(signal, clock.now());
   if (from.name !== to.name)
     throw new MeshError("MIGRATION_REFUSED", `${saga} is one of ${from.name}, not of ${to.name}`);
-  const folded = foldUnder(to, turns);
-  const judged = folded.can
-    ? judgeRest(
-        to,
-        turns,
-        folded,
-        servedContracts(app, from) ?? (await registeredContracts({ registry: ports.registry, clock }, from)),
-      )
-    : folded;
-  if (!judged.can) {
-    const { turn, why } = judged.obstacle;
+  const judged = await judgeMove(deps, to, from, stored);
+  if ("why" in judged) {
+    const { turn, why } = judged;
     throw new MeshError("MIGRATION_REFUSED", `${saga}${turn === 0 ? "" : `, turn ${turn}`}: ${why}`);
   }
-  const { state, messages } = judged;
+  const { state } = judged;
   if (wasSeen(state, signal)) return undefined;
   if (state.phase.kind === "ended")
     throw new MeshError("SAGA_ENDED", `${saga} has ended; "migrate" came too late`);
   const { name, version, hash } = to;
   return {
-    loaded: {
-      definition: to,
-      state,
-      head: stored.at(-1)?.head ?? emptyHead,
-      snapshot: { ...noSnapshot, grown: stored.reduce((sum, { bytes }) => sum + bytes, 0) },
-      messages,
-    },
+    loaded: judged,
     event: {
       type: "migrated",
       from,
@@ -147,6 +133,29 @@ async function moveOf(
       by: signal.from,
       sentAt: signal.sentAt,
     },
+  };
+}
+
+/** What a saga is under another definition before it is moved there, by its whole ledger; or what keeps it where it is. */
+export async function judgeMove(
+  { ports, clock, app }: Pick<HostDeps, "ports" | "clock" | "app">,
+  to: Definition,
+  from: DefinitionRef,
+  stored: readonly StoredTurn[],
+): Promise<Loaded | Obstacle> {
+  const turns = stored.map(({ turn }) => turn);
+  const folded = foldUnder(to, turns);
+  if (!folded.can) return folded.obstacle;
+  const old =
+    servedContracts(app, from) ?? (await registeredContracts({ registry: ports.registry, clock }, from));
+  const judged = judgeRest(to, turns, folded, old);
+  if (!judged.can) return judged.obstacle;
+  return {
+    definition: to,
+    state: judged.state,
+    head: stored.at(-1)?.head ?? emptyHead,
+    snapshot: { ...noSnapshot, grown: stored.reduce((sum, { bytes }) => sum + bytes, 0) },
+    messages: judged.messages,
   };
 }
 

@@ -20,5 +20,8 @@ export function intentsToDispatch(decided: DecidedTurn, events: readonly Event[]
 }
 
 /** What the host performs itself, now or after a backoff, or answers for a fork. */
-export const ownWorkOf = (state: SagaState, placementOf: (tool: string) => "worker" | "host"): OpenIntent[] =>
+export const ownWorkOf = (
+  state: SagaState,
+  placementOf: (contract: string) => "worker" | "host",
+): OpenIntent[] =>
   Object.values(state.open).filter((open) => isOwnWork(open, placementOf) || isSimulated(state, open.intent));

@@ -12,6 +12,7 @@ import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { lanes } from "../../protocol/live.ts";
 import type { Performed } from "../perform/outcome.ts";
+import { withFailure } from "../perform/failure.ts";
 import { perform } from "../perform/perform.ts";
 import { askModel } from "./ask-model.ts";
 import type { HostDeps } from "./host-deps.ts";
@@ -48,8 +49,8 @@ function performTool(
   intent: IntentOf<"tool">,
   context: OwnWorkContext,
 ): Promise<Performed> {
-  const tool = deps.app.tools.get(intent.name);
-  const body = deps.app.bodies.get(intent.name);
+  const tool = deps.app.tools.get(intent.contract);
+  const body = deps.app.bodies.get(intent.contract);
   if (tool === undefined || body === undefined)
     throw new MeshError("TOOL_UNSERVED", `${intent.name} has no body here`);
   const performDeps = {
@@ -63,7 +64,9 @@ function performTool(
   };
   const attempt = { saga, intent: intent.id, attempt: open.attempt, key: intent.key, input: open.input };
   return inRoom(deps, context, "tool", tool.name, async () =>
-    context.mayBegin() ? perform(performDeps, tool, body, attempt, context) : { type: "silent" },
+    context.mayBegin()
+      ? withFailure(deps, tool, attempt, await perform(performDeps, tool, body, attempt, context))
+      : { type: "silent" },
   );
 }
 

@@ -66,7 +66,7 @@ export function createPartitions(
     const stopped = consumption.stop();
     const suspectsGone = quarantine.leave(partition);
     await quarantine.forget(partition); // Before what it has is given back.
-    residents.leave(partition);
+    residents.leave((resident) => resident.partition === partition);
     suspectsGone.catch((error: unknown) => deps.log.warn({ err: error }, "not everything given back"));
     await stopped;
   };

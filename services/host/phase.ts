@@ -9,7 +9,7 @@
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Hands } from "./hands.ts";
 import type { HostDeps } from "./host-deps.ts";
-import type { Inputs } from "./inputs.ts";
+import type { Inputs, Onward } from "./inputs.ts";
 import type { Keeper } from "./keeper.ts";
 import type { Loaded } from "./load.ts";
 
@@ -65,8 +65,8 @@ export interface Residence {
   readonly bornAt: number;
   /** From here on the saga is in memory. Undefined if it is on its way out: then what was taken was given back. */
   own(loaded: Loaded, isRecovered: boolean): Promise<Owned | undefined>;
-  /** Forgets the saga, and gives back what is held of it, to be offered again after the delay in milliseconds. */
-  drop(reason: string, delayMs?: number): Promise<void>;
+  /** Forgets the saga, and gives back what is held of it, or lets it go to another host. */
+  drop(reason: string, onward?: Onward): Promise<void>;
 }
 
 /** Asked after every wait: then what was to be done is its next owner's. */

@@ -8,11 +8,11 @@
  * PM3 A host takes up only what no other serving host says it has. So a move is two beats, one lays down and then
  *    one takes up; where two say they have the same, all know which of them keeps it.
  */
-import { sha256 } from "../../protocol/digest.ts";
 import type { HostEntry } from "../../protocol/host-entry.ts";
+import { firstFor } from "../deployments/rank.ts";
 
 /** A host as its entry says. */
-export interface Member extends HostEntry {
+export interface Member extends Pick<HostEntry, "partitions" | "draining" | "since"> {
   readonly host: string;
 }
 
@@ -26,24 +26,12 @@ export function assignPartitions(partitions: number, members: readonly Member[])
     own.splice(shares.get(host) ?? 0);
     for (const partition of own) free.delete(partition);
   }
-  const hasRoom = ([host, own]: readonly [string, readonly number[]]) => own.length < (shares.get(host) ?? 0);
-  for (const partition of free)
-    firstBy([...assigned].filter(hasRoom), ([host]) => rank(host, partition))?.[1].push(partition);
+  const withRoom = () =>
+    [...assigned].flatMap(([host, own]) => (own.length < (shares.get(host) ?? 0) ? [{ host, own }] : []));
+  for (const partition of free) firstFor(partition, withRoom())?.own.push(partition);
   for (const own of assigned.values()) own.sort((a, b) => a - b);
   return assigned;
 }
-
-/**
- * Hosts hear of each other one after the other. Where a free partition goes depends on little but itself, so that
- * those who know different things mostly agree all the same.
- */
-const rank = (host: string, partition: number): string => sha256(`${host}/${partition}`);
-
-const firstBy = <T>(list: readonly T[], keyOf: (item: T) => string): T | undefined =>
-  list.reduce<T | undefined>(
-    (first, item) => (first === undefined || keyOf(item) < keyOf(first) ? item : first),
-    undefined,
-  );
 
 /** PM3: what the host should have now, on the way to its assignment. A host that drains should have nothing. */
 export function nextHoldings(partitions: number, host: string, members: readonly Member[]): number[] {

@@ -13,14 +13,12 @@ export function redeliveryDelay(
   saga: SagaId,
   error: unknown,
 ): number {
-  const isUnserved = isMeshError(error, "VERSION_UNSERVED");
   const parked = isMeshError(error) && !error.retriable;
   // A host that stops fails whatever it is about.
-  const level = isUnserved || signal.aborted ? "debug" : parked ? "error" : "warn";
+  const level = signal.aborted ? "debug" : parked ? "error" : "warn";
   log[level](
     { err: error, sagaId: saga, code: isMeshError(error) ? error.code : "INTERNAL" },
     "saga not taken",
   );
-  if (isUnserved) return limits.unservedDelayMs;
   return parked ? limits.parkedDelayMs : limits.earlyInputDelayMs;
 }

@@ -1,7 +1,8 @@
-/** Register: what a host serves, as documents for clients that start sagas by name. */
+/** Register: what a host serves, as documents for clients that start sagas by name, and for its entry among the hosts. */
 import { contractOf } from "../../actors/contract/tool-contract.ts";
+import type { ServedDefinition } from "../../protocol/deployments.ts";
 import type { App } from "../app/app.ts";
-import { contractDigest, definitionDocument } from "../app/definition-document.ts";
+import { documentDigest, definitionDocument } from "../app/definition-document.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 
@@ -16,9 +17,18 @@ export async function register(
         [`saga.${one.name}.${one.version}.${one.hash}`, definitionDocument(one, app.fallbacks)] as const,
     ),
     ...[...app.tools.values()].map(
-      (tool) => [`tool.${tool.name}.${contractDigest(tool)}`, contractOf(tool)] as const,
+      (tool) => [`tool.${tool.name}.${documentDigest(tool)}`, contractOf(tool)] as const,
     ),
   ];
   for (const [key, document] of documents)
     await patiently(clock, () => ports.registry.put(key, Buffer.from(JSON.stringify(document))));
 }
+
+/** What a host of this application says that it serves. */
+export const servedBy = (app: App): ServedDefinition[] =>
+  app.definitions.map((one) => ({
+    name: one.name,
+    version: one.version,
+    hash: one.hash,
+    startable: app.startable.includes(one),
+  }));

@@ -3,10 +3,19 @@
  *
  * RJ1 A saga that waits holds nothing here: no memory after a short linger, no timer, no connection.
  */
+import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Activation, createActivation } from "./activation.ts";
 import type { HostDeps } from "./host-deps.ts";
+
+/** A saga in memory. */
+export interface Resident {
+  /** The one it came with. */
+  readonly partition: number;
+  /** What it goes on under; undefined while it is not loaded. */
+  readonly definition: DefinitionRef | undefined;
+}
 
 /** What a host has in memory. */
 export interface Residents {
@@ -14,8 +23,8 @@ export interface Residents {
   of(saga: SagaId, partition: number): Activation;
   /** The activation of a saga whose partition is this host's. */
   find(saga: SagaId): Activation | undefined;
-  /** The sagas of a partition are this host's no more: each goes once what it has begun has ended. */
-  leave(partition: number): void;
+  /** These are this host's no more: each goes once what it has begun has ended. */
+  leave(isMeant: (resident: Resident) => boolean): void;
   /** Prolongs the leases of all that is held. */
   prolong(): void;
   /** Releases what has been idle for the linger (RJ1). */
@@ -24,6 +33,8 @@ export interface Residents {
   release(): Promise<void>;
   /** With those that are leaving. */
   size(): number;
+  /** Those of them that are not idle. */
+  busy(): number;
 }
 
 /** No saga in memory. */
@@ -45,12 +56,13 @@ export function createResidents(deps: HostDeps): Residents {
       return activation;
     },
     find: (saga) => residents.get(saga)?.activation,
-    leave: (partition) => {
+    leave: (isMeant) => {
       for (const [saga, resident] of residents) {
-        if (resident.partition !== partition) continue;
+        const { partition, activation } = resident;
+        if (!isMeant({ partition, definition: activation.definition() })) continue;
         residents.delete(saga);
-        leaving.add(resident.activation);
-        resident.activation
+        leaving.add(activation);
+        activation
           .leave()
           .catch((error: unknown) => log.warn({ err: error, sagaId: saga }, "saga not handed over"));
       }
@@ -69,5 +81,6 @@ export function createResidents(deps: HostDeps): Residents {
       await Promise.all(all().map((activation) => activation.release()));
     },
     size: () => residents.size + leaving.size,
+    busy: () => all().filter((activation) => activation.idleSince() === undefined).length,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Roster: which hosts serve, and which partitions are this one's to take. Says what this host has, hears what the others say,
- * and has the host take up and lay down partitions by placement.ts.
+ * Roster: which hosts serve what, and which partitions are this one's to take. Says what this host has and serves, hears what
+ * the others say, and has the host take up and lay down partitions by placement.ts.
  *
  * Owns: this host's entry in HOSTS and its view of the others'. Does not own: consuming, and the sagas (host.ts).
  *
@@ -9,20 +9,26 @@
  * RO2 One thing at a time: what is laid down is no longer consumed when that is said, and only what is consumed, or
  *    about to be, is said to be had.
  * RO3 HOSTS is written with each beat and with each change of this host's own, and never because another wrote.
+ * RO4 No partition is taken before it was read once what people declared. It is read again with each beat, apart from
+ *    it: a registry that does not answer makes no host seem dead.
  */
+import type { ServedDefinition } from "../../protocol/deployments.ts";
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
+import { type Declared, nothingDeclared, readDeclared } from "../deployments/declared.ts";
+import type { LivingHost } from "../deployments/served.ts";
 import { every } from "../process/every.ts";
 import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
-import { type Member, nextHoldings } from "./placement.ts";
+import { nextHoldings } from "./placement.ts";
 
 /** What a host needs to be known. */
 export interface RosterOptions {
-  readonly ports: Pick<Ports, "membership" | "inbox">;
+  readonly ports: Pick<Ports, "membership" | "inbox" | "registry">;
   readonly clock: Clock;
   readonly log: Log;
   readonly incarnation: string;
+  readonly serves: readonly ServedDefinition[];
   /** Whether it is dead to the mesh: then it says and takes nothing more. */
   readonly hasLapsed: () => boolean;
 }
@@ -36,6 +42,10 @@ export interface Holdings {
 
 /** This host among those that serve. */
 export interface Roster {
+  /** The living hosts as this one knows them now, itself too. */
+  hosts(this: void): readonly LivingHost[];
+  /** What people declared, as this host goes by it. */
+  declared(): Declared;
   /** Takes nothing more, and says so: the others take over at once. Goes on saying that it lives. */
   drain(): Promise<void>;
   /** Says nothing more, and that it is gone. */
@@ -44,10 +54,10 @@ export interface Roster {
 
 /** Joins: says that this host serves, and begins to take its share. */
 export function joinRoster(
-  { ports, clock, log, incarnation, hasLapsed }: RosterOptions,
+  { ports, clock, log, incarnation, serves, hasLapsed }: RosterOptions,
   holdings: Holdings,
 ): Roster {
-  const { membership, inbox } = ports;
+  const { membership, inbox, registry } = ports;
   const left = new AbortController();
   const since = clock.now();
   /** Undefined: it left, or cannot be understood. */
@@ -56,6 +66,8 @@ export function joinRoster(
   let heard = new Map<string, HostEntry | undefined>();
   /** Until the list was read once, it is not known which host has what. */
   let hasLooked = false;
+  /** Until it was read once, it is not known what people declared (RO4). */
+  let declared: Declared | undefined;
   let draining = false;
   let isSettlingDue = false;
   let last: Promise<unknown> = Promise.resolve();
@@ -69,7 +81,14 @@ export function joinRoster(
     return next;
   };
 
-  const entry = (): HostEntry => ({ partitions: [...holdings.held()], draining, since });
+  const entry = (): HostEntry => ({
+    partitions: [...holdings.held()],
+    draining,
+    since,
+    serves: [...serves],
+    deployments: declared?.revision ?? 0,
+  });
+  const hosts = (): LivingHost[] => [{ host: incarnation, ...entry() }, ...[...others].flatMap(toHost)];
   const beat = () => membership.beat(incarnation, encodeHostEntry(entry()), limits.hostTtlMs);
 
   /** What was heard while the list was read may be newer than the list, and counts. */
@@ -86,10 +105,9 @@ export function joinRoster(
   /** Does what placement says, and says what was done. */
   async function settle(): Promise<void> {
     isSettlingDue = false;
-    if (!hasLooked) return;
+    if (!hasLooked || declared === undefined) return;
     const held = new Set(holdings.held());
-    const members = [{ host: incarnation, ...entry() }, ...[...others].flatMap(toMember)];
-    const next = draining ? [] : nextHoldings(inbox.partitions, incarnation, members);
+    const next = draining ? [] : nextHoldings(inbox.partitions, incarnation, hosts());
     if (left.signal.aborted || (next.length === held.size && next.every((one) => held.has(one)))) return;
     await holdings.take(next);
     log.debug({ host: incarnation, partitions: next }, "partitions taken");
@@ -111,6 +129,17 @@ export function joinRoster(
     for await (const { host, data } of membership.follow(left.signal)) hear(host, data);
   }
 
+  /** RO4. */
+  async function learn(): Promise<void> {
+    const next = await readDeclared(registry);
+    if (next.revision === declared?.revision) return;
+    for (const fault of next.faults) log.warn({ fault }, "declared deployments not understood");
+    const isFirst = declared === undefined;
+    declared = next;
+    if (next.revision > 0) await serially(beat);
+    if (isFirst) await serially(settle);
+  }
+
   async function stayKnown(): Promise<void> {
     await serially(beat);
     await serially(look);
@@ -118,14 +147,13 @@ export function joinRoster(
   }
 
   listen().catch((error: unknown) => log.warn({ err: error }, "other hosts are not heard, only looked up"));
-  void every(
-    { clock, log, signal: left.signal },
-    limits.hostBeatMs,
-    "staying known to other hosts",
-    stayKnown,
-  );
+  const whileHere = { clock, log, signal: left.signal };
+  void every(whileHere, limits.hostBeatMs, "staying known to other hosts", stayKnown);
+  void every(whileHere, limits.hostBeatMs, "learning what is declared", learn);
 
   return {
+    hosts,
+    declared: () => declared ?? nothingDeclared,
     drain: async () => {
       draining = true;
       // Said at once, and not after what is under way: from now on the others need not wait for this host.
@@ -139,7 +167,7 @@ export function joinRoster(
   };
 }
 
-const toMember = ([host, entry]: readonly [string, HostEntry | undefined]): Member[] =>
+const toHost = ([host, entry]: readonly [string, HostEntry | undefined]): LivingHost[] =>
   entry === undefined ? [] : [{ host, ...entry }];
 
 const isSame = (a: HostEntry | undefined, b: HostEntry | undefined): boolean =>

@@ -74,7 +74,7 @@ export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonl
 async function read(deps: HostDeps, delivery: Delivery): Promise<Input> {
   try {
     const address = parseInboxSubject(delivery.subject);
-    const event = await readEvent(deps.ports.blobs, deps.app, address, delivery, deps.checkSignature);
+    const event = await readEvent(deps, address, delivery);
     return { delivery, event };
   } catch {
     return { delivery, event: undefined }; // Given back: the host that takes it next refuses it, and says why.
@@ -110,7 +110,7 @@ async function answer(
   if (event.type !== "result") return;
   const open = found?.state.open[event.intent];
   if (open === undefined) return;
-  const tool = open.intent.kind === "tool" ? deps.app.tools.get(open.intent.name) : undefined;
+  const tool = open.intent.kind === "tool" ? deps.app.tools.get(open.intent.contract) : undefined;
   const why = { code: error.code, reason: error.message };
   // It was performed, so only for what may be tried again it is as if it had not been.
   const result: Result =
@@ -144,14 +144,14 @@ async function settle(
   });
   if (taken.length === 0) return;
   const decided = decideTurn(definition, state, { saga, at, events: taken });
-  const from = { agent: definition.name, traceId: traceIdOf(saga) };
+  const from = { definition, traceId: traceIdOf(saga) };
   const message = await encodeTurn(deps, from, head, decided, at);
   await appendTurn({ ledger: deps.ports.ledger, clock: deps.clock }, saga, message, deps.signal);
 }
 
 async function resultOf(deps: HostDeps, open: OpenIntent, error: MeshError): Promise<EventOf<"result">> {
   const { intent, attempt } = open;
-  const tool = intent.kind === "tool" ? deps.app.tools.get(intent.name) : undefined;
+  const tool = intent.kind === "tool" ? deps.app.tools.get(intent.contract) : undefined;
   const result: Result =
     tool === undefined || intent.kind !== "tool"
       ? { outcome: "failed", code: error.code, reason: error.message, retry: false }

@@ -4,11 +4,16 @@
 import { MeshError } from "../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
+import { parseInboxSubject } from "../../protocol/subjects.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery } from "../wire/delivery.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
+import type { Delivery } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
+import { readEvent } from "./intake.ts";
+import { presentDefinitionOf } from "./routing.ts";
+import { Unserved } from "./unserved.ts";
 
 /** The key of a saga in the quarantine. */
 export const keyOf = (saga: SagaId): string => `saga.${saga}`;
@@ -33,6 +38,7 @@ export function hostQuarantine(
     ...deps,
     isolate,
     settlesInChild: true,
+    isOurs: (key, deliveries) => isServedHere(deps, sagaOf(key), deliveries),
     evict: (key) => evict(sagaOf(key)),
     // Even the child that performs nothing died: the ledger itself cannot be folded, so the letter is all.
     giveUp: async (key, deliveries) => {
@@ -44,4 +50,17 @@ export function hostQuarantine(
       }
     },
   });
+}
+
+/** Whether this host has the definition: the ledger tells, and of a saga without one its start. Throws UNAVAILABLE. */
+async function isServedHere(deps: HostDeps, saga: SagaId, deliveries: readonly Delivery[]): Promise<boolean> {
+  const present = await presentDefinitionOf(deps, saga);
+  if (present !== undefined) return deps.app.definition(present) !== undefined;
+  for (const delivery of deliveries) {
+    const address = parseInboxSubject(delivery.subject);
+    if (address.kind !== "start") continue;
+    const failure = await readEvent(deps, address, delivery).catch((error: unknown) => error);
+    if (failure instanceof Unserved) return false;
+  }
+  return true;
 }

@@ -8,14 +8,16 @@ import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { isUndoable, type UndoneChild, undoOrder } from "../../actors/kernel/undo-child.ts";
 import type { TreePlace } from "../../protocol/budget.ts";
 import type { MeshError } from "../../protocol/errors.ts";
-import type { ParentRef } from "../../protocol/event.ts";
+import type { ParentRef, StartMessage } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { ResultMessage } from "../../protocol/result.ts";
+import { askedFor } from "../../protocol/start.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import { makeHeaders } from "../wire/messages.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { send } from "../wire/send.ts";
+import { storeStart, type Storing } from "../wire/start.ts";
 
 /** What it takes to hand an intent on. */
 export interface DispatchDeps {
@@ -30,15 +32,18 @@ export interface Sender {
   readonly agent: string;
 }
 
-/** A child's start. Its id is a hash of the intent: published again, it is the same child. */
-export function publishStart(
+/**
+ * A child's start. Its id is a hash of the intent: published again, it is the same child. Where another start of that id
+ * stands in the inbox, the parent is told at once.
+ */
+export async function publishStart(
   deps: DispatchDeps,
   from: Sender,
   open: OpenIntent,
   intent: IntentOf<"saga">,
   { child, tree }: { readonly child: Definition; readonly tree: TreePlace },
 ): Promise<void> {
-  const body = {
+  const body: StartMessage = {
     name: child.name,
     version: child.version,
     // A child that no policies are bound to is whatever its name and version are where it is started.
@@ -47,19 +52,19 @@ export function publishStart(
     parent: { saga: from.saga, intent: intent.id },
     tree,
   };
-  return send(deps, body, (data, contentType) =>
-    deps.ports.inbox.publish({
-      subject: subjects.start(intent.saga),
-      data,
-      headers: makeHeaders({
-        [headers.saga]: intent.saga,
-        [headers.agent]: child.name,
-        [headers.from]: from.saga,
-        [headers.contentType]: contentType,
-      }),
-      msgId: `${intent.saga}:start:${from.saga}:${intent.id}`,
-    }),
-  );
+  const as = askedFor(body);
+  let stored: Storing | undefined;
+  await send(deps, body, async (data, contentType) => {
+    const fields = makeHeaders({
+      [headers.saga]: intent.saga,
+      [headers.agent]: child.name,
+      [headers.from]: from.saga,
+      [headers.contentType]: contentType,
+    });
+    const msgId = `${intent.saga}:start:${from.saga}:${intent.id}`;
+    stored = await storeStart(deps.ports, { saga: intent.saga, as, data, headers: fields, msgId });
+  });
+  if (stored === "taken") await publishTaken(deps, intent.saga, { saga: from.saga, intent: intent.id });
 }
 
 /** A signal to another saga, with an id of its own by which that saga knows a repeat. */

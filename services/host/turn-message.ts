@@ -14,16 +14,16 @@ import { ledgerVersion, toStored, type Turn } from "../../protocol/turn.ts";
 import type { Head } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import { signTurn } from "../wire/signing.ts";
-import { turnHeaders } from "../wire/turn-headers.ts";
+import { type TurnOrigin, turnHeaders } from "../wire/turn-headers.ts";
 import type { TurnMessage } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 
-export { traceIdOf } from "../wire/turn-headers.ts";
+export { definitionSetBy, traceIdOf } from "../wire/turn-headers.ts";
 
 /** The turn that follows `after`, ready to be appended, and its hash for the next one. */
 export async function encodeTurn(
   deps: HostDeps,
-  from: { readonly agent: string; readonly traceId: string },
+  from: TurnOrigin,
   after: Head,
   { state, steps }: DecidedTurn,
   at: number,
@@ -35,7 +35,7 @@ export async function encodeTurn(
 /** The same of a turn that may have been decided elsewhere: a fork's host copies those of its origin. */
 export async function encodeAs(
   { ports, clock, signal, signer }: HostDeps,
-  from: { readonly agent: string; readonly traceId: string },
+  from: TurnOrigin,
   after: Head,
   decided: Omit<Turn, "v" | "prev">,
 ): Promise<TurnMessage> {

@@ -28,6 +28,7 @@ import type { Loaded } from "./load.ts";
 import { isMoveOrder } from "./migrate.ts";
 import { intentsToDispatch, ownWorkOf } from "./open-work.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
+import { tellRefusals } from "./tell-refusals.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
 /** Takes a batch. Rejects where it cannot be taken; then everything is to be given back. */
@@ -122,7 +123,7 @@ const stateOf = ({ head, state }: Loaded): SagaState | undefined => (head === em
 async function append(self: Residence, own: Owned, { at, decided }: Turn): Promise<boolean> {
   const { saga, deps } = self;
   const { definition, head } = own.loaded;
-  const from = { agent: definition.name, traceId: traceIdOf(saga) };
+  const from = { definition, traceId: traceIdOf(saga) };
   const message = await encodeTurn(deps, from, head, decided, at);
   const outcome = await appendTurn(
     {
@@ -161,6 +162,7 @@ function handOn(self: Residence, own: Owned, { before, decided, batch }: Turn): 
   for (const open of isTakeover ? Object.values(state.open) : intentsToDispatch(decided, batch.events))
     hands.handOn(open, heardSignal);
   deps.observe.turn(decided, before);
+  tellRefusals(deps.log, own.loaded.definition, decided);
   void own.keeper.keep(own.loaded, "running");
 }
 

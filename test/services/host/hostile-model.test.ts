@@ -408,7 +408,7 @@ const ways: Way[] = [
         [call("charge", { cents: 5, again: true }), call("charge", { cents: 5.0 })],
       ],
     },
-    told: ["charge IN_DOUBT", "charge CALL_IN_DOUBT", "charge CALL_IN_DOUBT"],
+    told: ["charge IN_DOUBT", "charge CALL_INVALID", "charge CALL_IN_DOUBT"],
     ...{ did: ["charge"], stopped: "kernel" },
   },
   {

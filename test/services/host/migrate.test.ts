@@ -10,7 +10,6 @@ import { z } from "zod";
 import { defineAgent, defineApp, defineSaga, defineTool, type SignalEvents, toActors } from "sagamesh";
 import { crashMatrix, scriptedModel, testMesh } from "sagamesh/testing";
 import { foldLedger } from "../../../actors/kernel/replay.ts";
-import type { MeshError } from "../../../protocol/errors.ts";
 import type { ModelPort } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../../services/app/app.ts";
@@ -18,8 +17,7 @@ import { createClient } from "../../../services/client/mesh.ts";
 import { promptOf } from "../../../services/views/prompt.ts";
 import { viewOf } from "../../../services/views/view.ts";
 import { readLetterHeaders } from "../../../services/wire/dead-letter.ts";
-import { startHost } from "../../../services/host/host.ts";
-import { silentObserver } from "../../../services/host/host-deps.ts";
+import { type Host, startHost } from "../../../services/host/host.ts";
 import { decodeTurn } from "../../../services/ledger/reader.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
@@ -90,21 +88,18 @@ function deployments() {
   const spawned = mesh.spawn("test");
   const client = createClient({ ...spawned, from: "test" }, () => Promise.resolve());
   let life: MemoryProcess | undefined;
-  /** Why each saga could not be taken, by its id. */
-  const parked = new Map<string, string>();
+  let host: Host | undefined;
   return {
     mesh,
     client,
-    parked,
+    /** The sagas that wait for a host of their definition. */
+    waiting: () => host?.waiting().flatMap(({ sagas }) => sagas) ?? [],
     serve: (app: App) => {
       life?.gate.crash();
       const { ports, clock, chance, gate } = (life = mesh.spawn("host"));
-      const observe = {
-        ...silentObserver,
-        parked: (saga: string, error: unknown) => parked.set(saga, (error as MeshError).code),
-      };
-      const common = { ports, clock, chance, log: silentLog, callbackBase: "sagamesh:", observe };
-      void startHost({ ...common, incarnation: gate.name }, app);
+      const common = { ports, clock, chance, log: silentLog, callbackBase: "sagamesh:" };
+      // Some change what they serve without a new version, as an author may who says so.
+      void startHost({ ...common, incarnation: gate.name, beside: true }, app).then((one) => (host = one));
     },
     /** Milliseconds of the mesh's own time. */
     pass: (ms: number) => mesh.clock.run({ until: mesh.clock.now() + ms }),
@@ -162,13 +157,12 @@ test(
       if (definition.name === "clerk") expect(end?.output).toEqual({ said: "booked" });
     }
 
-    // Only the new one: they are parked, and what they were sent waits.
+    // Only the new one: what they were sent waits for a host of the old one, and so do they.
     d.serve(appV2);
     const byNew = sagas.filter(({ isWokenByNew }) => isWokenByNew);
     await wake(byNew);
     await d.pass(10_000);
-    expect([...d.parked.keys()].sort()).toEqual(byNew.map(({ id }) => id));
-    expect(new Set(d.parked.values())).toEqual(new Set(["VERSION_UNSERVED"]));
+    expect([...d.waiting()].sort()).toEqual(byNew.map(({ id }) => id));
     expect((await ends(byNew)).filter(({ status }) => status !== "running")).toEqual([]);
     expect(d.mesh.server.dead.list()).toEqual([]);
     expect(d.mesh.server.open().inbox).toBeGreaterThanOrEqual(byNew.length);
@@ -216,7 +210,7 @@ test(
 test("the door of a host: unknown hash, another definition, an ended saga, a decision that differs", async () => {
   const d = deployments();
   d.serve(both);
-  const start = async (of: typeof doorV1, id: string) => d.all([d.client.start(of, {}, { id })]);
+  const start = async (of: typeof doorV1, id: string) => d.all([d.client.start(of, {}, { id, version: 1 })]);
   await start(doorV1, "door-1");
   await start(gateV1, "gate-1");
   await start(doorV1, "door-2");
@@ -252,7 +246,7 @@ test("the door of a host: unknown hash, another definition, an ended saga, a dec
 
 test("a move is one turn, wherever host or worker die", { timeout: 120_000 }, async () => {
   const report = await crashMatrix(both, async (t) => {
-    const saga = await t.start(clerkV1, {}, { id: "c1" });
+    const saga = await t.start(clerkV1, {}, { id: "c1", version: 1 });
     const [document] = await t.migrate(appV2, { sagas: ["c1"] });
     await saga.signal("note", {});
     const end = await saga.result();
@@ -295,7 +289,8 @@ test("a host that serves only the new definition asks the old one's open call of
   expect(view.intents.map(({ intent: { id, kind }, outcome }) => [id, kind, outcome])).toEqual([
     ["1-0", "model", "superseded"],
     ["2-0", "model", "succeeded"],
-    ["3-0", "end", undefined],
+    // The start, offered again meanwhile, may have been known in a turn of its own.
+    [expect.stringMatching(/^[34]-0$/), "end", undefined],
   ]);
   expect(view.migrations).toMatchObject([{ turn: 2, by: "test" }]);
   // What the old one was sent is proved by the old one alone.
@@ -310,7 +305,7 @@ test("a host that serves only the new definition asks the old one's open call of
 
 test("a fork of a saga that was moved shares the move, and goes on under the definition that shared turn had", async () => {
   await using t = testMesh(both);
-  const saga = await t.start(clerkV1, {}, { id: "c1" });
+  const saga = await t.start(clerkV1, {}, { id: "c1", version: 1 });
   const before = (await saga.ledger()).length;
   expect(await t.migrate(appV2)).toMatchObject([{ verdict: "moved" }]);
   for (const [turn, of, version] of [

@@ -11,6 +11,7 @@ import { IntentId, parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { subjects } from "../../../protocol/subjects.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { depsOf } from "../../../services/host/host.ts";
+import { routingAlone } from "../../../services/host/routing.ts";
 import { setAside } from "../../../services/host/set-aside.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { publishResult } from "../../../services/perform/publish-result.ts";
@@ -74,7 +75,10 @@ const depsFor = ({ ports }: RealMesh) => ({
     app,
     new AbortController().signal,
   ),
+  routing: routingAlone(app),
   hasLapsed: () => false,
+  startsAs: () => undefined,
+  movesOf: async () => "pinned" as const,
 });
 
 /** What waits in INBOX for the saga, held as a host would hold it. */

@@ -1,0 +1,106 @@
+/** A host among the others: what it says of itself, on the memory mesh, and what it waits for. */
+import { describe, expect, test } from "vitest";
+import type { Declaration, ServedDefinition } from "../../../protocol/deployments.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import { declare } from "../../../services/deployments/declared.ts";
+import { livingHosts } from "../../../services/deployments/served.ts";
+import { joinRoster } from "../../../services/host/roster.ts";
+import { createMemoryMesh } from "../../../services/memory/mesh.ts";
+import { silentLog } from "../../../services/process/log.ts";
+import type { RegistryPort } from "../../../services/wire/ports.ts";
+
+const hire = (version: number): ServedDefinition => ({
+  name: "hire",
+  version,
+  hash: `h${version}`,
+  startable: true,
+});
+const current = (version: number): Declaration => ({
+  current: { name: "hire", version, hash: `h${version}` },
+  by: "ana",
+  at: 0,
+});
+
+function meshOf() {
+  const mesh = createMemoryMesh({ seed: 3, partitions: 8 });
+  const outside = mesh.spawn("outside");
+  const join = (
+    name: string,
+    serves: ServedDefinition[],
+    registry?: (real: RegistryPort) => RegistryPort,
+  ) => {
+    const { ports, clock } = mesh.spawn(name);
+    let held: readonly number[] = [];
+    const roster = joinRoster(
+      {
+        ports: { ...ports, registry: registry?.(ports.registry) ?? ports.registry },
+        clock,
+        log: silentLog,
+        incarnation: name,
+        serves,
+        hasLapsed: () => false,
+      },
+      { held: () => held, take: async (next) => void (held = next) },
+    );
+    return { roster, held: () => held };
+  };
+  return {
+    join,
+    pass: (ms: number) => mesh.clock.until(outside.clock.sleep(ms)),
+    living: () => mesh.clock.until(livingHosts(outside.ports.membership)),
+    declare: (version: number) =>
+      mesh.clock.until(
+        declare({ registry: outside.ports.registry, clock: outside.clock }, "hire", () => current(version)),
+      ),
+  };
+}
+
+describe("a host among the others", () => {
+  test("is known with what it serves, and knows the others with what they serve", async () => {
+    const mesh = meshOf();
+    const one = mesh.join("one", [hire(1)]);
+    const two = mesh.join("two", [hire(1), hire(2)]);
+    await mesh.pass(3_000);
+    const known = [
+      ["one", [hire(1)]],
+      ["two", [hire(1), hire(2)]],
+    ];
+    for (const hosts of [await mesh.living(), one.roster.hosts(), two.roster.hosts()])
+      expect(hosts.map(({ host, serves }) => [host, serves]).sort()).toEqual(known);
+  });
+
+  test("goes by what is declared within two beats, and says so", async () => {
+    const mesh = meshOf();
+    const one = mesh.join("one", [hire(1)]);
+    const two = mesh.join("two", [hire(2)]);
+    await mesh.pass(3_000);
+    expect((await mesh.living()).map(({ deployments }) => deployments)).toEqual([0, 0]);
+    for (const version of [1, 2]) {
+      const { revision } = await mesh.declare(version);
+      await mesh.pass(1_300);
+      expect((await mesh.living()).map(({ deployments }) => deployments)).toEqual([revision, revision]);
+      for (const { roster } of [one, two])
+        expect(roster.declared().names.get("hire")).toEqual(current(version));
+    }
+  });
+
+  test("takes nothing before it has read what is declared, and says all the time that it lives", async () => {
+    const mesh = meshOf();
+    let answers = false;
+    const late = mesh.join("late", [hire(1)], (real) => ({
+      ...real,
+      read: (key) =>
+        answers
+          ? real.read(key)
+          : Promise.reject(new MeshError("UNAVAILABLE", "no answer from the registry")),
+    }));
+    const other = mesh.join("other", [hire(1)]);
+    await mesh.pass(5_000);
+    expect(late.held()).toEqual([]);
+    expect((await mesh.living()).map(({ host }) => host).sort()).toEqual(["late", "other"]);
+    answers = true;
+    await mesh.pass(3_000);
+    expect([...late.held(), ...other.held()].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(late.held()).toHaveLength(4);
+  });
+});
