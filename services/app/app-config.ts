@@ -8,8 +8,9 @@ import type { Validator } from "../../actors/validators/validator.ts";
 import type { Predicates } from "../../actors/values/condition.ts";
 import type { ModelPrices } from "../../protocol/budget.ts";
 import type { ModelPort } from "../../protocol/model.ts";
+import { didYouMean } from "../../protocol/nearest.ts";
 import type { ThrottleLimits } from "../../protocol/throttle.ts";
-import type { ModelFallback } from "./fallback.ts";
+import { isFallback, type ModelFallback } from "./fallback.ts";
 
 /** What an application is made of. */
 export interface AppConfig {
@@ -25,7 +26,10 @@ export interface AppConfig {
   predicates?: Predicates;
   /** Bodies of tools whose contract does not hold them. */
   implementations?: readonly Implementation[];
-  /** By the name that agents use: a model port, or the names of several that stand in for one another. */
+  /**
+   * By the name that agents use: a model port, or the names of several that stand in for one another. A name that begins
+   * with `claude-` need not stand here: hosts then ask Anthropic, with ANTHROPIC_API_KEY of their environment.
+   */
   models?: Readonly<Record<string, ModelPort | ModelFallback>>;
   /** How fast each of these models may be asked over the whole mesh: so many at once, so many per second. */
   modelLimits?: Readonly<Record<string, ThrottleLimits>>;
@@ -43,20 +47,21 @@ export interface AppConfig {
   prices?: ModelPrices;
 }
 
-type Shape = "table" | "objects" | "list" | readonly [has: readonly string[], made: string];
+type Shape =
+  "table" | "functions" | "models" | "list" | "lists" | readonly [has: readonly string[], made: string];
 
 const made = "what defineSaga, defineAgent or defineWorkflow made";
 const shapes: Readonly<Record<keyof AppConfig, Shape>> = {
   sagas: [["kind", "definition"], made],
   plans: "list",
-  tools: [["kind", "effect"], "what defineTool made"],
+  tools: [["kind", "effect", "faults"], "what defineTool made"],
   validators: [["kind", "definition"], "what defineValidator made"],
-  predicates: "table",
-  implementations: [["tool", "body"], "what implement made"],
-  models: "objects",
+  predicates: "functions",
+  implementations: [["tool", "body", "faults"], "what implement made"],
+  models: "models",
   modelLimits: "table",
   policies: [["name", "judge"], "what definePolicy made"],
-  formerPolicies: "list",
+  formerPolicies: "lists",
   prices: "table",
 };
 
@@ -65,7 +70,7 @@ const shapes: Readonly<Record<keyof AppConfig, Shape>> = {
  * that its other faults are told together with these.
  */
 export function readConfig(config: unknown): { readonly config: AppConfig; readonly faults: string[] } {
-  if (typeof config !== "object" || config === null)
+  if (typeof config !== "object" || config === null || Array.isArray(config))
     return { config: {}, faults: ["defineApp takes one object: defineApp({ sagas: [...] })"] };
   const faults: string[] = [];
   const read: Record<string, unknown> = {};
@@ -78,13 +83,15 @@ export function readConfig(config: unknown): { readonly config: AppConfig; reado
 }
 
 const noAgents = `an application has no list "agents": write sagas: [...] with all it serves, agents too`;
-const unknownKey = (key: string): string =>
-  `an application has nothing named "${key}"; it has ${Object.keys(shapes).join(", ")}`;
+function unknownKey(key: string): string {
+  const near = didYouMean(key, Object.keys(shapes));
+  return `an application has nothing named "${key}"${near === "" ? `; it has ${Object.keys(shapes).join(", ")}` : near}`;
+}
 
 function readable(key: string, value: unknown, shape: Shape, faults: string[]): unknown {
-  if (shape === "table" || shape === "objects") {
-    if (isObject(value) && !Array.isArray(value))
-      return shape === "table" ? value : objectsIn(key, value, faults);
+  if (shape === "table" || shape === "functions" || shape === "models") {
+    if (typeof value === "object" && isObject(value) && !Array.isArray(value))
+      return shape === "table" ? value : soundIn(key, value, shape, faults);
     faults.push(`${key} is a table by name: ${key}: { name: ... }`);
     return undefined;
   }
@@ -93,11 +100,24 @@ function readable(key: string, value: unknown, shape: Shape, faults: string[]): 
     return undefined;
   }
   if (shape === "list") return value;
-  const [has, what] = shape;
-  return value.filter((one: unknown, k) => {
+  if (shape === "lists")
+    return value.map((one, k) => readable(`${key}[${k}]`, one, shapes.policies, faults) ?? []);
+  return itemsOf(key, value, shape, faults);
+}
+
+function itemsOf(
+  key: string,
+  value: readonly unknown[],
+  [has, what]: readonly [has: readonly string[], made: string],
+  faults: string[],
+): unknown[] {
+  return value.filter((one, k) => {
     const isOne =
       isObject(one) && has.every((member) => isObject(one[member]) || typeof one[member] === "string");
-    if (!isOne) faults.push(`${key}[${k}] is not ${what}${one === undefined ? "; it is undefined" : ""}`);
+    const own = isObject(one) && Array.isArray(one["faults"]) ? (one["faults"] as string[]) : []; // As implement made it.
+    if (!isOne && own.length > 0) faults.push(...own.map((fault) => `${key}[${k}]: ${fault}`));
+    else if (!isOne)
+      faults.push(`${key}[${k}] is not ${what}${one === undefined ? "; it is undefined" : ""}`);
     return isOne;
   });
 }
@@ -105,9 +125,27 @@ function readable(key: string, value: unknown, shape: Shape, faults: string[]): 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   (typeof value === "object" || typeof value === "function") && value !== null;
 
-/** Those that are no object are told, with their names: a port of a file that does not export it, for example. */
-function objectsIn(key: string, table: Record<string, unknown>, faults: string[]): object {
+/** Those that are none are told, with their names: a port of a file that does not export it, for example. */
+function soundIn(
+  key: string,
+  table: Record<string, unknown>,
+  shape: "functions" | "models",
+  faults: string[],
+): object {
   const entries = Object.entries(table);
-  for (const [name, value] of entries) if (!isObject(value)) faults.push(`${key}.${name} is ${typeof value}`);
-  return Object.fromEntries(entries.filter(([, value]) => isObject(value)));
+  const isSound = (value: unknown): boolean =>
+    shape === "functions" ? typeof value === "function" : isObject(value) && isModel(value);
+  for (const [name, value] of entries) {
+    if (isSound(value)) continue;
+    const wanted = shape === "functions" ? "a function" : "a model port, or what modelFallback made";
+    faults.push(
+      isObject(value)
+        ? `${key}.${name} is not ${wanted}`
+        : `${key}.${name} is ${typeof value}, not ${wanted}`,
+    );
+  }
+  return Object.fromEntries(entries.filter(([, value]) => isSound(value)));
 }
+
+const isModel = (value: Record<string, unknown>): boolean =>
+  isFallback(value) ? Array.isArray(value.order) : typeof value["decide"] === "function";

@@ -6,19 +6,22 @@
  */
 import { kindFaults } from "../../actors/kinds.ts";
 import { z } from "zod";
-import { twiceNamed } from "../../actors/contract/define.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
 import { policyFaults, underPolicies } from "../../actors/contract/inherit.ts";
 import type { PlanParts } from "../../actors/plan/workflow.ts";
 import { recallTool } from "../../actors/request/recall.ts";
+import { toolFaults } from "../../actors/contract/tool-contract.ts";
 import type { AnyBody, Tool } from "../../actors/contract/tool.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import { ThrottleLimits } from "../../protocol/throttle.ts";
+import { toolLabel } from "../../protocol/tool.ts";
 import { type AppConfig, readConfig } from "./app-config.ts";
+import { collectTools } from "./tools.ts";
 import { offeredBy, workflowsOf } from "./plans.ts";
 import { type ModelFallback, fallbackFaults, isFallback } from "./fallback.ts";
+import { noPort } from "./provider-models.ts";
 import { priceFaults, type PriceOf, pricesBy, unpricedFaults } from "./prices.ts";
 
 /** An application, read: what hosts and workers serve, and all that is wrong with it. */
@@ -35,9 +38,11 @@ export interface App {
   readonly startable: readonly Definition[];
   /** All that may run here: the same, and what agents start under their own policies. */
   readonly definitions: readonly Definition[];
+  /** By the digests of their contracts, so that several versions of a tool stand beside each other. */
   readonly tools: ReadonlyMap<string, Tool>;
   /** What plans may name. */
   readonly offered: PlanParts;
+  /** What performs a tool here, by the digest of its contract. */
   readonly bodies: ReadonlyMap<string, AnyBody>;
   readonly models: ReadonlyMap<string, ModelPort>;
   /** Names under which several models stand in for one another, in their order. */
@@ -58,19 +63,12 @@ export function defineApp(given: AppConfig): App {
   );
   const [startable = []] = served;
   const definitions = withHeirs(served.flat());
-  const tools = new Map<string, Tool>();
   const faults = [...shapeFaults, ...definitions.flatMap((one) => [...one.faults, ...kindFaults(one)])];
   faults.push(...policyFaults("the application", policies), ...planned.faults);
-  for (const tool of [
-    ...definitions.flatMap((one) => [...one.tools.values()]),
-    ...(config.implementations ?? []).map((one) => one.tool),
-    ...(config.tools ?? []),
-  ]) {
-    const other = tools.get(tool.name);
-    const isTold = definitions.some((one) => one.faults.includes(twiceNamed(one.name, "tools", tool.name)));
-    if (other !== undefined && other !== tool && !isTold) faults.push(`two tools are named "${tool.name}"`);
-    tools.set(tool.name, tool);
-  }
+  for (const one of config.implementations ?? []) faults.push(...one.faults, ...toolFaults(one.tool));
+  for (const tool of config.tools ?? []) faults.push(...toolFaults(tool));
+  const { tools, bodies, faults: contractFaults } = collectTools(config, definitions);
+  faults.push(...contractFaults);
   const { models, fallbacks, faults: modelFaults } = collectModels(config);
   faults.push(...modelFaults);
   for (const [model, limits] of Object.entries(config.modelLimits ?? {})) {
@@ -95,7 +93,7 @@ export function defineApp(given: AppConfig): App {
     definitions,
     tools,
     offered,
-    bodies: collectBodies(config, tools),
+    bodies,
     models,
     fallbacks,
     priceOf: pricesBy(config.prices ?? {}, models, fallbacks),
@@ -132,26 +130,26 @@ function collectModels(config: AppConfig): Pick<App, "models" | "fallbacks" | "f
   };
 }
 
-function collectBodies(config: AppConfig, tools: ReadonlyMap<string, Tool>): Map<string, AnyBody> {
-  const bodies = new Map<string, AnyBody>();
-  for (const tool of tools.values()) if (tool.body !== undefined) bodies.set(tool.name, tool.body);
-  for (const { tool, body } of config.implementations ?? []) bodies.set(tool.name, body);
-  return bodies;
-}
-
 /**
- * The tools that a worker performs: all with a body and placement "worker", or the ones named. Throws
- * TOOL_UNSERVED with every name that is none of them.
+ * The tools that a worker performs: all with a body and placement "worker", or the ones named: `post` is every version
+ * of it, `post@2` that one. Throws TOOL_UNSERVED with every name that is none of them.
  */
 export function workerTools(app: App, only?: readonly string[]): Tool[] {
-  const all = [...app.tools.values()].filter(
-    (tool) => tool.placement === "worker" && app.bodies.has(tool.name),
+  const all = [...app.tools].flatMap(([contract, tool]) =>
+    tool.placement === "worker" && app.bodies.has(contract) ? [tool] : [],
   );
-  const missing = only?.filter((name) => !all.some((tool) => tool.name === name)) ?? [];
+  const isNamed = (tool: Tool, name: string) => name === tool.name || name === `${tool.name}@${tool.version}`;
+  const missing = only?.filter((name) => !all.some((tool) => isNamed(tool, name))) ?? [];
   if (missing.length > 0)
     throw new MeshError("TOOL_UNSERVED", `there is no implementation of ${missing.join(", ")}`);
-  return all.filter((tool) => only === undefined || only.includes(tool.name));
+  return all.filter((tool) => only === undefined || only.some((name) => isNamed(tool, name)));
 }
+
+/** The tools for workers whose body this application lacks: calls of them wait for a worker that has it. */
+export const bodilessTools = (app: App): Tool[] =>
+  [...app.tools].flatMap(([contract, tool]) =>
+    tool.placement === "worker" && !app.bodies.has(contract) ? [tool] : [],
+  );
 
 /**
  * Throws APP_INVALID with every fault. For a host also: a tool with `placement: "host"` needs its body here,
@@ -163,16 +161,17 @@ export function assertServable(app: App, role: "host" | "worker"): void {
     for (const { kind, name, models } of app.definitions)
       for (const model of models)
         if (!app.models.has(model) && !app.fallbacks.has(model))
-          faults.push(`${kind.name} ${name}: no model port is named "${model}"; add it under models`);
+          faults.push(`${kind.name} ${name}: ${noPort(model)}`);
     for (const definition of app.definitions) faults.push(...unpricedFaults(definition, app.priceOf));
-    for (const tool of app.tools.values())
-      if (tool.placement === "host" && tool !== recallTool && !app.bodies.has(tool.name))
-        faults.push(`tool ${tool.name}: placement "host" needs its body in the application file`);
+    for (const [contract, tool] of app.tools)
+      if (tool.placement === "host" && tool !== recallTool && !app.bodies.has(contract))
+        faults.push(`tool ${toolLabel(tool)}: placement "host" needs its body in the application file`);
   }
-  for (const { name, effect, body: own } of app.tools.values()) {
-    const body = app.bodies.get(name);
+  for (const [contract, tool] of app.tools) {
+    const { effect, body: own } = tool;
+    const body = app.bodies.get(contract);
     if (effect === "probe" && body !== own && body?.probe === undefined)
-      faults.push(`tool ${name}: effect "probe" needs a probe`);
+      faults.push(`tool ${toolLabel(tool)}: effect "probe" needs a probe`);
   }
   const told = [...new Set(faults)];
   if (told.length > 0)

@@ -11,6 +11,7 @@
  */
 import type { Result, Route } from "../../protocol/result.ts";
 import { limits } from "../../protocol/limits.ts";
+import { isAnthropicName } from "./provider-models.ts";
 
 /** What stands under `models` instead of a port. */
 export interface ModelFallback {
@@ -44,7 +45,10 @@ export function fallbackFaults(
   const where = `models: fallback "${name}"`;
   const faults = order
     .filter((model) => !isPort(model))
-    .map((model) => `${where} names "${model}", which is no model port under models`);
+    .map(
+      (model) =>
+        `${where} names "${model}", which is no model port under models${isAnthropicName(model) ? ", and ANTHROPIC_API_KEY is not set" : ""}`,
+    );
   if (order.length === 0) faults.push(`${where} names no model`);
   if (order.length > fallbackMax)
     faults.push(`${where} names ${order.length} models; at most ${fallbackMax} can be asked in one decision`);

@@ -41,6 +41,40 @@ export async function registeredContracts(
   };
 }
 
+/** How the sagas of a definition move, as it was registered; asked for once, for its hash covers that. Throws UNAVAILABLE. */
+export function registeredMoves({
+  registry,
+  clock,
+}: {
+  readonly registry: Pick<RegistryPort, "read">;
+  readonly clock: Clock;
+}): (definition: DefinitionRef) => Promise<DefinitionDocument["moves"]> {
+  const known = new Map<string, DefinitionDocument["moves"]>();
+  return async ({ name, version, hash }) => {
+    const found = known.get(hash);
+    if (found !== undefined) return found;
+    const entry = await patiently(clock, () => registry.read(`saga.${name}.${version}.${hash}`));
+    const document = read(DefinitionDocument, entry?.data);
+    if (document === undefined) return "pinned"; // It may be registered yet.
+    known.set(hash, document.moves);
+    return document.moves;
+  };
+}
+
+/** Every definition that some host has served (OC1). Throws UNAVAILABLE. */
+export async function registeredDefinitions({
+  registry,
+  clock,
+}: {
+  registry: Pick<RegistryPort, "list">;
+  clock: Clock;
+}): Promise<DefinitionDocument[]> {
+  const entries = await patiently(clock, () => registry.list());
+  return entries.flatMap(({ key, data }) =>
+    key.startsWith("saga.") ? (read(DefinitionDocument, data) ?? []) : [],
+  );
+}
+
 function read<T>(
   schema: { safeParse(value: unknown): { success: true; data: T } | { success: false } },
   data: Uint8Array | undefined,

@@ -6,16 +6,18 @@
  * KW2 Nothing ends in silence: past the limit of deliveries the worker gives up with a recorded result.
  * KW3 A worker imports no actor state and reads no ledger; all it needs is in the message.
  * KW4 What was delivered before is performed only with a mark (services/suspects/quarantine.ts).
+ * KW5 It takes calls of the contracts that it has and no others: they wait for a worker that has theirs.
  */
 import { z } from "zod";
-import type { Tool } from "../../actors/contract/tool.ts";
+import { contractDigest } from "../../actors/contract/contract-digest.ts";
+import type { AnyBody, Tool } from "../../actors/contract/tool.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { lanes } from "../../protocol/live.ts";
 import type { Result } from "../../protocol/result.ts";
-import { headers } from "../../protocol/subjects.ts";
-import { WorkMessage } from "../../protocol/tool.ts";
+import { headers, parseWorkSubject } from "../../protocol/subjects.ts";
+import { type ContractRef, toolLabel, WorkMessage } from "../../protocol/tool.ts";
 import { type App, assertServable, workerTools } from "../app/app.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
@@ -23,6 +25,7 @@ import { every } from "../process/every.ts";
 import type { Log } from "../process/log.ts";
 import { readBody } from "../wire/messages.ts";
 import { CutOff } from "../perform/cut-off.ts";
+import { withFailure } from "../perform/failure.ts";
 import { resultOfKilled } from "../perform/killed.ts";
 import { type AttemptObserver, observed, silentAttempts } from "../perform/observe.ts";
 import type { Performed } from "../perform/outcome.ts";
@@ -34,6 +37,7 @@ import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
+import { holdWhilePaused } from "../throttle/pause.ts";
 import { createThrottle, type Throttle } from "../throttle/throttle.ts";
 
 /** What a worker lives on. */
@@ -85,7 +89,7 @@ export async function startWorker(
   const deps = depsOf(options, stopping.signal);
   const served = workerTools(app, only);
   const closeBodies = serveBodies(
-    served.map(({ name }) => app.bodies.get(name)),
+    served.map((tool) => app.bodies.get(contractDigest(tool))),
     deps.log,
   );
   const begin = (tool: Tool, delivery: Delivery) => {
@@ -102,15 +106,7 @@ export async function startWorker(
   /** KW4. */
   const serve = (tool: Tool) => (delivery: Delivery) =>
     quarantine.take(keyOf(delivery), everything, delivery, () => begin(tool, delivery));
-  const consumptions: Consumption[] = [];
-  for (const tool of served) {
-    const { concurrencyMax } = tool;
-    const options = {
-      inFlightMax: limits.inFlightPerToolMax,
-      ...(concurrencyMax === undefined ? {} : { concurrencyMax }),
-    };
-    consumptions.push(await deps.ports.work.consume(tool.name, options, serve(tool)));
-  }
+  const consumptions = await consumeAll(deps, served, serve);
   const whileServing = { clock: deps.clock, log: deps.log, signal: stopping.signal };
   const beating = every(whileServing, limits.workHeartbeatMs, "renewing leases of work", () => {
     for (const delivery of held.keys()) delivery.working();
@@ -118,7 +114,7 @@ export async function startWorker(
     const keys = new Set([...held.keys()].map(keyOf));
     quarantine.tidy((key) => keys.has(key));
   });
-  deps.log.info({ worker: deps.incarnation, tools: served.map((tool) => tool.name) }, "worker serves");
+  deps.log.info({ worker: deps.incarnation, tools: served.map(toolLabel) }, "worker serves");
   return {
     running: () => held.size,
     stop: async (graceMs) => {
@@ -138,23 +134,39 @@ export async function startWorker(
   };
 }
 
+/** Takes from the queue of each contract. Nothing is taken of a paused tool, whose queue may be new. */
+async function consumeAll(
+  deps: WorkerDeps,
+  served: readonly Tool[],
+  serve: (tool: Tool) => (delivery: Delivery) => void,
+): Promise<Consumption[]> {
+  const { work } = deps.ports;
+  for (const tool of served) await work.open(refOf(tool), { concurrencyMax: tool.concurrencyMax });
+  for (const name of new Set(served.map((tool) => tool.name))) await holdWhilePaused(deps, name);
+  const consumptions: Consumption[] = [];
+  for (const tool of served)
+    consumptions.push(
+      await work.consume(refOf(tool), { inFlightMax: limits.inFlightPerToolMax }, serve(tool)),
+    );
+  return consumptions;
+}
+
+const refOf = (tool: Tool): ContractRef => ({ name: tool.name, contract: contractDigest(tool) });
+
 /** A worker that consumes nothing: its parent hands it calls that died with a worker, and keeps their leases. */
 export function serveIsolated(options: WorkerOptions, app: App, quiet: (key: string) => void): Isolated {
   assertServable(app, "worker");
   const deps = depsOf(options, new AbortController().signal); // It ends with its process.
   return {
     offer: (key, delivery) => {
-      const tool = app.tools.get(toolOf(delivery));
+      const tool = toolOf(app, delivery);
       const handled =
         tool === undefined
           ? nakDelivery(delivery, limits.unservedDelayMs)
           : handle(deps, app, tool, delivery, new CutOff());
       handled
         .catch((error: unknown) =>
-          deps.log.error(
-            { err: error, tool: toolOf(delivery), subject: delivery.subject },
-            "work not settled",
-          ),
+          deps.log.error({ err: error, tool: tool?.name, subject: delivery.subject }, "work not settled"),
         )
         .finally(() => quiet(key));
     },
@@ -174,6 +186,7 @@ async function handle(
   let work: WorkMessage;
   try {
     work = await readBody(deps.ports.blobs, delivery, WorkMessage);
+    assertContract(tool, work);
   } catch (error) {
     if (!isMeshError(error) || error.retriable) return nakDelivery(delivery, limits.earlyInputDelayMs);
     deps.observe.refused(error.code);
@@ -183,13 +196,13 @@ async function handle(
   }
   const waitMs = (work.notBefore ?? 0) - deps.clock.now();
   if (waitMs > 0) return nakDelivery(delivery, waitMs);
-  const body = app.bodies.get(tool.name);
+  const body = app.bodies.get(work.contract);
   if (body === undefined) return nakDelivery(delivery, limits.unservedDelayMs);
   const performed =
     delivery.deliveries > limits.workDeliveriesMax
       ? await giveUp(deps, tool, work, delivery, { error: tooOften(tool, delivery), signal: cutOff.signal })
       : await inTurn(deps, tool, cutOff, () =>
-          observed(deps, "tool", tool.name, () => perform(performDeps(deps), tool, body, work, { cutOff })),
+          observed(deps, "tool", tool.name, () => performTold(deps, tool, body, work, cutOff)),
         );
   if (performed.type === "silent") return nakDelivery(delivery);
   await publishResult(deps, work, performed, deps.signal);
@@ -200,20 +213,39 @@ async function handle(
   );
 }
 
+/** KW5. A message says twice what it asks for; one that contradicts itself was made by hand. */
+function assertContract(tool: Tool, { contract }: WorkMessage): void {
+  if (contract !== contractDigest(tool))
+    throw new MeshError(
+      "BAD_MESSAGE",
+      `a call of ${tool.name} under contract ${contract} lay in the queue of ${contractDigest(tool)}`,
+    );
+}
+
+/** One attempt, and what its body threw is told. */
+const performTold = async (
+  deps: WorkerDeps,
+  tool: Tool,
+  body: AnyBody,
+  work: WorkMessage,
+  cutOff: CutOff,
+): Promise<Performed> =>
+  withFailure(deps, tool, work, await perform(performDeps(deps), tool, body, work, { cutOff }));
+
 const tooOften = ({ name }: Tool, { deliveries }: Delivery): MeshError =>
   new MeshError("ATTEMPTS_EXHAUSTED", `${name} was delivered ${deliveries} times without a result`);
 
-/** Waits for the tool's rate. An attempt that is cut off meanwhile has begun nothing. */
+/** Waits for the tool's bounds, whichever its contract. An attempt that is cut off meanwhile has begun nothing. */
 async function inTurn(
   { throttle }: WorkerDeps,
-  { name, perSecondMax }: Tool,
+  { name, perSecondMax: perSecond, concurrencyMax: atOnce }: Tool,
   cutOff: CutOff,
   act: () => Promise<Performed>,
 ): Promise<Performed> {
-  if (perSecondMax === undefined) return act();
+  if (perSecond === undefined && atOnce === undefined) return act();
   let leave: () => void;
   try {
-    leave = await throttle.enter({ kind: "tool", name }, { perSecond: perSecondMax }, cutOff.signal);
+    leave = await throttle.enter({ kind: "tool", name }, { perSecond, atOnce }, cutOff.signal);
   } catch {
     return { type: "silent" };
   }
@@ -285,7 +317,7 @@ function workerQuarantine(deps: WorkerDeps, app: App): Quarantine {
     settlesInChild: false,
     giveUp: async (_key, deliveries) => {
       for (const delivery of deliveries) {
-        const tool = app.tools.get(toolOf(delivery));
+        const tool = toolOf(app, delivery);
         if (tool === undefined) continue;
         const work = await readBody(deps.ports.blobs, delivery, WorkMessage);
         const error = new MeshError(
@@ -303,7 +335,9 @@ function workerQuarantine(deps: WorkerDeps, app: App): Quarantine {
 /** A worker has one group: it releases everything at once. */
 const everything = 0;
 const keyOf = ({ seq }: Delivery): string => `work.${seq}`;
-const toolOf = ({ subject }: Delivery): string => subject.slice("work.".length);
+/** KW5. */
+const toolOf = (app: App, { subject }: Delivery): Tool | undefined =>
+  app.tools.get(parseWorkSubject(subject).contract);
 const depsOf = (options: WorkerOptions, signal: AbortSignal): WorkerDeps => ({
   ...options,
   signal,

@@ -60,7 +60,7 @@ describe("an application", () => {
     const app = defineApp({
       sagas: [clerkWith(one), { ...clerkWith(other), name: "second", definition: second }],
     });
-    expect(app.faults).toEqual(['two tools are named "look"']);
+    expect(app.faults).toEqual(['two tools are named "look": raise the version of the newer one']);
   });
 
   test("whose machine asks a model nobody serves is refused before it asks", () => {
@@ -87,9 +87,12 @@ describe("an application in plain JavaScript", () => {
     expect(app.startable).toEqual([]);
   });
 
-  test("whose key is misspelt is told the keys there are", () => {
+  test("whose key is misspelt is told the nearest, or the keys there are", () => {
     expect(faults({ sagas: [], modles: {} })).toEqual([
-      expect.stringMatching(/^an application has nothing named "modles"; it has sagas, plans, .*models, /),
+      'an application has nothing named "modles"; did you mean "models"?',
+    ]);
+    expect(faults({ quite: 1 })).toEqual([
+      expect.stringMatching(/^an application has nothing named "quite"; it has sagas, plans, .*models, /),
     ]);
   });
 
@@ -103,7 +106,7 @@ describe("an application in plain JavaScript", () => {
       'clerk: two of its tools are named "look"',
     ]);
     expect(faults({ sagas: [], models: { m: undefined }, implementations: [{ body: {} }] })).toEqual([
-      "models.m is undefined",
+      "models.m is undefined, not a model port, or what modelFallback made",
       "implementations[0] is not what implement made",
     ]);
     expect(faults(undefined)).toEqual(["defineApp takes one object: defineApp({ sagas: [...] })"]);

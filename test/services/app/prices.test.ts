@@ -11,6 +11,7 @@ import { type App, assertServable, defineApp } from "../../../services/app/app.t
 import type { AppConfig } from "../../../services/app/app-config.ts";
 import { modelFallback } from "../../../services/app/fallback.ts";
 import { readEvent } from "../../../services/host/intake.ts";
+import { routingAlone } from "../../../services/host/routing.ts";
 import { encodeBody } from "../../../services/wire/messages.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { anthropicModel } from "../../../services/models/anthropic.ts";
@@ -104,7 +105,8 @@ describe("a start", () => {
       ...more,
     });
     const delivery = { data, headers: { "Content-Type": contentType } } as unknown as Delivery;
-    return readEvent(ports.blobs, app, { kind: "start", saga: "s" } as never, delivery);
+    const reading = { ports, app, routing: routingAlone(app) };
+    return readEvent(reading, { kind: "start", saga: "s" } as never, delivery);
   };
   const tree = { root: "above", depth: 1, depthMax: 8, budget: { usd: 1 } };
   const parent = { saga: "above", intent: "1-0" };

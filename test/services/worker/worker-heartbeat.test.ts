@@ -5,6 +5,7 @@
  */
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { contractDigest } from "../../../actors/contract/contract-digest.ts";
 import { defineTool, implement } from "../../../actors/contract/tool.ts";
 import { encodeJson } from "../../../protocol/codec.ts";
 import { limits } from "../../../protocol/limits.ts";
@@ -59,9 +60,10 @@ test("a renewal that throws ends no renewals: the call is performed once", async
     return mesh.clock.until(startWorker({ ...base, ...process, ports }, app));
   };
   const workers = [await serve("a"), await serve("b")];
-  const body = { saga: "s1", intent: "1-0", attempt: 1, tool: "act", key: "s1.1-0.abc", input: {} };
+  const contract = contractDigest(tool);
+  const body = { saga: "s1", intent: "1-0", attempt: 1, tool: "act", contract, key: "s1.1-0.abc", input: {} };
   const work = { data: encodeJson(body), headers: {}, msgId: "1" };
-  await mesh.clock.until(mesh.spawn("host").ports.work.publish("act", work));
+  await mesh.clock.until(mesh.spawn("host").ports.work.publish({ name: "act", contract }, work));
   await mesh.clock.advance(6 * limits.workAckWaitMs);
   expect(begun).toHaveLength(1);
   expect(workers.map((worker) => worker.running())).toEqual([0, 0]);

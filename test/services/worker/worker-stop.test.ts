@@ -4,6 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { contractDigest } from "../../../actors/contract/contract-digest.ts";
 import { defineTool, implement } from "../../../actors/contract/tool.ts";
 import { encodeJson } from "../../../protocol/codec.ts";
 import { defineApp } from "../../../services/app/app.ts";
@@ -30,9 +31,10 @@ test("a stopped worker that cannot reach its server does not go on trying", asyn
   const base = { log: silentLog, callbackBase: "sagamesh:", incarnation: "w" };
   const app = defineApp({ implementations: [implement(tool, { perform })] });
   const worker = await mesh.clock.until(startWorker({ ...base, ...process }, app));
-  const body = { saga: "s1", intent: "1-0", attempt: 1, tool: "act", key: "s1.1-0.abc", input: {} };
+  const contract = contractDigest(tool);
+  const body = { saga: "s1", intent: "1-0", attempt: 1, tool: "act", contract, key: "s1.1-0.abc", input: {} };
   const work = { data: encodeJson(body), headers: {}, msgId: "1" };
-  await mesh.clock.until(mesh.spawn("host").ports.work.publish("act", work));
+  await mesh.clock.until(mesh.spawn("host").ports.work.publish({ name: "act", contract }, work));
   await mesh.clock.advance(50);
   expect(begun).toBe(1);
   process.gate.cut(3_600_000);
