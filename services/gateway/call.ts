@@ -118,7 +118,7 @@ async function takeResult(
   const result: Result =
     said.outcome === "failed"
       ? { failed: said.reason }
-      : { succeeded: firstFit(said.readings, (one) => checkOutput(read.registered, call.intent.name, one)) };
+      : { succeeded: firstFit(said.readings, (one) => checkOutput(read.registered, call.intent, one)) };
   const answer = { attempt: call.viewed.attempt, result };
   const question = { key: `${saga}.${intent}.answer`, round: call.settled + 1 };
   const isTaken = await takeOnce(deps, question, answer, (first) =>

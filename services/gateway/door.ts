@@ -177,6 +177,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   TOO_LARGE: 413,
   INPUT_INVALID: 422,
   SIGNAL_UNKNOWN: 422,
+  SAGA_NOT_BEGUN: 503,
   UNAVAILABLE: 503,
   STORAGE_FULL: 503,
   WRITE_IN_FLIGHT: 503,

@@ -10,6 +10,7 @@ import type { Json } from "../../protocol/json.ts";
 import type { LinkOf } from "../../protocol/link.ts";
 import { type ClientDeps, sendSignal } from "../client/send.ts";
 import { checkSignal } from "../client/registry.ts";
+import { simulatedOf, simulatedWords } from "../client/tasks.ts";
 import { type Asked, firstFit, readAsked, taken } from "./asked.ts";
 import { takeOnce } from "./once.ts";
 import { readData, readingsFor } from "./reading.ts";
@@ -26,10 +27,12 @@ export async function askedSignal(deps: ClientDeps, link: LinkOf<"signal">): Pro
     throw new MeshError("SAGA_ENDED", `${saga} has ended: ${view.status}`);
   const definition = registered.definitions.find((one) => one.hash === view.definition.hash);
   const schema = definition?.signals[name];
+  const simulated = simulatedOf(view);
   const over = sent === undefined ? undefined : taken(`this link was used already, for ${saga}`);
   return {
     title: `Send ${name}`,
     details: [
+      ...(simulated === undefined ? [] : [simulatedWords(simulated)]),
       `to ${view.definition.name} ${saga}`,
       ...(link.data === undefined ? [] : [JSON.stringify(link.data)]),
     ],

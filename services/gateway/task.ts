@@ -4,6 +4,7 @@
 import { MeshError } from "../../protocol/errors.ts";
 import type { LinkOf } from "../../protocol/link.ts";
 import { assertAsked, type ClientDeps, sendVote } from "../client/send.ts";
+import { simulatedOf, simulatedWords } from "../client/tasks.ts";
 import { type Asked, readAsked, taken } from "./asked.ts";
 import { takeOnce } from "./once.ts";
 
@@ -25,9 +26,11 @@ export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise
   const over =
     viewed.outcome !== undefined || isSaid ? taken(`${saga}/${link.intent} is answered already`) : undefined;
   if (over === undefined) assertAsked({ saga, intent: link.intent, to }, { by, as });
+  const simulated = simulatedOf(view);
   return {
     title: vote === "approve" ? "Approve" : "Deny",
     details: [
+      ...(simulated === undefined ? [] : [simulatedWords(simulated)]),
       question,
       ...(input === undefined ? [] : [JSON.stringify(input, undefined, 2)]),
       `as ${by}${as === undefined ? "" : `, ${as}`}, for ${view.definition.name} ${saga}`,

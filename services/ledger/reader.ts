@@ -15,12 +15,14 @@ import { headers } from "../../protocol/subjects.ts";
 import { Tombstone, tombstoneEvent } from "../../protocol/tombstone.ts";
 import { ledgerVersion, Turn } from "../../protocol/turn.ts";
 import { inflate } from "../wire/blobs.ts";
-import type { BlobPort, LedgerPort, StoredMessage } from "../wire/ports.ts";
+import type { BlobPort, InboxPort, LedgerPort, StoredMessage } from "../wire/ports.ts";
 
 /** What reading needs. A mesh has it, and so has an archive. */
 export interface LedgerSource {
   readonly ledger: Pick<LedgerPort, "last" | "read">;
   readonly blobs: Pick<BlobPort, "get">;
+  /** Tells a saga that waits for its first host from one that is not; an archive has no such thing. */
+  readonly inbox?: Pick<InboxPort, "standingStart">;
 }
 
 /** Where a ledger stands: what the next turn follows. Sequence 0 and an empty hash before the first. */

@@ -1,7 +1,7 @@
 /**
  * Settings: what a user says of one tool of a server, beside its effect class.
  */
-import type { Approval, EffectToUndo, ProbeAnswer, Tool } from "../../actors/contract/tool.ts";
+import type { Approval, EffectToUndo, OnDoubt, ProbeAnswer, Tool } from "../../actors/contract/tool.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Retry } from "../../protocol/tool.ts";
 
@@ -16,7 +16,7 @@ export interface McpToolSettings {
   readonly description?: string;
   readonly timeoutMs?: number;
   readonly retry?: Retry;
-  readonly onDoubt?: "ask" | "model" | "compensate";
+  readonly onDoubt?: OnDoubt;
   readonly concurrencyMax?: number;
   readonly perSecondMax?: number;
   /** Pure. False, or the terms of the approval this input needs. */

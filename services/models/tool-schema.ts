@@ -64,11 +64,16 @@ function mergeBranches(schema: Schema, root: Schema, depth = 0): Schema {
       );
 }
 
-/** What holds for an object of which all the parts hold, as far as one object can say it. */
+/** What holds for an object of which all the parts hold, as far as one object can say it. One that is closed closes it. */
 function both(own: Schema, parts: readonly Schema[]): Schema {
   const properties = mergeProperties(parts);
   const required = [...new Set(parts.flatMap(requiredOf))];
-  return { ...own, properties, ...(required.length > 0 ? { required } : {}) };
+  return {
+    ...own,
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    ...(parts.some(isClosed) ? { additionalProperties: false } : {}),
+  };
 }
 
 /** What holds for an object of which one of the branches holds. */
@@ -77,8 +82,11 @@ function either(branches: readonly Schema[]): Schema {
   const required = requiredOf(first).filter((name) =>
     others.every((branch) => requiredOf(branch).includes(name)),
   );
-  return { properties: mergeProperties(branches), required };
+  const closed = branches.every(isClosed) ? { additionalProperties: false } : {};
+  return { properties: mergeProperties(branches), required, ...closed };
 }
+
+const isClosed = (schema: Schema): boolean => schema["additionalProperties"] === false;
 
 function mergeProperties(parts: readonly Schema[]): Schema {
   const merged = new Map<string, unknown[]>();

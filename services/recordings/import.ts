@@ -193,7 +193,7 @@ async function sectionOf(
       data = encodeJson(smaller.value);
     }
     prev = chainHash(data);
-    const headers = turnHeaders(whole, prev, { agent: definition.name, traceId: traceIdOf(saga) });
+    const headers = turnHeaders(whole, prev, { definition: definition.definition, traceId: traceIdOf(saga) });
     messages.push({ subject: subjects.ledger(saga), seq: turn, storedAt: at, headers, data });
   }
   const blobs = blobsOf(stored);

@@ -13,6 +13,7 @@ import type { ModelPort } from "../../protocol/model.ts";
 /** One call of a tool's body. */
 export interface PerformedCall {
   readonly tool: string;
+  readonly version: number;
   readonly effect: Effect;
   readonly saga: string;
   /** The same for every attempt, restart and takeover of one intent. */
@@ -37,12 +38,13 @@ export function watched(
   calls: PerformedCall[],
   models: Readonly<Record<string, ModelPort>> = {},
 ): App {
-  const implementations = [...app.bodies].flatMap(([name, body]) => {
-    const tool = app.tools.get(name);
+  const implementations = [...app.bodies].flatMap(([contract, body]) => {
+    const tool = app.tools.get(contract);
     if (tool === undefined) return [];
+    const { name, version } = tool;
     const watching: AnyBody = {
       perform: (input, context) =>
-        note(calls, clock, { tool: name, effect: tool.effect, input }, context, body),
+        note(calls, clock, { tool: name, version, effect: tool.effect, input }, context, body),
       ...(body.probe === undefined
         ? {}
         : {
@@ -58,7 +60,7 @@ export function watched(
 async function note(
   calls: PerformedCall[],
   clock: VirtualClock,
-  what: Pick<PerformedCall, "tool" | "effect" | "input">,
+  what: Pick<PerformedCall, "tool" | "version" | "effect" | "input">,
   context: PerformContext,
   body: AnyBody,
 ): Promise<unknown> {

@@ -9,7 +9,7 @@ import { type Duration, msOf } from "../../protocol/duration.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { App } from "../app/app.ts";
 import type { ForkOptions } from "../client/fork.ts";
-import { createClient, type Mesh, type SagaHandle } from "../client/mesh.ts";
+import { createClient, type HandleOptions, type Mesh, type SagaHandle } from "../client/mesh.ts";
 import type { VirtualClock } from "../memory/clock.ts";
 import { createMemoryMesh } from "../memory/mesh.ts";
 import { readLetterHeaders } from "../wire/dead-letter.ts";
@@ -35,15 +35,16 @@ export interface TestMesh extends Mesh {
   start<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     input: z.input<I>,
-    options?: { id?: string },
+    options?: { id?: string; version?: number },
   ): Promise<TestSaga<z.infer<O>, S>>;
   /** As `Mesh.saga`. */
   saga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     id: string,
+    options?: HandleOptions,
   ): TestSaga<z.infer<O>, S>;
   /** As `Mesh.anySaga`. */
-  anySaga(id: string): TestSaga;
+  anySaga(id: string, options?: HandleOptions): TestSaga;
   /** As `Mesh.fork`. */
   fork<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
@@ -54,8 +55,8 @@ export interface TestMesh extends Mesh {
   advance(duration: Duration): Promise<void>;
   /** Lets happen what can happen now (TX1 in test-time.ts). */
   settled(): Promise<void>;
-  /** Calls of a tool's body so far, or of every tool's. */
-  effects(tool?: { readonly name: string } | string): readonly PerformedCall[];
+  /** Calls of a tool's body so far, or of every tool's. A name is every version of it. */
+  effects(tool?: { readonly name: string; readonly version?: number } | string): readonly PerformedCall[];
   /** What was refused or given up, with its code and reason, oldest first. */
   letters(): Promise<readonly { readonly subject: string; readonly code: string; readonly reason: string }[]>;
   /** The host and the worker die where they stand, and others take their place. */
@@ -105,8 +106,11 @@ export function openTestMesh(
     advance: (duration) => time.pass(clock.now() + msOf(duration)),
     settled: () => time.rest(),
     effects: (tool) => {
-      const name = typeof tool === "object" ? tool.name : tool;
-      return calls.filter((one) => name === undefined || one.tool === name);
+      const { name, version } = typeof tool === "string" ? { name: tool } : (tool ?? {});
+      return calls.filter(
+        (one) =>
+          (name === undefined || one.tool === name) && (version === undefined || one.version === version),
+      );
     },
     letters: async () =>
       (await clock.until(ports.dead.list())).map((letter) => {
@@ -134,8 +138,8 @@ const asMesh = (
   clock: VirtualClock,
 ): Pick<TestMesh, Exclude<keyof Mesh, "close" | typeof Symbol.asyncDispose>> => ({
   start: async (saga, input, options) => held(await call(client.start(saga, input, options))),
-  saga: (saga, id) => held(client.saga(saga, id)),
-  anySaga: (id) => held(client.anySaga(id)),
+  saga: (saga, id, options) => held(client.saga(saga, id, options)),
+  anySaga: (id, options) => held(client.anySaga(id, options)),
   fork: async (saga, origin, options) => {
     await import("../app/sample.ts"); // Virtual time does not wait for a module.
     return held(await call(client.fork(saga, origin, options)));
@@ -147,4 +151,7 @@ const asMesh = (
   task: (task) => clock.until(client.task(task)),
   vote: (task, vote) => call(client.vote(task, vote)),
   migrate: (app, options) => call(client.migrate(app, options)),
+  deployments: () => clock.until(client.deployments()),
+  promote: (definition, options) => clock.until(client.promote(definition, options)),
+  ramp: (definition, share, options) => clock.until(client.ramp(definition, share, options)),
 });

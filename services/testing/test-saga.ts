@@ -68,8 +68,10 @@ export function testSagaOf<O, S extends SignalSchemas>(
       time.call(handle.signal(name as never, data as never, options)),
     cancel: (reason) => time.call(handle.cancel(reason)),
     result: async ({ signal, within: longest = within } = {}) => {
+      await clock.until(handle.ledger()); // Throws for an id that is no saga's.
       await time.pass(clock.now() + msOf(longest), () => hasEnded() || signal?.aborted === true);
       signal?.throwIfAborted();
+      if (!hasEnded()) await clock.until(handle.ledger()); // Its start may have been refused meanwhile.
       if (!hasEnded()) throw await late("has not ended", longest);
       return clock.until(handle.result());
     },

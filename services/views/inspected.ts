@@ -9,8 +9,10 @@ import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { accountOf } from "../ledger/account-reader.ts";
+import { awaitedBy } from "./awaited.ts";
 import { childrenOf } from "./children.ts";
 import { contextSentOf } from "./context-sent.ts";
+import { failuresOf } from "./failures.ts";
 import { viewingByFold } from "./folded.ts";
 import { steeringOf } from "./steering-view.ts";
 import { type ViewOptions, viewOfAccount } from "./view.ts";
@@ -30,7 +32,9 @@ export function inspectedOf(
   const account = accountOf(turns);
   const view = viewOfAccount(account, { ...viewing, ...folded });
   const { parent, end, ...rest } = view;
+  const awaits = view.status === "running" ? awaitedBy(view.intents) : undefined;
   const state = folded?.state;
+  const failures = failuresOf(turns);
   const contextSent = app === undefined ? undefined : contextSentOf(app, turns);
   return {
     ...rest,
@@ -41,6 +45,8 @@ export function inspectedOf(
     hosts: [...view.hosts],
     intents: view.intents.map((intent) => defined(intent)),
     open: view.open.map(({ intent }) => intent.id),
+    ...(awaits === undefined ? {} : { awaits }),
+    ...(failures.length === 0 ? {} : { failures }),
     effects: [...view.effects],
     events: turns
       .flatMap(({ turn, at, steps }) => steps.map(({ event }) => ({ turn, at, event })))

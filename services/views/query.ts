@@ -10,12 +10,23 @@ import { MeshError } from "../../protocol/errors.ts";
 import { msOf } from "../../protocol/duration.ts";
 
 /** Whether a saga is meant. One whose ledger cannot be read never is. */
-export type Meant = (row: SagaRow) => boolean;
+export type Meant<R extends SagaRow = SagaRow> = (row: R) => boolean;
 
-interface Field {
+/** A call that a person may settle: in doubt, or open because the outside answers it. */
+export interface AskedCall {
+  readonly tool: string;
+  readonly intent: string;
+  readonly outcome: "in_doubt" | "open";
+}
+/** A call with the row of its saga. */
+export interface CallRow extends SagaRow {
+  readonly call: AskedCall;
+}
+
+interface Field<R extends SagaRow = SagaRow> {
   readonly ops: readonly string[];
   /** Throws a text that says what is expected. */
-  readonly read: (value: string, now: number) => (row: SagaRow, op: string) => boolean;
+  readonly read: (value: string, now: number) => (row: R, op: string) => boolean;
 }
 
 const compared = (a: number, op: string, b: number): boolean =>
@@ -23,7 +34,7 @@ const compared = (a: number, op: string, b: number): boolean =>
 const orders = ["=", "!=", "<", "<=", ">", ">="];
 const texts = ["=", "!="];
 
-const text = (of: (row: SagaRow) => string): Field => ({
+const text = <R extends SagaRow = SagaRow>(of: (row: R) => string): Field<R> => ({
   ops: texts,
   read: (value) => {
     const fits = value.endsWith("*")
@@ -57,15 +68,15 @@ function timeOf(value: string, now: number): number {
   return at;
 }
 
-const statuses = ["running", "completed", "failed", "cancelled"];
-const status: Field = {
+/** One of a few words. */
+const word = <R extends SagaRow>(words: readonly string[], of: (row: R) => string): Field<R> => ({
   ops: texts,
   read: (value) => {
-    if (!statuses.includes(value)) throw new Error(statuses.join(", "));
-    return (row, op) => (row.status === value) === (op === "=");
+    if (!words.includes(value)) throw new Error(words.join(", "));
+    return (row, op) => (of(row) === value) === (op === "=");
   },
-};
-
+});
+const statuses = ["running", "completed", "failed", "cancelled"];
 const named = text(({ name }) => name);
 const fields: Readonly<Record<string, Field>> = {
   name: named,
@@ -75,31 +86,54 @@ const fields: Readonly<Record<string, Field>> = {
   parent: text(({ parent }) => parent?.saga ?? ""),
   version: number(({ version }) => version),
   turns: number(({ turns }) => turns),
-  status,
+  status: word(statuses, ({ status }: SagaRow) => status),
   started: time(({ startedAt }) => startedAt),
   changed: time(({ updatedAt }) => updatedAt),
   ended: time((row) => (row.status === "running" ? undefined : row.updatedAt)),
+};
+
+const callFields: Readonly<Record<string, Field<CallRow>>> = {
+  ...fields,
+  tool: text(({ call }: CallRow) => call.tool),
+  intent: text(({ call }: CallRow) => call.intent),
+  outcome: word(["in_doubt", "open"], ({ call }: CallRow) => call.outcome),
 };
 
 /** What `--query` takes, for help texts. */
 export const queryHelp =
   "conditions joined by `and`: name, agent, saga, id, parent (=, !=, a last * for any rest), status (=, !=), version, turns (=, !=, <, <=, >, >=), started, ended, changed (<, <=, >, >= a date or how long ago, such as 7d)";
 
+/** The same of calls. */
+export const callQueryHelp = `${queryHelp}; and of the call tool, intent, outcome (=, !=; in_doubt or open)`;
+
 /** Reads a query. Throws USAGE with the condition that is wrong and what may stand there. */
-export function parseQuery(query: string, now: number): Meant {
-  const tests = query.split(/\s+and\s+/i).map((words) => parseCondition(words.trim(), now));
+export const parseQuery = (query: string, now: number): Meant => parseBy(fields, queryHelp, query, now);
+
+/** Reads a query of calls. Throws USAGE as `parseQuery` does. */
+export const parseCallQuery = (query: string, now: number): Meant<CallRow> =>
+  parseBy(callFields, callQueryHelp, query, now);
+
+type Fields<R extends SagaRow> = Readonly<Record<string, Field<R>>>;
+
+function parseBy<R extends SagaRow>(of: Fields<R>, help: string, query: string, now: number): Meant<R> {
+  const tests = query.split(/\s+and\s+/i).map((words) => parseCondition(of, help, words.trim(), now));
   return (row) => row.fault === undefined && tests.every((test) => test(row));
 }
 
-function parseCondition(words: string, now: number): Meant {
+function parseCondition<R extends SagaRow>(
+  of: Fields<R>,
+  help: string,
+  words: string,
+  now: number,
+): Meant<R> {
   const [, name = "", op = "", quoted, bare = ""] =
     /^([a-z]+)\s*(!=|<=|>=|=|<|>)\s*(?:"([^"]*)"|([^\s"]+))$/.exec(words) ?? [];
   const wrong = (why: string, remedy: string) =>
     new MeshError("USAGE", `the query's condition "${words}" ${why}`, { remedy });
-  if (name === "") throw wrong("is not FIELD OPERATOR VALUE", `It takes ${queryHelp}.`);
-  const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  if (name === "") throw wrong("is not FIELD OPERATOR VALUE", `It takes ${help}.`);
+  const field = Object.hasOwn(of, name) ? of[name] : undefined;
   if (field === undefined)
-    throw wrong(`names no field "${name}"`, `The fields are ${Object.keys(fields).join(", ")}.`);
+    throw wrong(`names no field "${name}"`, `The fields are ${Object.keys(of).join(", ")}.`);
   if (!field.ops.includes(op))
     throw wrong(`compares ${name} by ${op}`, `${name} takes ${field.ops.join(", ")}.`);
   try {

@@ -9,6 +9,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { accountOf } from "../ledger/account-reader.ts";
+import { awaitedBy, describeAwaited, onlyAwaited, waitOf } from "./awaited.ts";
 import { steeringOf } from "./steering-view.ts";
 import { type IntentView, type SagaView, type ViewOptions, viewOfAccount } from "./view.ts";
 
@@ -17,10 +18,10 @@ export function rowOfLedger(ledger: readonly Turn[], options: ViewOptions): Saga
   const account = accountOf(ledger);
   const view = viewOfAccount(account, options);
   const { saga, status, turns, startedAt, updatedAt } = view;
-  const { name, version } = view.definition;
+  const { name, version, hash } = view.definition;
   return {
-    ...{ saga, name, version, status, turns, startedAt, updatedAt },
-    waitsFor: view.phase === "running" && view.open.length === 0 ? ["signal"] : view.open.map(waitOf),
+    ...{ saga, name, version, hash, status, turns, startedAt, updatedAt },
+    waitsFor: waitsOf(view, options),
     ...(view.parent === undefined ? {} : { parent: view.parent }),
     ...(view.migrations?.[0] === undefined ? {} : { startedAs: view.migrations[0].from }),
     ...(view.fork === undefined ? {} : { fork: view.fork }),
@@ -33,9 +34,9 @@ export function rowOfLedger(ledger: readonly Turn[], options: ViewOptions): Saga
 /** The row of an archived saga. */
 export function rowOfArchived(tombstone: Tombstone): SagaRow {
   const { saga, definition, end, turns, startedAt, endedAt, parent, fork, file } = tombstone;
-  const { name, version } = definition;
+  const { name, version, hash } = definition;
   return {
-    ...{ saga, name, version, status: end.status, turns, startedAt, updatedAt: endedAt, waitsFor: [] },
+    ...{ saga, name, version, hash, status: end.status, turns, startedAt, updatedAt: endedAt, waitsFor: [] },
     ...(parent === undefined ? {} : { parent }),
     ...(fork === undefined ? {} : { fork }),
     archived: file,
@@ -44,7 +45,17 @@ export function rowOfArchived(tombstone: Tombstone): SagaRow {
 
 /** The row of a ledger that cannot be read: it says so, and hides no other. */
 export const rowOfUnreadable = (saga: SagaId, turns: number, error: unknown): SagaRow => ({
-  ...{ saga, name: "?", version: 0, status: "running", turns, startedAt: 0, updatedAt: 0, waitsFor: [] },
+  ...{
+    saga,
+    name: "?",
+    version: 0,
+    hash: "",
+    status: "running",
+    turns,
+    startedAt: 0,
+    updatedAt: 0,
+    waitsFor: [],
+  },
   fault: describeError(error),
 });
 
@@ -54,7 +65,18 @@ export const usedBy = ({ spent, below, budget }: SagaView): Amounts => ({
   ...budget?.used,
 });
 
-function waitOf({ intent }: IntentView): string {
+/** What is open, and the signals of a wait in the place of its timer. */
+function waitsOf(view: SagaView, { signalsOf }: ViewOptions): string[] {
+  const { open, intents, status, definition } = view;
+  const awaited = onlyAwaited(view) ?? (status === "running" ? awaitedBy(intents) : undefined);
+  const others = open.filter((one) => awaited === undefined || waitOf(intents, one) === undefined);
+  return [
+    ...others.map(nameOf),
+    ...(awaited === undefined ? [] : [describeAwaited(awaited, signalsOf?.(definition))]),
+  ];
+}
+
+function nameOf({ intent }: IntentView): string {
   if (intent.kind === "task") return intent.about;
   return "name" in intent ? `${intent.kind} ${intent.name}` : intent.kind;
 }

@@ -17,15 +17,17 @@ import { foldTurn } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import type { VerifyDocument } from "../../protocol/documents/verify.ts";
-import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
+import { describeError, isMeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
+import { lastMessageOf } from "../ledger/begun.ts";
 import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger/reader.ts";
 import type { StoredMessage } from "../wire/ports.ts";
-import { traceIdOf, turnHeaders } from "../wire/turn-headers.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
+import { definitionSetBy, traceIdOf, turnHeaders } from "../wire/turn-headers.ts";
 import { type Segment, segmentsOf, servedBy } from "./segments.ts";
 import { checkSignatures, type Signable, type SignatureOptions } from "./verify-signatures.ts";
 
@@ -42,7 +44,7 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks a whole ledger and lists everything found. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, UNAVAILABLE,
+ * Checks a whole ledger and lists everything found. Throws SAGA_UNKNOWN, SAGA_NOT_BEGUN, SAGA_ARCHIVED, UNAVAILABLE,
  * VERSION_UNSERVED.
  */
 export async function verifyLedger(
@@ -51,8 +53,7 @@ export async function verifyLedger(
   app?: App,
   options: Omit<VerifyOptions, "app"> = {},
 ): Promise<VerifyDocument> {
-  const last = await ports.ledger.last(saga);
-  if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  const last = await lastMessageOf(ports, saga);
   await assertNotArchived(ports.blobs, last);
   const messages = await ports.ledger.read(saga, 0, last.seq);
   return verifyMessages(ports, saga, messages, { ...options, app });
@@ -64,7 +65,8 @@ interface Place {
   readonly place: number;
   /** Undefined where the message before is missing. */
   readonly before: { readonly seq: number; readonly hash: string } | undefined;
-  readonly agent: string;
+  /** As the turn leaves it. */
+  readonly definition: DefinitionRef | undefined;
 }
 
 /** The same of messages at hand. `undefined` is one that could not be had: what follows it is not held against it. */
@@ -78,15 +80,15 @@ export async function verifyMessages(
   const turns: (Turn | undefined)[] = [];
   const signable: Signable[] = [];
   let before: Place["before"] = { seq: 0, hash: "" };
-  let agent = "";
+  let definition: DefinitionRef | undefined;
   for (const [index, message] of messages.entries()) {
     const place = index + 1;
     const turn = message && (await readWhole(ports, message, place, findings));
     turns.push(turn);
     if (message !== undefined) signable.push({ place, message, turn });
     if (message !== undefined && turn !== undefined) {
-      agent = definitionNameIn(turn) ?? agent;
-      findings.push(...checkPlace(turn, message, { saga, place, before, agent }));
+      definition = definitionSetBy(turn) ?? definition;
+      findings.push(...checkPlace(turn, message, { saga, place, before, definition }));
     }
     if (message !== undefined && before !== undefined)
       findings.push(...checkOrder(message, place, before.seq));
@@ -128,15 +130,9 @@ async function readWhole(
 
 const wordsOf = (error: unknown): string => describeError(error).replace(/^\[\w+\] /, "");
 
-/** The name of the definition that a turn says its saga has from now on. */
-function definitionNameIn({ steps }: Turn): string | undefined {
-  const [event] = steps.flatMap((step) => (step.event.type === "start" ? [step.event] : []));
-  return event?.definition.name;
-}
-
 /** VF1. */
 function checkPlace(turn: Turn, message: StoredMessage, at: Place): Finding[] {
-  const { saga, place, before, agent } = at;
+  const { saga, place, before, definition } = at;
   const findings: Finding[] = [];
   const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
   if (turn.saga !== saga) broken(`it belongs to ${turn.saga}`);
@@ -147,7 +143,7 @@ function checkPlace(turn: Turn, message: StoredMessage, at: Place): Finding[] {
     );
   if ((place === 1) !== (turn.steps[0]?.event.type === "start"))
     broken(place === 1 ? "it does not begin with a start" : "it begins with a second start");
-  const expected = turnHeaders(turn, chainHash(message.data), { agent, traceId: traceIdOf(saga) });
+  const expected = turnHeaders(turn, chainHash(message.data), { definition, traceId: traceIdOf(saga) });
   for (const [name, value] of Object.entries(expected))
     if (message.headers[name] !== value)
       broken(

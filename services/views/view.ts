@@ -2,11 +2,11 @@
  * View: a saga as its ledger tells it, without its definition: the account of its turns (ledger/account.ts) as rows.
  */
 import type { SagaState } from "../../actors/contract/state.ts";
-import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { accountOf } from "../ledger/account-reader.ts";
 import type { Account, ToldIntent } from "../ledger/account.ts";
+import { lastMessageOf } from "../ledger/begun.ts";
 import {
   assertNotArchived,
   emptyHead,
@@ -20,10 +20,12 @@ import type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
 
 export type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
 
-/** Reads a saga's whole ledger. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, LEDGER_VERSION, or LEDGER_BROKEN with the turn. */
+/**
+ * Reads a saga's whole ledger. Throws SAGA_UNKNOWN, SAGA_NOT_BEGUN, SAGA_ARCHIVED, LEDGER_VERSION, or LEDGER_BROKEN with
+ * the turn.
+ */
 export async function readLedger(ports: LedgerSource, saga: SagaId): Promise<StoredTurn[]> {
-  const last = await ports.ledger.last(saga);
-  if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  const last = await lastMessageOf(ports, saga);
   await assertNotArchived(ports.blobs, last);
   return readTurns(ports, saga, emptyHead, last.seq);
 }
@@ -104,3 +106,7 @@ const migrationsOf = ({ moves }: Account): Pick<SagaView, "migrations"> =>
   moves.length === 0
     ? {}
     : { migrations: moves.map(({ turn, at, event: { from, to, by } }) => ({ turn, at, from, to, by })) };
+
+/** Whether neither a model nor a tool is under way: it waits for a signal, a time, a person or another saga. */
+export const isAsleep = ({ open }: Pick<SagaView, "open">): boolean =>
+  !open.some(({ intent, deferred }) => intent.kind === "model" || (intent.kind === "tool" && !deferred));

@@ -63,4 +63,6 @@ export interface ViewOptions {
   readonly state?: SagaState | undefined;
   /** What a definition declares of its budget, where it is known. */
   readonly budgetOf?: (definition: DefinitionRef) => Budget | undefined;
+  /** The names of the signals that a definition declares, where it is known. */
+  readonly signalsOf?: (definition: DefinitionRef) => readonly string[] | undefined;
 }

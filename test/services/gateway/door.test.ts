@@ -80,6 +80,7 @@ async function asking({ sent = () => undefined, ...how }: Options = {}) {
     handle,
     clock,
     user,
+    agent,
     start,
     die,
     sleep,
@@ -457,6 +458,23 @@ describe("a task's link", () => {
     if (task === undefined) throw new Error("somebody is asked");
     return task.intent;
   };
+
+  test("of a fork whose effects are simulated says so on its page, as does a signal's; the origin's says nothing", async () => {
+    const t = await asking({ approvers: ["ann"] });
+    const intent = await intentOf(t);
+    const turns = (await t.clock.until(t.user.anySaga(saga).ledger())).length;
+    await import("../../../services/app/sample.ts"); // Virtual time does not wait for a module.
+    const fork = (await t.clock.until(t.user.fork(t.agent, saga, { from: turns, id: "sim" }))).id;
+    await t.clock.advance(5_000);
+    const [task] = (await t.clock.until(t.user.tasks())).filter((one) => one.saga === fork);
+    const pageOf = async (url: string) => (await t.get(url, { accept: "text/html" })).body;
+    const words = `SIMULATED: a fork of ${saga} from turn ${turns}; nothing outside is touched`;
+    const link = (of: SagaId, id: IntentId) =>
+      t.links.task({ saga: of, intent: id, vote: "approve", by: "ann" }, day);
+    expect(await pageOf(link(fork, task!.intent))).toContain(words);
+    expect(await pageOf(t.links.signal({ saga: fork, name: "cancel" }, day))).toContain(words);
+    expect(await pageOf(link(saga, intent))).not.toContain("SIMULATED");
+  });
 
   test("approves in the name it was made for, and shows what is approved before", async () => {
     const t = await asking({ approvers: ["ann", "bob"] });

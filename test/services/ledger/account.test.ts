@@ -84,7 +84,7 @@ function longLedger(turns: number): Turn[] {
       steps: [
         {
           event,
-          intents: [{ kind: "tool", id, name: "hold", key: `long.${id}.x`, input: {} }],
+          intents: [{ kind: "tool", id, name: "hold", key: `long.${id}.x`, contract: "c", input: {} }],
           closed: k === 0 ? [] : [{ intent: before, as: "succeeded" }],
         },
       ],

@@ -20,11 +20,11 @@ describe("a stored turn", () => {
     expect(await read(first)).toEqual(turns[0]);
   });
 
-  test.each([1, 3])("of format %i is refused with a code that says so, and no other", async (v) => {
+  test.each([2, 4])("of format %i is refused with a code that says so, and no other", async (v) => {
     await expect(read({ ...first, v })).rejects.toMatchObject({
       code: "LEDGER_VERSION",
       retriable: false,
-      message: expect.stringContaining(`has the format ${v}; this version reads 2`) as string,
+      message: expect.stringContaining(`has the format ${v}; this version reads 3`) as string,
     });
   });
 

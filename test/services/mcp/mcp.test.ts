@@ -8,7 +8,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { shownSchema } from "../../../actors/request/conversation.ts";
+import { shownSchema } from "../../../actors/request/shown-schema.ts";
 import { contractOf } from "../../../actors/contract/tool-contract.ts";
 import { type BodyLog, defineTool, NotPerformed, type Tool } from "../../../actors/contract/tool.ts";
 import { isMeshError } from "../../../protocol/errors.ts";

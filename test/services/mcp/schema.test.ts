@@ -3,7 +3,7 @@
  * Method: schemas with what zod cannot say, each with values that the schema allows and some that it refuses.
  */
 import { describe, expect, test } from "vitest";
-import { jsonSchema } from "../../../actors/contract/tool-contract.ts";
+import { jsonSchema } from "../../../actors/values/schema.ts";
 import { type JsonSchema, readSchema } from "../../../services/mcp/schema.ts";
 
 const object = (properties: JsonSchema, more: JsonSchema = {}): JsonSchema => ({

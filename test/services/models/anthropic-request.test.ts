@@ -11,6 +11,7 @@ import type { ModelMessage, ModelRequest, MessagePart } from "../../../protocol/
 import { keepContent, rebuildContent } from "../../../services/models/anthropic-blocks.ts";
 import { planRequest } from "../../../services/models/anthropic-request.ts";
 import { narrowSchema } from "../../../services/models/tool-schema.ts";
+import { shownSchema } from "../../../actors/request/shown-schema.ts";
 import { findMessageFault, type Json } from "../../support/strict-messages-faults.ts";
 
 const options = { model: "claude-sonnet-5" };
@@ -485,7 +486,14 @@ describe("narrowSchema", () => {
         number: { type: "string" },
         amount: { type: "number" },
       },
+      additionalProperties: false,
     });
+  });
+
+  test("a union at the root stays open where one of its branches is", () => {
+    const union = z.union([z.object({ a: z.string() }), z.looseObject({ b: z.string() })]);
+    expect(narrowSchema(shownSchema(union))).not.toHaveProperty("additionalProperties");
+    expect(narrowSchema(shownSchema(z.object({ in: union })))).toHaveProperty("additionalProperties", false);
   });
 
   test("an intersection at the root requires what either side requires", () => {

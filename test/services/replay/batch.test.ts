@@ -122,6 +122,7 @@ describe("a query", () => {
       saga: parseSagaId("hire-41"),
       name: "hire_for_role",
       version: 2,
+      hash: "",
       status: "completed",
       turns: 9,
       waitsFor: [],

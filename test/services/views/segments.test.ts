@@ -54,7 +54,10 @@ function portsOf(all: readonly Turn[]): Parameters<typeof verifyLedger>[0] {
   const messages = all.map((turn, index): StoredMessage => {
     const data = encodeJson({ ...turn, prev });
     prev = chainHash(data);
-    const headers = turnHeaders(turn, prev, { agent: old.name, traceId: traceIdOf(saga) });
+    const headers = turnHeaders(turn, prev, {
+      definition: turn.turn < 4 ? old.definition : next.definition,
+      traceId: traceIdOf(saga),
+    });
     return { subject: `saga.${saga}.ledger`, seq: index + 1, headers, data, storedAt: turn.at };
   });
   return {

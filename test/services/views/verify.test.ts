@@ -34,7 +34,7 @@ function stored(turns: readonly Turn[]): StoredMessage[] {
     for (const blob of smaller.blobs) blobs.set(blob.digest, blob.bytes);
     const data = encodeJson(smaller.value);
     prev = chainHash(data);
-    const headers = turnHeaders(turn, prev, { agent: agent.name, traceId: traceIdOf(saga) });
+    const headers = turnHeaders(turn, prev, { definition: agent.definition, traceId: traceIdOf(saga) });
     return { subject: `saga.${saga}.ledger`, seq: index + 1, headers, data, storedAt: turn.at };
   });
 }

@@ -1,0 +1,70 @@
+/**
+ * Begun: what a saga was begun with, by its first turn or its tombstone. Nothing between is read.
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { begunWith, type StartIdentity } from "../../protocol/start.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { Ports, StoredMessage } from "../wire/ports.ts";
+import { decodeTurn, isTombstone, type LedgerSource, readTombstone } from "./reader.ts";
+
+/** A saga that has begun. */
+export interface BegunSaga {
+  /** The definition it was begun under. */
+  readonly definition: DefinitionRef;
+  /** Undefined for an archived fork: which order made it is not kept. */
+  readonly as: StartIdentity | undefined;
+  /** Where a fork left its origin. */
+  readonly fork?: { readonly saga: SagaId };
+}
+
+/**
+ * The last message of a saga's ledger. Throws SAGA_UNKNOWN for an id that was never started, and SAGA_NOT_BEGUN for one
+ * whose start waits for a host; in an archive every saga that is not there is unknown.
+ */
+export async function lastMessageOf(source: LedgerSource, saga: SagaId): Promise<StoredMessage> {
+  const last = await source.ledger.last(saga);
+  if (last !== undefined) return last;
+  const standing = await source.inbox?.standingStart(saga);
+  if (standing !== undefined)
+    throw new MeshError("SAGA_NOT_BEGUN", `the start of ${saga} is stored; no host has taken it yet`);
+  // Between the two looks it may have been taken and acked.
+  const begun = source.inbox === undefined ? undefined : await source.ledger.last(saga);
+  if (begun === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  return begun;
+}
+
+/** What a saga was begun with, or undefined if it has no ledger. Throws LEDGER_BROKEN, UNAVAILABLE. */
+export async function readBegun(
+  ports: Pick<Ports, "ledger" | "blobs">,
+  saga: SagaId,
+): Promise<BegunSaga | undefined> {
+  const last = await ports.ledger.last(saga);
+  if (last === undefined) return undefined;
+  if (isTombstone(last)) {
+    const { definition, inputDigest, parent, fork } = await readTombstone(ports.blobs, last);
+    if (fork !== undefined) return { definition, as: undefined, fork };
+    return { definition, as: { name: definition.name, inputDigest, parent } };
+  }
+  const own = new AbortController();
+  const messages = ports.ledger.follow({ saga, signal: own.signal })[Symbol.asyncIterator]();
+  try {
+    const first = await messages.next();
+    if (first.done === true)
+      throw new MeshError("UNAVAILABLE", `the first turn of ${saga} could not be read`);
+    return begunIn(await decodeTurn(ports.blobs, first.value));
+  } finally {
+    own.abort();
+    await messages.return?.();
+  }
+}
+
+/** What a first turn says. Throws LEDGER_BROKEN. */
+export function begunIn(turn: Turn): BegunSaga {
+  const event = turn.steps[0]?.event;
+  if (event?.type !== "start")
+    throw new MeshError("LEDGER_BROKEN", `the ledger of ${turn.saga} does not begin with a start`);
+  const { definition, fork } = event;
+  return { definition, as: begunWith(event), ...(fork === undefined ? {} : { fork }) };
+}
