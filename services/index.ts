@@ -32,6 +32,7 @@ export {
 } from "../actors/contract/tool.ts";
 export { defineSaga, type SagaConfig } from "../actors/saga/define.ts";
 export type { BudgetRaise, ModelPrice, ModelPrices } from "../protocol/budget.ts";
+export type { DeclaredDocument, DeploymentDocument } from "../protocol/documents/deployment.ts";
 export type { SagaRow } from "../protocol/documents/saga.ts";
 export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 export type { Json } from "../protocol/json.ts";
@@ -40,6 +41,7 @@ export type { Turn } from "../protocol/turn.ts";
 export { StandInVote, TaskNotice } from "../protocol/notice.ts";
 export { type App, defineApp } from "./app/app.ts";
 export type { AppConfig } from "./app/app-config.ts";
+export type { Waiting, WhichDefinition } from "./client/deployments.ts";
 export type { ForkOptions } from "./client/fork.ts";
 export type { DescribeOptions, SagaFilter } from "./client/list.ts";
 export type { LiveEvent } from "./client/live.ts";

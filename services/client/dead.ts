@@ -7,10 +7,13 @@
  *     more, and the saga takes it once.
  */
 import { MeshError } from "../../protocol/errors.ts";
-import { type Headers, headers, parseInboxSubject } from "../../protocol/subjects.ts";
+import { parseSagaId } from "../../protocol/ids.ts";
+import { askedFor } from "../../protocol/start.ts";
+import { type Headers, headers, parseInboxSubject, parseWorkSubject } from "../../protocol/subjects.ts";
 import { readLetterHeaders, withoutServerFields } from "../wire/dead-letter.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Chance, Clock, Ports, StoredMessage } from "../wire/ports.ts";
+import { readStanding, storeStart } from "../wire/start.ts";
 
 export interface Letter {
   readonly seq: number;
@@ -27,7 +30,7 @@ export interface Letter {
 }
 
 export interface DeadDeps {
-  readonly ports: Pick<Ports, "dead" | "inbox" | "work">;
+  readonly ports: Pick<Ports, "dead" | "inbox" | "work" | "blobs">;
   readonly clock: Clock;
   readonly chance: Chance;
 }
@@ -44,17 +47,33 @@ export async function readLetter({ ports, clock }: DeadDeps, seq: number): Promi
   return toLetter(stored);
 }
 
-/** Sends a letter's message again, as it was, and takes the letter away (CX1, CX2). Throws LETTER_UNKNOWN. */
+/**
+ * Sends a letter's message again, as it was, and takes the letter away (CX1, CX2). Throws LETTER_UNKNOWN, and SAGA_ID_TAKEN
+ * for a start while another of its saga is stored.
+ */
 export async function retryLetter(deps: DeadDeps, letter: Letter): Promise<void> {
   const { ports, clock, chance } = deps;
   const { subject, data, source } = letter;
   const message = { data, headers: letter.headers, msgId: `retry:${letter.seq}:${chance.nonce()}` };
-  await patiently(clock, () =>
-    source === "inbox"
-      ? ports.inbox.publish({ ...message, subject })
-      : ports.work.publish(subject.slice("work.".length), message),
-  );
+  const start = source === "inbox" ? await startIn(deps, letter) : undefined;
+  if (start === undefined)
+    await patiently(clock, () =>
+      source === "inbox"
+        ? ports.inbox.publish({ ...message, subject })
+        : ports.work.publish(parseWorkSubject(subject), message),
+    );
+  else {
+    const stored = await patiently(clock, () => storeStart(ports, { ...message, ...start }));
+    if (stored === "taken") throw new MeshError("SAGA_ID_TAKEN", `another start of ${start.saga} is stored`);
+  }
   await dropLetter(deps, letter);
+}
+
+/** The start that a letter is; undefined for any other input, and for a start that no host can read. */
+async function startIn({ ports, clock }: DeadDeps, letter: Letter) {
+  const isStart = letter.subject.split(".").length === 3 && letter.subject.endsWith(".start");
+  const body = isStart ? await patiently(clock, () => readStanding(ports, letter)) : undefined;
+  return body && { saga: parseSagaId(letter.subject.split(".")[1] ?? ""), as: askedFor(body) };
 }
 
 /** Takes a letter away for good; what it says is lost. */

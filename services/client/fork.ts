@@ -3,10 +3,10 @@
  * turns (services/host/fork.ts).
  */
 import { presentDefinition } from "../../actors/kernel/replay.ts";
-import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { EventOf } from "../../protocol/event.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { EventOf, StartMessage } from "../../protocol/event.ts";
 import { z } from "zod";
-import { digestOfOrder, type Effects, ForkOrder } from "../../protocol/fork.ts";
+import { type Effects, ForkOrder } from "../../protocol/fork.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId, turnOf } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import { type ModelAnswer, ModelReply } from "../../protocol/model.ts";
@@ -76,22 +76,18 @@ export async function forkSaga(
   const start = startOf(turns);
   assertNotEnded(origin, turns, order.turn);
   const id = options.id === undefined ? mintForkId(origin, deps.clock, deps.chance) : parseSagaId(options.id);
-  await assertFree(deps, id, order);
   // The one that decided the last shared turn.
   const { name, version, hash } = presentDefinition(turns.slice(0, order.turn));
   await send({
     saga: id,
-    body: { name, version, hash, input: start.input, fork: toJson(order) },
-    // Refused and asked for again it must come through; once begun, the ledger knows it.
-    msgId: `${id}:start:${deps.chance.nonce()}`,
+    body: { name, version, hash, input: start.input, fork: order },
   });
   return { id, name, turn: order.turn };
 }
 
 export interface ForkStart {
   readonly saga: SagaId;
-  readonly body: unknown;
-  readonly msgId: string;
+  readonly body: StartMessage;
 }
 
 /** An id that sorts by age among the forks of one saga. */
@@ -199,17 +195,4 @@ function assertNotEnded(saga: SagaId, turns: readonly Turn[], at: number): void 
   throw new MeshError("SAGA_ENDED", `${saga} ended in turn ${end.turn}, so there is nothing to go on with`, {
     remedy: `Fork from turn ${end.turn - 1} or an earlier one.`,
   });
-}
-
-/** Throws SAGA_ID_TAKEN unless no saga has the id, or this very fork. */
-async function assertFree(deps: ForkDeps, id: SagaId, order: ForkOrder): Promise<void> {
-  const taken = new MeshError("SAGA_ID_TAKEN", `saga ${id} exists and is not this fork`);
-  try {
-    const [first] = await readLedger(deps.ports, id);
-    const fork = first === undefined ? undefined : startOf([first.turn]).fork;
-    if (fork?.order !== digestOfOrder(order)) throw taken;
-  } catch (error) {
-    if (isMeshError(error, "SAGA_ARCHIVED")) throw taken;
-    if (!isMeshError(error, "SAGA_UNKNOWN")) throw error;
-  }
 }

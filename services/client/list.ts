@@ -3,8 +3,11 @@
  */
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
+import { isSameDefinition } from "../../protocol/deployments.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { readStay, type Stay, stayEntry } from "../../protocol/stay.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { findTombstone } from "../ledger/reader.ts";
@@ -13,7 +16,9 @@ import { parseQuery } from "../views/query.ts";
 import { rowOfArchived, rowOfLedger, rowOfUnreadable } from "../views/saga-row.ts";
 import { readLedger, type ViewOptions } from "../views/view.ts";
 import type { Ports } from "../wire/ports.ts";
+import { livingHosts } from "../deployments/served.ts";
 import { readRegistry, viewingBy } from "./registry.ts";
+import { unservedAmong, unservedNow } from "./unserved.ts";
 
 /** Which sagas are meant; all conditions hold. */
 export interface SagaFilter {
@@ -42,11 +47,20 @@ export async function listSagas(ports: Ports, filter: SagaFilter, now: number): 
   const { running = false, name, query } = filter;
   const isMeant = query === undefined ? () => true : parseQuery(query, now);
   const rows = await readRows(ports, viewingBy(await readRegistry(ports.registry)));
-  return rows.filter(
-    (row) =>
-      (!running || row.status === "running") && (name === undefined || row.name === name) && isMeant(row),
-  );
+  const hosts = await livingHosts(ports.membership);
+  return rows
+    .filter(
+      (row) =>
+        (!running || row.status === "running") && (name === undefined || row.name === name) && isMeant(row),
+    )
+    .map((row) => {
+      const isOver = row.status !== "running" || row.fault !== undefined;
+      const unserved = isOver ? undefined : unservedAmong(hosts, refOf(row));
+      return unserved === undefined ? row : { ...row, unserved };
+    });
 }
+
+const refOf = ({ name, version, hash }: SagaRow): DefinitionRef => ({ name, version, hash });
 
 /** A row for each saga, the one that changed last comes last. */
 async function readRows(ports: Ports, options: ViewOptions): Promise<SagaRow[]> {
@@ -83,7 +97,33 @@ export async function describeSaga(
   if (turn !== undefined && !(Number.isInteger(turn) && turn >= 1 && turn <= all.length))
     throw new MeshError("TURN_UNKNOWN", `${saga} has turns 1 to ${all.length}, and no turn ${turn}`);
   const viewing = viewingBy(await readRegistry(ports.registry));
-  return describedUpTo(all.slice(0, turn), turn === undefined ? undefined : all.length, viewing, app);
+  if (turn !== undefined) return describedUpTo(all.slice(0, turn), all.length, viewing, app);
+  const document = describedUpTo(all, undefined, viewing, app);
+  const stays = document.status === "running" ? await stayOf(ports, document) : undefined;
+  const told = { ...document, ...(stays === undefined ? {} : { stays }) };
+  return withUnserved(told, (ref) => unservedNow(ports.membership, ref));
+}
+
+/** What keeps a saga where it is, as its host found it out; undefined where it was moved since. Throws UNAVAILABLE. */
+export async function stayOf(
+  { snapshots }: Pick<Ports, "snapshots">,
+  { saga, definition, migrations }: Pick<InspectDocument, "saga" | "definition" | "migrations">,
+): Promise<Stay | undefined> {
+  const stay = readStay(await snapshots.get(saga, stayEntry));
+  const movedAt = migrations?.at(-1)?.turn ?? 0;
+  return stay === undefined || stay.head < movedAt || isSameDefinition(stay.to, definition)
+    ? undefined
+    : stay;
+}
+
+/** The same, with what a saga waits for a host of as it is now. Nothing is said of an earlier turn. */
+export async function withUnserved(
+  document: InspectDocument,
+  look: (ref: DefinitionRef) => Promise<DefinitionRef | undefined>,
+): Promise<InspectDocument> {
+  if (document.status !== "running" || document.asOf !== undefined) return document;
+  const unserved = await look(document.definition);
+  return unserved === undefined ? document : { ...document, unserved };
 }
 
 /** These turns of a saga as a document; `of` so many where they are not all. */

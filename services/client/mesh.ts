@@ -14,22 +14,27 @@ import {
   reservedSignals,
   unknownSignal,
 } from "../../actors/contract/reserved-signals.ts";
+import type { DeclaredDocument, DeploymentDocument } from "../../protocol/documents/deployment.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { type IntentId, mintSagaId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
-import { toJson } from "../../protocol/json.ts";
+import { type Json, toJson } from "../../protocol/json.ts";
+import type { StartIdentity } from "../../protocol/start.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
+import { begunIn } from "../ledger/begun.ts";
 import { findTombstone } from "../ledger/reader.ts";
 import { type IntentView, readLedger, readView } from "../views/view.ts";
 import type { Ports } from "../wire/ports.ts";
 import { parseSettlementToken } from "../wire/settlement-token.ts";
+import { listDeployments, promote, ramp, type Waiting, type WhichDefinition } from "./deployments.ts";
 import { endIn, followTurns } from "./follow-turns.ts";
 import type { ForkOptions } from "./fork.ts";
 import { type DescribeOptions, describeSaga, listSagas, type SagaFilter } from "./list.ts";
+import { knownSaga, untilBegun } from "./known.ts";
 import { followLive, type LiveEvent } from "./live.ts";
 import { type MigrateOptions, migrateSagas } from "./migrate.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
@@ -42,7 +47,7 @@ import {
   type VotedTask,
   type VoteInput,
 } from "./send.ts";
-import { startFork, startSaga } from "./start.ts";
+import { assertBegunAs, ownStart, startFork, startSaga } from "./start.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
 
@@ -59,28 +64,44 @@ export type SagaEnd<O> =
       readonly standing: readonly string[];
     };
 
-/** A saga, from any process. */
+/** How a handle deals with an id that is no saga's. */
+export interface HandleOptions {
+  /**
+   * Wait for a later start, in place of SAGA_UNKNOWN: a signal is stored and kept for the saga for an hour, after which it
+   * goes to the dead letters with SAGA_UNKNOWN; `result`, `entries` and `tokens` wait as long as they are let; false
+   * unless given.
+   */
+  readonly early?: boolean;
+}
+
+/**
+ * A saga, from any process. Every method throws SAGA_UNKNOWN at once for an id that was never started, unless the handle
+ * was made with `early`. A saga is started from the moment its start is stored, before any host has taken it.
+ */
 export interface SagaHandle<O, S extends SignalSchemas> {
   readonly id: SagaId;
-  /** Sends a signal. The same `id` again is the same signal. Throws INPUT_INVALID, SIGNAL_UNKNOWN. */
+  /** Sends a signal. The same `id` again is the same signal. Throws SAGA_UNKNOWN, INPUT_INVALID, SIGNAL_UNKNOWN. */
   signal<K extends keyof S & string>(name: K, data: z.input<S[K]>, options?: { id?: string }): Promise<void>;
   /**
    * Sends a signal that every saga takes undeclared: `pause`, `resume`, `flagged`; of an agent also `instruct` and
-   * `rate_limited`. Throws INPUT_INVALID, SIGNAL_UNKNOWN.
+   * `rate_limited`. Throws SAGA_UNKNOWN, INPUT_INVALID, SIGNAL_UNKNOWN.
    */
   signal<K extends ReservedSignal>(name: K, data: ReservedData<K>, options?: { id?: string }): Promise<void>;
-  /** Asks the saga to undo what it did and end. */
+  /** Asks the saga to undo what it did and end. Throws SAGA_UNKNOWN. */
   cancel(reason: string): Promise<void>;
-  /** Waits for the end, however long it takes, and through restarts of hosts and server. */
+  /**
+   * Waits for the end, however long it takes, and through restarts of hosts and server. Throws SAGA_UNKNOWN, also later if
+   * a host refuses the start; of a handle that `start` gave, SAGA_ID_TAKEN if the ledger is another start's after all.
+   */
   result(options?: { signal?: AbortSignal }): Promise<SagaEnd<O>>;
-  /** Its turns so far; none if no host has begun it yet. Throws SAGA_ARCHIVED, LEDGER_BROKEN. */
+  /** Its turns so far; none if no host has begun it yet. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, LEDGER_BROKEN. */
   ledger(): Promise<Turn[]>;
-  /** Its turns from the first, then as they are appended, until the end. Throws SAGA_ARCHIVED. */
+  /** Its turns from the first, then as they are appended, until the end. Throws SAGA_UNKNOWN, SAGA_ARCHIVED. */
   entries(options?: { signal?: AbortSignal }): AsyncIterable<Turn>;
   /**
    * What happens and what is said meanwhile: turns, a model's words as they come, what tools tell of their progress,
    * until the end or the signal. A reader that comes back names the last turn it saw (`afterTurn`) and gets nothing of it
-   * again. Throws SAGA_ARCHIVED.
+   * again. Throws SAGA_UNKNOWN, SAGA_ARCHIVED.
    */
   tokens(options?: { signal?: AbortSignal; afterTurn?: number }): AsyncIterable<LiveEvent>;
 }
@@ -91,24 +112,28 @@ export type SagaDescription = InspectDocument;
 /** A client of a mesh. It decides nothing and holds nothing: every call is a message or a read. */
 export interface Mesh extends AsyncDisposable {
   /**
-   * Starts a saga. The same id with the same input is the same saga; with another input SAGA_ID_TAKEN. Throws
-   * INPUT_INVALID. Resolves when the start is stored, whether or not a host is running.
+   * Starts a saga. The same id with the same input is the same saga, also after the definition's version was raised; with
+   * another input SAGA_ID_TAKEN, at once, whether or not a host is running, and for all but one of several that start it at
+   * the same time. It begins with what new sagas of this name begin with then: the definition that was promoted, else the
+   * newest that a host serves, whatever version this caller's own code has; `version` names one, for a caller that has to
+   * have that one's output, say. Throws INPUT_INVALID, USAGE. Resolves when the start is stored.
    */
   start<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     input: z.input<I>,
-    options?: { id?: string },
+    options?: { id?: string; version?: number },
   ): Promise<SagaHandle<z.infer<O>, S>>;
-  /** A saga of this definition, which may not have started yet. Throws BAD_ID. */
+  /** A saga of this definition; with `early` one that may start later. Throws BAD_ID. */
   saga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     id: string,
+    options?: HandleOptions,
   ): SagaHandle<z.infer<O>, S>;
   /**
    * A saga by its id alone, of whatever definition: a child, say. Its signals are checked at its host's door only, which
    * refuses to the dead letters. Throws BAD_ID.
    */
-  anySaga(id: string): SagaHandle<unknown, SignalSchemas>;
+  anySaga(id: string, options?: HandleOptions): SagaHandle<unknown, SignalSchemas>;
   /**
    * Starts a fork: a new saga that shares the first turns of the one named, and goes on from there by itself. What the
    * origin did is taken over with its keys and not done again; a decision that was open is asked anew. The same id with
@@ -156,6 +181,25 @@ export interface Mesh extends AsyncDisposable {
    * BAD_ID, SAGA_UNKNOWN, UNAVAILABLE.
    */
   migrate(app: App, options?: MigrateOptions): Promise<MigrateDocument[]>;
+  /**
+   * Every definition that is served, declared or has living sagas: which hosts serve it, what of the new sagas of its name
+   * begins with it, how many sagas live under it. Reads every ledger. Throws UNAVAILABLE.
+   */
+  deployments(): Promise<DeploymentDocument[]>;
+  /**
+   * New sagas of its name begin with this definition from now on, and a ramp of the name ends: `"hire@2"`,
+   * `"hire@2#1f0c"`, or an object with `name`, `version` and, if need be, `hash`. Their starts wait while no host serves
+   * it. Resolves when every living host goes by it; a caller that dies before has declared it or not, and may ask again.
+   * Throws USAGE, AGENT_UNKNOWN, DEFINITION_UNKNOWN, UNAVAILABLE.
+   */
+  promote(definition: WhichDefinition, options?: Waiting): Promise<DeclaredDocument>;
+  /**
+   * A share, 0 to 1, of the new sagas of its name begins with this definition, chosen by the saga's id, so that a repeated
+   * start goes where the first one went; the others with the current one. 0 ends the ramp. Where nothing was
+   * promoted, what new sagas begin with now is from then on. While no host serves it, its share goes to the current one.
+   * Resolves and throws as `promote`; USAGE also for a share of the current one.
+   */
+  ramp(definition: WhichDefinition, share: number, options?: Waiting): Promise<DeclaredDocument>;
   close(): Promise<void>;
 }
 
@@ -170,18 +214,19 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       const parsed = saga.input.safeParse(input);
       if (!parsed.success)
         throw new MeshError("INPUT_INVALID", `the input of ${saga.name}: ${z.prettifyError(parsed.error)}`);
-      await startSaga(deps, { id, name: saga.name, version: saga.version, input: toJson(input) });
-      return handleOf(deps, id, saga);
+      const start = { id, name: saga.name, version: versionOf(options), input: toJson(input) };
+      await startSaga(deps, start);
+      return handleOf(deps, id, saga, { started: ownStart(saga.name, start.input) });
     },
-    saga: (saga, id) => handleOf(deps, parseSagaId(id), saga),
-    anySaga: (id) => handleOf(deps, parseSagaId(id), undefined),
+    saga: (saga, id, options) => handleOf(deps, parseSagaId(id), saga, options),
+    anySaga: (id, options) => handleOf(deps, parseSagaId(id), undefined, options),
     fork: async (saga, origin, options) =>
-      handleOf(deps, (await startFork(deps, parseSagaId(origin), options)).id, saga),
+      handleOf(deps, (await startFork(deps, parseSagaId(origin), options)).id, saga, {}),
     settle: async (token, result) => {
       const { saga, intent } = parseSettlementToken(token);
       const { attempt, intent: called } = await viewedIntent(deps.ports, saga, intent);
       if ("succeeded" in result && called.kind === "tool")
-        checkOutput(await readRegistry(deps.ports.registry), called.name, toJson(result.succeeded));
+        checkOutput(await readRegistry(deps.ports.registry), called, toJson(result.succeeded));
       await settleIntent(deps, { saga, intent, attempt }, result);
     },
     list: (filter = {}) => listSagas(deps.ports, filter, deps.clock.now()),
@@ -194,28 +239,58 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       await sendVote(deps, named, { ...vote, digest: vote.digest ?? task.digest });
     },
     migrate: (app, options) => migrateSagas(deps, app, options),
+    deployments: () => listDeployments(deps.ports),
+    promote: (definition, options) => promote(deps, definition, options),
+    ramp: (definition, share, options) => ramp(deps, definition, share, options),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
+/** Throws USAGE: any other value would start whatever is newest. */
+function versionOf({ version }: { readonly version?: number | undefined } = {}): number | undefined {
+  if (version === undefined || Number.isInteger(version)) return version;
+  throw new MeshError("USAGE", `start: version is no whole number`, {
+    remedy: "Give a version's number, for example `version: 2`, or none.",
+  });
+}
+
 /** Without a definition nothing is known of its signals here, and any is sent. */
-const handleOf = <O extends z.ZodType, S extends SignalSchemas>(
+function handleOf<O extends z.ZodType, S extends SignalSchemas>(
   deps: ClientDeps,
   id: SagaId,
   definition: SagaDefinition<z.ZodType, O, S> | undefined,
-): SagaHandle<z.infer<O>, S> => ({
-  id,
-  signal: async (name: string, data: unknown, options?: { id?: string }) => {
-    if (definition !== undefined) assertSignal(definition, name, data);
-    await sendSignal(deps, id, name, toJson(data), options?.id);
-  },
-  cancel: (reason) => sendSignal(deps, id, "cancel", { reason }),
-  result: async (options) => readEnd<z.infer<O>>(await endOf(deps, id, options?.signal)),
-  ledger: () => ledgerOf(deps.ports, id),
-  entries: (options) => followTurns(deps.ports, id, options?.signal),
-  tokens: (options) => followLive(deps.ports, id, options),
-});
+  { early = false, started }: HandleOptions & { readonly started?: StartIdentity } = {},
+): SagaHandle<z.infer<O>, S> {
+  let isKnown = early;
+  const known = async () => {
+    isKnown ||= (await knownSaga(deps, id)) === "begun"; // A start that is stored may be refused yet.
+  };
+  const send = async (name: string, data: Json, given?: string) => {
+    await known();
+    await sendSignal(deps, id, name, data, given);
+  };
+  return {
+    id,
+    signal: async (name: string, data: unknown, options?: { id?: string }) => {
+      if (definition !== undefined) assertSignal(definition, name, data);
+      await send(name, toJson(data), options?.id);
+    },
+    cancel: (reason) => send("cancel", { reason }),
+    result: async (options) => readEnd<z.infer<O>>(await endOf(deps, id, { ...options, early, started })),
+    ledger: async () => {
+      await known();
+      return ledgerOf(deps.ports, id);
+    },
+    entries: (options) => after(known, () => followTurns(deps.ports, id, options?.signal)),
+    tokens: (options) => after(known, () => followLive(deps.ports, id, options)),
+  };
+}
+
+async function* after<T>(check: () => Promise<void>, follow: () => AsyncIterable<T>): AsyncGenerator<T> {
+  await check();
+  yield* follow();
+}
 
 async function ledgerOf(ports: Ports, id: SagaId): Promise<Turn[]> {
   if ((await ports.ledger.last(id)) === undefined) return [];
@@ -240,15 +315,30 @@ async function viewedIntent(ports: Ports, saga: SagaId, intent: IntentId): Promi
   return viewed;
 }
 
-async function endOf(deps: ClientDeps, saga: SagaId, signal?: AbortSignal): Promise<ArchivedEnd> {
+/** The end, once it is there. While the saga has not begun it is looked whether it still may (`untilBegun`). */
+async function endOf(
+  deps: ClientDeps,
+  saga: SagaId,
+  { signal, early, started }: { signal?: AbortSignal; early: boolean; started: StartIdentity | undefined },
+): Promise<ArchivedEnd> {
+  const own = new AbortController();
+  const following = signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
+  const looking = early ? Promise.resolve() : untilBegun(deps, saga, following);
+  looking.catch(() => own.abort()); // Its reason is thrown below.
   let end: ArchivedEnd | undefined;
   try {
-    for await (const turn of followTurns(deps.ports, saga, signal)) end = endIn(turn) ?? end;
+    for await (const turn of followTurns(deps.ports, saga, following)) {
+      if (turn.turn === 1 && started !== undefined) assertBegunAs(saga, begunIn(turn), started);
+      end = endIn(turn) ?? end;
+    }
   } catch (error) {
     if (!isMeshError(error, "SAGA_ARCHIVED")) throw error;
     end = (await findTombstone(deps.ports, saga))?.end;
+  } finally {
+    own.abort();
   }
   if (end !== undefined) return end;
+  await looking;
   signal?.throwIfAborted();
   throw new MeshError("UNAVAILABLE", `the ledger of ${saga} could not be followed to its end`);
 }

@@ -10,13 +10,13 @@
 import type { Definition } from "../../actors/contract/definition.ts";
 import { foldUnder, judgeRest, type Migration, type OldContracts } from "../../actors/kernel/migrate.ts";
 import { definitionOf, presentDefinition } from "../../actors/kernel/replay.ts";
-import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { App } from "../app/app.ts";
+import { lastMessageOf } from "../ledger/begun.ts";
 import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
 import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
 import { patiently } from "../wire/patience.ts";
@@ -72,7 +72,7 @@ export async function migrateSagas(
 }
 
 /** Does so many at a time, and keeps their order. */
-async function eachOf<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
+export async function eachOf<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const left = all.entries();
   const runSome = async () => {
@@ -100,8 +100,7 @@ function createJudge(deps: ClientDeps, app: App): (saga: SagaId) => Promise<Migr
   };
 
   return async (saga) => {
-    const last = await patiently(clock, () => ports.ledger.last(saga));
-    if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+    const last = await patiently(clock, () => lastMessageOf(ports, saga));
     if (isTombstone(last)) return undefined;
     const turns = (await readTurns(ports, saga, emptyHead, last.seq)).map(({ turn }) => turn);
     const from = presentDefinition(turns);
@@ -132,7 +131,11 @@ const refOf = ({ name, version, hash }: Definition): DefinitionRef => ({ name, v
  * The newest definition of the saga's name; of a sub-agent, as it is under the policies of its parent's newest one.
  * Without its parent's ledger it is what the application has under that name.
  */
-async function targetOf(deps: ClientDeps, app: App, turns: readonly Turn[]): Promise<Definition | undefined> {
+export async function targetOf(
+  deps: ClientDeps,
+  app: App,
+  turns: readonly Turn[],
+): Promise<Definition | undefined> {
   const [first] = turns;
   if (first === undefined) return undefined;
   const { name } = definitionOf(first);

@@ -10,6 +10,7 @@ import { isReserved, isTaken, readReserved, unknownSignal } from "../../actors/c
 import { DefinitionDocument, ToolDocument } from "../../protocol/documents/registry.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
+import { didYouMean } from "../../protocol/nearest.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { RegistryPort } from "../wire/ports.ts";
 import type { ViewOptions } from "../views/view.ts";
@@ -20,7 +21,7 @@ export interface Registered {
 }
 
 /** Everything registered, oldest first. Entries of another form are passed over. */
-export async function readRegistry(registry: RegistryPort): Promise<Registered> {
+export async function readRegistry(registry: Pick<RegistryPort, "list">): Promise<Registered> {
   const definitions: DefinitionDocument[] = [];
   const tools: ToolDocument[] = [];
   for (const { key, data } of await registry.list()) {
@@ -48,31 +49,63 @@ function parse(data: Uint8Array): unknown {
 }
 
 /** What a view of a ledger takes from the registry. */
-export const viewingBy = (registered: Registered): Required<Pick<ViewOptions, "budgetOf">> => ({
-  budgetOf: ({ name, hash }) =>
-    registered.definitions.find((one) => one.name === name && one.hash === hash)?.budget,
-});
+export function viewingBy({
+  definitions,
+}: Registered): Required<Pick<ViewOptions, "budgetOf" | "signalsOf">> {
+  const find = ({ name, hash }: DefinitionRef) =>
+    definitions.find((one) => one.name === name && one.hash === hash);
+  return {
+    budgetOf: (ref) => find(ref)?.budget,
+    signalsOf: (ref) => {
+      const found = find(ref);
+      return found && Object.keys(found.signals);
+    },
+  };
+}
 
-/** Throws INPUT_INVALID for what no registered contract of the tool takes as its output. */
-export function checkOutput(registered: Registered, tool: string, output: Json): void {
-  const contracts = registered.tools.filter(({ name }) => name === tool);
+/**
+ * Throws INPUT_INVALID for what the contract that the tool was called under does not take as its output; where that is
+ * not told, or was never registered, for what none of the tool's contracts takes.
+ */
+export function checkOutput(
+  registered: Registered,
+  { name, contract }: { readonly name: string; readonly contract?: string | undefined },
+  output: Json,
+): void {
+  const named = registered.tools.filter((tool) => tool.name === name);
+  const called = named.filter((tool) => tool.contract === contract);
+  const contracts = called.length > 0 ? called : named;
   if (contracts.length === 0) return;
   const misfit = faultOfAll(
     contracts.map((one) => one["output"]),
     output,
   );
-  if (misfit !== undefined) throw new MeshError("INPUT_INVALID", `the output of ${tool}: ${misfit}`);
+  if (misfit !== undefined) throw new MeshError("INPUT_INVALID", `the output of ${name}: ${misfit}`);
 }
 
 /**
- * Throws AGENT_UNKNOWN unless a definition of this name was served, and INPUT_INVALID unless the input fits
- * the newest version. A version that was changed without a new number has several schemas; one must fit.
+ * Throws AGENT_UNKNOWN unless a definition of this name was served, DEFINITION_UNKNOWN unless one of the version that is
+ * asked for was, and INPUT_INVALID unless the input fits the one it begins with (`as`); where that is not known, the
+ * newest version. A version that was changed without a new number has several schemas; one must fit.
  */
-export function checkStart({ definitions }: Registered, name: string, input: Json): void {
+export function checkStart(
+  { definitions }: Registered,
+  { name, version, as }: { name: string; version?: number | undefined; as?: DefinitionRef | undefined },
+  input: Json,
+): void {
   const named = definitions.filter((one) => one.name === name);
   if (named.length === 0) throw unknownAgent(definitions, name);
-  const version = Math.max(...named.map((one) => one.version));
-  const schemas = named.filter((one) => one.version === version).map((one) => one.input);
+  const versions = [...new Set(named.map((one) => one.version))].sort((a, b) => a - b);
+  if (version !== undefined && !versions.includes(version))
+    throw new MeshError(
+      "DEFINITION_UNKNOWN",
+      `no host has ever served version ${version} of ${name}; there are ${versions.join(", ")}`,
+    );
+  const meant = version ?? versions.at(-1);
+  const begun = named.filter((one) => one.hash === as?.hash);
+  const schemas = (begun.length > 0 ? begun : named.filter((one) => one.version === meant)).map(
+    (one) => one.input,
+  );
   const fault = faultOfAll(schemas, input);
   if (fault !== undefined) throw new MeshError("INPUT_INVALID", `the input of ${name}: ${fault}`);
 }
@@ -87,7 +120,7 @@ function unknownAgent(definitions: readonly DefinitionDocument[], name: string):
   const names = [...new Set(definitions.map((one) => one.name))].sort();
   const known =
     names.length === 0 ? "no host has served anything here yet" : `served here: ${names.join(", ")}`;
-  return new MeshError("AGENT_UNKNOWN", `nothing is named "${name}"; ${known}`);
+  return new MeshError("AGENT_UNKNOWN", `nothing is named "${name}"; ${known}${didYouMean(name, names)}`);
 }
 
 /** Throws SIGNAL_UNKNOWN, or INPUT_INVALID; passes what the registry cannot judge. */

@@ -4,7 +4,7 @@
  */
 import { mayVote } from "../../actors/kernel/task.ts";
 import { digestOf } from "../../protocol/digest.ts";
-import { MeshError } from "../../protocol/errors.ts";
+import { type ErrorCode, MeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
@@ -47,12 +47,12 @@ export function sendSignal(
 export function settleIntent(
   deps: ClientDeps,
   { saga, intent, attempt }: { saga: SagaId; intent: IntentId; attempt: number },
-  result: { succeeded: unknown } | { failed: string },
+  result: { succeeded: unknown } | { failed: string; code?: ErrorCode },
 ): Promise<void> {
   const said =
     "succeeded" in result
       ? { outcome: "succeeded", output: toJson(result.succeeded) }
-      : { outcome: "failed", code: "TOOL_FAILED", reason: result.failed, retry: false };
+      : { outcome: "failed", code: result.code ?? "TOOL_FAILED", reason: result.failed, retry: false };
   const body = { attempt, by: deps.from, ...said };
   return publishInput(deps, {
     subject: subjects.result(saga, intent),

@@ -13,6 +13,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { Ports } from "../wire/ports.ts";
 import { readRegistry, type Registered, viewingBy } from "./registry.ts";
 import { type OpenTask, taskOf } from "./tasks.ts";
+import type { Ended } from "../ledger/account.ts";
 import { accountOf } from "../ledger/account-reader.ts";
 import { type IntentView, readLedger, type SagaView, viewOfAccount } from "../views/view.ts";
 
@@ -41,6 +42,10 @@ export interface TaskDetail extends OpenTask {
   readonly state: "open" | NonNullable<IntentView["outcome"]>;
   /** Why it ended so. */
   readonly ended?: string;
+  /** When, milliseconds since the epoch. */
+  readonly endedAt?: number;
+  /** By whose word, and which vote that was; absent where its time was over, or the saga's. */
+  readonly endedBy?: { readonly by: string; readonly as?: string; readonly vote?: Vote["vote"] };
   readonly votes: readonly RecordedVote[];
   readonly atDeadline: AtDeadline;
   /** What holds after the last in line, where there is a line. */
@@ -91,6 +96,7 @@ export async function readTask(ports: Ports, saga: SagaId, id: IntentId): Promis
   const viewed = view.intents.find((one) => one.intent.id === id);
   if (viewed?.intent.kind !== "task") throw new MeshError("TASK_UNKNOWN", `${saga}/${id} is no task`);
   const { intent } = viewed;
+  const told = account.intents.get(id);
   const { remindEveryMs, after, next = [] } = intent;
   const standIn = standInOf(view, intent);
   const why = whyOf(turns, intent);
@@ -100,7 +106,8 @@ export async function readTask(ports: Ports, saga: SagaId, id: IntentId): Promis
     ...taskOf(view, intent, viewed.input),
     state: viewed.outcome ?? "open",
     ...(viewed.reason === undefined ? {} : { ended: viewed.reason }),
-    votes: (account.intents.get(id)?.said ?? []).map(({ vote, at }) => ({ ...vote, at })),
+    ...(told?.ended === undefined ? {} : { endedAt: told.ended.at, ...endedByOf(told.ended) }),
+    votes: (told?.said ?? []).map(({ vote, at }) => ({ ...vote, at })),
     atDeadline: atDeadlineOf(intent),
     ...(intent.next === undefined ? {} : { atLast: atDeadlineOf({ ...intent, next: undefined }) }),
     line: next,
@@ -113,6 +120,28 @@ export async function readTask(ports: Ports, saga: SagaId, id: IntentId): Promis
     ...(undo === undefined ? {} : { undo }),
     ...(denial === undefined ? {} : { denial }),
   };
+}
+
+/** Why a task takes no vote any more: by whom it was decided and when, or what else ended it. */
+export function taskOver({ saga, intent, state, ended, endedAt, endedBy }: TaskDetail): MeshError {
+  const at = endedAt === undefined ? "" : ` at ${new Date(endedAt).toISOString()}`;
+  const why = ended === undefined ? "" : `: ${ended}`;
+  const by =
+    endedBy === undefined ? "" : ` by ${endedBy.by}${endedBy.as === undefined ? "" : ` as ${endedBy.as}`}`;
+  const how = endedBy?.vote === undefined ? `it ended as ${state}` : `it was ${wordOf[endedBy.vote]}`;
+  return new MeshError("TASK_UNKNOWN", `${saga}/${intent} is over: ${how}${by}${at}${why}`, {
+    remedy: `\`sagamesh tasks show ${saga}/${intent}\` shows all that was said; \`sagamesh tasks\` lists the open ones.`,
+  });
+}
+
+const wordOf = { approve: "approved", deny: "denied", answer: "answered", edit: "edited" } as const;
+
+/** Whose word ended a task: a vote on it, the end of the saga that stands in, or the result that settled its doubt. */
+function endedByOf({ event }: Ended): Pick<TaskDetail, "endedBy"> {
+  if (event.type === "result") return { endedBy: { by: event.by } };
+  if (event.type !== "task") return {};
+  const { vote, by, as } = event.vote;
+  return { endedBy: { vote, by, ...(as === undefined ? {} : { as }) } };
 }
 
 const endOf = ({ outcome, reason }: IntentView) => ({

@@ -29,7 +29,23 @@ export interface OpenTask {
   readonly quorum?: number;
   /** Those who are asked after the deadline, in their order. */
   readonly next?: readonly (readonly string[])[];
+  /** Of a fork whose effects are simulated: where it left its origin. Whatever is said, nothing outside is touched. */
+  readonly simulated?: Origin;
 }
+
+/** Where a fork left its origin. */
+export interface Origin {
+  readonly saga: SagaId;
+  readonly turn: number;
+}
+
+/** What people are told of all that concerns a fork whose effects are simulated. */
+export const simulatedWords = ({ saga, turn }: Origin): string =>
+  `SIMULATED: a fork of ${saga} from turn ${turn}; nothing outside is touched, whatever is said here`;
+
+/** The origin of a fork whose effects are simulated; undefined for every other saga. */
+export const simulatedOf = ({ fork }: Pick<SagaView, "fork">): Origin | undefined =>
+  fork?.effects === "simulated" ? { saga: fork.saga, turn: fork.turn } : undefined;
 
 /** Every open task of every saga, the earliest deadline first. */
 export async function openTasks(ports: Ports): Promise<OpenTask[]> {
@@ -48,18 +64,20 @@ function noneIfArchived(error: unknown): OpenTask[] {
 export const tasksOf = async (ports: Ports, saga: SagaId): Promise<OpenTask[]> =>
   tasksIn(await readView(ports, saga));
 
-const tasksIn = (view: SagaView): OpenTask[] =>
+/** The open tasks of a view. */
+export const tasksIn = (view: SagaView): OpenTask[] =>
   view.open.flatMap(({ intent, input }) => (intent.kind === "task" ? [taskOf(view, intent, input)] : []));
 
 /** A task as it is listed. A doubt's input is that of the call it is about. */
 export function taskOf(
-  { saga, definition, intents }: SagaView,
+  { saga, definition, intents, fork }: SagaView,
   intent: IntentOf<"task">,
   input: Json | undefined,
 ): OpenTask {
   const { id, about, question, to, dueAt, of, digest, quorum, next } = intent;
   const subject = intents.find((one) => one.intent.id === of);
   const shown = input ?? subject?.input;
+  const simulated = simulatedOf({ fork });
   const tool = subject?.intent.kind === "tool" ? subject.intent.name : intent.tool;
   return {
     ...{ saga, intent: id, agent: definition.name, about, question, to, dueAt },
@@ -69,5 +87,6 @@ export function taskOf(
     ...(digest === undefined ? {} : { digest }),
     ...(quorum === undefined ? {} : { quorum }),
     ...(next === undefined ? {} : { next: next.map((one) => one.to) }),
+    ...(simulated === undefined ? {} : { simulated }),
   };
 }

@@ -1,0 +1,88 @@
+/** Living: the sagas that have not ended, each with the definition that decides its next turn. */
+import { definitionOfText } from "../../protocol/definition-text.ts";
+import type { AwaitedDocument } from "../../protocol/documents/saga.ts";
+import { isMeshError } from "../../protocol/errors.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { headers } from "../../protocol/subjects.ts";
+import { accountOf } from "../ledger/account-reader.ts";
+import { isTombstone, type LedgerSource } from "../ledger/reader.ts";
+import { onlyAwaited } from "../views/awaited.ts";
+import { isAsleep, readLedger, type SagaView, viewOfAccount } from "../views/view.ts";
+import type { Ports } from "../wire/ports.ts";
+
+/** A saga that has not ended. */
+export interface LivingSaga {
+  readonly saga: SagaId;
+  readonly definition: DefinitionRef;
+  /** Neither a model nor a tool is under way: it waits for a signal, a time, a person or another saga. */
+  readonly asleep: boolean;
+  /** What it waits for where only a signal moves it on (`onlyAwaited`); absent for one that is paused. */
+  readonly awaits?: AwaitedDocument;
+  /** When its last turn was decided, milliseconds since the epoch. */
+  readonly updatedAt: number;
+  /** Its moves so far. */
+  readonly migrations: SagaView["migrations"];
+}
+
+export interface LivingOptions {
+  /** Only those under such a definition: the others' last messages alone are read. */
+  readonly under?: (definition: DefinitionRef) => boolean;
+  /** Only those whose last turn was stored before this, milliseconds since the epoch by the server's clock. */
+  readonly quietSince?: number;
+  /** Sagas known to have ended, which are not read; filled with those that are found so. */
+  readonly ended?: Set<SagaId>;
+}
+
+/** Ledgers read at a time. */
+const concurrencyMax = 8;
+
+/**
+ * The living sagas, by their ids. One whose ledger cannot be read counts as ended here: `sagamesh ls` names it. Throws
+ * UNAVAILABLE.
+ */
+export async function livingSagas(
+  ports: {
+    readonly ledger: Pick<Ports["ledger"], "last" | "read" | "list">;
+    readonly blobs: LedgerSource["blobs"];
+  },
+  { under = () => true, quietSince = Number.POSITIVE_INFINITY, ended = new Set() }: LivingOptions = {},
+): Promise<LivingSaga[]> {
+  const sagas = (await ports.ledger.list()).map(({ saga }) => saga).values();
+  const living: LivingSaga[] = [];
+  const readSome = async () => {
+    for (const saga of sagas) {
+      if (ended.has(saga)) continue;
+      const found = await readLiving(ports, saga, { under, quietSince });
+      if (found === "ended") ended.add(saga);
+      else if (found !== "another") living.push(found);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrencyMax }, readSome));
+  return living.sort((a, b) => (a.saga < b.saga ? -1 : 1));
+}
+
+async function readLiving(
+  ports: LedgerSource,
+  saga: SagaId,
+  { under, quietSince }: Required<Pick<LivingOptions, "under" | "quietSince">>,
+): Promise<LivingSaga | "ended" | "another"> {
+  const last = await ports.ledger.last(saga);
+  if (last === undefined || isTombstone(last)) return "ended";
+  if (last.storedAt >= quietSince) return "another";
+  const told = definitionOfText(last.headers[headers.definition]);
+  if (told !== undefined && !under(told)) return "another";
+  try {
+    const account = accountOf((await readLedger(ports, saga)).map(({ turn }) => turn));
+    const view = viewOfAccount(account);
+    if (view.status !== "running") return "ended";
+    const { definition, migrations, updatedAt } = view;
+    if (!under(definition)) return "another";
+    const awaits = account.paused === undefined ? onlyAwaited(view) : undefined;
+    const waiting = awaits === undefined ? {} : { awaits };
+    return { saga, definition, asleep: isAsleep(view), migrations, updatedAt, ...waiting };
+  } catch (error) {
+    if (isMeshError(error, "UNAVAILABLE")) throw error;
+    return "ended";
+  }
+}

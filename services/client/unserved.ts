@@ -1,0 +1,44 @@
+/**
+ * Unserved: a saga whose definition no living host serves. What is sent to it is stored, and it goes on when a host
+ * serves it or it is moved to a definition that is served; until then nothing happens, and its reader is told.
+ */
+import { briefDefinition, definitionOfText } from "../../protocol/definition-text.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { headers } from "../../protocol/subjects.ts";
+import { type ServingHost, takersOf } from "../deployments/choose.ts";
+import { livingHosts } from "../deployments/served.ts";
+import { isTombstone } from "../ledger/reader.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, MembershipPort, Ports } from "../wire/ports.ts";
+
+/** The definition that a saga waits for a host of; undefined where one serves it, or there is no such saga. */
+export async function unservedOf(
+  { ports, clock }: { readonly ports: Pick<Ports, "ledger" | "membership">; readonly clock: Clock },
+  saga: SagaId,
+): Promise<DefinitionRef | undefined> {
+  const last = await patiently(clock, () => ports.ledger.last(saga));
+  if (last === undefined || isTombstone(last)) return undefined;
+  const ref = definitionOfText(last.headers[headers.definition]);
+  return ref && patiently(clock, () => unservedNow(ports.membership, ref));
+}
+
+/** The definition itself, if no living host takes sagas of it. Throws UNAVAILABLE. */
+export const unservedNow = async (
+  membership: MembershipPort,
+  ref: DefinitionRef,
+): Promise<DefinitionRef | undefined> => unservedAmong(await livingHosts(membership), ref);
+
+/** The definition itself, if none of these hosts takes sagas of it. */
+export const unservedAmong = (
+  hosts: readonly ServingHost[],
+  ref: DefinitionRef,
+): DefinitionRef | undefined => (takersOf(ref, hosts).length > 0 ? undefined : ref);
+
+/** What a person is told of a saga that waits for a host, and what helps. */
+export const unservedText = (ref: DefinitionRef): string =>
+  `no host serves ${briefDefinition(ref)}: start a host of it, or move its sagas with \`sagamesh migrate\``;
+
+/** That something is stored, and for whom it waits if no host serves its saga. */
+export const storedText = (what: string, unserved: DefinitionRef | undefined): string =>
+  unserved === undefined ? what : `${what}; ${unservedText(unserved)}`;
