@@ -199,11 +199,12 @@ const readPort = (text: string): number | "bad" =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : "bad";
 
 /** The configuration as it may be shown. */
-export const describeConfig = (config: Config): Record<string, unknown> => ({
+export const describeConfig = ({ anthropicApiKey, ...config }: Config): Record<string, unknown> => ({
   ...config,
   ...(config.servers === undefined ? {} : { servers: redactUrl(config.servers) }),
   gateway: { ...config.gateway, secrets: config.gateway.secrets.map(() => "[redacted]") },
-  anthropicApiKey: config.anthropicApiKey === undefined ? undefined : "[redacted]",
+  // What is not set is left out: a log that redacts by name would show it as something.
+  ...(anthropicApiKey === undefined ? {} : { anthropicApiKey: "[redacted]" }),
 });
 
 /** An address without its user and password. */

@@ -7,19 +7,28 @@
  * DX3 What a change of hosts makes look wrong for a moment is looked at again before it is said.
  */
 import type { DoctorDocument, Finding } from "../../protocol/documents/doctor.ts";
+import { decode } from "../../protocol/codec.ts";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
+import { StartMessage } from "../../protocol/event.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
-import { parseInboxSubject } from "../../protocol/subjects.ts";
+import { limits } from "../../protocol/limits.ts";
+import { headers, parseInboxSubject, streams } from "../../protocol/subjects.ts";
 import { ThrottleState, throttledOf } from "../../protocol/throttle.ts";
-import { readRegistry } from "../client/registry.ts";
+import { type LivingOptions, type LivingSaga, livingSagas } from "../client/living.ts";
+import { readRegistry, viewingBy } from "../client/registry.ts";
 import { checkServer, dial } from "../nats/connection.ts";
+import { withLedgers } from "../nats/ledgers.ts";
 import { type Examination, examineMesh, type Oldest } from "../nats/examine.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { type Config, redactUrl } from "./config.ts";
+import { agesOf } from "./doctor/ages.ts";
+import { contractsOf } from "./doctor/contracts.ts";
 import { durabilityOf } from "./doctor/durability.ts";
+import { deploymentsOf } from "./doctor/deployments.ts";
 import type { AboutServer } from "./doctor/finding.ts";
 import { isPassing, judge } from "./doctor/findings.ts";
 import { lettersByCode } from "./doctor/letters.ts";
+import { waitsOf } from "./doctor/waits.ts";
 import { openServer } from "./mesh.ts";
 import { systemClock } from "./system.ts";
 
@@ -70,9 +79,12 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
           monitors: options.monitors,
         });
       let document = nothing;
+      let long: LivingSaga[] | MeshError | undefined; // Waits of an hour do not pass between two looks.
       for (let look = 1; look <= looksMax; look++) {
         const examined = await examineMesh(nc);
-        document = await describeMesh(examined, about, await durability(examined), refusal);
+        const living = livingIn(nc, examined);
+        long ??= await living({ quietSince: examined.now - limits.signalAwaitedMs }).catch(asMeshError);
+        document = await describeMesh(examined, about, await durability(examined), { refusal, living, long });
         if (look === looksMax || !document.findings.some(isPassing)) break;
         await systemClock.sleep(lookAgainMs, options.signal); // DX3
       }
@@ -84,6 +96,20 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
     if (!isMeshError(error)) throw error;
     return { ...nothing, findings: [findingOf(error)] };
   }
+}
+
+/** What reads some of the living sagas; none where there is no ledger. */
+const livingIn =
+  (nc: Awaited<ReturnType<typeof dial>>, { health }: Examination) =>
+  (some: LivingOptions): Promise<LivingSaga[]> =>
+    health?.streams.some(({ name, state }) => name === streams.ledger && state === "there") === true
+      ? withLedgers(nc, (ledgers) => livingSagas(ledgers, some))
+      : Promise.resolve([]);
+
+/** DX2. Throws what is none. */
+function asMeshError(error: unknown): MeshError {
+  if (isMeshError(error)) return error;
+  throw error;
 }
 
 const findingOf = (error: MeshError): Finding => ({
@@ -103,19 +129,25 @@ function refusalOf(check: () => void): Finding | undefined {
   }
 }
 
+interface Sagas {
+  readonly living: ReturnType<typeof livingIn>;
+  /** Those without a turn for as long as doctor lets a saga wait unnamed. */
+  readonly long: readonly LivingSaga[] | MeshError;
+}
+
 async function describeMesh(
   examined: Examination,
   about: AboutServer,
   durability: Awaited<ReturnType<typeof durabilityOf>>,
-  refusal: Finding | undefined,
+  { refusal, living, long }: Sagas & { refusal: Finding | undefined },
 ): Promise<DoctorDocument> {
   const { health, now } = examined;
   const { info } = about;
-  const { definitions } = await readRegistry({
-    list: async () => [...(examined.registry ?? [])],
-    put: async () => undefined,
-  });
+  const registered = await readRegistry({ list: async () => [...(examined.registry ?? [])] });
+  const { definitions } = registered;
   const hosts = hostsOf(examined);
+  const looked = await deploymentsOf(examined, definitions, (under) => living({ under })).catch(asMeshError);
+  const deployments = isMeshError(looked) ? undefined : looked;
   const document: DoctorDocument = {
     ...nothing,
     ...(info === undefined
@@ -149,13 +181,15 @@ async function describeMesh(
           ...{ partition: Number(name), waiting, held, redelivered, consumed: pulled },
           ...(owner === undefined ? {} : { host: owner.host }),
           ...agesOf(examined.inbox.get(name), now),
-          ...sagaOf(examined.inbox.get(name)?.unacked),
+          ...oldestOf(examined.inbox.get(name)),
         };
       })
       .sort((a, b) => a.partition - b.partition),
-    tools: toolsOf(examined),
+    tools: contractsOf(examined, registered),
     paused: pausesOf(examined),
     definitions: definitions.map(({ kind, name, version, hash }) => ({ kind, name, version, hash })),
+    ...(deployments === undefined ? {} : { deployments }),
+    ...waitsIn(examined, long, viewingBy(registered).signalsOf),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
     deadByCode: lettersByCode(examined.letters ?? []),
     durability: durability.sentences,
@@ -163,10 +197,20 @@ async function describeMesh(
   const findings = [
     ...(refusal === undefined ? [] : [refusal]),
     ...examined.failures.filter((failure) => failure.code !== refusal?.code).map(findingOf),
+    ...(isMeshError(looked) ? [looked] : isMeshError(long) ? [long] : []).map(findingOf),
     ...judge(document, examined, about, durability),
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
 }
+
+const waitsIn = (
+  { registry, health, now }: Examination,
+  long: Sagas["long"],
+  signalsOf: Parameters<typeof waitsOf>[2],
+): Pick<DoctorDocument, "waits"> =>
+  registry === undefined || health === undefined || isMeshError(long)
+    ? {}
+    : { waits: waitsOf(long, now, signalsOf) };
 
 function faultOf(stream: NonNullable<Examination["health"]>["streams"][number]): { fault?: string } {
   if (stream.state === "missing") return { fault: "it is missing" };
@@ -186,41 +230,34 @@ const hostsOf = ({ hosts }: Examination): DoctorDocument["hosts"] =>
     };
   });
 
-/** Every tool that has a consumer or work. */
-function toolsOf({ health, work, now }: Examination): DoctorDocument["tools"] {
-  const served = health?.tools ?? [];
-  const unserved = [...work.keys()].filter((name) => !served.some((one) => one.name === name));
-  return [
-    ...served.map(({ name, waiting, held, redelivered, pulled, paused }) => ({
-      ...{ name, waiting, held, redelivered, workers: pulled, paused },
-      ...agesOf(work.get(name), now),
-    })),
-    ...unserved.map((name) => {
-      const { messages = 0, unacked } = work.get(name) ?? {};
-      return {
-        ...{ name, waiting: messages, held: 0, redelivered: 0, workers: false, paused: false },
-        ...agesOf({ unacked, undelivered: unacked }, now),
-      };
-    }),
-  ];
-}
-
-function agesOf(oldest: Oldest | undefined, now: number): { oldestAgeMs?: number; lagMs?: number } {
-  const age = (message: StoredMessage) => Math.max(0, Math.round(now - message.storedAt));
-  return {
-    ...(oldest?.unacked === undefined ? {} : { oldestAgeMs: age(oldest.unacked) }),
-    ...(oldest?.undelivered === undefined ? {} : { lagMs: age(oldest.undelivered) }),
-  };
-}
-
-function sagaOf(message: StoredMessage | undefined): { oldestSaga?: string } {
-  if (message === undefined) return {};
+function oldestOf(
+  oldest: Oldest | undefined,
+): Pick<DoctorDocument["partitions"][number], "oldestSaga" | "oldestInput" | "oldestSagaIs"> {
+  const { unacked, saga: oldestSagaIs } = oldest ?? {};
+  if (unacked === undefined) return {};
   try {
-    return { oldestSaga: parseInboxSubject(message.subject).saga };
+    const address = parseInboxSubject(unacked.subject);
+    const oldestInput =
+      address.kind === "start"
+        ? `start of ${startedBy(unacked)}`
+        : `${address.kind} ${address.kind === "signal" ? address.name : address.intent}`;
+    return {
+      ...{ oldestSaga: address.saga, oldestInput },
+      ...(oldestSagaIs === undefined ? {} : { oldestSagaIs }),
+    };
   } catch {
     return {}; // It names no saga: its host will set it aside.
   }
 }
+
+/** What a stored start names. */
+function startedBy({ data, headers: fields }: StoredMessage): string {
+  const read = StartNames.safeParse(decode(data, fields[headers.contentType]));
+  const { name = "something unreadable", version } = read.data ?? {};
+  return version === undefined ? name : `${name}@${version}`;
+}
+
+const StartNames = StartMessage.pick({ name: true, version: true });
 
 const pausesOf = ({ throttles }: Examination): DoctorDocument["paused"] =>
   (throttles ?? []).flatMap(({ key, data }) => {

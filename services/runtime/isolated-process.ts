@@ -5,9 +5,11 @@
  *     death of its own.
  */
 import { enableCompileCache } from "node:module";
+import { guardExit } from "./exit-guard.ts";
 import type { FromChild, ToChild } from "../suspects/child.ts";
 import type { IsolateOrder, Serves } from "./isolate.ts";
 
+guardExit();
 enableCompileCache();
 process.once("disconnect", () => process.exit(0));
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);

@@ -18,10 +18,14 @@ export async function loadApp(file: string): Promise<App> {
   try {
     module = (await import(pathToFileURL(path).href)) as { default?: unknown };
   } catch (error) {
-    throw new MeshError("APP_INVALID", `${file} could not be loaded: ${describeError(error)}`, {
-      cause: error,
-      remedy: "Correct the file; `node FILE` shows the whole error.",
-    });
+    throw new MeshError(
+      "APP_INVALID",
+      `${file} could not be loaded: ${describeError(error)}${placeOf(error)}`,
+      {
+        cause: error,
+        remedy: "Correct the file; `node FILE` shows the whole error.",
+      },
+    );
   }
   const app = module.default;
   if (typeof app !== "object" || app === null || (app as { type?: unknown }).type !== "sagamesh.app")
@@ -29,4 +33,16 @@ export async function loadApp(file: string): Promise<App> {
       remedy: "End the file with `export default defineApp({ sagas: [...], implementations: [...] })`.",
     });
   return app as App; // Proof: only defineApp writes this `type`.
+}
+
+/**
+ * Where in which file it went wrong: Node puts it above the stack of what it cannot read, and else it is the first frame.
+ * Empty where none tells.
+ */
+function placeOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  const [, above] = /^((?:file:|\/|[A-Z]:).*:\d+)\n/.exec(stack) ?? [];
+  const [, frame] = /^ {4}at (?:.*\()?((?:file:|\/|[A-Z]:)[^()]*:\d+):\d+\)?$/m.exec(stack) ?? [];
+  const place = above ?? frame;
+  return place === undefined ? "" : ` (${place.startsWith("file:") ? place.slice("file://".length) : place})`;
 }

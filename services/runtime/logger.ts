@@ -5,22 +5,13 @@
  *     or one level down. Payloads belong in the ledger, not in a log.
  */
 import pino, { type DestinationStream, type Logger } from "pino";
+import { secretNames } from "../process/redact.ts";
 import type { LogLevel } from "./config.ts";
 
-const secret = [
-  "apiKey",
-  "anthropicApiKey",
-  "authorization",
-  "password",
-  "pass",
-  "token",
-  "secret",
-  "cookie",
-];
 const payload = ["input", "output", "data", "body", "messages"];
 
 /** Paths whose values never appear in the log. */
-export const redactedPaths: readonly string[] = [...secret, ...payload].flatMap((name) => [
+export const redactedPaths: readonly string[] = [...secretNames, ...payload].flatMap((name) => [
   name,
   `*.${name}`,
 ]);
@@ -34,7 +25,10 @@ export const createLogger = (
     {
       level: options.level,
       base: options.fields ?? {},
-      redact: { paths: [...redactedPaths], censor: "[redacted]" },
+      redact: {
+        paths: [...redactedPaths],
+        censor: (value) => (value === undefined ? undefined : "[redacted]"),
+      },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },

@@ -12,10 +12,14 @@ import type { MeshHealth } from "../nats/health.ts";
 import { openNatsPorts } from "../nats/open.ts";
 import { reviveServer } from "../nats/server/revival.ts";
 import { serverFiles } from "../nats/server/state.ts";
+import { withinMs } from "../nats/within-ms.ts";
 import { withPatientReads } from "../wire/patient-ports.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { readConfig } from "./config.ts";
 import { systemChance, systemClock } from "./system.ts";
+
+/** For a connection that is to be closed: its last words are on their way by then, or there is no one to take them. */
+const drainMs = 2_000;
 
 export interface MeshOptions {
   /** `nats://host:port`, several separated by commas. Undefined: an embedded server. */
@@ -75,7 +79,9 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
         close: async () => {
           await revival?.stop(); // Before the connection is closed, or that would be a loss.
           await ports.close();
-          await nc.drain().catch(() => nc.close()); // A lost connection cannot be drained.
+          // What was sent leaves; a server that is lost, or stands still, takes nothing, and has no more to say.
+          await withinMs(drainMs, nc.drain());
+          await nc.close();
           await server[Symbol.asyncDispose]();
         },
       };

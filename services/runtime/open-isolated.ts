@@ -10,6 +10,7 @@ import type { IsolateOrder } from "./isolate.ts";
 import { loadApp } from "./load-app.ts";
 import { createLogger } from "./logger.ts";
 import { openMesh } from "./mesh.ts";
+import { withProvidedModels } from "./provided-models.ts";
 import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance, systemClock } from "./system.ts";
 
@@ -18,9 +19,10 @@ export async function openIsolated(
   { role, appFile, servers, logLevel, gateway }: IsolateOrder,
   quiet: (key: string) => void,
 ): Promise<{ isolated: Isolated; clock: Clock; log: Log; lost: Promise<string | undefined> }> {
-  const app = await loadApp(appFile);
   const log = createLogger({ level: logLevel, fields: { service: "sagamesh" } });
-  const { callbackBase, hostNkey } = readConfig();
+  const config = readConfig();
+  const { callbackBase, hostNkey } = config;
+  const app = await withProvidedModels(await loadApp(appFile), config);
   const signer = role === "host" ? openSigner(hostNkey, "SAGAMESH_HOST_NKEY") : undefined;
   const own = { clock: systemClock, chance: systemChance, log };
   const callbackUrlOf = await openCallbackUrls({ callbackBase, gateway }, own);

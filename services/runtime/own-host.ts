@@ -47,10 +47,14 @@ export async function withOwnHost<T>(
   const { ports, clock, chance } = mesh;
   const common = { ports, clock, chance };
   try {
-    const host = await startHost(
-      { ...common, log: silentLog, incarnation: newIncarnation(name), callbackBase: "sagamesh:" },
-      app,
-    );
+    // Runs that were left under another version of sagamesh keep none from beginning.
+    const alone = {
+      log: silentLog,
+      incarnation: newIncarnation(name),
+      callbackBase: "sagamesh:",
+      beside: true,
+    };
+    const host = await startHost({ ...common, ...alone }, app);
     const own = { ports, client: createClient({ ...common, from: name }, () => Promise.resolve()) };
     try {
       await work(own);

@@ -5,20 +5,21 @@ import { digestOfRequest } from "../../actors/request/conversation.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import type { App } from "../app/app.ts";
+import { isAnthropicName } from "../app/provider-models.ts";
 import { anthropicModel } from "../models/anthropic.ts";
 import { recordedModel } from "../models/recorded.ts";
 import type { PortOf } from "../replay/step-by-step.ts";
 import type { Config } from "./config.ts";
 
 /**
- * `recorded` answers from the ledger, `own` has each call answered by the application's model of its name; else a model of the application, of several that stand in for one another the
- * first; else, by the provider's own name, one of the provider with the key from the environment. Throws MODEL_UNKNOWN.
+ * `recorded` answers from the ledger; `own` has each call answered by the model of its name, as a host would ask it; else
+ * a model of the application, of several that stand in for one another the first; else, by the provider's own name, one
+ * of the provider with the key from the environment. Throws MODEL_UNKNOWN.
  */
 export function replayPort(app: App, model: string, config: Config): PortOf {
   const known = ["own", "recorded"];
   if (model === "recorded") return fromLedger;
-  if (model === "own")
-    return ({ intent }) => ownPort(app, intent.name) ?? unknownModel(app, intent.name, known);
+  if (model === "own") return ({ intent }) => modelNamed(app, intent.name, config, known);
   const port = modelNamed(app, model, config, known);
   return () => port;
 }
@@ -32,7 +33,7 @@ export function modelNamed(
 ): ModelPort {
   const one = ownPort(app, model);
   if (one !== undefined) return one;
-  if (!model.startsWith("claude-")) return unknownModel(app, model, known);
+  if (!isAnthropicName(model)) return unknownModel(app, model, known);
   if (anthropicApiKey === undefined)
     throw new MeshError("MODEL_UNKNOWN", `${model} needs ANTHROPIC_API_KEY`, {
       remedy: "Set ANTHROPIC_API_KEY, or name a model of the application.",

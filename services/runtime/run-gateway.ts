@@ -9,7 +9,7 @@ import { createKeys } from "../gateway/keys.ts";
 import { type Gateway, startGateway } from "../gateway/server.ts";
 import type { Config } from "./config.ts";
 import { openGatewayConfig, ownSecret, ownUrl, portFile } from "./gateway-secret.ts";
-import { withinMs } from "./health/mesh-gauges.ts";
+import { withinMs } from "../nats/within-ms.ts";
 import type { Part } from "./health/part.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
 import { graceMs } from "./shutdown.ts";

@@ -4,15 +4,21 @@
 import { z } from "zod";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { type App, assertServable } from "../app/app.ts";
-import { type HostBounds, startHost } from "../host/host.ts";
+import { type HostBounds, type HostPlace, startHost } from "../host/host.ts";
+import { readConfig } from "./config.ts";
 import type { Part } from "./health/part.ts";
+import { withProvidedModels } from "./provided-models.ts";
 import { readOptions, type Running, type ServedOptions, startRunning } from "./running.ts";
 import type { Service } from "./serve.ts";
 
-export type { HostBounds };
+export type { HostBounds, HostPlace };
 
-/** Starts a host as part of a process. Throws APP_INVALID. */
-export async function hostPart(service: Service, app: App, bounds: HostBounds = {}): Promise<Part> {
+/** Starts a host as part of a process. Throws APP_INVALID, DEFINITION_CHANGED. */
+export async function hostPart(
+  service: Service,
+  app: App,
+  bounds: HostBounds & HostPlace = {},
+): Promise<Part> {
   const { health, ports } = service;
   const observe = health === undefined ? {} : { observe: health.observers.host };
   const own = { incarnation: service.incarnation("host"), isolate: service.isolate("host") };
@@ -33,14 +39,15 @@ async function isSpare({ membership, inbox }: Service["ports"]): Promise<boolean
 }
 
 /** What `startHost` takes. */
-export interface StartHostOptions extends ServedOptions, HostBounds {}
+export interface StartHostOptions extends ServedOptions, HostBounds, HostPlace {}
 
 const bound = z.int().min(1).max(999_999).optional();
 
 /** `startHost`, which says the rest (start.ts). */
 export async function runHost(options: StartHostOptions): Promise<Running> {
-  readOptions("startHost", options, { sagasMax: bound, effectsMax: bound });
-  const { app, sagasMax, effectsMax } = options;
+  readOptions("startHost", options, { sagasMax: bound, effectsMax: bound, beside: z.boolean().optional() });
+  const { sagasMax, effectsMax, beside } = options;
+  const app = await withProvidedModels(options.app, readConfig());
   assertServable(app, "host");
-  return startRunning(options, (service) => hostPart(service, app, { sagasMax, effectsMax }));
+  return startRunning(options, (service) => hostPart(service, app, { sagasMax, effectsMax, beside }));
 }

@@ -10,6 +10,7 @@ import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app/app.ts";
 import type { Ports } from "../wire/ports.ts";
+import { withProvidedModels } from "./provided-models.ts";
 import { hostPart } from "./run-host.ts";
 import { workerPart } from "./run-worker.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
@@ -25,15 +26,16 @@ const looksMax = 3;
  */
 export async function runPlan(
   options: ServeOptions,
-  app: App,
+  bare: App,
   definition: Definition,
   drive: (service: Service, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  const app = await withProvidedModels(bare, options.config);
   for (const role of ["host", "worker"] as const) assertServable(app, role);
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
   let driving = Promise.resolve();
-  await serve({ logLevel: "warn", ...options, signal }, graceMs, async (service) => {
+  await serve({ logLevel: "warn", ...options, signal, wish: options.signal }, graceMs, async (service) => {
     const isServed = await isServedElsewhere(service.ports, definition, options.signal);
     const parts = isServed ? [] : [await hostPart(service, app), await workerPart(service, app)];
     driving = drive(service, signal).finally(() => own.abort());

@@ -2,7 +2,9 @@
  * Run up: host, worker and gateway in one process, for development.
  */
 import { type App, assertServable } from "../app/app.ts";
-import { hostPart } from "./run-host.ts";
+import type { Config } from "./config.ts";
+import { withProvidedModels } from "./provided-models.ts";
+import { hostPart, type HostPlace } from "./run-host.ts";
 import { workerPart } from "./run-worker.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
 
@@ -12,23 +14,30 @@ const devGraceMs = 2_000;
 /** The gateway's port; undefined: that of the last time, or a free one. `"none"`: no gateway. */
 export type GatewayChoice = number | undefined | "none";
 
+/** The application with the models that need no port of its own. Throws APP_INVALID unless both can serve it. */
+export async function servedByUp(bare: App, config: Config): Promise<App> {
+  const app = await withProvidedModels(bare, config);
+  for (const role of ["host", "worker"] as const) assertServable(app, role);
+  return app;
+}
+
 /**
  * Runs a host, a worker and a gateway until the signal. `onReady` is told where the gateway is. Throws APP_INVALID
  * before anything is started, USAGE where the gateway cannot listen.
  */
 export async function runUp(
-  options: ServeOptions,
-  app: App,
+  { beside, ...options }: ServeOptions & HostPlace,
+  bare: App,
   onReady: (service: Service, gateway: string | undefined) => void,
   gatewayPort: GatewayChoice,
 ): Promise<void> {
-  for (const role of ["host", "worker"] as const) assertServable(app, role);
+  const app = await servedByUp(bare, options.config);
   const door = gatewayPort === "none" ? undefined : await import("./run-gateway.ts");
   const own = gatewayPort === "none" ? undefined : await door?.startOwnGateway(options.config, gatewayPort);
   try {
     const config = own?.config ?? options.config;
     await serve({ logLevel: "warn", ...options, config }, devGraceMs, async (service) => {
-      const parts = [await hostPart(service, app), await workerPart(service, app)];
+      const parts = [await hostPart(service, app, { beside }), await workerPart(service, app)];
       if (door !== undefined && own !== undefined)
         parts.push(door.gatewayPart(service, own.gateway, own.secrets));
       onReady(service, own?.config.gateway.url);

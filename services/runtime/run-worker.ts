@@ -13,7 +13,8 @@ export async function workerPart(service: Service, app: App, tools?: readonly st
   assertServable(app, "worker");
   const observe = service.health === undefined ? {} : { observe: service.health.observers.worker };
   const own = { incarnation: service.incarnation("worker"), isolate: service.isolate("worker") };
-  return startWorker({ ...service, ...observe, ...own }, app, tools);
+  const worker = await startWorker({ ...service, ...observe, ...own }, app, tools);
+  return { ...worker, underWay: () => ({ sagas: 0, effects: worker.running() }) };
 }
 
 /** What `startWorker` takes. */

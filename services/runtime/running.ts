@@ -63,6 +63,8 @@ export interface Running extends AsyncDisposable {
   readonly healthUrl: string | undefined;
   /** Resolves when the connection has ended for good although nothing here closed it (UNAVAILABLE): stop, start anew. */
   readonly lost: Promise<MeshError>;
+  /** What it has begun and not ended, which a stop waits for: sagas that do not wait, and model calls and tools. */
+  underWay(): { readonly sagas: number; readonly effects: number };
   /** How it is now. Never throws; a server that gives no answer for a second is a reason. */
   health(): Promise<RunningHealth>;
   /**
@@ -124,6 +126,7 @@ export async function startRunning(
   return {
     ...whereabouts(service),
     lost: serving.lost,
+    underWay: () => serving.underWay(),
     health: () => healthOf(serving, running.phase),
     drain,
     stop,

@@ -12,10 +12,9 @@ import { openGatewayConfig } from "./gateway-secret.ts";
 import type { Health } from "./health/health.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { forkIsolated } from "./isolate.ts";
-import { endLeanStart } from "./lean-start.ts";
 import { createLogger } from "./logger.ts";
 import { openMesh, type OpenMesh } from "./mesh.ts";
-import type { Part } from "./health/part.ts";
+import type { Part, UnderWay } from "./health/part.ts";
 import { whyNotReady } from "./health/readiness.ts";
 import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance, systemClock } from "./system.ts";
@@ -38,6 +37,8 @@ export interface OpenOptions {
 export interface ServeOptions extends OpenOptions {
   /** Ends it; what runs gets the grace. */
   readonly signal: AbortSignal;
+  /** A person's or the system's wish to end it, where the signal may also come of itself. */
+  readonly wish?: AbortSignal;
 }
 
 /** What every served part is given. */
@@ -64,6 +65,8 @@ export interface Serving {
   readonly parts: readonly Part[];
   /** Settles when the connection has ended for good although it was not closed here, with what to throw. */
   readonly lost: Promise<MeshError>;
+  /** Of all parts together. */
+  underWay(): UnderWay;
   /** Undefined: it can do its work now. Never throws. */
   whyNotReady(): Promise<string | undefined>;
   /** Stops the parts: nothing new is taken, and what runs gets the grace. A second call waits for the first. */
@@ -102,7 +105,6 @@ export async function openServing(
     });
     const service = await serviceOn(mesh, options, { log, health, signer });
     const parts = await start(service);
-    endLeanStart();
     health?.serving(mesh, parts);
     isServing = true;
     return servingOf({ service, parts, closeAll, log, health });
@@ -154,15 +156,21 @@ function servingOf({ service, parts, closeAll, log, health }: Opened): Serving {
   const { mesh } = service;
   let draining: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
+  const underWay = () => {
+    const all = parts.flatMap((part) => part.underWay?.() ?? []);
+    const sum = (of: keyof UnderWay) => all.reduce((total, one) => total + one[of], 0);
+    return { sagas: sum("sagas"), effects: sum("effects") };
+  };
   const drain = (graceMs: number) =>
     (draining ??= (async () => {
       health?.draining();
-      log.info({ graceMs }, "stopping");
+      const { sagas, effects } = underWay();
+      log.info({ graceMs, sagas, effects }, "stopping");
       await Promise.all(parts.map((part) => part.stop(graceMs)));
     })());
   return {
     service,
-    parts,
+    ...{ parts, underWay },
     lost: new Promise((resolve) => {
       void mesh.closed.then((why) => stopping ?? resolve(lostConnection(why)));
     }),
@@ -193,9 +201,21 @@ export async function serve(
   try {
     const lost = await Promise.race([aborted(options.signal), serving.lost]);
     if (lost !== undefined) throw lost;
+    if ((options.wish ?? options.signal).aborted) options.report(drainLine(serving.underWay(), graceMs));
   } finally {
     await serving.stop(graceMs);
   }
+}
+
+/** What a person reads who has asked for an end. */
+export function drainLine({ sagas, effects }: UnderWay, graceMs: number): string {
+  const awaited = [
+    ...(sagas === 0 ? [] : [`${sagas} running ${sagas === 1 ? "saga" : "sagas"}`]),
+    ...(effects === 0 ? [] : [`${effects} ${effects === 1 ? "effect" : "effects"} under way`]),
+  ];
+  return awaited.length === 0
+    ? "stops: nothing is under way"
+    : `drains: waits at most ${graceMs / 1_000} s for ${awaited.join(" and ")}; a second signal (Ctrl-C) exits at once`;
 }
 
 /** Loaded only where it is asked for: an HTTP server is not for nothing. */

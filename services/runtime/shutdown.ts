@@ -1,7 +1,7 @@
 /**
  * Shutdown: SIGINT and SIGTERM as one abort signal.
  *
- * SW1 The first signal asks for an end and starts the grace; the second, or the grace's end, exits at once.
+ * SW1 The first signal asks for an end and starts the grace; the second, or the grace's end, exits at once and says so.
  */
 
 /** What is still to be done gets this long: in-flight effects settle, the rest is given back. */
@@ -19,18 +19,23 @@ export interface Shutdown {
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Listens for the rest of the process's life. */
-export function listenForShutdown(): Shutdown {
+/** Listens for the rest of the process's life. `say` takes what a person reads about an exit that waits for nothing. */
+export function listenForShutdown(say: (line: string) => void): Shutdown {
   const controller = new AbortController();
   let code: number | undefined;
   const request = (reason: string) => {
     if (!controller.signal.aborted) controller.abort(new Error(reason));
   };
+  const exitNow = (name: keyof typeof exitCodes, why: string): never => {
+    say(`${why}: exits at once; what was under way goes on elsewhere, by the class of each effect`);
+    process.exit(exitCodes[name]);
+  };
   for (const name of ["SIGINT", "SIGTERM"] as const)
     process.on(name, () => {
-      if (code !== undefined) process.exit(exitCodes[name]); // SW1
+      if (code !== undefined) return exitNow(name, `${name} again`); // SW1
       code = exitCodes[name];
-      setTimeout(() => process.exit(exitCodes[name]), graceMs + closingMs).unref(); // SW1
+      const wholeMs = graceMs + closingMs;
+      setTimeout(() => exitNow(name, `not ended ${wholeMs / 1_000} s after ${name}`), wholeMs).unref(); // SW1
       request(name);
     });
   return { signal: controller.signal, exitCode: () => code, request };

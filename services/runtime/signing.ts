@@ -10,14 +10,14 @@ import type { CheckSignature, Signer } from "../wire/signing.ts";
 /** How signatures are checked, in every process. */
 export const checkSignature: CheckSignature = checkNkeySignature;
 
-/** The key in a file, if one is named. `where` is the flag or variable that names it. Throws USAGE. */
+/** The key in a file, if one is named. `where` is the flag or variable that names it. Throws FILE_UNREADABLE, and USAGE for what is no seed. */
 export function openSigner(file: string | undefined, where: string): Signer | undefined {
   if (file === undefined) return undefined;
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new MeshError("USAGE", `${where}: ${describeError(error)}`, {
+    throw new MeshError("FILE_UNREADABLE", `${where}: ${describeError(error)}`, {
       remedy: `Name a file with the seed of an NKey with ${where}, readable by this user.`,
       cause: error,
     });
@@ -27,7 +27,7 @@ export function openSigner(file: string | undefined, where: string): Signer | un
 
 /**
  * The public keys that a person trusts: each a key, or a file with one to a line, where what follows a key, and lines
- * that begin with #, is for people. Throws USAGE for what is neither.
+ * that begin with #, is for people. Throws FILE_UNREADABLE for what is neither, and USAGE for a line that is none.
  */
 export async function readTrusted(words: readonly string[]): Promise<Set<string>> {
   const trusted = new Set<string>();
@@ -39,7 +39,7 @@ export async function readTrusted(words: readonly string[]): Promise<Set<string>
 async function keysIn(file: string): Promise<string[]> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw new MeshError(
-      "USAGE",
+      "FILE_UNREADABLE",
       `--trust ${file}: it is no public NKey, and no file: ${describeError(error)}`,
       {
         cause: error,

@@ -12,8 +12,9 @@ import type { Running } from "./running.ts";
  *
  * A process that dies in the middle loses nothing: its sagas go on with the next host, from their ledgers, and what of
  * their effects has an unknown outcome is handled by the effect's class. Throws USAGE with every bad option, APP_INVALID
- * with every fault of the application, and what connecting throws (UNAVAILABLE, SERVER_TOO_OLD, SERVER_MISSING,
- * SERVER_MISCONFIGURED); then nothing is left running.
+ * with every fault of the application, DEFINITION_CHANGED for a definition that was changed without a new version while
+ * sagas of the old one live, unless `beside` is true, and what connecting throws (UNAVAILABLE, SERVER_TOO_OLD,
+ * SERVER_MISSING, SERVER_MISCONFIGURED); then nothing is left running.
  *
  * @example
  * await using host = await startHost({ app });

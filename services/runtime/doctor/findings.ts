@@ -6,10 +6,12 @@
  */
 import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
+import { judgeDeployments } from "./deployment-findings.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
 import { judgeHosts } from "./host-findings.ts";
 import { judgeInputs, judgeTools } from "./queue-findings.ts";
 import { judgeConsumers, judgeStreams } from "./stream-findings.ts";
+import { judgeWaits } from "./waits.ts";
 
 /** Timers are as exact as clocks agree; a minute is no timer any more. */
 const skewWarnMs = 1_000;
@@ -26,6 +28,8 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeStreams,
     judgeConsumers,
     judgeHosts,
+    judgeDeployments,
+    judgeWaits,
     judgeInputs,
     judgeTools,
     letters,
@@ -45,6 +49,8 @@ const passing: ReadonlySet<string> = new Set([
   "NO_WORKER",
   "STUCK_LEASE",
   "NO_HOST",
+  "UNSERVED_SAGAS",
+  "PROMOTED_UNSERVED",
 ]);
 
 const server: Judge = (_document, _examined, { info, startedToLook }) => {

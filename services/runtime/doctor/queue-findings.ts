@@ -1,6 +1,8 @@
 /** What waits too long: inputs of sagas, calls of tools. Pure. */
-import type { Finding } from "../../../protocol/documents/doctor.ts";
+import type { DoctorDocument, Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
+import { toolLabel } from "../../../protocol/tool.ts";
+import { rowLabel, unaskedContracts } from "./contracts.ts";
 import { type Judge, lagWarnMs, of, orFine, span, stuckMs, warning, wrong } from "./finding.ts";
 
 const lagWrongMs = 60_000;
@@ -21,8 +23,8 @@ export const judgeInputs: Judge = ({ partitions }) => {
       found.push(
         warning(
           "STUCK_INPUT",
-          `${one.redelivered} inputs of partition ${one.partition} come back again and again${of(one.oldestSaga, one.oldestAgeMs)}`,
-          `The host's log says why under "saga not taken"; \`sagamesh verify ${one.oldestSaga ?? "SAGA"}\` checks its ledger. A version that no host serves needs a host that has it.`,
+          `${one.redelivered} inputs of partition ${one.partition} come back again and again${of(one.oldestSaga, one.oldestAgeMs)}${oldestOf(one)}`,
+          remedyOf(one),
         ),
       );
     return found;
@@ -33,9 +35,34 @@ export const judgeInputs: Judge = ({ partitions }) => {
     : orFine(findings, "INBOX", `${waiting} inputs wait over ${partitions.length} partitions`);
 };
 
+type Partition = DoctorDocument["partitions"][number];
+
+const oldestOf = ({ oldestInput, oldestSagaIs }: Partition): string => {
+  if (oldestInput === undefined) return "";
+  const whose = {
+    begun: "",
+    stored: ", and no host has taken its start",
+    unknown: ", which was never started",
+  };
+  return `: the ${oldestInput}${oldestSagaIs === undefined ? "" : whose[oldestSagaIs]}`;
+};
+
+/** What helps depends on what its saga is: only one that has begun has a ledger that could be at fault. */
+function remedyOf({ oldestSaga: saga = "SAGA", oldestSagaIs }: Partition): string {
+  switch (oldestSagaIs) {
+    case "unknown":
+      return `\`sagamesh start NAME --input JSON --id ${saga}\` starts it, and it is taken. Else it is a dead letter after an hour, which \`sagamesh dead ls\` shows.`;
+    case "stored":
+      return `Run a host that serves what it starts: \`sagamesh host --app FILE\`. \`sagamesh tail ${saga}\` shows when it begins.`;
+    default:
+      return `The host's log says why under "saga not taken"; \`sagamesh verify ${saga}\` checks its ledger. A version that no host serves needs a host that has it.`;
+  }
+}
+
 export const judgeTools: Judge = ({ tools: all, paused }) => {
   const findings = all.flatMap((one): Finding[] => {
     const pause = paused.find(({ kind, name }) => kind === "tool" && name === one.name);
+    const label = rowLabel(one);
     if (one.paused || pause !== undefined) return [];
     const found: Finding[] = [];
     const total = one.waiting + one.held;
@@ -43,15 +70,15 @@ export const judgeTools: Judge = ({ tools: all, paused }) => {
       found.push(
         wrong(
           "NO_WORKER",
-          `${total} calls of ${one.name} wait and no worker serves it${of(undefined, one.oldestAgeMs)}`,
-          `Start one: \`sagamesh worker --app FILE --tool ${one.name}\`.`,
+          `${total} calls of ${label} wait and no worker serves that contract${of(undefined, one.oldestAgeMs)}${othersOf(all, one)}`,
+          `Start one with an application file that has it: \`sagamesh worker --app FILE --tool ${nameOf(one)}\`; or let the body of a later version take its calls (\`accepts\`).`,
         ),
       );
     else if ((one.lagMs ?? 0) > lagWarnMs)
       found.push(
         warning(
           "WORK_LAG",
-          `${one.waiting} calls of ${one.name} wait, the oldest for ${span(one.lagMs ?? 0)}`,
+          `${one.waiting} calls of ${label} wait, the oldest for ${span(one.lagMs ?? 0)}`,
           "Start more workers, or raise the tool's concurrencyMax if what it calls can bear it.",
         ),
       );
@@ -59,7 +86,7 @@ export const judgeTools: Judge = ({ tools: all, paused }) => {
       found.push(
         warning(
           "STUCK_WORK",
-          `${one.redelivered} calls of ${one.name} come back again and again${of(undefined, one.oldestAgeMs)}`,
+          `${one.redelivered} calls of ${label} come back again and again${of(undefined, one.oldestAgeMs)}`,
           `The workers' logs say why; after ${limits.workDeliveriesMax} deliveries a call is given up by itself.`,
         ),
       );
@@ -67,9 +94,9 @@ export const judgeTools: Judge = ({ tools: all, paused }) => {
   });
   const pauses = [
     ...paused,
-    ...all
-      .filter((one) => one.paused && !paused.some(({ kind, name }) => kind === "tool" && name === one.name))
-      .map(({ name }) => ({ kind: "tool" as const, name, by: "somebody", reason: undefined })),
+    ...[...new Set(all.filter((one) => one.paused).map(({ name }) => name))]
+      .filter((tool) => !paused.some(({ kind, name }) => kind === "tool" && name === tool))
+      .map((name) => ({ kind: "tool" as const, name, by: "somebody", reason: undefined })),
   ].map(({ kind, name, by, reason }) =>
     warning(
       kind === "tool" ? "TOOL_PAUSED" : "MODEL_PAUSED",
@@ -78,8 +105,20 @@ export const judgeTools: Judge = ({ tools: all, paused }) => {
     ),
   );
   return orFine(
-    [...findings, ...pauses],
+    [...findings, ...pauses, ...unaskedContracts(all)],
     "WORK",
-    `${all.length} tools have a queue, and what waits is served`,
+    `${new Set(all.map(({ name }) => name)).size} tools have work or workers, and what waits is served`,
   );
 };
+
+/** The workers that are there have another contract: the likeliest cause, and the first thing to look at. */
+function othersOf(
+  all: readonly DoctorDocument["tools"][number][],
+  { name, contract }: { name: string; contract: string },
+): string {
+  const others = all.filter((one) => one.name === name && one.contract !== contract && one.workers);
+  return others.length === 0 ? "" : `; workers have ${others.map(rowLabel).join(", ")}`;
+}
+
+const nameOf = ({ name, version }: { name: string; version?: number | undefined }): string =>
+  version === undefined ? name : toolLabel({ name, version });

@@ -9,6 +9,7 @@
  * HX2 Loaded only where a port was asked for.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { briefDefinition, definitionOfText } from "../../../protocol/definition-text.ts";
 import { describeError } from "../../../protocol/errors.ts";
 import { listenHttp } from "../../http/listen.ts";
 import { contentType, createExposition } from "./exposition.ts";
@@ -46,6 +47,11 @@ export async function startHealth({ host, port, version }: HealthOptions): Promi
   const ready = exposition.gauge("sagamesh_ready", "1 if the process can do its work now, else 0.");
   const resident = exposition.gauge("sagamesh_sagas_resident", "Sagas in this host's memory.");
   const partitions = exposition.gauge("sagamesh_partitions", "Partitions this host takes inputs of.");
+  const waiting = exposition.gauge(
+    "sagamesh_sagas_waiting_for_host",
+    "Sagas whose inputs this host puts off because no host serves their definition.",
+    ["definition"],
+  );
   let phase: Phase = { kind: "starting" };
   let meshGauges: MeshGauges | undefined;
 
@@ -53,10 +59,13 @@ export async function startHealth({ host, port, version }: HealthOptions): Promi
     await meshGauges?.refresh();
     processGauges.refresh();
     ready.set([], (await whyNotReady(phase)) === undefined ? 1 : 0);
+    waiting.clear();
     if (phase.kind === "serving")
       for (const part of phase.parts) {
         if (part.resident !== undefined) resident.set([], part.resident());
         if (part.partitions !== undefined) partitions.set([], part.partitions().length);
+        for (const { definition, sagas } of part.waiting?.() ?? [])
+          waiting.set([labelOf(definition)], sagas.length);
       }
     return exposition.text();
   };
@@ -92,6 +101,12 @@ export async function startHealth({ host, port, version }: HealthOptions): Promi
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** A start may wait for a name alone. */
+function labelOf(definition: string): string {
+  const ref = definitionOfText(definition);
+  return ref === undefined ? definition : briefDefinition(ref);
 }
 
 /** What there is to tell. */

@@ -5,6 +5,7 @@
  * are combined by `max`, not by `sum`.
  */
 import type { MeshHealth } from "../../nats/health.ts";
+import { withinMs } from "../../nats/within-ms.ts";
 import type { Exposition } from "./exposition.ts";
 
 /** Scrapers of several systems, or a person who reloads, cost the server one look. */
@@ -51,11 +52,13 @@ export function createMeshGauges(
       inbox.held.set([one.name], one.held);
       inbox.redelivered.set([one.name], one.redelivered);
     }
-    for (const one of health.tools) {
-      work.waiting.set([one.name], one.waiting);
-      work.held.set([one.name], one.held);
-      work.redelivered.set([one.name], one.redelivered);
-      work.paused.set([one.name], one.paused ? 1 : 0);
+    for (const name of new Set(health.tools.map((one) => one.name))) {
+      const all = health.tools.filter((one) => one.name === name); // One for each of its contracts.
+      const sum = (of: "waiting" | "held" | "redelivered") => all.reduce((total, one) => total + one[of], 0);
+      work.waiting.set([name], sum("waiting"));
+      work.held.set([name], sum("held"));
+      work.redelivered.set([name], sum("redelivered"));
+      work.paused.set([name], all.some(({ paused }) => paused) ? 1 : 0);
     }
     for (const one of health.streams) {
       messages.set([one.name], one.messages);
@@ -74,15 +77,4 @@ export function createMeshGauges(
       if (health !== undefined) show(health);
     },
   };
-}
-
-/** What is read, or undefined if that fails or takes longer. */
-export async function withinMs<T>(ms: number, reading: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), ms)));
-  try {
-    return await Promise.race([reading.catch(() => undefined), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -59,6 +59,11 @@ export function createMetrics(exposition: Exposition): Observers {
   const parked = counter("sagamesh_sagas_not_taken_total", "Times a saga could not be taken here, by code.", [
     "code",
   ]);
+  const handedOn = counter(
+    "sagamesh_inputs_handed_on_total",
+    "Inputs of sagas that this host does not serve, sent to a host that does, by what became of it.",
+    ["outcome"],
+  );
   const recovery = histogram(
     "sagamesh_recovery_seconds",
     "From the first input of a saga that another process left with work open to this host's first own turn in it.",
@@ -135,6 +140,7 @@ export function createMetrics(exposition: Exposition): Observers {
       turn: onTurn,
       append: (outcome) => appends.add([outcome]),
       refused: (code) => refused.add(["inbox", code]),
+      handedOn: (outcome) => handedOn.add([outcome]),
       parked: (_, error) => parked.add([isMeshError(error) ? error.code : "INTERNAL"]),
       takenOver: (ms) => recovery.observe([], ms / 1_000),
     },

@@ -1,7 +1,7 @@
 /** Readiness: whether a process that serves can do its work now, and why not. */
 import type { MeshHealth } from "../../nats/health.ts";
 import type { Ports } from "../../wire/ports.ts";
-import { withinMs } from "./mesh-gauges.ts";
+import { withinMs } from "../../nats/within-ms.ts";
 import type { Part } from "./part.ts";
 
 /** A probe waits a second or so; a server that takes longer is none to rely on. */

@@ -111,6 +111,14 @@ describe("createLogger", () => {
     for (const hidden of ["sk-secret", "Bearer", "4711"]) expect(line).not.toContain(hidden);
   });
 
+  test("a key that is not set is not shown as one that is hidden", () => {
+    const config = readConfig({}, {});
+    const line = logged({ config: describeConfig(config), token: undefined, request: { secret: undefined } });
+    expect(line).not.toContain("[redacted]");
+    const keyed = logged({ config: describeConfig(readConfig({}, { ANTHROPIC_API_KEY: "sk-1" })) });
+    expect(keyed).toContain('"anthropicApiKey":"[redacted]"');
+  });
+
   test("an error is logged with its code and its cause", () => {
     const line = logged({ err: new Error("outer", { cause: new Error("inner") }) });
     expect(line).toContain("outer");

@@ -20,7 +20,10 @@ import type * as examining from "../../../services/nats/examine.ts";
 import { ensureServerBinary } from "../../../services/nats/server/binary.ts";
 import { systemChance, systemClock } from "../../../services/runtime/system.ts";
 import { pause } from "../../../services/throttle/pause.ts";
+import { defineApp } from "../../../services/app/app.ts";
+import { startSaga } from "../../../services/client/start.ts";
 import desk from "../../apps/desk.ts";
+import { desk as deskAgent } from "../../apps/desk-contract.ts";
 import { codes, doctor, lookUntil, saying } from "../../support/doctor.ts";
 import { startTestServer } from "../../support/nats-server.ts";
 import {
@@ -95,15 +98,19 @@ async function neglect({ nc, ports }: RealMesh): Promise<void> {
   await until("it is leased", () => taken === 2);
   await gone.stop();
   await hello("waiting");
-  await ports.work.publish("unserved", { data: new Uint8Array(), headers: {}, msgId: "u1" });
-  await ports.work.publish("deserted", { data: new Uint8Array(), headers: {}, msgId: "d1" });
-  const deserter = await ports.work.consume("deserted", { inFlightMax: 1 }, takeTwice);
+  await ports.work.publish(ref("unserved"), { data: new Uint8Array(), headers: {}, msgId: "u1" });
+  await ports.work.publish(ref("deserted"), { data: new Uint8Array(), headers: {}, msgId: "d1" });
+  await ports.work.open(ref("deserted"), {});
+  const deserter = await ports.work.consume(ref("deserted"), { inFlightMax: 1 }, takeTwice);
   await until("it is taken", () => taken === 4);
   await deserter.stop();
 }
 
+/** Work that was put there by hand. */
+const ref = (name: string) => ({ name, contract: name.toUpperCase() });
+
 const entry = (partitions: readonly number[], draining = false): Uint8Array =>
-  encodeHostEntry({ partitions: [...partitions], draining, since: Date.now() });
+  encodeHostEntry({ partitions: [...partitions], draining, since: Date.now(), serves: [], deployments: 0 });
 const all = [0, 1, 2, 3, 4, 5, 6, 7];
 
 describe("doctor on a mesh that runs", () => {
@@ -116,7 +123,18 @@ describe("doctor on a mesh that runs", () => {
     expect(codes(document)).toEqual([]);
     expect(codes(document, "warning")).toEqual([]);
     expect(codes(document, "fine")).toEqual(
-      ["CLOCK", "DEAD_LETTERS", "DURABILITY", "HOSTS", "INBOX", "SERVER", "STREAMS", "WORK"].sort(),
+      [
+        "CLOCK",
+        "DEAD_LETTERS",
+        "DEPLOYMENTS",
+        "DURABILITY",
+        "HOSTS",
+        "INBOX",
+        "SERVER",
+        "STREAMS",
+        "WAITS",
+        "WORK",
+      ].sort(),
     );
     expect(document.ok).toBe(true);
     expect(document.partitions.every((one) => one.consumed && one.host !== undefined)).toBe(true);
@@ -199,18 +217,25 @@ describe("tools and models", () => {
     const deps = { ports, clock: systemClock, chance: systemChance, from: "ana" };
     await pause(deps, { kind: "tool", name: "pay" }, "the bank is down");
     await pause(deps, { kind: "model", name: "clerk" }, undefined);
-    await ports.work.publish("pay", { data: new Uint8Array(), headers: {}, msgId: "p1" });
+    await ports.work.publish(ref("pay"), { data: new Uint8Array(), headers: {}, msgId: "p1" });
     const document = await doctor(url);
     expect(saying(document, "TOOL_PAUSED")).toContain("the bank is down");
     expect(saying(document, "MODEL_PAUSED")).toContain("model clerk is paused by ana");
     expect(codes(document)).not.toContain("NO_WORKER");
-    expect(document.tools.find((one) => one.name === "pay")?.paused).toBe(true);
   });
 
   test("a tool that was paused with the nats CLI is shown as paused, too", async () => {
     const { url, nc, worker } = await mesh();
     await worker(desk, ["pay"]);
-    await (await jetstreamManager(nc)).consumers.pause("WORK", "work-pay", new Date(Date.now() + 3_600_000));
+    const { value: consumer } = await (
+      await jetstreamManager(nc)
+    ).consumers
+      .list("WORK")
+      [Symbol.asyncIterator]()
+      .next();
+    await (
+      await jetstreamManager(nc)
+    ).consumers.pause("WORK", consumer.name, new Date(Date.now() + 3_600_000));
     expect(saying(await doctor(url), "TOOL_PAUSED")).toContain("pay");
   });
 });
@@ -357,21 +382,22 @@ describe("what was neglected for a while", () => {
     const late = document.partitions.find((one) => one.waiting === 1);
     expect(late?.oldestSaga).toBe(parseSagaId("waiting"));
     expect(late?.lagMs).toBeGreaterThanOrEqual(lateMs - 500);
-    expect(saying(document, "NO_WORKER")).toContain("1 calls of unserved wait");
-    expect(saying(document, "NO_WORKER")).toContain("1 calls of deserted wait");
+    expect(saying(document, "NO_WORKER")).toContain("1 calls of unserved #UNSERVED wait");
+    expect(saying(document, "NO_WORKER")).toContain("1 calls of deserted #DESERTED wait");
   });
 
   test("calls that wait although somebody asks for work are late", async () => {
     let beating: NodeJS.Timeout | undefined;
     const { url, ports } = await mesh();
-    const busy = await ports.work.consume("crowded", { inFlightMax: 2, concurrencyMax: 1 }, (delivery) => {
+    await ports.work.open(ref("crowded"), { concurrencyMax: 1 });
+    const busy = await ports.work.consume(ref("crowded"), { inFlightMax: 2 }, (delivery) => {
       beating = setInterval(() => delivery.working(), 1_000);
     });
     for (const msgId of ["c1", "c2"])
-      await ports.work.publish("crowded", { data: new Uint8Array(), headers: {}, msgId });
+      await ports.work.publish(ref("crowded"), { data: new Uint8Array(), headers: {}, msgId });
     expect(saying(await doctor(url), "WORK_LAG")).toBe("");
     later.ms = lateMs;
-    expect(saying(await doctor(url), "WORK_LAG")).toContain("1 calls of crowded wait");
+    expect(saying(await doctor(url), "WORK_LAG")).toContain("1 calls of crowded #CROWDED wait");
     clearInterval(beating);
     await busy.stop();
   });
@@ -381,10 +407,53 @@ describe("what was neglected for a while", () => {
     later.ms = 61_000;
     const document = await doctor(neglected.url);
     expect(saying(document, "STUCK_INPUT")).toContain("saga leased");
-    expect(saying(document, "STUCK_WORK")).toContain("calls of deserted come back");
+    expect(saying(document, "STUCK_WORK")).toContain("calls of deserted #DESERTED come back");
     expect(codes(document)).toContain("INBOX_LAG");
   });
 });
+
+describe("an input that comes back again and again", () => {
+  const isStuck = (one: DoctorDocument) => saying(one, "STUCK_INPUT") !== "";
+
+  test("of a saga that was never started: what doctor names as its remedy has it taken", async () => {
+    const { url, ports, client, host } = await mesh();
+    await host(desk);
+    await ports.inbox.publish({
+      subject: "saga.early.signal.note",
+      data: Buffer.from('{"text":"Tuesday"}'),
+      headers: {},
+    });
+    later.ms = 61_000;
+    const document = await lookUntil(url, isStuck);
+    expect(saying(document, "STUCK_INPUT")).toContain("saga early");
+    expect(saying(document, "STUCK_INPUT")).toContain("the signal note, which was never started");
+    expect(remedyOf(document, "STUCK_INPUT")).toContain("sagamesh start NAME --input JSON --id early");
+    const saga = await client.start(deskAgent, { errand: "wait", to: "rome" }, { id: "early" });
+    expect((await saga.result()).status).toBe("completed"); // It waited for that note.
+    expect(codes(await lookUntil(url, (one) => !isStuck(one)))).not.toContain("STUCK_INPUT");
+  });
+
+  test("of a saga that no host has taken: doctor names what it starts, and a host that serves it takes it", async () => {
+    const { url, ports, client, host } = await mesh();
+    await startSaga(
+      { ports, clock: systemClock, chance: systemChance, from: "ana" },
+      { id: parseSagaId("waits"), name: "desk", input: { errand: "wait", to: "rome" } },
+    );
+    const other = await host(defineApp({ sagas: [] }));
+    later.ms = 61_000;
+    const document = await lookUntil(url, isStuck);
+    expect(saying(document, "STUCK_INPUT")).toContain("the start of desk, and no host has taken its start");
+    expect(remedyOf(document, "STUCK_INPUT")).toContain("sagamesh host --app FILE");
+    await other.stop(0);
+    await host(desk);
+    const saga = client.saga(deskAgent, "waits");
+    await saga.signal("note", { text: "Tuesday" });
+    expect((await saga.result()).status).toBe("completed");
+  });
+});
+
+const remedyOf = ({ findings }: DoctorDocument, code: string): string =>
+  findings.find((one) => one.code === code)?.remedy ?? "";
 
 /** A way to the server on which it says that it is of another version. */
 function relayWithVersion(url: string, version: string): Promise<Server> {

@@ -70,11 +70,14 @@ describe("an NKey", () => {
     expect(openSigner(file, "--nkey")?.publicKey).toBe(pair.getPublicKey());
     const spoilt = seedOf(pair).replace(/.{4}$/, "AAAA");
     await writeFile(file, spoilt);
-    for (const path of [file, join(folder, "none")]) {
+    for (const [path, code] of [
+      [file, "USAGE"],
+      [join(folder, "none"), "FILE_UNREADABLE"],
+    ] as const) {
       const error: unknown = await Promise.resolve()
         .then(() => openSigner(path, "--nkey"))
         .catch((one: unknown) => one);
-      expect(error).toMatchObject({ code: "USAGE" });
+      expect(error).toMatchObject({ code });
       expect(JSON.stringify([String(error), error])).not.toContain(spoilt.slice(0, 20));
     }
     const keys = join(folder, "keys.txt");
@@ -82,7 +85,7 @@ describe("an NKey", () => {
     expect(await readTrusted([keys])).toEqual(new Set([pair.getPublicKey()]));
     await writeFile(keys, "somebody\n");
     expect(await codeOf(readTrusted([keys]))).toBe("USAGE");
-    expect(await codeOf(readTrusted(["no-such-key"]))).toBe("USAGE");
+    expect(await codeOf(readTrusted(["no-such-key"]))).toBe("FILE_UNREADABLE");
     await rm(folder, { recursive: true });
   });
 });
