@@ -15,7 +15,7 @@ import { accountOf } from "../../../services/ledger/account-reader.ts";
 const saga = parseSagaId("hire-1");
 const id = parseIntentId("1-0");
 const key = "hire-1.1-0.abc";
-const charge: Intent = { kind: "tool", id, name: "charge_deposit", key };
+const charge: Intent = { kind: "tool", id, name: "charge_deposit", key, contract: "c" };
 
 const turnsOf = (steps: { event: Event; intents?: Intent[]; host?: string; at?: number }[]): Turn[] =>
   steps.map(({ event, intents = [], host = "h1", at }, index) => ({
