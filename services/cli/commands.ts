@@ -6,6 +6,7 @@ import type { CommandGroups } from "./frame/run.ts";
 
 export const commands: CommandGroups = {
   "Run a mesh": {
+    new: async () => (await import("./commands/new.ts")).creating,
     demo: async () => (await import("./commands/demo.ts")).demo,
     up: async () => (await import("./commands/up.ts")).up,
     host: async () => (await import("./commands/host.ts")).host,
@@ -44,11 +45,13 @@ export const commands: CommandGroups = {
   },
   Operate: {
     doctor: async () => (await import("./commands/doctor.ts")).doctor,
+    deployments: async () => (await import("./commands/deployments.ts")).deployments,
     archive: async () => (await import("./commands/archive.ts")).archive,
     pause: async () => (await import("./commands/pause.ts")).pause,
     resume: async () => (await import("./commands/resume.ts")).resume,
     dead: async () => (await import("./commands/dead.ts")).dead,
     decode: async () => (await import("./commands/decode.ts")).decode,
     mcp: async () => (await import("./commands/mcp.ts")).mcp,
+    completion: async () => (await import("./commands/completion.ts")).completionOf(commands),
   },
 };

@@ -1,15 +1,17 @@
 #!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --max-semi-space-size=16
 /**
- * The command line's entry. What it needs is loaded after the compile cache is on, which halves the time until
- * a command begins.
+ * The command line's entry: on a Node that is too old it says so in one line, where everything after it would be a
+ * syntax error or a missing export.
+ *
+ * So this file stands alone and speaks the JavaScript of Node 12: it imports nothing until the version is known.
  */
-import { enableCompileCache } from "node:module";
-import { beginLeanStart } from "../runtime/lean-start.ts";
+const version = process.versions.node;
+const [major = 0, minor = 0] = version.split(".").map(Number);
 
-enableCompileCache();
-beginLeanStart();
-const [{ commands }, { runCommandLine }] = await Promise.all([
-  import("./commands.ts"),
-  import("./frame/run.ts"),
-]);
-await runCommandLine(commands, process.argv.slice(2));
+if (major > 22 || (major === 22 && minor >= 18)) void import("./begin.ts");
+else {
+  process.stderr.write(
+    `error: sagamesh needs Node 22.18 or newer, and this is Node ${version} (${process.execPath})\n`,
+  );
+  process.exitCode = 1;
+}

@@ -1,9 +1,7 @@
-import { DoubtAnswer } from "../../../actors/kernel/task.ts";
-import { z } from "zod";
 import { MeshError } from "../../../protocol/errors.ts";
-import { type Json, toJson } from "../../../protocol/json.ts";
+import type { Json } from "../../../protocol/json.ts";
+import { answerOf, findingHelp, readFinding } from "../../client/finding.ts";
 import { checkOutput, faultOf, readRegistry } from "../../client/registry.ts";
-import type { OpenTask } from "../../client/tasks.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { defineCommand } from "../frame/command.ts";
 import { parseJsonOrText } from "../frame/json.ts";
@@ -17,7 +15,8 @@ export const answer = defineCommand({
   positionals: {
     task: { help: "<saga>/<intent>, as `sagamesh tasks` lists it" },
     answer: {
-      help: `JSON, or a plain text; of a doubt {"outcome":"happened","output":…} or {"outcome":"did_not_happen"}`,
+      help: `JSON, or a plain text; of a doubt ${findingHelp}`,
+      json: "whole",
     },
   },
   options: voterOptions,
@@ -27,26 +26,23 @@ export const answer = defineCommand({
   ],
   run: ({ task, answer: text, by, as, nkey }, context) => {
     const said = parseJsonOrText(text, "the answer");
-    return voteOn(context, task, { vote: "answer", answer: said, by, as, nkey }, (open, ports) => {
+    return voteOn(context, task, { vote: "answer", answer: said, by, as, nkey }, async (open, ports) => {
       if (open.about === "approval" || open.about === "stuck")
         refuseVote(open, "answered", `Use sagamesh approve ${task} or sagamesh deny ${task}.`);
-      return checkAnswer(open, said, ports);
+      if (open.about === "doubt") return { answer: await checkFinding(open.tool ?? "", said, ports) };
+      const fault = askedFault(open.input, said);
+      if (fault !== undefined) throw new MeshError("INPUT_INVALID", `the answer: ${fault}`);
+      return undefined;
     });
   },
 });
 
-/** Throws INPUT_INVALID. What only the definition knows the host checks. */
-async function checkAnswer({ about, input, tool = "" }: OpenTask, said: Json, ports: Ports): Promise<void> {
-  if (about === "doubt") return checkFinding(tool, said, ports);
-  const fault = askedFault(input, said);
-  if (fault !== undefined) throw new MeshError("INPUT_INVALID", `the answer: ${fault}`);
-}
-
-/** What happened must fit what the tool gives, or it says nothing to the saga. */
-async function checkFinding(tool: string, said: Json, { registry }: Ports): Promise<void> {
-  const { success, data, error } = DoubtAnswer.safeParse(said);
-  if (!success) throw new MeshError("INPUT_INVALID", `the answer: ${z.prettifyError(error)}`);
-  if (data.outcome === "happened") checkOutput(await readRegistry(registry), tool, toJson(data.output));
+/** What a doubt's task takes, of any form of a finding; what happened must fit what the tool gives. Throws INPUT_INVALID. */
+async function checkFinding(tool: string, said: Json, { registry }: Ports): Promise<Json> {
+  const finding = readFinding(said);
+  if (finding === undefined) throw new MeshError("INPUT_INVALID", `the answer: expected ${findingHelp}`);
+  if ("succeeded" in finding) checkOutput(await readRegistry(registry), { name: tool }, finding.succeeded);
+  return answerOf(finding);
 }
 
 /** A model that asks may say what it wants as a JSON Schema. */

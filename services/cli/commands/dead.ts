@@ -24,7 +24,7 @@ export const dead = defineCommand({
     "A letter is a message that no host or worker could take: the message, the reason and where it was sent.\n" +
     "retry sends it again as it was, under its old event id, so a saga that has it already takes it as known.",
   positionals: {
-    action: { help: "ls, show, retry or drop" },
+    action: { help: "ls, show, retry or drop", choices: actions },
     letter: { help: "the letter's number", optional: true },
   },
   options: {

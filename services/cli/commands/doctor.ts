@@ -1,6 +1,7 @@
 import type { DoctorDocument } from "../../../protocol/documents/doctor.ts";
 import { examine } from "../../runtime/doctor.ts";
 import { defineCommand } from "../frame/command.ts";
+import { painted } from "../frame/screen.ts";
 import { table } from "../frame/table.ts";
 
 /** What is wrong with the mesh, and what to do. */
@@ -43,7 +44,10 @@ function describe(document: DoctorDocument): string {
     ...findings.flatMap(({ severity, code, what, remedy }) =>
       severity === "fine"
         ? [`ok       ${what}`]
-        : [`${severity.padEnd(8)} [${code}] ${what}`, `         remedy: ${remedy}`],
+        : [
+            `${painted(severity === "wrong" ? "red" : "yellow", severity.padEnd(8))} [${code}] ${what}`,
+            `         remedy: ${remedy}`,
+          ],
     ),
     "",
     bad.length === 0

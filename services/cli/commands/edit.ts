@@ -17,6 +17,7 @@ export const edit = defineCommand({
     input: {
       type: "string",
       hint: "JSON",
+      json: "whole",
       required: true,
       help: "all of the arguments, as the tool takes them",
     },

@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import type { ForkedDocument } from "../../../protocol/documents/stored.ts";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import { Effects } from "../../../protocol/fork.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
@@ -11,6 +10,7 @@ import { newestLetter, refusalOfStart } from "../../client/refusal.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { systemClock } from "../../runtime/system.ts";
 import { defineCommand } from "../frame/command.ts";
+import { readTextFile } from "../frame/file.ts";
 import { withMesh } from "../frame/context.ts";
 import { parseJson, parseJsonOrText } from "../frame/json.ts";
 import { hasLiveHost, noHost, watchStarted } from "../telling/started.ts";
@@ -41,22 +41,30 @@ export const fork = defineCommand({
     "tool-result": {
       type: "string",
       hint: "INTENT=JSON",
+      json: "pair",
       multiple: true,
       help: "what a call that was open came to, in place of what was recorded",
     },
     "model-output": {
       type: "string",
       hint: "TURN=JSON",
+      json: "pair",
       multiple: true,
       help: `what the model says in place of the reply that TURN asked for or recorded: {"text","calls":[{"tool","input"}]}`,
     },
     signal: {
       type: "string",
       hint: "NAME[=JSON]",
+      json: "pair",
       multiple: true,
       help: "a signal that the fork hears first",
     },
-    effects: { type: "string", hint: "HOW", help: "live, simulated (default) or forbidden" },
+    effects: {
+      type: "string",
+      hint: "HOW",
+      choices: Effects.options,
+      help: "live, simulated (default) or forbidden",
+    },
     wait: {
       type: "boolean",
       help: "show what happens and what is said, and wait for the end; exit 1 unless it completes",
@@ -106,7 +114,7 @@ async function readOptions(words: Words): Promise<ForkOptions> {
     ...(from === undefined ? {} : { from: turnIn(from, "--from") }),
     ...(id === undefined ? {} : { id }),
     ...(model === undefined ? {} : { model }),
-    ...(prompt === undefined ? {} : { instructions: await readText(prompt) }),
+    ...(prompt === undefined ? {} : { instructions: await readTextFile(prompt, "--prompt") }),
     ...(how === undefined ? {} : { effects: how.data }),
     toolResults: Object.fromEntries(results.map(([intent, output]) => [intent, { succeeded: output }])),
     modelOutputs: Object.fromEntries(
@@ -139,14 +147,6 @@ function turnIn(text: string, option: string): number {
 function replyIn(reply: Json): NonNullable<ForkOptions["modelOutputs"]>[number] {
   if (typeof reply === "object" && reply !== null && !Array.isArray(reply)) return reply;
   throw new MeshError("USAGE", `--model-output: expected TURN={"text":…,"calls":[…]}`);
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    throw new MeshError("USAGE", `--prompt: ${describeError(error)}`, { cause: error });
-  }
 }
 
 /** Whether a host has copied the turns. Throws why the fork was refused, if it was. */

@@ -3,6 +3,7 @@ import { startHost } from "../../runtime/start.ts";
 import { defineCommand } from "../frame/command.ts";
 import {
   announce,
+  besideOption,
   boundOptions,
   healthOptions,
   logHelp,
@@ -19,10 +20,13 @@ export const host = defineCommand({
   summary: "run a host: owns sagas, decides, appends, dispatches, asks models",
   details:
     "Any number of hosts share the sagas. SIGINT or SIGTERM lets running effects settle for 10 s; a second one exits at once.\n" +
+    "A definition that was changed without a new version is refused while sagas of the old one live: raise its version,\n" +
+    "move them with `sagamesh migrate`, or serve both with --beside.\n" +
     logHelp,
   positionals: {},
   options: {
     app: servedApp,
+    beside: besideOption,
     ...boundOptions,
     ...healthOptions,
     replicas: replicasOption,
@@ -32,7 +36,7 @@ export const host = defineCommand({
     const served = servedOptions(context, flags);
     const bounds = servedBounds(flags);
     const app = await loadApp(file);
-    const host = await startHost({ app, appFile: file, ...served, ...bounds });
-    return untilEnded(host, context.signal, () => announce(context.output, "host", host, app));
+    const host = await startHost({ app, appFile: file, beside: flags.beside, ...served, ...bounds });
+    return untilEnded(host, context, () => announce(context.output, "host", host, app));
   },
 });

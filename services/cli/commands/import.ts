@@ -15,11 +15,12 @@ export const importing = defineCommand({
     "messages with roles, alone or under traj or messages beside its task and reward, or many of them. Each conversation\n" +
     "becomes a bundle that holds its agent, so that no --app is needed. What the recording lacked and was assumed is said;\n" +
     "with --json all of it. Bad input leaves nothing behind.",
-  positionals: { files: { help: "the recordings", multiple: true } },
+  positionals: { files: { help: "the recordings", multiple: true, paths: "files" } },
   options: {
     format: {
       type: "string",
       hint: "FORMAT",
+      choices: RecordingFormat.options,
       help: "anthropic or messages; told by the content unless given",
     },
     out: { type: "string", hint: "DIR", help: "folder of the bundles; this one unless given" },

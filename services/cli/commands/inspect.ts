@@ -1,12 +1,14 @@
 import { MeshError } from "../../../protocol/errors.ts";
 import { graphOf } from "../../views/graph/graph.ts";
 import { viewingByFold } from "../../views/folded.ts";
-import { describedUpTo } from "../../client/list.ts";
+import { describedUpTo, withUnserved } from "../../client/list.ts";
+import { withStacks } from "../../views/failures.ts";
 import { promptOf } from "../../views/prompt.ts";
 import { stateOf } from "../../views/state-view.ts";
 import { readLedger } from "../../views/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
+import { dimensions } from "../../../protocol/documents/state.ts";
 import { defineCommand } from "../frame/command.ts";
 import { printGraph } from "../telling/graph.ts";
 import { describeInspected } from "../telling/inspect-text.ts";
@@ -36,6 +38,7 @@ export const inspect = defineCommand({
     state: {
       type: "string",
       hint: "DIMENSION",
+      choices: dimensions,
       help: "its application, operation or dependency state; needs --app",
     },
     archive: archiveOption,
@@ -53,7 +56,7 @@ export const inspect = defineCommand({
       throw new MeshError("USAGE", "--prompt and --graph: they are two things; ask for one");
     const dimension = state === undefined ? undefined : dimensionOf(state);
     const loaded = file === undefined ? undefined : await loadApp(file);
-    return withSaga(context, which, async ({ saga, source, viewing, app = loaded }) => {
+    return withSaga(context, which, async ({ saga, source, viewing, unserved, app = loaded }) => {
       if (prompt && app === undefined)
         throw new MeshError(
           "USAGE",
@@ -78,7 +81,9 @@ export const inspect = defineCommand({
       }
       if (prompt && app !== undefined)
         return printPrompt(context.output, promptOf(app, all, last?.turn ?? 1));
-      const document = describedUpTo(turns, at === undefined ? undefined : all.length, viewing, app);
+      const described = describedUpTo(turns, at === undefined ? undefined : all.length, viewing, app);
+      const told = await withStacks(described, source.blobs);
+      const document = unserved === undefined ? told : await withUnserved(told, unserved);
       context.output.print(document, () => describeInspected(document));
       return 0;
     });

@@ -18,12 +18,13 @@ export const link = defineCommand({
     "The link acts for every person who has it, once: send it to the one it is for only. It is signed with\n" +
     "SAGAMESH_GATEWAY_SECRET, or the embedded server's own secret, and leads to SAGAMESH_GATEWAY_URL.",
   positionals: {
-    kind: { help: "signal, approve or deny" },
+    kind: { help: "signal, approve or deny", choices: ["signal", "approve", "deny"] },
     to: { help: "the saga's id; of an approval or denial <saga>/<intent>, as `sagamesh tasks` lists it" },
     name: { help: "the signal's name", optional: true },
     data: {
       help: "what the signal says, JSON or a plain text; the person who uses the link says it unless given",
       optional: true,
+      json: "whole",
     },
   },
   options: {

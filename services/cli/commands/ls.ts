@@ -1,3 +1,4 @@
+import { briefDefinition } from "../../../protocol/definition-text.ts";
 import type { SagaRow } from "../../../protocol/documents/saga.ts";
 import { inTrees } from "../../views/children.ts";
 import { parseQuery, queryHelp } from "../../views/query.ts";
@@ -46,11 +47,18 @@ function describe(rows: readonly SagaRow[]): string {
       String(row.turns),
       briefUse(row.used, row.limits),
       dateOf(row.updatedAt),
-      row.fault ?? (row.paused === undefined ? row.waitsFor : ["resume", ...row.waitsFor]).join(", "),
+      row.fault ?? awaitedBy(row).join(", "),
       ...(row.fork === undefined ? [] : [describeFork(row.fork)]),
     ]),
   );
 }
+
+/** What must happen before anything else does comes first. */
+const awaitedBy = ({ unserved, paused, waitsFor }: SagaRow): string[] => [
+  ...(unserved === undefined ? [] : [`a host of ${briefDefinition(unserved)}`]),
+  ...(paused === undefined ? [] : ["resume"]),
+  ...waitsFor,
+];
 
 function statusOf({ status, paused, flags = [], archived, fault }: SagaRow): string {
   if (fault !== undefined) return "unreadable";

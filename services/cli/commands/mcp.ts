@@ -23,8 +23,8 @@ export const mcp = defineCommand({
     "`effect` of each tool decides what may be run twice, and a tool's own hints are not to be trusted.\n" +
     "check writes nothing; exit code 1 if the server's tools are not those of the file.",
   positionals: {
-    action: { help: "pin or check" },
-    file: { help: "the file, for example files.mcp.json" },
+    action: { help: "pin or check", choices: ["pin", "check"] },
+    file: { paths: "files", help: "the file, for example files.mcp.json" },
     command: { help: "behind --: the server's command and its arguments", multiple: true },
   },
   options: {

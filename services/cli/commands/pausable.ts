@@ -5,13 +5,13 @@
 import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
-import { sendSignal } from "../../client/send.ts";
-import { checkSignal, readRegistry } from "../../client/registry.ts";
-import { readView } from "../../views/view.ts";
+import { ThrottleKind } from "../../../protocol/throttle.ts";
+import { signalSaga } from "../../client/signal.ts";
+import type { SagaView } from "../../views/view.ts";
 import { type CommandContext, withMesh } from "../frame/context.ts";
 
 export const pausableWords = {
-  kind: { help: "saga, tool or model" },
+  kind: { help: "saga, tool or model", choices: ["saga", "tool", "model"] },
   name: { help: "its id, or its name" },
 } as const;
 
@@ -22,11 +22,14 @@ export const treeOption = {
 
 export const isSaga = (kind: string): boolean => kind === "saga";
 
-/** Throws USAGE for what a tool or model has no use for. */
-export function assertOneThing(kind: string, tree: boolean, reason?: string): void {
+/** The kind of what is no saga. Throws USAGE for another word, and for what a tool or model has no use for. */
+export function readOneThing(kind: string, tree: boolean, reason?: string): ThrottleKind {
+  const parsed = ThrottleKind.safeParse(kind);
+  if (!parsed.success) throw new MeshError("USAGE", `"${kind}" is neither saga, tool nor model`);
   if (tree) throw new MeshError("USAGE", `--tree is for a saga; a ${kind} has no sub-agents`);
   if (reason !== undefined)
     throw new MeshError("USAGE", `--reason is kept with a saga; a ${kind} just goes on`);
+  return parsed.data;
 }
 
 /**
@@ -41,12 +44,9 @@ export async function steerSaga(
 ): Promise<number> {
   const saga = parseSagaId(id);
   const data = { ...(reason === undefined ? {} : { reason }), ...(tree ? { tree } : {}) };
-  return withMesh(context, async ({ deps, ports }) => {
-    const { phase, status, definition } = await readView(ports, saga);
-    if (phase === "ended" || (phase === "ending" && signal === "pause"))
-      throw new MeshError("SAGA_ENDED", `${saga} has ended: ${status}`);
-    checkSignal(await readRegistry(ports.registry), definition, signal, data);
-    await sendSignal(deps, saga, signal, data);
+  return withMesh(context, async ({ deps }) => {
+    const isOver = ({ phase }: SagaView) => phase === "ended" || (phase === "ending" && signal === "pause");
+    await signalSaga(deps, saga, { name: signal, data, isOver });
     const document: SentDocument = { saga, sent: "signal", name: signal };
     context.output.print(document, () =>
       signal === "pause"

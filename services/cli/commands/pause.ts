@@ -2,7 +2,7 @@ import type { ThrottledDocument } from "../../../protocol/documents/throttle.ts"
 import { pause as pauseThrottled } from "../../throttle/pause.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
-import { assertOneThing, isSaga, pausableWords, steerSaga, treeOption } from "./pausable.ts";
+import { readOneThing, isSaga, pausableWords, steerSaga, treeOption } from "./pausable.ts";
 import { readThrottled } from "./throttled.ts";
 
 export const pause = defineCommand({
@@ -22,9 +22,9 @@ export const pause = defineCommand({
   ],
   run: async ({ kind, name, reason, tree }, context) => {
     if (isSaga(kind)) return steerSaga(context, "pause", name, { reason, tree });
-    assertOneThing(kind, tree);
+    const oneKind = readOneThing(kind, tree);
     return withMesh(context, async ({ deps, ports }) => {
-      const what = await readThrottled(ports, kind, name);
+      const what = await readThrottled(ports, oneKind, name);
       await pauseThrottled(deps, what, reason);
       const document: ThrottledDocument = {
         ...what,

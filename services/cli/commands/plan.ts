@@ -1,8 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PlanMade, type PlanRequest } from "../../../actors/plan/planner.ts";
 import { digestOf } from "../../../protocol/digest.ts";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { type PlannedDocument, PlanRefusal, planSchema } from "../../../protocol/documents/plan.ts";
@@ -14,6 +14,7 @@ import { loadApp } from "../../runtime/load-app.ts";
 import { modelNamed } from "../../runtime/replay-port.ts";
 import { runPlanning } from "../../runtime/run-planning.ts";
 import { defineCommand } from "../frame/command.ts";
+import { readTextFile } from "../frame/file.ts";
 import type { CommandContext } from "../frame/context.ts";
 import { describeEnd } from "../telling/describe.ts";
 import { createPlanTeller, describeRefusal } from "../telling/planning-text.ts";
@@ -27,7 +28,9 @@ export const plan = defineCommand({
     "and compensations, and then as a whole. What is wrong is shown to it, --rounds times. Exit code 1 and every finding\n" +
     "where no plan comes of it. Each question, answer and verdict is in the ledger of a saga, on a server of its own in\n" +
     "the data folder: the same words go on where a kill left off, and never ask again what was answered.",
-  positionals: { spec: { help: "a file: text, Markdown or JSON, for the model to read", optional: true } },
+  positionals: {
+    spec: { paths: "files", help: "a file: text, Markdown or JSON, for the model to read", optional: true },
+  },
   without: ["server"],
   options: {
     app: {
@@ -84,9 +87,7 @@ export const plan = defineCommand({
 });
 
 async function readSpec(file: string): Promise<string> {
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new MeshError("USAGE", `plan: ${file} cannot be read: ${describeError(error)}`);
-  });
+  const text = await readTextFile(file, "plan");
   if (text.trim() === "") throw new MeshError("USAGE", `plan: ${file} is empty`);
   if (text.length <= limits.planSpecCharactersMax) return text;
   throw new MeshError(

@@ -1,15 +1,15 @@
 /**
  * Replay settings: what the words of `replay` ask for, read and checked before anything is asked.
  */
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import type { OnMiss, StandIns } from "../../replay/answers.ts";
 import type { Variation } from "../../replay/variation.ts";
 import { loadApp } from "../../runtime/load-app.ts";
+import { readTextFile } from "../frame/file.ts";
 
-/** Throws USAGE where the file cannot be read, APP_INVALID where it is no application. */
+/** Throws FILE_UNREADABLE, APP_INVALID where it is no application. */
 export async function readVariation(
   prompt: string | undefined,
   other: string | undefined,
@@ -20,17 +20,11 @@ export async function readVariation(
   };
 }
 
-async function readText(flag: string, file: string): Promise<string> {
-  try {
-    return (await readFile(file, "utf8")).trimEnd();
-  } catch (error) {
-    throw new MeshError("USAGE", `--${flag}: ${file} cannot be read: ${describeError(error)}`, {
-      remedy: "Name a file that is there.",
-    });
-  }
-}
+const readText = async (flag: string, file: string): Promise<string> =>
+  (await readTextFile(file, `--${flag}`)).trimEnd();
 
-const misses: readonly OnMiss[] = ["stop", "sample", "stand-in"];
+/** What a call may be answered with that the record does not hold. */
+export const misses: readonly OnMiss[] = ["stop", "sample", "stand-in"];
 
 /** Throws USAGE. A file of stand-ins alone means that they are to be used. */
 export async function readMisses(

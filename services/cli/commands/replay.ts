@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { MeshError } from "../../../protocol/errors.ts";
-import type { ReplayDocument } from "../../../protocol/documents/replay.ts";
+import type { ReplayDocument, ReplayRunDocument } from "../../../protocol/documents/replay.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../app/app.ts";
 import { readLedger } from "../../views/view.ts";
@@ -19,7 +19,7 @@ import { defineCommand } from "../frame/command.ts";
 import type { CommandContext } from "../frame/context.ts";
 import { nowAndThen } from "../telling/progress-note.ts";
 import { absoluteWords, replayMany, RunWords, wordsOfRun } from "./replay-run.ts";
-import { amountOf, countOf, readMisses, readVariation } from "./replay-settings.ts";
+import { amountOf, countOf, misses, readMisses, readVariation } from "./replay-settings.ts";
 import { describeReplay, describeRun } from "../telling/replay-text.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 
@@ -61,6 +61,7 @@ export const replay = defineCommand({
     "on-miss": {
       type: "string",
       hint: "HOW",
+      choices: misses,
       help: "with --free, a call that the record does not hold: stop (default), sample (of its output's schema) or stand-in",
     },
     "stand-ins": {
@@ -104,18 +105,13 @@ export const replay = defineCommand({
     const words = args.resume === undefined ? asWords(args, isMany) : await wordsOfRun(context, args.resume);
     const { saga, html, archive, resume } = args;
     assertUsable({ ...words, saga, html, archive, resume });
-    const settings = await readSettings(words);
-    const app = words.app === "" ? undefined : await loadApp(words.app);
-    if (app !== undefined && isMany) {
-      const replayed = replayer(app, words, settings, context);
-      const document = await replayMany(
-        context,
-        { ...settings.many, ...replayed, words: absoluteWords(words), again: args.again },
-        nowAndThen(output.note),
-      );
+    if (isMany) {
+      const document = await replayQuery(context, words, args.again);
       output.print(document, () => describeRun(document));
       return document.failedOn !== undefined || document.missing > 0 ? 1 : 0;
     }
+    const settings = await readSettings(words);
+    const app = words.app === "" ? undefined : await loadApp(words.app);
     let code = 0;
     for (const saga of args.saga)
       await withSaga(context, { saga, archive: args.archive }, async (one) => {
@@ -131,6 +127,18 @@ export const replay = defineCommand({
     return code;
   },
 });
+
+/** A run over many sagas. Throws USAGE, and APP_INVALID for what cannot be loaded. */
+export async function replayQuery(
+  context: CommandContext,
+  words: RunWords,
+  again = false,
+): Promise<ReplayRunDocument> {
+  const settings = await readSettings(words);
+  const replayed = replayer(await loadApp(words.app), words, settings, context);
+  const many = { ...settings.many, ...replayed, words: absoluteWords(words), again };
+  return replayMany(context, many, nowAndThen(context.output.note));
+}
 
 type Words = Omit<RunWords, "ignore" | "fail-on" | "app"> & {
   readonly app?: string | undefined;

@@ -2,7 +2,7 @@ import type { ThrottledDocument } from "../../../protocol/documents/throttle.ts"
 import { resume as resumeThrottled } from "../../throttle/pause.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
-import { assertOneThing, isSaga, pausableWords, steerSaga, treeOption } from "./pausable.ts";
+import { readOneThing, isSaga, pausableWords, steerSaga, treeOption } from "./pausable.ts";
 import { readThrottled } from "./throttled.ts";
 
 export const resume = defineCommand({
@@ -17,9 +17,9 @@ export const resume = defineCommand({
   examples: ["sagamesh resume saga hire-41", "sagamesh resume tool charge_deposit"],
   run: async ({ kind, name, reason, tree }, context) => {
     if (isSaga(kind)) return steerSaga(context, "resume", name, { reason, tree });
-    assertOneThing(kind, tree, reason);
+    const oneKind = readOneThing(kind, tree, reason);
     return withMesh(context, async ({ deps, ports }) => {
-      const what = await readThrottled(ports, kind, name);
+      const what = await readThrottled(ports, oneKind, name);
       await resumeThrottled(deps, what);
       const document: ThrottledDocument = { ...what, paused: false };
       context.output.print(document, () => `${name} goes on`);

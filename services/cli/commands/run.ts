@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { readWith } from "../../../actors/values/schema.ts";
 import { planFindings } from "../../../actors/plan/proposal.ts";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
 import { canonicalJson, type Json } from "../../../protocol/json.ts";
 import type { Plan, PlanRefusal } from "../../../protocol/documents/plan.ts";
@@ -13,6 +12,7 @@ import { loadApp } from "../../runtime/load-app.ts";
 import { runPlan } from "../../runtime/run-plan.ts";
 import { systemChance, systemClock } from "../../runtime/system.ts";
 import { defineCommand } from "../frame/command.ts";
+import { readTextFile } from "../frame/file.ts";
 import { createFlow } from "../telling/flow.ts";
 import { parseJson } from "../frame/json.ts";
 import { describeRefusal } from "../telling/planning-text.ts";
@@ -27,10 +27,10 @@ export const run = defineCommand({
     "A plan with a fault is refused with all of them, before anything is started. This process serves the plan itself, as\n" +
     "`up` does, unless the hosts of the mesh do: those serve the plans that their application file lists (`plans`).\n" +
     "After a kill the same words with the same --id go on where it was.",
-  positionals: { plan: { help: "a file: what `sagamesh plan` wrote" } },
+  positionals: { plan: { paths: "files", help: "a file: what `sagamesh plan` wrote" } },
   options: {
     app: servedApp,
-    input: { type: "string", hint: "JSON", required: true, help: "the workflow's input" },
+    input: { type: "string", hint: "JSON", required: true, json: "whole", help: "the workflow's input" },
     id: { type: "string", hint: "KEY", help: "the saga's id; minted unless given" },
   },
   examples: [`sagamesh run trip.plan.json --app app.ts --input '{"people":2}' --id trip-1`],
@@ -75,12 +75,7 @@ export const run = defineCommand({
   },
 });
 
-async function readPlan(file: string): Promise<Json> {
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new MeshError("USAGE", `run: ${file} cannot be read: ${describeError(error)}`);
-  });
-  return parseJson(text, file);
-}
+const readPlan = async (file: string): Promise<Json> => parseJson(await readTextFile(file, "run"), file);
 
 /** The application with this plan; an application that lists it already is as it is. */
 function withPlan(app: App, plan: Plan): App {

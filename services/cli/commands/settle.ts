@@ -1,69 +1,133 @@
+import type { SettledRow } from "../../../protocol/documents/settle.ts";
 import type { SentDocument } from "../../../protocol/documents/stored.ts";
-import { MeshError } from "../../../protocol/errors.ts";
+import { describeError, MeshError } from "../../../protocol/errors.ts";
 import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
-import { settleIntent } from "../../client/send.ts";
-import { checkOutput, readRegistry, viewingBy } from "../../client/registry.ts";
-import { type IntentView, readView } from "../../views/view.ts";
+import { type Finding, findingHelp, readFinding, settleCall, unsettledCall } from "../../client/finding.ts";
+import { readRegistry, viewingBy } from "../../client/registry.ts";
+import { storedText, unservedOf } from "../../client/unserved.ts";
+import { findUnsettled } from "../../client/unsettled.ts";
+import { openSigner } from "../../runtime/signing.ts";
+import { callQueryHelp, parseCallQuery } from "../../views/query.ts";
+import { readView } from "../../views/view.ts";
+import { type CommandContext, withMesh } from "../frame/context.ts";
 import { defineCommand } from "../frame/command.ts";
-import { withMesh } from "../frame/context.ts";
 import { parseJson } from "../frame/json.ts";
+import { table } from "../frame/table.ts";
+import { voterOptions } from "../frame/task.ts";
 
-/** Says how a deferred call, or an effect in doubt, ended. */
+/** Says how a deferred call, or an effect in doubt, ended; of one, or of all that a query means. */
 export const settle = defineCommand({
   name: "settle",
   summary: "say how a deferred call or an effect in doubt ended",
+  details:
+    "Where people were asked about a doubt it is a vote, as with `answer`: it counts from those who are asked, and as many\n" +
+    "must say the same as the doubt's terms name.\n" +
+    "With --query the one word is the result, for every call that is meant; they are listed, and settled with --yes.",
   positionals: {
-    saga: { help: "the saga's id" },
-    intent: { help: "the call, as `sagamesh inspect` lists it" },
-    result: { help: `{"succeeded": OUTPUT}, {"failed": "why"}, or the output itself` },
+    saga: { help: "the saga's id; with --query the result", json: "whole" },
+    intent: { help: "the call, as `sagamesh inspect` lists it, or the task about it", optional: true },
+    result: { help: `${findingHelp}; anything else is the output itself`, optional: true, json: "whole" },
   },
-  options: {},
-  examples: [`sagamesh settle hire-41 7-0 '{"succeeded":{"slot":"2026-03-03T10:00:00Z"}}'`],
-  run: async ({ saga: sagaId, intent: intentId, result: text }, context) => {
-    const saga = parseSagaId(sagaId);
-    const intent = parseIntentId(intentId);
-    const result = readResult(parseJson(text, "the result"));
+  options: {
+    query: { type: "string", hint: "QUERY", help: `the calls that are meant: ${callQueryHelp}` },
+    yes: { type: "boolean", help: "with --query: settle them; without it they are only listed" },
+    ...voterOptions,
+  },
+  examples: [
+    `sagamesh settle hire-41 7-0 '{"succeeded":{"slot":"2026-03-03T10:00:00Z"}}'`,
+    `sagamesh settle hire-41 9-0 '{"outcome":"did_not_happen"}'`,
+    `sagamesh settle --query 'tool=charge_card and outcome=in_doubt' '{"outcome":"did_not_happen"}' --yes`,
+  ],
+  run: async ({ saga: word, intent, result, query, yes, by, as, nkey }, context) => {
+    const usage = (what: string) =>
+      new MeshError("USAGE", `settle: ${what}`, { remedy: "See sagamesh settle --help." });
+    const signer = openSigner(nkey, "--nkey") ?? openSigner(context.config.nkey, "SAGAMESH_NKEY");
+    const who = { by, as, signer };
+    if (query !== undefined) {
+      if (intent !== undefined) throw usage("with --query the result is the only word");
+      parseCallQuery(query, Date.now()); // What is wrong with it is told before a server is asked.
+      const said = findingOf(parseJson(word, "the result"));
+      return settleMany(context, { query, yes, said, who });
+    }
+    if (yes) throw usage("--yes is for --query");
+    if (intent === undefined || result === undefined) throw usage("INTENT and RESULT are missing");
+    const saga = parseSagaId(word);
+    const id = parseIntentId(intent);
+    const said = findingOf(parseJson(result, "the result"));
     return withMesh(context, async ({ deps, ports }) => {
       const registered = await readRegistry(ports.registry);
       const view = await readView(ports, saga, viewingBy(registered));
-      const viewed = view.intents.find((one) => one.intent.id === intent);
-      if (viewed === undefined) throw new MeshError("INTENT_UNKNOWN", `${saga} has no intent ${intent}`);
-      if (viewed.intent.kind !== "tool")
-        throw new MeshError(
-          "INTENT_UNKNOWN",
-          `${intent} of ${saga} is a ${viewed.intent.kind}, not a call of a tool`,
-        );
-      if (!isOpenTo(viewed, result))
-        throw new MeshError(
-          "INTENT_UNKNOWN",
-          `${intent} of ${saga} is settled already: ${viewed.outcome} in turn ${viewed.settledTurn ?? "?"}`,
-        );
-      if ("succeeded" in result) checkOutput(registered, viewed.intent.name, result.succeeded);
-      await settleIntent(deps, { saga, intent, attempt: viewed.attempt }, result);
-      const document: SentDocument = { saga, sent: "result", intent };
-      context.output.print(document, () => `the result of ${intent} is stored for ${saga}`);
+      const unsettled = unsettledCall(view, id, said);
+      const sent = await settleCall(deps, registered, { saga, ...unsettled }, said, who);
+      const call = unsettled.call.intent.id;
+      const unserved = await unservedOf(deps, saga);
+      const document: SentDocument = {
+        ...(sent === "vote"
+          ? { saga, sent, name: "answer", intent: unsettled.task?.intent ?? call }
+          : { saga, sent, intent: call }),
+        ...(unserved && { unserved }),
+      };
+      const stored =
+        sent === "vote"
+          ? `answer is stored for ${saga}/${unsettled.task?.intent ?? call}, which asks about ${call}`
+          : `the result of ${call} is stored for ${saga}`;
+      context.output.print(document, () => storedText(stored, unserved));
       return 0;
     });
   },
 });
 
-/** A late success corrects whatever was taken for none; a failure only what is open or in doubt. The host judges. */
-function isOpenTo({ outcome }: IntentView, result: { succeeded: Json } | { failed: string }): boolean {
-  if (outcome === undefined || outcome === "in_doubt") return true;
-  return "succeeded" in result && outcome !== "succeeded";
+const findingOf = (value: Json): Finding => readFinding(value) ?? { succeeded: value };
+
+interface Many {
+  readonly query: string;
+  readonly yes: boolean;
+  readonly said: Finding;
+  readonly who: Parameters<typeof settleCall>[4];
 }
 
-function readResult(value: Json): { succeeded: Json } | { failed: string } {
-  if (
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.keys(value).length === 1
-  ) {
-    const { succeeded, failed } = value;
-    if (succeeded !== undefined) return { succeeded };
-    if (typeof failed === "string") return { failed };
-  }
-  return { succeeded: value };
+/** Settles what is meant, one after the other; one that cannot be is told, and hides no other. Exit code 1 if there was one. */
+async function settleMany(context: CommandContext, { query, yes, said, who }: Many): Promise<number> {
+  const { output } = context;
+  return withMesh(context, async ({ deps, ports }) => {
+    const { registered, found } = await findUnsettled(ports, query, deps.clock.now());
+    const rows: SettledRow[] = [];
+    for (const one of found) {
+      const { saga, call, tool, task } = one;
+      const { id } = call.intent;
+      const outcome = call.outcome === "in_doubt" ? "in_doubt" : "open";
+      const about = {
+        saga,
+        intent: id,
+        tool,
+        outcome,
+        ...(task === undefined ? {} : { task: task.intent }),
+      } as const;
+      const sent = yes
+        ? await settleCall(deps, registered, one, said, who).catch((error: unknown) => ({ error }))
+        : "would";
+      rows.push(
+        typeof sent === "string"
+          ? { ...about, sent }
+          : { ...about, sent: "refused", because: describeError(sent.error) },
+      );
+    }
+    if (output.json) for (const row of rows) output.print(row, () => "");
+    else output.print(undefined, () => listed(rows, yes));
+    return rows.some(({ sent }) => sent === "refused") ? 1 : 0;
+  });
+}
+
+function listed(rows: readonly SettledRow[], yes: boolean): string {
+  if (rows.length === 0) return "no call is meant";
+  const lines = rows.map(({ saga, intent, tool, outcome, task, sent, because }) => [
+    saga,
+    intent,
+    tool,
+    outcome,
+    because ?? (task === undefined ? sent : `${sent}, asked in ${task}`),
+  ]);
+  const calls = `${rows.length} call${rows.length === 1 ? "" : "s"}`;
+  return `${table(["SAGA", "INTENT", "TOOL", "IS", "SETTLED"], lines)}\n${yes ? calls : `${calls} would be settled; --yes does it`}`;
 }

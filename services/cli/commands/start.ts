@@ -1,11 +1,12 @@
 import type { StartedDocument } from "../../../protocol/documents/stored.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
 import { startSaga } from "../../client/start.ts";
 import { checkStart, readRegistry } from "../../client/registry.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
 import { parseJson } from "../frame/json.ts";
-import { hasLiveHost, noHost, watchStarted } from "../telling/started.ts";
+import { beginsWith, watchStarted } from "../telling/started.ts";
 
 /** Starts a saga by its definition's name. */
 export const start = defineCommand({
@@ -15,11 +16,16 @@ export const start = defineCommand({
     "Name and input are checked by what hosts have registered before anything is sent. The same --id with the same input is the same saga.",
   positionals: { name: { help: "an agent or saga that a host serves" } },
   options: {
-    input: { type: "string", hint: "JSON", required: true, help: "its input" },
+    input: { type: "string", hint: "JSON", required: true, json: "whole", help: "its input" },
     id: {
       type: "string",
       hint: "KEY",
       help: "the saga's id: 1 to 64 of a-z, 0-9, - and _; minted unless given",
+    },
+    version: {
+      type: "string",
+      hint: "N",
+      help: "begin with this version; else with the one that was promoted, else the newest that is served",
     },
     wait: {
       type: "boolean",
@@ -27,15 +33,22 @@ export const start = defineCommand({
     },
   },
   examples: [`sagamesh start hire_for_role --input '{"role":"dev","recruiterId":"r1"}' --id hire-41 --wait`],
-  run: async ({ name, input: text, id, wait }, context) => {
+  run: async ({ name, input: text, id, version: number, wait }, context) => {
     const input = parseJson(text, "--input");
+    const version = number === undefined ? undefined : parseVersion(number);
     const given = id === undefined ? undefined : parseSagaId(id);
     return withMesh(context, async ({ deps, ports }) => {
-      checkStart(await readRegistry(ports.registry), name, input);
       const saga = given ?? mintSagaId(name, deps.clock.now(), deps.chance.random());
-      await startSaga(deps, { id: saga, name, input });
-      if (!(await hasLiveHost(ports))) context.output.note(noHost);
-      const document: StartedDocument = { saga, name };
+      const begins = await beginsWith(ports, { name, version }, saga);
+      checkStart(await readRegistry(ports.registry), { name, version, as: begins.definition }, input);
+      await startSaga(deps, { id: saga, name, version, input });
+      if (begins.waits !== undefined) context.output.note(begins.waits);
+      const { definition, unserved } = begins;
+      const document: StartedDocument = {
+        ...{ saga, name },
+        ...(definition && { definition }),
+        ...(unserved && { unserved }),
+      };
       if (!wait) {
         context.output.print(document, () => saga);
         return 0;
@@ -45,3 +58,9 @@ export const start = defineCommand({
     });
   },
 });
+
+/** Throws USAGE. */
+function parseVersion(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new MeshError("USAGE", `--version: expected a whole number, got "${text}"`);
+}

@@ -1,10 +1,11 @@
 import { parseSagaId } from "../../../protocol/ids.ts";
+import { knownSaga } from "../../client/known.ts";
 import { defineCommand } from "../frame/command.ts";
 import type { LiveDocument } from "../../../protocol/documents/live.ts";
 import { withMesh } from "../frame/context.ts";
 import { createFlow } from "../telling/flow.ts";
 import { archiveOption, isFile, sagaPositional, withSaga } from "../frame/saga-source.ts";
-import { awaitLedger, showTurns, watchToEnd } from "../telling/watch.ts";
+import { showTurns, watchToEnd } from "../telling/watch.ts";
 
 /** Follows a saga's turns, and with --tokens what is said between them. */
 export const tail = defineCommand({
@@ -15,18 +16,20 @@ export const tail = defineCommand({
   positionals: { saga: sagaPositional },
   options: {
     tokens: { type: "boolean", help: "show what models and tools say meanwhile" },
+    early: { type: "boolean", help: "wait for an id that was not started yet" },
     archive: archiveOption,
   },
   examples: ["sagamesh tail hire-41", "sagamesh tail hire-41 --tokens"],
-  run: async ({ saga: id, tokens, archive }, context) => {
+  run: async ({ saga: id, tokens, archive, early }, context) => {
     if (isFile(id) || archive !== undefined)
       return withSaga(context, { saga: id, archive }, (found) => showTurns(context, found));
     const saga = parseSagaId(id);
     const { output } = context;
     const flow = createFlow((piece) => output.flow(piece, "results"));
     const document = (live: LiveDocument["live"]) => output.print({ live } satisfies LiveDocument, () => "");
-    return withMesh(context, async ({ ports }) => {
-      await awaitLedger(ports, saga, context.signal);
+    return withMesh(context, async ({ deps, ports }) => {
+      if (!early && (await knownSaga(deps, saga)) === "stored")
+        output.note(`the start of ${saga} is stored; no host has taken it yet`);
       return watchToEnd(context, ports, saga, {
         turn: (lines, turn) => {
           flow.endLine();

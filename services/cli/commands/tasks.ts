@@ -16,7 +16,7 @@ export const tasks = defineCommand({
   details:
     "A task is shown with all that a reviewer needs, also once it is over: the exact arguments, why the model wants it, who may answer and who did, what happens at the deadline, what it has cost, how it can be undone.",
   positionals: {
-    show: { help: "the word show", optional: true },
+    show: { help: "the word show", optional: true, choices: ["show"] },
     task: { help: "<saga>/<intent>", optional: true },
   },
   options: {},
@@ -45,9 +45,9 @@ export const tasks = defineCommand({
 
 function list(documents: readonly TaskDocument[]): string {
   if (documents.length === 0) return "nothing waits for a human";
-  const rows = documents.map(({ task, about, agent, to, dueAt, question }) => [
+  const rows = documents.map(({ task, about, agent, to, dueAt, question, simulated }) => [
     task,
-    about,
+    simulated === undefined ? about : `${about} (simulated)`,
     agent,
     to.join(", ") || "anyone",
     dateOf(dueAt),

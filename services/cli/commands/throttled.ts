@@ -3,17 +3,16 @@
  */
 import { MeshError } from "../../../protocol/errors.ts";
 import { Name } from "../../../protocol/ids.ts";
-import { ThrottleKind, type Throttled } from "../../../protocol/throttle.ts";
+import { didYouMean } from "../../../protocol/nearest.ts";
+import type { ThrottleKind, Throttled } from "../../../protocol/throttle.ts";
 import { readRegistry } from "../../client/registry.ts";
 import type { Ports } from "../../wire/ports.ts";
 
 /** Throws USAGE, TOOL_UNKNOWN or MODEL_UNKNOWN; a tool that hosts perform themselves cannot be paused. */
-export async function readThrottled(ports: Ports, kind: string, name: string): Promise<Throttled> {
-  const parsed = ThrottleKind.safeParse(kind);
-  if (!parsed.success) throw new MeshError("USAGE", `"${kind}" is neither saga, tool nor model`);
+export async function readThrottled(ports: Ports, kind: ThrottleKind, name: string): Promise<Throttled> {
   if (!Name.safeParse(name).success) throw new MeshError("USAGE", `"${name}" is not a name`);
   const { definitions, tools } = await readRegistry(ports.registry);
-  if (parsed.data === "model") {
+  if (kind === "model") {
     const models = [...new Set(definitions.flatMap((one) => one.models))].sort();
     if (!models.includes(name))
       throw new MeshError("MODEL_UNKNOWN", unknown("model", name, models), { remedy });
@@ -36,4 +35,4 @@ export async function readThrottled(ports: Ports, kind: string, name: string): P
 const remedy = "Check the spelling; `sagamesh doctor` lists what is served.";
 
 const unknown = (kind: string, name: string, known: readonly string[]): string =>
-  `no ${kind} is named "${name}"; ${known.length === 0 ? "none was served here yet" : `served here: ${known.join(", ")}`}`;
+  `no ${kind} is named "${name}"; ${known.length === 0 ? "none was served here yet" : `served here: ${known.join(", ")}${didYouMean(name, known)}`}`;

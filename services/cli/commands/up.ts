@@ -1,11 +1,21 @@
-import { MeshError } from "../../../protocol/errors.ts";
+import { describeError, MeshError } from "../../../protocol/errors.ts";
+import type { App } from "../../app/app.ts";
 import { portOf } from "../../runtime/config.ts";
+import { asGeneration } from "../../runtime/generation.ts";
 import { loadApp } from "../../runtime/load-app.ts";
-import { type GatewayChoice, runUp } from "../../runtime/run-up.ts";
+import { moveChanged } from "../../runtime/move-changed.ts";
+import { type GatewayChoice, runUp, servedByUp } from "../../runtime/run-up.ts";
 import { whereabouts } from "../../runtime/running.ts";
 import type { Service } from "../../runtime/serve.ts";
 import { defineCommand } from "../frame/command.ts";
-import { announce, healthOptions, replicasOption, servedApp, servedConfig } from "../frame/serving.ts";
+import {
+  announce,
+  besideOption,
+  healthOptions,
+  replicasOption,
+  servedApp,
+  servedConfig,
+} from "../frame/serving.ts";
 
 /** Everything in one process, for development. */
 export const up = defineCommand({
@@ -15,10 +25,15 @@ export const up = defineCommand({
     "Starts an embedded NATS server unless --server or NATS_URL names one, and starts it again if it is lost.\n" +
     "The gateway listens on 127.0.0.1, on the same port each time if it is free. Its secret is made once, in the data folder.\n" +
     "Ctrl-C stops host and worker, and the server unless another process uses it; the data stays.\n" +
+    "With --watch the application is served anew when its file, or one that it imports from its folder, changes. What\n" +
+    "cannot be loaded replaces nothing. Sagas of a definition that was changed in its version go on under what the file\n" +
+    "says now where that decides the same so far, and it is said of the others why they stay.\n" +
     "What goes wrong is logged on stderr, one JSON line each; LOG_LEVEL=info shows more.",
   positionals: {},
   options: {
     app: servedApp,
+    watch: { type: "boolean", help: "serve the application anew when its files change" },
+    beside: besideOption,
     ...healthOptions,
     replicas: replicasOption,
     "gateway-port": {
@@ -28,18 +43,37 @@ export const up = defineCommand({
     },
     "no-gateway": { type: "boolean", help: "take none: a callback is a token for `sagamesh settle`" },
   },
-  examples: ["sagamesh up --app app.ts"],
+  examples: ["sagamesh up --app app.ts", "sagamesh up --app app.ts --watch"],
   run: async ({ app: file, ...flags }, context) => {
     const { output, signal } = context;
     const config = servedConfig(context.config, flags);
-    const app = await loadApp(file);
-    const options = { config, signal, report: output.note, appFile: file };
-    const ready = (service: Service, gateway: string | undefined) =>
-      announce(output, "up", whereabouts(service), app, { gateway });
-    await runUp(options, app, ready, gatewayChoice(flags));
+    const gateway = gatewayChoice(flags);
+    const generation = asGeneration();
+    if (flags.watch && generation === undefined) {
+      const { watchUp } = await import("../../runtime/watch-up.ts");
+      await watchUp({ config, appFile: file, words: process.argv.slice(2), signal, report: output.note });
+      return 0;
+    }
+    const load = async () => servedByUp(await loadApp(file), config);
+    const app = generation === undefined ? await load() : await generation.load(file, load);
+    if (app === undefined) return 1;
+    const own = generation === undefined ? signal : AbortSignal.any([signal, generation.signal]);
+    const beside = flags.beside || generation !== undefined;
+    const ready = (service: Service, url: string | undefined) => {
+      announce(output, "up", whereabouts(service), app, { gateway: url });
+      if (generation !== undefined) tellMoved(service, app, { report: output.note, signal: own });
+    };
+    await runUp({ config, signal: own, report: output.note, appFile: file, beside }, app, ready, gateway);
     return 0;
   },
 });
+
+/** It is told as it goes on; what it lacks then is for `sagamesh migrate`. */
+function tellMoved(service: Service, app: App, options: Parameters<typeof moveChanged>[2]): void {
+  moveChanged(service, app, options).catch((error: unknown) => {
+    if (!options.signal.aborted) options.report(`not all sagas were looked at: ${describeError(error)}`);
+  });
+}
 
 function gatewayChoice(flags: { "gateway-port": string | undefined; "no-gateway": boolean }): GatewayChoice {
   const port = flags["gateway-port"];

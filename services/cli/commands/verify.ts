@@ -22,7 +22,7 @@ export const verify = defineCommand({
     "A signature proves that the holder of that key wrote these bytes, after all turns before; not whose key it is. A wrong one\n" +
     "is always a finding, a missing one only with --trust.",
   positionals: {
-    saga: { help: "the saga's id, or the file of an archive", optional: true },
+    saga: { help: "the saga's id, or the file of an archive", optional: true, paths: "files" },
   },
   options: {
     all: { type: "boolean", help: "every saga of the mesh, or with --archive of the folder" },

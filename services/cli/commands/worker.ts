@@ -28,7 +28,7 @@ export const worker = defineCommand({
     const served = servedOptions(context, flags);
     const app = await loadApp(file);
     const worker = await startWorker({ app, appFile: file, tools, ...served });
-    return untilEnded(worker, context.signal, () =>
+    return untilEnded(worker, context, () =>
       announce(context.output, "worker", worker, app, { only: tools }),
     );
   },

@@ -8,22 +8,36 @@
  */
 import { parseArgs } from "node:util";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { didYouMean } from "../../../protocol/nearest.ts";
 import type { CommandContext } from "./context.ts";
 
-export interface Option {
+/**
+ * What a shell may offer for a word (telling/completion.ts): what it is one of, or the names of files or folders. Of an
+ * option its hint FILE or DIR says so as well. The command itself refuses what it does not take.
+ */
+export interface Offered {
+  readonly choices?: readonly string[];
+  readonly paths?: "files" | "folders";
+}
+
+export interface Option extends Offered {
   readonly type: "string" | "boolean";
   readonly help: string;
   /** What stands for the value in the help, for example FILE. */
   readonly hint?: string;
   readonly required?: true;
   readonly multiple?: true;
+  /** It holds JSON, or of a pair what stands after the `=`: it may be in a file, or on standard input (given.ts). */
+  readonly json?: "whole" | "pair";
 }
 
-export interface Positional {
+export interface Positional extends Offered {
   readonly help: string;
   readonly optional?: true;
   /** Any number of words, or none; the last one only. */
   readonly multiple?: true;
+  /** It holds JSON, which may be in a file, or on standard input (given.ts). */
+  readonly json?: "whole";
 }
 
 type Options = Readonly<Record<string, Option>>;
@@ -81,7 +95,7 @@ export interface GlobalArgs {
 }
 
 /** What the command takes of the options of every command. */
-const sharedOptions = ({ without = [] }: Command): Options =>
+export const sharedOptions = ({ without = [] }: Command): Options =>
   Object.fromEntries(
     Object.entries(globalOptions).filter(([name]) => !(without as readonly string[]).includes(name)),
   );
@@ -137,14 +151,17 @@ function parse(command: Command, words: readonly string[], usage: (what: string)
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw usage(lowerFirst(describeError(error).split(". ")[0] ?? ""));
+    const unknown = /^Unknown option '--([^']+)'/.exec(describeError(error))?.[1];
+    const hint = unknown === undefined ? "" : didYouMean(unknown, Object.keys(options));
+    throw usage(`${lowerFirst(describeError(error).split(". ")[0] ?? "")}${hint}`);
   }
 }
 
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 const pick = (values: object, names: readonly string[]) =>
   Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
-const placeholder = (name: string): string => name.toUpperCase();
+/** A positional as the help names it. */
+export const placeholder = (name: string): string => name.toUpperCase();
 
 /** The help of one command, with an example. */
 export function commandHelp(command: Command): string {
@@ -163,9 +180,9 @@ export function commandHelp(command: Command): string {
     ),
   ].join(" ");
   const rows = [
-    ...positionals.map(([name, { help }]) => [placeholder(name), help] as const),
+    ...positionals.map(([name, one]) => [placeholder(name), helpOf(one)] as const),
     ...Object.entries(command.options).map(
-      ([name, option]) => [optionWord(name, option), option.help] as const,
+      ([name, option]) => [optionWord(name, option), helpOf(option)] as const,
     ),
     ...Object.entries(sharedOptions(command)).map(
       ([name, option]) => [optionWord(name, option), option.help] as const,
@@ -182,6 +199,12 @@ export function commandHelp(command: Command): string {
     ...command.examples.map((example) => `Example: ${example}`),
   ].join("\n");
 }
+
+/** What the help of a word adds that may be given in another way (given.ts). */
+const givenHelp = "; @FILE or - (standard input) in its place";
+
+const helpOf = ({ help, json }: Option | Positional): string =>
+  json === undefined ? help : `${help}${givenHelp}`;
 
 const optionWord = (name: string, option: Option): string =>
   `--${name}${option.type === "boolean" ? "" : ` ${option.hint ?? "VALUE"}`}${option.multiple === true ? " ..." : ""}`;

@@ -4,9 +4,14 @@
  * OU1 With --json each line of stdout is one document of protocol/documents/, and each line of stderr one
  *     too: progress, the error, or, of a process that serves, a line of its log.
  * OU2 An error is one coded line and its remedy, never a stack trace.
+ * OU3 Everything a command says passes here, and no control character of what sagas hold does (visible.ts).
  */
+import { styleText } from "node:util";
 import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";
 import type { ErrorDocument, ProgressDocument } from "../../../protocol/documents/stderr.ts";
+
+import { type Colour, madeFor, painted, type Screen, unmarked } from "./screen.ts";
+import { visible, visibleJson } from "./visible.ts";
 
 export interface Output {
   readonly json: boolean;
@@ -22,23 +27,34 @@ export interface Output {
 export interface Streams {
   out(text: string): void;
   err(text: string): void;
+  /** What is at their ends; nothing unless terminals are. */
+  readonly screens?: () => { readonly out: Screen; readonly err: Screen };
 }
 
-export const createOutput = (streams: Streams, json: boolean): Output => ({
-  json,
-  print: (document, text) => streams.out(`${json ? JSON.stringify(document) : text()}\n`),
-  note: (line) => {
-    const document: ProgressDocument = { progress: line };
-    streams.err(`${json ? JSON.stringify(document) : line}\n`);
-  },
-  flow: (piece, beside) => (beside === "results" ? streams.out(piece) : streams.err(piece)),
-  fail: (error) => streams.err(json ? `${JSON.stringify(errorDocument(error))}\n` : errorLines(error)),
-});
+export const createOutput = (streams: Streams, json: boolean): Output => {
+  const lineOf = (document: unknown, text: () => string, end: "out" | "err" = "err") =>
+    `${json ? visibleJson(JSON.stringify(document)) : shown(text, streams.screens?.()[end] ?? {})}\n`; // OU3
+  return {
+    json,
+    print: (document, text) => streams.out(lineOf(document, text, "out")),
+    note: (line) => streams.err(lineOf({ progress: line } satisfies ProgressDocument, () => line)),
+    flow: (piece, beside) =>
+      beside === "results" ? streams.out(visible(piece)) : streams.err(visible(piece)),
+    fail: (error) => streams.err(lineOf(errorDocument(error), () => errorLines(error))),
+  };
+};
+
+/** OU3: the colours are ours, whatever the text holds. */
+const shown = (text: () => string, screen: Screen): string =>
+  unmarked(madeFor(screen, text), visible, coloured);
+
+/** Only where `painted` left marks, so only for a stream that was found to take colours. */
+const coloured = (colour: Colour, text: string): string => styleText(colour, text, { validateStream: false });
 
 /** OU2. */
 function errorLines(error: unknown): string {
   const known = asMeshError(error);
-  return `error: ${oneLine(known.message)}\nremedy: ${oneLine(known.remedy)}\n`;
+  return `${painted("red", "error:")} ${oneLine(known.message)}\nremedy: ${oneLine(known.remedy)}`;
 }
 
 function errorDocument(error: unknown): ErrorDocument {
@@ -56,24 +72,10 @@ const oneLine = (text: string): string =>
     .replaceAll(/\n\s*- /g, "; ")
     .replaceAll(/\s*\n\s*/g, " ");
 
-/** Whether a failure means that what was typed is wrong, rather than that it could not be done. */
+/**
+ * Whether a failure means that the words are wrong as they stand. What the outside lacks, or no longer takes, is none: the
+ * same words may be right tomorrow, or elsewhere.
+ */
 export const isUsageError = (error: unknown): boolean => isMeshError(error) && usageCodes.has(error.code);
 
-const usageCodes: ReadonlySet<string> = new Set([
-  "TOOL_UNKNOWN",
-  "USAGE",
-  "BAD_JSON",
-  "BAD_ID",
-  "INPUT_INVALID",
-  "AGENT_UNKNOWN",
-  "SIGNAL_UNKNOWN",
-  "SAGA_UNKNOWN",
-  "INTENT_UNKNOWN",
-  "TURN_UNKNOWN",
-  "NOT_OPEN_THEN",
-  "TASK_UNKNOWN",
-  "VOTER_NOT_ASKED",
-  "ARGUMENTS_CHANGED",
-  "MODEL_UNKNOWN",
-  "TOOL_UNSERVED",
-]);
+const usageCodes: ReadonlySet<string> = new Set(["USAGE", "BAD_JSON", "BAD_ID", "INPUT_INVALID"]);

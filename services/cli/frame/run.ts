@@ -4,11 +4,16 @@
  * RU1 Exit codes: 0 done, 1 the saga or check failed or it could not be done, 2 bad usage.
  * RU2 A reader that goes away (`| head`) is no error.
  */
+import { flushCompileCache } from "node:module";
+import { styleText } from "node:util";
 import { MeshError } from "../../../protocol/errors.ts";
+import { didYouMean } from "../../../protocol/nearest.ts";
 import { readConfig } from "../../runtime/config.ts";
 import { listenForShutdown, type Shutdown } from "../../runtime/shutdown.ts";
 import { packageVersion } from "../../runtime/version.ts";
 import { columns, type Command, commandHelp, globalOptions, readArgs } from "./command.ts";
+import { readGiven } from "./given.ts";
+import type { Screen } from "./screen.ts";
 import { createOutput, isUsageError, type Streams } from "./output.ts";
 
 /** By the title of a group and the name of a command: how it is loaded. */
@@ -16,17 +21,19 @@ export type CommandGroups = Readonly<Record<string, Readonly<Record<string, () =
 
 /** Runs one command line and ends the process with its exit code. */
 export async function runCommandLine(groups: CommandGroups, words: readonly string[]): Promise<void> {
-  const shutdown = listenForShutdown();
+  const shutdown = listenForShutdown((line) => createOutput(streams, words.includes("--json")).note(line));
   const pipe = watchPipe(shutdown);
   const streams: Streams = {
     out: (text) => {
       if (!pipe.broken()) process.stdout.write(text);
     },
     err: (text) => void process.stderr.write(text),
+    screens: () => ({ out: screenOf(process.stdout), err: screenOf(process.stderr) }),
   };
   const code = await runWords(groups, words, streams, shutdown.signal);
   // What was written must have left before the process goes; an open handle must not keep it.
   await new Promise((resolve) => (pipe.broken() ? resolve(undefined) : process.stdout.write("", resolve)));
+  flushCompileCache(); // Else the exit would, which is not given long: of a first start that is hundreds of files.
   // What was asked to end and ended well is a success: a host that drained, for example.
   process.exit(pipe.broken() || code === 0 ? 0 : (shutdown.exitCode() ?? code));
 }
@@ -51,16 +58,21 @@ export async function runWords(
     }
     const load = Object.values(groups).find((group) => Object.hasOwn(group, name))?.[name];
     if (load === undefined)
-      throw new MeshError("USAGE", `there is no command "${name}"`, {
-        remedy: "`sagamesh --help` lists the commands.",
-      });
+      throw new MeshError(
+        "USAGE",
+        `there is no command "${name}"${didYouMean(name, Object.values(groups).flatMap(Object.keys))}`,
+        {
+          remedy: "`sagamesh --help` lists the commands.",
+        },
+      );
     const command = await load();
     const { args, globals } = readArgs(command, rest);
     if (globals.help) {
       streams.out(`${commandHelp(command)}\n`);
       return 0;
     }
-    return await command.run(args as never, { config: readConfig(globals), output, signal });
+    const given = await readGiven(command, args, signal);
+    return await command.run(given as never, { config: readConfig(globals), output, signal });
   } catch (error) {
     if (signal.aborted && error === signal.reason) return 1; // Asked to end; nothing to explain.
     output.fail(error);
@@ -113,6 +125,12 @@ async function overallHelp(groups: CommandGroups): Promise<string> {
     "Example: sagamesh up --app app.ts",
   ].join("\n");
 }
+
+/** Node's own rules say whether it takes colours: a terminal, NO_COLOR, FORCE_COLOR. */
+const screenOf = (stream: NodeJS.WriteStream): Screen => ({
+  columns: stream.isTTY && stream.columns > 0 ? stream.columns : undefined,
+  colours: styleText("red", "x", { stream }) !== "x",
+});
 
 /** RU2. */
 function watchPipe(shutdown: Shutdown): { broken: () => boolean } {

@@ -6,11 +6,13 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ArchiveManifest } from "../../../protocol/documents/archive.ts";
 import { MeshError } from "../../../protocol/errors.ts";
+import type { DefinitionRef } from "../../../protocol/event.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";
 import type { App } from "../../app/app.ts";
 import { type Archive, archiveName, readArchive } from "../../archive/file.ts";
 import { readRegistry, type Registered, viewingBy } from "../../client/registry.ts";
+import { unservedNow } from "../../client/unserved.ts";
 import type { ViewOptions } from "../../views/view.ts";
 import { findTombstone, type LedgerSource } from "../../ledger/reader.ts";
 import { appOf } from "../../recordings/agent.ts";
@@ -24,15 +26,21 @@ export interface SagaSource {
   readonly viewing: ViewOptions;
   /** The application that the file itself holds, of a recording that was imported. */
   readonly app?: App | undefined;
+  /** Of a mesh: the definition itself, if no living host serves it. */
+  readonly unserved?: (ref: DefinitionRef) => Promise<DefinitionRef | undefined>;
   /** Another saga from there: of the same mesh, folder or file. Throws as `withSaga` does. */
   readonly find: (saga: SagaId) => Promise<SagaSource>;
 }
 
 /** For the commands whose saga may be an archive. */
-export const sagaPositional = { help: "the saga's id, or the file of an archive or a bundle" } as const;
+export const sagaPositional = {
+  help: "the saga's id, or the file of an archive or a bundle",
+  paths: "files",
+} as const;
 export const archiveOption = {
   type: "string",
   hint: "DIR",
+  paths: "files",
   help: "folder of archives, or a bundle: read the saga there, without a server",
 } as const;
 
@@ -53,7 +61,8 @@ export async function withSaga<T>(
       const tombstone = await findTombstone(ports, of);
       if (tombstone !== undefined) return archived(context, tombstone);
       const registered = await readRegistry(ports.registry);
-      return { saga: of, source: ports, registered, viewing: viewingBy(registered), find };
+      const unserved = (ref: DefinitionRef) => unservedNow(ports.membership, ref);
+      return { saga: of, source: ports, registered, viewing: viewingBy(registered), unserved, find };
     };
     return run(await find(saga));
   });

@@ -3,11 +3,13 @@
  */
 import type { ServingDocument } from "../../../protocol/documents/process.ts";
 import { MeshError } from "../../../protocol/errors.ts";
-import type { App } from "../../app/app.ts";
+import { type App, bodilessTools, workerTools } from "../../app/app.ts";
+import { toolLabel } from "../../../protocol/tool.ts";
 import { type Config, withHealth, withReplicas } from "../../runtime/config.ts";
 import type { HostBounds } from "../../runtime/run-host.ts";
 import type { Running, ServedOptions } from "../../runtime/running.ts";
-import { aborted } from "../../runtime/serve.ts";
+import { aborted, drainLine } from "../../runtime/serve.ts";
+import { graceMs } from "../../runtime/shutdown.ts";
 import type { CommandContext } from "./context.ts";
 import type { Output } from "./output.ts";
 
@@ -54,6 +56,12 @@ export const boundOptions = {
   "effects-max": { type: "string", hint: "N", help: "model calls and tools of its own at once (256)" },
 } as const;
 
+/** How a host stands to hosts of other definitions. */
+export const besideOption = {
+  type: "boolean",
+  help: "serve what was changed without a new version beside the old one, whose sagas live; keep a host of that running",
+} as const;
+
 /** Those options as numbers. Throws USAGE. */
 export const servedBounds = (args: {
   readonly [K in keyof typeof boundOptions]: string | undefined;
@@ -90,11 +98,16 @@ export function servedOptions(
 }
 
 /** Says that it serves, and ends it well at the signal. Throws UNAVAILABLE if its connection ends for good before. */
-export async function untilEnded(running: Running, signal: AbortSignal, say: () => void): Promise<0> {
+export async function untilEnded(
+  running: Running,
+  { signal, output }: Pick<CommandContext, "signal" | "output">,
+  say: () => void,
+): Promise<0> {
   try {
     say();
     const lost = await Promise.race([aborted(signal), running.lost]);
     if (lost !== undefined) throw lost;
+    output.note(drainLine(running.underWay(), graceMs));
     return 0;
   } finally {
     await running.stop();
@@ -109,19 +122,14 @@ export function announce(
   app: App,
   { only, gateway }: { only?: readonly string[] | undefined; gateway?: string | undefined } = {},
 ): void {
-  const performed = [...app.tools.values()].filter(
-    (tool) => app.bodies.has(tool.name) && tool.placement === "worker",
-  );
   const document: ServingDocument = {
     role,
     url: server.url,
     serverVersion: server.version,
     ...(server.dataDir === undefined ? {} : { dataDir: server.dataDir }),
     definitions: role === "worker" ? [] : app.startable.map(({ name, version }) => ({ name, version })),
-    tools:
-      role === "host"
-        ? []
-        : performed.map((tool) => tool.name).filter((name) => only === undefined || only.includes(name)),
+    tools: role === "host" ? [] : workerTools(app, only).map(toolLabel),
+    ...(role === "up" ? { bodiless: bodilessTools(app).map(toolLabel) } : {}),
     pid: process.pid,
     ...(healthUrl === undefined ? {} : { health: healthUrl }),
     ...(gateway === undefined ? {} : { gateway }),
@@ -130,7 +138,7 @@ export function announce(
 }
 
 function describe(document: ServingDocument): string {
-  const { role, url, serverVersion, dataDir, definitions, tools, health, gateway } = document;
+  const { role, url, serverVersion, dataDir, definitions, tools, bodiless = [], health, gateway } = document;
   const lines = [
     `${role}: NATS ${serverVersion} at ${url}${dataDir === undefined ? "" : `, data in ${dataDir}`}`,
   ];
@@ -139,6 +147,8 @@ function describe(document: ServingDocument): string {
       `serves ${definitions.map(({ name, version }) => `${name}@${version}`).join(", ") || "no sagas"}`,
     );
   if (role !== "host") lines.push(`performs ${tools.join(", ") || "no tools"}`);
+  if (bodiless.length > 0)
+    lines.push(`calls of ${bodiless.join(", ")} wait for another worker: ${lacksBody}`);
   if (gateway !== undefined) lines.push(`takes answers from outside at ${gateway}`);
   if (health !== undefined) lines.push(`health at ${health}/readyz, ${health}/metrics`);
   const [first] = definitions;
@@ -146,3 +156,5 @@ function describe(document: ServingDocument): string {
     lines.push(`start one: sagamesh start ${first.name} --input '{…}' --wait    (Ctrl-C here stops)`);
   return lines.join("\n");
 }
+
+const lacksBody = "this file has no body for it (perform, or implement under implementations)";

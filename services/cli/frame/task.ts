@@ -6,8 +6,10 @@ import type { TaskDocument } from "../../../protocol/documents/task.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { assertAsked, sendVote, type VoteInput } from "../../client/send.ts";
+import { readTask, taskOver } from "../../client/task-detail.ts";
 import { openSigner } from "../../runtime/signing.ts";
-import { type OpenTask, tasksOf } from "../../client/tasks.ts";
+import { type OpenTask, simulatedWords, tasksOf } from "../../client/tasks.ts";
+import { storedText, unservedOf } from "../../client/unserved.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { type CommandContext, withMesh } from "./context.ts";
 
@@ -44,18 +46,30 @@ export function parseTask(text: string): { saga: SagaId; intent: IntentId } {
   return { saga: parseSagaId(saga), intent: parseIntentId(intent) };
 }
 
-/** The open task of this name. Throws SAGA_UNKNOWN, TASK_UNKNOWN. */
+/**
+ * The open task of this name, or the one that is about a doubt of this call. Throws SAGA_UNKNOWN, and TASK_UNKNOWN, which
+ * says of a task that is over by whom it was decided, and when.
+ */
 export async function findTask(
   ports: Ports,
   { saga, intent }: { saga: SagaId; intent: IntentId },
 ): Promise<OpenTask> {
-  const task = (await tasksOf(ports, saga)).find((one) => one.intent === intent);
-  if (task === undefined) throw new MeshError("TASK_UNKNOWN", `${saga}/${intent} is no open task`);
-  return task;
+  const tasks = await tasksOf(ports, saga);
+  const task =
+    tasks.find((one) => one.intent === intent) ??
+    tasks.find((one) => one.about === "doubt" && one.of === intent);
+  if (task !== undefined) return task;
+  throw taskOver(await readTask(ports, saga, intent));
 }
 
-/** Throws USAGE where people cannot speak of this task in this way, and INPUT_INVALID for what they say. */
-export type Check = (task: OpenTask, ports: Ports) => void | Promise<void>;
+/**
+ * Throws USAGE where people cannot speak of this task in this way, and INPUT_INVALID for what they say. May give the form
+ * in which the task takes it.
+ */
+export type Check = (
+  task: OpenTask,
+  ports: Ports,
+) => void | Promise<Pick<VoteInput, "answer"> | undefined | void>;
 
 /** Votes on a task once it was found and the check passed, bound to the arguments it has. */
 export async function voteOn(
@@ -68,12 +82,20 @@ export async function voteOn(
   const signer = openSigner(nkey, "--nkey") ?? openSigner(context.config.nkey, "SAGAMESH_NKEY");
   return withMesh(context, async ({ deps, ports }) => {
     const task = await findTask(ports, { saga, intent });
-    await check(task, ports);
+    const said = await check(task, ports);
     assertAsked(task, { by: vote.by ?? deps.from, as: vote.as });
     assertMeant(task, vote.digest);
-    await sendVote(deps, { saga, intent }, { ...vote, digest: task.digest, signer });
-    const document: SentDocument = { saga, sent: "vote", name: vote.vote, intent };
-    context.output.print(document, () => `${vote.vote} is stored for ${saga}/${intent}`);
+    await sendVote(deps, task, { ...vote, ...said, digest: task.digest, signer });
+    const unserved = await unservedOf(deps, saga);
+    const document: SentDocument = {
+      ...{ saga, sent: "vote", name: vote.vote, intent: task.intent },
+      ...(task.simulated && { simulated: task.simulated }),
+      ...(unserved && { unserved }),
+    };
+    const told = task.simulated === undefined ? "" : `\n${simulatedWords(task.simulated)}`;
+    context.output.print(document, () =>
+      storedText(`${vote.vote} is stored for ${saga}/${task.intent}${told}`, unserved),
+    );
     return 0;
   });
 }

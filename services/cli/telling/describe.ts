@@ -1,6 +1,7 @@
 /**
  * Describe: turns, events and intents in a person's words, a line each.
  */
+import { briefDefinition } from "../../../protocol/definition-text.ts";
 import type { DefinitionRef, Event, Vote } from "../../../protocol/event.ts";
 import type { Lineage } from "../../../protocol/fork.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
@@ -9,6 +10,8 @@ import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
 import type { ArchivedEnd } from "../../../protocol/tombstone.ts";
 import type { Step, Turn } from "../../../protocol/turn.ts";
+import { painted } from "../frame/screen.ts";
+import { statusColour } from "../frame/table.ts";
 import type { ForkView } from "../../ledger/account.ts";
 
 /** A value on one line, cut where it grows long. */
@@ -44,7 +47,7 @@ export const describeDefinition = ({ name, version, hash }: DefinitionRef): stri
 export function describeEvent(event: Event): string {
   switch (event.type) {
     case "start":
-      return `start ${event.definition.name} ${brief(event.input)}${event.fork === undefined ? "" : `, ${describeLineage(event.fork)}`}`;
+      return `start ${briefDefinition(event.definition)} ${brief(event.input)}${event.fork === undefined ? "" : `, ${describeLineage(event.fork)}`}`;
     case "signal":
       return `signal ${event.name} ${brief(event.data)} from ${event.from}`;
     case "result":
@@ -128,5 +131,6 @@ export function describeEnd({ status, output, code, reason, standing }: Archived
       ? ` ${brief(output)}`
       : `${code === undefined || code === "" ? "" : ` [${code}]`} ${reason ?? ""}`;
   const stands = status === "completed" ? "in doubt" : "standing";
-  return `${status}${why.trimEnd()}${standing.length === 0 ? "" : ` (${stands}: ${standing.join(", ")})`}`;
+  const colour = statusColour(standing.length > 0 && status === "completed" ? "in doubt" : status);
+  return `${colour === undefined ? status : painted(colour, status)}${why.trimEnd()}${standing.length === 0 ? "" : ` (${stands}: ${standing.join(", ")})`}`;
 }

@@ -1,6 +1,8 @@
 /** What `inspect` prints for people. */
 import type { ContextSentDocument } from "../../../protocol/documents/prompt.ts";
 import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
+import type { IntentDocument } from "../../../protocol/documents/intent.ts";
+import { describeAwaited, waitOf } from "../../views/awaited.ts";
 import {
   brief,
   dateOf,
@@ -10,6 +12,7 @@ import {
   describeFork,
   timeOf,
 } from "./describe.ts";
+import { unservedText } from "../../client/unserved.ts";
 import { spendingLines } from "./spending.ts";
 import { table } from "../frame/table.ts";
 
@@ -31,30 +34,26 @@ export function describeInspected(document: InspectDocument): string {
     contextSent,
     asOf,
   } = document;
-  const rows = document.intents.map(
-    ({ intent, turn, attempt, deferred, outcome, input: given, output, reason }) => [
-      intent.id,
-      intent.kind === "task" ? intent.about : intent.kind,
-      "name" in intent ? intent.name : "",
-      String(turn),
-      `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
-      brief(given, 48),
-      outcome === "succeeded" ? brief(output, 48) : (reason ?? ""),
-    ],
-  );
+  const rows = document.intents.map((told) => {
+    const signals = waitOf(document.intents, told);
+    return signals === undefined ? intentCells(told) : waitCells(told, signals);
+  });
   return [
     `${saga}  ${definition.name}@${definition.version}  ${status}${status === "running" && phase !== "running" ? ` (${phase})` : ""}${document.paused === undefined ? "" : ", paused"}`,
+    ...(document.unserved === undefined ? [] : [`waits    ${unservedText(document.unserved)}`]),
     ...(asOf === undefined ? [] : [`as of    turn ${asOf.turn} of ${asOf.of}, ${dateOf(asOf.at)}`]),
     ...(document.migrations ?? []).map(
       ({ turn, at, from, to, by }) =>
         `moved    in turn ${turn}, ${dateOf(at)}, from ${describeDefinition(from)} to ${describeDefinition(to)} by ${by}`,
     ),
+    ...stayLines(document),
     ...steeringLines(document),
     `input    ${brief(input, 200)}`,
     ...(parent === undefined ? [] : [`parent   ${parent.saga}, intent ${parent.intent}`]),
     ...(document.fork === undefined ? [] : [`fork     ${describeFork(document.fork)}`]),
     `turns    ${turns}, from ${dateOf(startedAt)} to ${dateOf(updatedAt)}, by ${hosts.length} host${hosts.length === 1 ? "" : "s"}`,
     ...spendingLines(document),
+    ...(document.awaits === undefined ? [] : [`awaits   ${describeAwaited(document.awaits)}`]),
     ...(end === undefined ? [] : [`end      ${describeEnd(end)}`]),
     ...(machine === undefined
       ? []
@@ -64,11 +63,54 @@ export function describeInspected(document: InspectDocument): string {
     "",
     table(["INTENT", "KIND", "NAME", "TURN", "OUTCOME", "INPUT", "OUTPUT OR REASON"], rows),
     "",
+    ...failureLines(document),
     ...childLines(document),
     ...effectLines(document),
     `last events:`,
     ...document.events.map(({ turn, at, event }) => `  #${turn} ${timeOf(at)} ${describeEvent(event)}`),
   ].join("\n");
+}
+
+const stayLines = ({ stays }: InspectDocument): string[] =>
+  stays === undefined
+    ? []
+    : [
+        `stays    and does not move to ${describeDefinition(stays.to)} by itself: ${stays.turn === undefined ? "" : `turn ${stays.turn}: `}${stays.why}`,
+      ];
+
+function intentCells({
+  intent,
+  turn,
+  attempt,
+  deferred,
+  outcome,
+  input,
+  output,
+  reason,
+}: IntentDocument): string[] {
+  return [
+    intent.id,
+    intent.kind === "task" ? intent.about : intent.kind,
+    "name" in intent ? intent.name : "",
+    String(turn),
+    `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
+    brief(input, 48),
+    outcome === "succeeded" ? brief(output, 48) : (reason ?? ""),
+  ];
+}
+
+/** The time of a model's wait, told as that wait. */
+function waitCells({ intent, turn, outcome }: IntentDocument, signals: readonly string[]): string[] {
+  const how = outcome === undefined ? "open" : outcome === "succeeded" ? "time came" : "over before its time";
+  return [
+    intent.id,
+    "wait",
+    signals.join(", ") || "any signal",
+    String(turn),
+    how,
+    intent.kind === "timer" ? `until ${dateOf(intent.dueAt)}` : "",
+    "",
+  ];
 }
 
 function describeSent({
@@ -107,6 +149,16 @@ function steeringLines({ saga, paused, flags = [] }: InspectDocument): string[] 
         `flagged  ${dateOf(flag.at)} by ${flag.by}${flag.severity === undefined ? "" : ` (${flag.severity})`}: ${flag.reason}`,
     ),
   ];
+}
+
+/** The latest attempts that threw, each with the stack that its performer stored. */
+function failureLines({ failures = [] }: InspectDocument): string[] {
+  if (failures.length === 0) return [];
+  const lines = failures.flatMap(({ intent, attempt, turn, code, reason, stack }) => [
+    `  ${intent} attempt ${attempt}, turn ${turn}: [${code}] ${reason}`,
+    ...(stack ?? "its stack is not stored here").split("\n").map((line) => `    ${line}`),
+  ]);
+  return ["failures:", ...lines, ""];
 }
 
 function childLines({ children }: InspectDocument): string[] {

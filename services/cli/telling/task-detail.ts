@@ -2,6 +2,7 @@
  * Task detail: one task as a reviewer reads it, and what to type.
  */
 import type { TaskDetailDocument } from "../../../protocol/documents/task.ts";
+import { simulatedWords } from "../../client/tasks.ts";
 import type { TaskDetail } from "../../client/task-detail.ts";
 import { brief, dateOf } from "./describe.ts";
 import { taskDocument } from "../frame/task.ts";
@@ -28,8 +29,8 @@ function commandsFor({ saga, intent, about, to, digest, input }: TaskDetail): st
       return [`sagamesh answer ${task}${by} JSON`, `sagamesh deny ${task}${by} --reason WHY`];
     case "doubt":
       return [
-        `sagamesh answer ${task} '{"outcome":"happened","output":…}'`,
-        `sagamesh answer ${task} '{"outcome":"did_not_happen"}'`,
+        `sagamesh answer ${task}${by} '{"outcome":"happened","output":…}'`,
+        `sagamesh answer ${task}${by} '{"outcome":"did_not_happen"}'`,
       ];
     case "budget":
       return [`sagamesh answer ${task} '{"steps":10}'`, `sagamesh deny ${task} --reason WHY`];
@@ -46,7 +47,7 @@ const quoted = (text: string): string =>
  * stays on its line, and what a terminal would not show is spelt out: it must not pose as something else.
  */
 export function describeTask(task: TaskDetailDocument): string {
-  const { about, agent, question, of, input, digest, denial, commands } = task;
+  const { about, agent, question, of, input, digest, denial, commands, simulated } = task;
   const rows: [string, string | undefined][] = [
     ["state", stateOf(task)],
     ["for", `${task.to.join(", ") || "anyone"}${quorumOf(task)}`],
@@ -70,6 +71,7 @@ export function describeTask(task: TaskDetailDocument): string {
   return visible(
     [
       `${task.task}  ${about} of ${agent}`,
+      ...(simulated === undefined ? [] : [simulatedWords(simulated)]),
       onOneLine(question),
       ...(input === undefined ? [] : [JSON.stringify(input, undefined, 2)]),
       ...told,

@@ -1,7 +1,7 @@
 /**
  * Watch: a saga's turns as they come, and what is said between them, to its end.
  */
-import { MeshError } from "../../../protocol/errors.ts";
+import type { MeshError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import type { ArchivedEnd } from "../../../protocol/tombstone.ts";
 import type { Turn } from "../../../protocol/turn.ts";
@@ -9,6 +9,7 @@ import { endIn } from "../../client/follow-turns.ts";
 import { endDocument } from "../../views/inspected.ts";
 import { followLive, type LiveEvent } from "../../client/live.ts";
 import { refusalOfStart } from "../../client/refusal.ts";
+import { unservedOf, unservedText } from "../../client/unserved.ts";
 import { readLedger } from "../../views/view.ts";
 import { findTombstone } from "../../ledger/reader.ts";
 import type { Ports } from "../../wire/ports.ts";
@@ -17,19 +18,8 @@ import type { CommandContext } from "../frame/context.ts";
 import { describeTurn, describeEnd } from "./describe.ts";
 import type { SagaSource } from "../frame/saga-source.ts";
 
-/** A start that was stored a moment ago becomes a ledger as soon as a host takes it. */
-const ledgerWaitMs = 3_000;
-const pollMs = 100;
 /** While nothing happens, a line says so this often, and the dead letters are looked through. */
 const quietMs = 5_000;
-
-/** Waits a little for a saga's first turn. Throws SAGA_UNKNOWN. */
-export async function awaitLedger(ports: Ports, saga: SagaId, signal: AbortSignal): Promise<void> {
-  for (const until = systemClock.now() + ledgerWaitMs; ; await systemClock.sleep(pollMs, signal)) {
-    if ((await ports.ledger.last(saga)) !== undefined) return;
-    if (systemClock.now() > until) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
-  }
-}
 
 /**
  * Shows each turn and, at last, the end on stdout. Resolves to the exit code: 0 only if the saga completed.
@@ -49,22 +39,32 @@ export async function watchToEnd(
   const watching = AbortSignal.any([signal, own.signal]);
   let turns = 0;
   let refused: MeshError | undefined;
-  const quiet = whileQuiet(watching, async (seconds) => {
-    if (turns > 0) return;
-    refused = await refusalOfStart(ports, saga);
-    if (refused !== undefined) own.abort();
-    else
-      output.note(
-        `  no host has taken the start of ${saga} yet: ${seconds} s. Is one running? \`sagamesh doctor\` tells.`,
-      );
-  });
   let end: ArchivedEnd | undefined;
+  let told = "";
+  const tellUnserved = async () => {
+    const unserved = end === undefined ? await unservedOf({ ports, clock: systemClock }, saga) : undefined;
+    const line = unserved === undefined ? "" : `  ${saga} waits: ${unservedText(unserved)}`;
+    if (line !== told && line !== "") output.note(line);
+    told = line;
+  };
+  const quiet = whileQuiet(watching, async (seconds) => {
+    if (turns > 0) return tellUnserved();
+    refused = await refusalOfStart(ports, saga);
+    if (refused !== undefined) return own.abort();
+    const isStored = (await ports.inbox.standingStart(saga)) !== undefined;
+    output.note(
+      isStored
+        ? `  no host has taken the start of ${saga} yet: ${seconds} s. Is one running? \`sagamesh doctor\` tells.`
+        : `  ${saga} has not begun: ${seconds} s`,
+    );
+  });
   try {
     const tombstone = await findTombstone(ports, saga);
     if (tombstone !== undefined) {
       output.note(`${saga} was archived to ${tombstone.file}; its turns are there`);
       end = tombstone.end;
     }
+    await tellUnserved();
     for await (const event of end === undefined ? followLive(ports, saga, { signal: watching }) : []) {
       if (event.type !== "turn") {
         show.between?.(event);

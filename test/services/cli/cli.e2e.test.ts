@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCli, startCli } from "../../support/cli.ts";
 import { DoctorDocument } from "../../../protocol/documents/doctor.ts";
 import { MigrateDocument } from "../../../protocol/documents/migrate.ts";
+import { RehearsalDocument } from "../../../protocol/documents/rehearsal.ts";
 import { SagaRow } from "../../../protocol/documents/saga.ts";
 import { StartedDocument } from "../../../protocol/documents/stored.ts";
 import { VerifyDocument } from "../../../protocol/documents/verify.ts";
@@ -30,7 +31,7 @@ describe("processes", () => {
     { timeout: 60_000 },
     async () => {
       const own = await startTestServer();
-      const env = { NATS_URL: own.url };
+      const env = { NATS_URL: own.url, SAGAMESH_DATA: join(own.dataDir, "rehearsals") };
       const run = (...args: string[]) => runCli(args, { env });
       const first = startCli(["up", "--app", app], { env });
       await first.says("serves desk@1");
@@ -46,6 +47,23 @@ describe("processes", () => {
       expect(documents(MigrateDocument, other)).toMatchObject([
         { saga: "upgrade-1", verdict: "cannot", turn: 2, expected: { kind: "task", tool: "upgrade" } },
         { saga: "wait-1", verdict: "can" },
+      ]);
+      const others = ["--app", "test/apps/desk-other.ts", "--was", app, "--fail-on", "differs,unfoldable"];
+      const rehearsed = await run("deployments", "rehearse", ...others, "--json");
+      const report = document(RehearsalDocument, rehearsed);
+      expect(rehearsed.code).toBe(1);
+      expect(report).toMatchObject({
+        counts: { moves: 1, differs: 1, unfoldable: 0 },
+        definitions: [{ from: { version: 1 }, to: { version: 3 }, sagas: 2 }],
+        kinds: [{ verdict: "differs", sagas: 1, first: { saga: "upgrade-1", turn: 2 } }],
+        replay: { done: 2, missing: 0 },
+        failedOn: ["differs: 1 of 2 sagas"],
+      });
+      expect(report.definitions[0]?.changed).toContain("tool upgrade is gone");
+      const good = await run("deployments", "rehearse", ...others, "--query", "id=wait-1");
+      expect([good.code, good.stdout], good.stderr).toEqual([
+        0,
+        expect.stringContaining("1  would move as they are"),
       ]);
       const said = await run(
         "migrate",
@@ -115,7 +133,7 @@ describe("processes", () => {
     await own.stop();
   });
 
-  test("a second signal ends a process that still lets its effects settle", async () => {
+  test("the first signal tells what is waited for, and the second ends the process at once and says so", async () => {
     const own = await startTestServer();
     const env = { NATS_URL: own.url };
     const host = startCli(["host", "--app", app], { env });
@@ -124,17 +142,19 @@ describe("processes", () => {
     const started = await runCli(["start", "desk", "--input", input("doze"), "--id", "doze-1", "--json"], {
       env,
     });
-    expect(document(StartedDocument, started)).toEqual({ saga: "doze-1", name: "desk" });
+    expect(document(StartedDocument, started)).toMatchObject({ saga: "doze-1", name: "desk" });
     await until(
       () => runCli(["doctor", "--json"], { env }),
       (ended) =>
         document(DoctorDocument, ended).tools.some((tool) => tool.name === "doze" && tool.held === 1),
     );
     worker.process.kill("SIGINT");
-    await worker.says('"stopping"', "stderr");
+    await worker.says("drains: waits at most 10 s for 1 effect under way; a second signal", "stderr");
     const at = Date.now();
     worker.process.kill("SIGINT");
-    expect((await worker.ended).code).toBe(130);
+    const { code, stderr } = await worker.ended;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/^SIGINT again: exits at once; /m);
     expect(Date.now() - at).toBeLessThan(2_000);
     host.process.kill("SIGTERM");
     await host.ended;

@@ -19,6 +19,7 @@ import { ErrorDocument, ProgressDocument } from "../../../protocol/documents/std
 import { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import { LetterDocument, LetterDoneDocument } from "../../../protocol/documents/letter.ts";
 import { PromptDocument } from "../../../protocol/documents/prompt.ts";
+import { SettledRow } from "../../../protocol/documents/settle.ts";
 import { SentDocument } from "../../../protocol/documents/stored.ts";
 import { ServingDocument, VersionDocument } from "../../../protocol/documents/process.ts";
 import { ThrottledDocument } from "../../../protocol/documents/throttle.ts";
@@ -157,7 +158,16 @@ describe("P8: what is typed wrong", () => {
     ));
   test("a saga id with a dot is refused", async () => expectError(await cli("inspect", "a.b"), "BAD_ID", 2));
   test("an unknown saga is refused", async () =>
-    expectError(await cli("inspect", "nobody"), "SAGA_UNKNOWN", 2));
+    expectError(await cli("inspect", "nobody"), "SAGA_UNKNOWN", 1));
+  test.each([["signal", "note", '{"text":"x"}'], ["cancel"], ["tail"], ["why"]])(
+    "an id that was never started is refused at once by %s",
+    async (command, ...words) => expectError(await cli(command, "nobody", ...words), "SAGA_UNKNOWN", 1),
+  );
+  test("with --early a signal to an id that was not started yet is stored, and taken by the later start", async () => {
+    const early = await cli("signal", "early-1", "note", '{"text":"Tuesday"}', "--early");
+    expect([early.code, early.stdout]).toEqual([0, "signal note is stored for early-1\n"]);
+    expect((await cli("start", "desk", "--input", input("wait"), "--id", "early-1", "--wait")).code).toBe(0);
+  });
   test("a task without its intent is refused", async () =>
     expectError(await cli("approve", "nobody"), "BAD_ID", 2));
   test("an address that is none is refused with the option's name", async () => {
@@ -175,20 +185,20 @@ describe("P8: what is typed wrong", () => {
   });
   test("an unknown agent is refused, and what is served is named", async () => {
     const ended = await cli("start", "dsk", "--input", "{}");
-    expectError(ended, "AGENT_UNKNOWN", 2);
+    expectError(ended, "AGENT_UNKNOWN", 1);
     expect(ended.stderr).toContain("desk");
   });
   test("an input that fails the schema is refused before anything is sent", async () => {
     const ended = await cli("start", "desk", "--input", '{"errand":"fly","to":3}', "--id", "wrong-input");
     expectError(ended, "INPUT_INVALID", 2);
     expect(ended.stderr).toContain("errand");
-    expectError(await cli("tail", "wrong-input"), "SAGA_UNKNOWN", 2);
+    expectError(await cli("tail", "wrong-input"), "SAGA_UNKNOWN", 1);
     expect(document(DoctorDocument, await cli("doctor", "--json")).deadLetters).toBe(0);
   });
   test("with --json an error is one JSON document on stderr", async () => {
     const { stderr, code } = await cli("inspect", "nobody", "--json");
     expect(ErrorDocument.parse(JSON.parse(stderr)).error.code).toBe("SAGA_UNKNOWN");
-    expect(code).toBe(2);
+    expect(code).toBe(1);
   });
 });
 
@@ -281,7 +291,7 @@ describe("servers that cannot be used", () => {
         env: { LOG_LEVEL: "error" },
       }),
       "TOOL_UNSERVED",
-      2,
+      1,
     ));
 });
 
@@ -312,9 +322,9 @@ describe("pausing", () => {
 
   test("what nobody served, or is neither tool nor model, is told with what there is", async () => {
     const model = await cli("pause", "model", "slow");
-    expectError(model, "MODEL_UNKNOWN", 2);
+    expectError(model, "MODEL_UNKNOWN", 1);
     expect(model.stderr).toContain("served here: clerk");
-    expectError(await cli("pause", "tool", "fly"), "TOOL_UNKNOWN", 2);
+    expectError(await cli("pause", "tool", "fly"), "TOOL_UNKNOWN", 1);
     expectError(await cli("pause", "engine", "fly"), "USAGE", 2);
     expectError(await cli("resume", "tool"), "USAGE", 2);
   });
@@ -322,7 +332,7 @@ describe("pausing", () => {
 
 describe("serving", () => {
   test("a tool without a body and an application with faults are refused before anything is logged", async () => {
-    expectError(await cli("worker", "--app", app, "--tool", "xx"), "TOOL_UNSERVED", 2);
+    expectError(await cli("worker", "--app", app, "--tool", "xx"), "TOOL_UNSERVED", 1);
     const faulty = join(folder, "faulty.ts");
     const source = new URL("../../apps/desk-contract.ts", import.meta.url).href;
     await writeFile(
@@ -424,7 +434,7 @@ describe("driving and reading a saga", () => {
     await start("wait-1", "wait");
     await until(
       async () => documents(SagaRow, await cli("ls", "--json", "--running")),
-      (rows) => rows.some((row) => row.saga === "wait-1" && row.waitsFor.includes("signal")),
+      (rows) => rows.some((row) => row.saga === "wait-1" && row.waitsFor.includes("signal note")),
     );
     const sent = await cli("signal", "wait-1", "note", "Tuesday only", "--json");
     expect(document(SentDocument, sent)).toEqual({ saga: "wait-1", sent: "signal", name: "note" });
@@ -437,7 +447,7 @@ describe("driving and reading a saga", () => {
       () => cli("inspect", "wait-2"),
       ({ code }) => code === 0,
     );
-    expectError(await cli("signal", "wait-2", "note2", "x"), "SIGNAL_UNKNOWN", 2);
+    expectError(await cli("signal", "wait-2", "note2", "x"), "SIGNAL_UNKNOWN", 1);
     expectError(await cli("signal", "wait-2", "hurry", '{"by":"ana"}'), "INPUT_INVALID", 2);
     expectError(await cli("signal", "wait-2", "hurry", '{"by":'), "BAD_JSON", 2);
     expect((await cli("signal", "wait-2", "note", '{"text":"x"}')).code).toBe(0);
@@ -475,9 +485,9 @@ describe("driving and reading a saga", () => {
     expectError(
       await cli("settle", "airline-2", intent?.id ?? "", '{"answer":"aisle"}'),
       "INTENT_UNKNOWN",
-      2,
+      1,
     );
-    expectError(await cli("settle", "airline-2", "9-9", "{}"), "INTENT_UNKNOWN", 2);
+    expectError(await cli("settle", "airline-2", "9-9", "{}"), "INTENT_UNKNOWN", 1);
   });
 
   test("an answer from outside that does not fit is shown as the fold takes it, and the right one still settles it", async () => {
@@ -544,7 +554,7 @@ describe("driving and reading a saga", () => {
       /^why-1, intent 2-0: desk@\d+, completed, \d+ turns\n\n#\d+ {2}\S+ \S+\n {2}Decision 1/,
     );
     expect(stdout).toContain("\nin sum:\n  look_up (2-0) succeeded, ");
-    expectError(await cli("why", "why-1", "99-0"), "INTENT_UNKNOWN", 2);
+    expectError(await cli("why", "why-1", "99-0"), "INTENT_UNKNOWN", 1);
   });
 
   test("inspect --prompt prints exactly what was sent for a decision, and proves it", async () => {
@@ -620,16 +630,42 @@ describe("the human's side", () => {
       task ?? {},
     );
     expectError(await cli("answer", name, "yes"), "USAGE", 2);
-    expectError(await cli("approve", name, "--by", "mallory"), "VOTER_NOT_ASKED", 2);
+    expectError(await cli("approve", name, "--by", "mallory"), "VOTER_NOT_ASKED", 1);
     expectError(
       await cli("approve", name, "--by", "ana", "--digest", "0123456789ab"),
       "ARGUMENTS_CHANGED",
-      2,
+      1,
     );
     const ended = await cli("approve", name, "--by", "ana", "--json");
     expect(document(SentDocument, ended).sent).toBe("vote");
     expect((await cli("tail", "upgrade-1")).stdout).toContain("upgrade");
-    expectError(await cli("approve", name, "--by", "ana"), "TASK_UNKNOWN", 2);
+    const late = await cli("approve", name, "--by", "ana");
+    expectError(late, "TASK_UNKNOWN", 1);
+    expect(late.stderr).toMatch(/is over: it was approved by ana at \d{4}-\d\d-\d\dT/);
+  });
+
+  test("a simulated fork's task says so wherever a person sees it, and its origin's does not", async () => {
+    await start("upgrade-0", "upgrade");
+    const [task] = await until(
+      () => openTasks("upgrade-0"),
+      (tasks) => tasks.length === 1,
+    );
+    const { turns } = document(InspectDocument, await cli("inspect", "upgrade-0", "--json"));
+    expect((await cli("fork", "upgrade-0", "--from", String(turns), "--id", "upgrade-sim")).code).toBe(0);
+    const [own] = await until(
+      () => openTasks("upgrade-sim"),
+      (tasks) => tasks[0]?.simulated !== undefined,
+    );
+    expect(own?.simulated).toEqual({ saga: "upgrade-0", turn: turns });
+    expect(task?.simulated).toBeUndefined();
+    const words = `SIMULATED: a fork of upgrade-0 from turn ${turns}; nothing outside is touched`;
+    expect((await cli("tasks")).stdout).toMatch(/^upgrade-sim\/\S+ +approval \(simulated\)/m);
+    expect((await cli("tasks", "show", own?.task ?? "")).stdout).toContain(words);
+    expect((await cli("approve", own?.task ?? "", "--by", "ana")).stdout).toContain(words);
+    expect((await cli("tasks", "show", task?.task ?? "")).stdout).not.toContain("SIMULATED");
+    const ended = document(SentDocument, await cli("deny", task?.task ?? "", "--by", "ana", "--json"));
+    expect(ended.simulated).toBeUndefined();
+    expect((await cli("tail", "upgrade-sim")).code).toBe(0);
   });
 
   test("a denial is told to the agent with its reason", async () => {
@@ -657,7 +693,7 @@ describe("the human's side", () => {
     expectError(await cli("edit", name, "--by", "ana"), "USAGE", 2);
     expectError(await cli("edit", name, "--by", "ana", "--input", "{"), "BAD_JSON", 2);
     expectError(await cli("edit", name, "--by", "ana", "--input", '{"to":7}'), "INPUT_INVALID", 2);
-    expectError(await cli("edit", name, "--by", "bo", "--input", '{"to":"oslo"}'), "VOTER_NOT_ASKED", 2);
+    expectError(await cli("edit", name, "--by", "bo", "--input", '{"to":"oslo"}'), "VOTER_NOT_ASKED", 1);
     const meant = (first?.digest ?? "").slice(0, 16);
     const edited = await cli("edit", name, "--by", "ana", "--digest", meant, "--input", '{"to":"oslo"}');
     expect(edited.code).toBe(0);
@@ -719,6 +755,73 @@ describe("the human's side", () => {
     expect(intents.find((one) => one.intent.kind === "tool")).toMatchObject({ outcome: "failed" });
     expect(effects).toEqual([]);
   });
+
+  const doubtOf = async (id: string): Promise<TaskDocument> => {
+    await start(id, "pay_into_doubt");
+    const [task] = await until(
+      () => openTasks(id),
+      (tasks) => tasks.length === 1,
+    );
+    return task!;
+  };
+  const yes = '{"outcome":"happened","output":{"receipt":"r1"}}';
+
+  test.each([
+    ["settle", "the call", yes, "succeeded"],
+    ["settle", "the task", '{"succeeded":{"receipt":"r1"}}', "succeeded"],
+    ["settle", "the call", '{"failed":"no such charge"}', "failed"],
+    ["answer", "the call", '{"succeeded":{"receipt":"r1"}}', "succeeded"],
+    ["answer", "the task", '{"outcome":"did_not_happen","reason":"no such charge"}', "failed"],
+    ["answer", "the task", '{"failed":"no such charge"}', "failed"],
+  ])("a doubt is settled by %s of %s with %s", async (command, by, said, outcome) => {
+    const id = `doubt-${command}-${by.slice(4)}-${said.length}`;
+    const task = await doubtOf(id);
+    const intent = by === "the task" ? task.intent : (task.of ?? "");
+    const name = command === "settle" ? [id, intent] : [`${id}/${intent}`];
+    for (const wrong of ['{"outcome":"happened","output":{"receipt":7}}', '{"succeeded":{"receipt":7}}'])
+      expectError(await cli(command, ...name, wrong), "INPUT_INVALID", 2);
+    const sent = document(SentDocument, await cli(command, ...name, said, "--json"));
+    expect(sent).toMatchObject({ saga: id, sent: "vote", intent: task.intent });
+    expect((await cli("tail", id)).code).toBe(0);
+    const { intents } = document(InspectDocument, await cli("inspect", id, "--json"));
+    expect(intents.find((one) => one.intent.id === task.of)).toMatchObject({
+      outcome,
+      ...(outcome === "failed" ? { reason: "no such charge" } : { output: { receipt: "r1" } }),
+    });
+    const late = await cli("answer", task.task, said);
+    expectError(late, "TASK_UNKNOWN", 1);
+    expect(late.stderr).toMatch(/is over: it was answered by \S+ at \d{4}-/);
+    const again = await cli("settle", id, task.of ?? "", '{"failed":"no"}');
+    expectError(again, "INTENT_UNKNOWN", 1);
+    expect(again.stderr).toMatch(new RegExp(`settled already: ${outcome}`));
+  });
+
+  test("a query lists the doubts that it means and leaves them; with --yes it settles these and no other", async () => {
+    const ids = ["many-1", "many-2", "other-1"];
+    const [first, second] = await Promise.all(ids.map(doubtOf));
+    const query = "tool=pay and outcome=in_doubt and id=many-*";
+    const rows = async (...more: string[]) =>
+      documents(SettledRow, await cli("settle", "--query", query, yes, "--json", ...more));
+    const meant = [
+      { saga: "many-1", intent: first?.of, tool: "pay", outcome: "in_doubt", task: first?.intent },
+      { saga: "many-2", intent: second?.of, tool: "pay", outcome: "in_doubt", task: second?.intent },
+    ];
+    const bySaga = (all: SettledRow[]) => all.toSorted((a, b) => (a.saga < b.saga ? -1 : 1));
+    expect(bySaga(await rows())).toEqual(meant.map((one) => ({ ...one, sent: "would" })));
+    expect((await cli("settle", "--query", query, yes)).stdout).toContain(
+      "2 calls would be settled; --yes does it",
+    );
+    expect(bySaga(await rows())).toHaveLength(2);
+    expect(bySaga(await rows("--yes"))).toEqual(meant.map((one) => ({ ...one, sent: "vote" })));
+    for (const id of ["many-1", "many-2"]) expect((await cli("tail", id)).code).toBe(0);
+    expect(await rows("--yes")).toEqual([]);
+    expect(await openTasks("other-1")).toHaveLength(1);
+    const wrong = await cli("settle", "--query", "id=other-*", '{"succeeded":{"receipt":7}}', "--yes");
+    expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining("receipt")]);
+    expectError(await cli("settle", "--query", "tol=pay", yes), "USAGE", 2);
+    expectError(await cli("settle", "--query", "tool=pay", "other-1", yes), "USAGE", 2);
+    expectError(await cli("settle", "other-1", "2-0", yes, "--yes"), "USAGE", 2);
+  });
 });
 
 describe("replay", () => {
@@ -751,11 +854,11 @@ describe("replay", () => {
 
   test("a model nobody knows, or one without its key, is refused", async () => {
     await start("replay-3", "pay", "--wait");
-    expectError(await cli("replay", "replay-3", "--app", app, "--model", "oracle"), "MODEL_UNKNOWN", 2);
+    expectError(await cli("replay", "replay-3", "--app", app, "--model", "oracle"), "MODEL_UNKNOWN", 1);
     expectError(
       await cli("replay", "replay-3", "--app", app, "--model", "claude-sonnet-5"),
       "MODEL_UNKNOWN",
-      2,
+      1,
     );
   });
 

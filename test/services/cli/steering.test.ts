@@ -150,7 +150,7 @@ describe("a saga", () => {
     expect((await cli("tail", "over-1")).code).toBe(0);
     expectError(await cli("pause", "saga", "over-1"), "SAGA_ENDED", 1);
     expectError(await cli("resume", "saga", "over-1"), "SAGA_ENDED", 1);
-    expectError(await cli("pause", "saga", "nobody"), "SAGA_UNKNOWN", 2);
+    expectError(await cli("pause", "saga", "nobody"), "SAGA_UNKNOWN", 1);
     expectError(await cli("pause", "saga", "a.b"), "BAD_ID", 2);
     expectError(await cli("pause", "model", "office", "--tree"), "USAGE", 2);
     expectError(await cli("pause", "saga", "over-1", "--reason", ""), "SAGA_ENDED", 1);
@@ -162,7 +162,7 @@ describe("a saga", () => {
     expectError(await cli("signal", porter, "instruct", "{}"), "INPUT_INVALID", 2);
     expectError(await cli("signal", porter, "flagged"), "INPUT_INVALID", 2);
     const unknown = await cli("signal", porter, "nonsense");
-    expectError(unknown, "SIGNAL_UNKNOWN", 2);
+    expectError(unknown, "SIGNAL_UNKNOWN", 1);
     expect(unknown.stderr).toMatch(/takes cancel, .*pause, resume, .*flagged.*, go/);
   });
 });
