@@ -148,12 +148,31 @@ describe("the package", () => {
     expect(listed.sort()).toEqual(Object.keys(exports).sort());
   });
 
-  test("brings every file that its README names", async () => {
+  /** The paths that are packed, but for what is built before. */
+  const packedPaths = async (): Promise<readonly string[]> => {
     const run = promisify(execFile);
     const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root });
     const [{ files }] = JSON.parse(stdout) as [{ files: readonly { path: string }[] }];
-    const packed = (path: string) =>
-      files.some((file) => file.path === path || file.path.startsWith(`${path}/`));
+    return files.map(({ path }) => path).filter((path) => !path.startsWith("dist/"));
+  };
+
+  test("brings every file that one of its documents links to", async () => {
+    const paths = await packedPaths();
+    const pages = paths.filter((path) => path.endsWith(".md"));
+    expect(pages).toContain("ARCHITECTURE.md");
+    const away = pages.flatMap((page) =>
+      linksOf(read(page))
+        .filter((link) => !/^([a-z]+:|#)/.test(link))
+        .map((link) => normalize(join(dirname(page), link.replace(/#.*/, ""))))
+        .filter((to) => !paths.some((path) => path === to || path.startsWith(`${to}/`)))
+        .map((to) => `${page} -> ${to}`),
+    );
+    expect(away).toEqual([]);
+  });
+
+  test("brings every file that its README names", async () => {
+    const paths = await packedPaths();
+    const packed = (path: string) => paths.some((file) => file === path || file.startsWith(`${path}/`));
     const readme = read("README.md");
     const links = linksOf(readme).filter((link) => !/^[a-z]+:/.test(link));
     const named = [...links, ...quotedOf(readme).flatMap((word) => pathOf(word, ".") ?? [])];

@@ -165,7 +165,7 @@ export function turnBody(id: string, turn: number): string {
     },
   ];
   return JSON.stringify({
-    v: 2,
+    v: 3,
     saga: id,
     turn,
     at: Date.now(),

@@ -61,7 +61,7 @@ export async function measureMemory({ sagas, seconds }: MemoryOptions): Promise<
         rowOf(`${sagas} running sagas`, running),
       ],
       notes: [
-        "Goals: idle under 90 MB, with 1,000 running sagas under 250 MB.",
+        "Goal: with 1,000 running sagas under 250 MB.",
         "Cold: no compile cache. The build is measured where `npm run build` has left one.",
       ],
     };

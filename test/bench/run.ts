@@ -8,7 +8,9 @@ import { parseArgs } from "node:util";
 import type { Sync } from "./bench-mesh.ts";
 import { measureStepBytes } from "./bytes.ts";
 import { measureConversations } from "./conversation.ts";
+import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
+import { measureHop } from "./hop.ts";
 import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
 import { measureRecovery } from "./recovery.ts";
@@ -23,6 +25,8 @@ interface Options {
   readonly placements: readonly Placement[];
   readonly sagas: readonly number[];
   readonly sleeping: number;
+  readonly exits: number;
+  readonly besides: readonly Beside[];
 }
 
 const benches: Readonly<
@@ -43,6 +47,10 @@ const benches: Readonly<
     run: ({ rounds, syncs }) =>
       measureWake({ samples: rounds, syncs, turns: [10, 1_000, 10_000], decisions: [10, 100, 1_000] }),
   },
+  hop: {
+    does: "a signal to a saga that another host serves than its partition's, against one that goes nowhere",
+    run: ({ rounds, syncs }) => measureHop({ rounds, syncs }),
+  },
   sleeping: {
     does: "what sagas that wait cost the host and the server",
     run: ({ sleeping }) => measureSleeping({ sagas: sleeping, turns: 3 }),
@@ -51,6 +59,10 @@ const benches: Readonly<
   recovery: {
     does: "how long sagas stand still when a host dies, and when all are replaced",
     run: ({ rounds }) => measureRecovery({ rounds, sagas: 60 }),
+  },
+  exits: {
+    does: "how long commands that end early take to end, from the packed package",
+    run: measureExits,
   },
 };
 
@@ -65,6 +77,8 @@ ${Object.entries(benches)
   --effect E       host, worker or both: where the effect of a step is (both)
   --sagas N,N      how many sagas at once (1,64,256)
   --sleeping N     how many sagas sleep (10000)
+  --exits N        how often each command ends early (10)
+  --beside B       what they end beside: nothing, spinning threads, or both (both)
   --json           one JSON document instead of tables
   --help
 
@@ -78,6 +92,8 @@ const { values, positionals } = parseArgs({
     effect: { type: "string", default: "both" },
     sagas: { type: "string", default: "1,64,256" },
     sleeping: { type: "string", default: "10000" },
+    exits: { type: "string", default: "10" },
+    beside: { type: "string", default: "both" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -91,13 +107,16 @@ const options: Options = {
   placements: values.effect === "both" ? ["host", "worker"] : [values.effect as Placement],
   sagas: values.sagas.split(",").map(Number),
   sleeping: Number(values.sleeping),
+  exits: Number(values.exits),
+  besides: values.beside === "both" ? ["nothing", "spinning"] : [values.beside as Beside],
 };
 const isUsable =
   unknown.length === 0 &&
-  [options.rounds, options.sleeping, ...options.sagas].every(
+  [options.rounds, options.sleeping, options.exits, ...options.sagas].every(
     (count) => Number.isInteger(count) && count > 0,
   ) &&
   options.syncs.every((sync) => ["default", "always"].includes(sync)) &&
+  options.besides.every((beside) => ["nothing", "spinning"].includes(beside)) &&
   options.placements.every((placement) => ["host", "worker"].includes(placement));
 
 if (values.help || !isUsable) {

@@ -28,7 +28,7 @@ const mishaps = ["not performed", "threw before", "threw after", "hung", "nonsen
 const mishap = (): (typeof mishaps)[number] | undefined =>
   random() < mishapRate ? mishaps[Math.floor(random() * mishaps.length)] : undefined;
 
-function bodyOf(tool: Tool): AnyBody {
+function bodyOf(tool: Tool): Omit<AnyBody, "accepts"> {
   const perform = async (
     given: unknown,
     { key, attempt, abort, defer, callbackUrl }: PerformContext,

@@ -100,6 +100,9 @@ async function* readAudit({ nc, jsm }: Servers): AsyncGenerator<StoredMessage> {
   }
 }
 
+/** What a body threw: those of a run are told to. */
+const toolFailed = "tool failed";
+
 /** What stood in the logs of hosts and workers and is no error of the mesh's own. */
 export function readMistakes(logs: readonly string[]): string[] {
   const mistakes = new Map<string, string>();
@@ -110,6 +113,7 @@ export function readMistakes(logs: readonly string[]): string[] {
         continue;
       }
       const { level, msg, err } = readLog(line);
+      if (msg === toolFailed) continue;
       const isOwn = err === undefined || (err.type === "MeshError" && err.code !== "INTERNAL");
       if (level === "error" || level === "fatal" || !isOwn)
         mistakes.set(`${msg} ${err?.message ?? ""}`, line);

@@ -43,7 +43,7 @@ export async function judgeEvidence(evidence: Evidence): Promise<Violation[]> {
   return [
     ...judge({
       ...{ seed, sagas: started, ledgers, broken, inputs, dead, acts, asked, mistakes, busy },
-      ...{ rested: busy.length === 0, open: { inbox: 0, work: 0 } },
+      ...{ rested: busy.length === 0, open: { inbox: 0, work: 0 }, pools: undefined, hops: new Map() },
       stoodStill: (act) => standstills.some((one) => concerns(one, act)),
     }),
     ...(await verified(evidence)),

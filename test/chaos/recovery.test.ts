@@ -5,6 +5,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { foldTurn } from "../../actors/kernel/replay.ts";
+import { contractDigest } from "../../actors/contract/contract-digest.ts";
 import { isOwnWork, type SagaState, notBeforeOf } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
@@ -17,9 +18,9 @@ import { measureRecovery } from "./recovery.ts";
 const definitions = [journey, errand, planner].map(({ definition }) => definition);
 const definitionOf = (hash: string) => definitions.find((one) => one.hash === hash);
 const placements = new Map(
-  [...Object.values(tools), ...undoTools].map((tool) => [tool.name, tool.placement]),
+  [...Object.values(tools), ...undoTools].map((tool) => [contractDigest(tool), tool.placement]),
 );
-const placementOf = (tool: string) => placements.get(tool) ?? "worker";
+const placementOf = (contract: string) => placements.get(contract) ?? "worker";
 
 const pid = 4_711;
 let ledgers: Map<SagaId, readonly StoredTurn[]>;

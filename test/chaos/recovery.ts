@@ -39,7 +39,7 @@ export interface RecoveryInput {
   readonly ledgers: ReadonlyMap<SagaId, readonly StoredTurn[]>;
   readonly strikes: readonly Strike[];
   readonly definitionOf: (hash: string) => Definition | undefined;
-  readonly placementOf: (tool: string) => "worker" | "host";
+  readonly placementOf: (contract: string) => "worker" | "host";
 }
 
 /** After a turn: who wrote it, and since when something of a kind could be under way. */

@@ -1,6 +1,7 @@
 /** Report: what a run comes to, in figures. Pure: the evidence and the verdict in. */
 import { defineApp } from "../../services/app/app.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
+import { contractDigest } from "../../actors/contract/contract-digest.ts";
 import { tools, undoTools } from "../simulation/contracts.ts";
 import { errand, journey, planner } from "../simulation/sagas.ts";
 import type { Evidence } from "./evidence.ts";
@@ -71,13 +72,13 @@ export function reportOf(evidence: Evidence, measured: Measured): Report {
     recovery: measureRecovery({
       ...{ ledgers, strikes },
       definitionOf: (hash) => app.definitions.find((one) => one.hash === hash),
-      placementOf: (name) => placements.get(name) ?? "worker",
+      placementOf: (contract) => placements.get(contract) ?? "worker",
     }),
   };
 }
 
 const placements = new Map(
-  [...Object.values(tools), ...undoTools].map(({ name, placement }) => [name, placement]),
+  [...Object.values(tools), ...undoTools].map((tool) => [contractDigest(tool), tool.placement]),
 );
 
 const statusOf = (turns: readonly StoredTurn[]): string =>

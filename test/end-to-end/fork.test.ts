@@ -97,7 +97,7 @@ test("a host killed in the middle of copying leaves a fork that the next one fin
     saga: expect.stringMatching(/^errand-1-fork-/) as string,
     fork: { saga: origin, turn: 2 },
   });
-  expect(refused).toMatchObject({ code: 2 });
+  expect(refused).toMatchObject({ code: 1 });
   expect(refused.stderr).toContain("MODEL_UNKNOWN");
   second.process.kill("SIGTERM");
   await second.ended;

@@ -318,7 +318,7 @@ describe.concurrent("hosts on one server", () => {
       await run.start(1);
       await until("the model thinks", async () => (await run.lines()).length > 0);
       host.process.kill("SIGTERM");
-      await host.says("stopping", "stderr");
+      await host.says("waits at most 10 s for 1 running saga and 1 effect under way", "stderr");
       host.process.kill("SIGTERM");
       expect((await host.ended).code).toBe(143);
     });

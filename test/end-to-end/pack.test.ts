@@ -5,16 +5,20 @@
  * build. The server's binary is the one the suite has found already.
  */
 import { execFile, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { codeOf, earlyCommands, exitEarly, exitMsMax, writeEarlyApps } from "../support/early-exits.ts";
+import { installPacked, packedEnv } from "../support/packed.ts";
+import { startTestServer } from "../support/nats-server.ts";
+import { follow, stepsOf } from "../support/tour.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const packingMs = 180_000;
+const packingMs = 300_000;
 
 const application = `
 import { defineApp, defineSaga, defineTool, toActors } from "sagamesh";
@@ -102,35 +106,15 @@ console.log(JSON.stringify({ doors: Object.keys(doors).length, empty, refused, o
 
 let folder: string;
 let data: string;
-/** The Node of this run, first on the PATH; none of the caller's mesh, and no condition that names sources. */
-const { NODE_OPTIONS: _options, NATS_URL: _url, SAGAMESH_DATA: _data, ...inherited } = process.env;
-const env = {
-  ...inherited,
-  PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter),
-  npm_config_update_notifier: "false",
-};
+let main: string;
+const env = packedEnv;
 
 const npx = (...args: string[]) => run("npx", ["sagamesh", ...args], { cwd: folder, env });
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sagamesh-pack-"));
   data = join(folder, "data");
-  await run("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root, env });
-  const [tarball = ""] = (await readdir(folder)).filter((name) => name.endsWith(".tgz"));
-  await writeFile(
-    join(folder, "package.json"),
-    JSON.stringify({ name: "somebody-else", private: true, type: "module" }),
-  );
-  const install = [
-    "install",
-    "--prefer-offline",
-    "--no-audit",
-    "--no-fund",
-    "--ignore-scripts",
-    "--omit=optional",
-    `./${tarball}`,
-  ];
-  await run("npm", install, { cwd: folder, env });
+  main = await installPacked(folder);
   await writeFile(join(folder, "app.mjs"), application);
   await mkdir(join(folder, "types"));
   await writeFile(join(folder, "types", "client.ts"), typedClient);
@@ -145,6 +129,50 @@ test("the installed command prints its help and its version", async () => {
   expect((await npx("--help")).stdout).toContain("Usage: sagamesh COMMAND");
   expect((await npx("--version")).stdout.trim()).toMatch(/^\d+\.\d+\.\d+$/);
 });
+
+test("no command that ends early hangs, or has to be killed", async () => {
+  const early = join(folder, "early");
+  await mkdir(early);
+  await writeEarlyApps(early);
+  for (let round = 0; round < 3; round++)
+    for (const command of earlyCommands) {
+      const ended = await exitEarly(main, early, command);
+      expect(ended).toMatchObject({ command, code: codeOf(command), signal: null, isForced: false });
+      expect(ended.exitMs, command).toBeLessThan(exitMsMax);
+    }
+}, 120_000);
+
+test("a folder that installs the package keeps its own Node", async () => {
+  const brought = (await readdir(join(folder, "node_modules"))).filter((name) => /^node(-|$)/.test(name));
+  expect(brought.filter((name) => !name.startsWith("node-gyp"))).toEqual([]);
+  await expect(access(join(folder, "node_modules", ".bin", "node"))).rejects.toThrow("ENOENT");
+});
+
+test("on every older Node of this machine, the installed command says in one line what it needs", async () => {
+  for (const node of await oldNodes()) {
+    const said = await run(node, [main, "--version"], { env }).catch((error: unknown) => error);
+    expect(said).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error: sagamesh needs Node [^\n]+\n$/),
+    });
+  }
+});
+
+/** Each `node` on the PATH that is older than the package allows. */
+async function oldNodes(): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const place of (process.env["PATH"] ?? "").split(delimiter)) {
+    const node = join(place, "node");
+    const isThere = await access(node, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) continue;
+    const [major = 0, minor = 0] = (await run(node, ["--version"])).stdout.slice(1).split(".").map(Number);
+    if (major < 22 || (major === 22 && minor < 18)) found.push(node);
+  }
+  return found;
+}
 
 test("an application in JavaScript is served by the installed package, and its saga runs to the end", async () => {
   const up = spawn("npx", ["sagamesh", "up", "--app", "app.mjs", "--data", data], {
@@ -221,6 +249,42 @@ test("code is run and an MCP server is asked by the installed package", async ()
   const { stdout } = await run(process.execPath, ["tools.mjs"], { cwd: folder, env });
   expect(JSON.parse(stdout)).toEqual([true, 42]);
 }, 60_000);
+
+test("a new application runs where the package was installed, and all that its README says happens", async () => {
+  const server = await startTestServer();
+  try {
+    const said = JSON.parse((await npx("new", "my-agent", "--json")).stdout) as {
+      folder: string;
+      next: string[];
+    };
+    expect(said.next).toEqual(["cd my-agent", "npm start"]);
+    const steps = stepsOf(await readFile(join(said.folder, "README.md"), "utf8"));
+    const own = { ...env, SAGAMESH_DATA: join(folder, "tour") };
+    const typed = await follow(steps, {
+      folder: said.folder,
+      env: own,
+      instead: { "nats://10.0.0.5:4222": server.url },
+    });
+    const chapters = ["", "2. Money", "3. A signal", "4. A crash", "5. A changed prompt", "6. Two machines"];
+    for (const chapter of chapters)
+      expect(
+        typed.some((one) => one.chapter.startsWith(chapter)),
+        chapter,
+      ).toBe(true);
+    const paid = (await readFile(join(said.folder, "bank.txt"), "utf8")).trim().split("\n");
+    const asked = paid.map((line) => /for (o-\d), under the key ([\w-]+)\./.exec(line)?.slice(1).join(" "));
+    expect(asked).toEqual([
+      "o-1 first-1",
+      "o-2 big-1",
+      "o-3 late-1",
+      "o-3 crash-1",
+      "o-3 old-1",
+      "o-1 far-1",
+    ]);
+  } finally {
+    await server.stop();
+  }
+}, 240_000);
 
 test("the types of the installed package hold for a strict TypeScript program", async () => {
   const tsc = join(root, "node_modules", ".bin", "tsc");

@@ -107,13 +107,13 @@ test("a run ends by its limit, says what is missing, and goes on from there with
 }, 60_000);
 
 test.each([
-  [["--query", "agent=nobody", ...["--app", "test/apps/slow-desk.ts"]], "means none of 12 sagas"],
-  [["--resume", "replay-0"], "there is no run"],
+  [["--query", "agent=nobody", ...["--app", "test/apps/slow-desk.ts"]], 2, "means none of 12 sagas"],
+  [["--resume", "replay-0"], 1, "there is no run"],
 ])(
-  "%j is bad usage and says what helps",
-  async (args, says) => {
+  "%j ends with %i and says what helps",
+  async (args, code, says) => {
     const ended = await cli(...args);
-    expect(ended.code).toBe(2);
+    expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(says);
   },
   30_000,

@@ -3,6 +3,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
 import type { StoredMessage } from "../../services/wire/ports.ts";
+import type { Pool } from "./profile.ts";
 import type { Act, Asked } from "./world.ts";
 
 /** An input that the server stored, told apart from its repeats. */
@@ -30,6 +31,10 @@ export interface Account {
   /** Who held something then, or was down. */
   readonly busy: readonly string[];
   readonly open: { readonly inbox: number; readonly work: number };
+  /** What each host serves, where they differ. */
+  readonly pools: readonly Pool[] | undefined;
+  /** How often each input was handed on from host to host, by its sequence. */
+  readonly hops: ReadonlyMap<number, number>;
   /** Whether the process stood still around the time of the act. */
   readonly stoodStill: (act: Act) => boolean;
   /** What the product threw that is no error of the mesh's: mistakes in its code. */

@@ -15,7 +15,7 @@
  *
  * | left out | because |
  * |---|---|
- * | a `probe` done twice where a performer stood still, or its request was held up longer than the grace | the outside cannot know of what has not arrived |
+ * | a `probe` done twice where a performer stood still, or its request was held up longer than the grace, and the second after the undoing | the outside cannot know of what has not arrived |
  * | an `idempotent` or `probe` effect done under an attempt that failed last, attempts being used up | how often to try is the tool's own rule; the tools here try forty times |
  * | an effect that arrived after its undoing and that nobody lived to report | nobody but the outside knows of it |
  * | votes on a task that was closed meanwhile | they say nothing new |
@@ -32,12 +32,12 @@ import { canonicalJson, toJson } from "../../protocol/json.ts";
 import { headers as names, parseInboxSubject } from "../../protocol/subjects.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { isUndoable } from "./contracts.ts";
-import { errand, journey, planner } from "./sagas.ts";
+import { errand, journey, planner, second } from "./sagas.ts";
 import type { Account, StoredInput } from "./account.ts";
 import type { Act, Asked } from "./world.ts";
 
 export interface Violation {
-  readonly promise: "P1" | "P2" | "P3" | "P4" | "END" | "LIE" | "CODE";
+  readonly promise: "P1" | "P2" | "P3" | "P4" | "END" | "LIE" | "HOP" | "CODE";
   readonly what: string;
 }
 
@@ -55,6 +55,8 @@ export function judge(account: Account): Violation[] {
     ...ends(account, readings),
     ...lies(account, readings),
     ...undoings(account, readings),
+    ...hops(account),
+    ...strangers(account, readings),
   ];
 }
 
@@ -70,7 +72,7 @@ interface Reading {
   readonly divergence: string | undefined;
 }
 
-const definitions = [journey, errand, planner].map(({ definition }) => definition);
+const definitions = [journey, errand, planner, ...Object.values(second)].map(({ definition }) => definition);
 
 function read(turns: readonly StoredTurn[]): Reading {
   const tools = new Map<IntentId, { intent: IntentOf<"tool">; at: number }>();
@@ -343,7 +345,7 @@ function lies({ acts }: Account, readings: ReadonlyMap<SagaId, Reading>): Violat
 }
 
 /** A saga that did not complete leaves nothing that could have been undone; and undoes nothing twice. */
-function undoings({ acts }: Account, readings: ReadonlyMap<SagaId, Reading>): Violation[] {
+function undoings({ acts, stoodStill }: Account, readings: ReadonlyMap<SagaId, Reading>): Violation[] {
   const undone = grouped(
     acts.filter(({ undoes }) => undoes !== undefined),
     ({ undoes }) => undoes ?? "",
@@ -362,7 +364,8 @@ function undoings({ acts }: Account, readings: ReadonlyMap<SagaId, Reading>): Vi
     const isReported = (reading.results.get(id as IntentId) ?? []).some(
       ({ result }) => result.outcome === "succeeded",
     );
-    if (after.length > 0 || (undone.has(act.key) && !isReported)) return [];
+    const isSecond = act.effect === "probe" && stoodStill(act);
+    if (after.length > 0 || (undone.has(act.key) && (!isReported || isSecond))) return [];
     if (
       reading.end.standing.some((line) => line.endsWith(act.key)) &&
       Object.values(reading.state?.effects ?? {}).some(({ key, stuck }) => key === act.key && stuck === true)
@@ -401,3 +404,45 @@ function isCorrected({ turns }: Reading, id: IntentId): boolean {
         (event.type === "result" && event.intent === id && event.result.outcome === "succeeded"),
     );
 }
+
+// HOP
+
+/** Each lease, and each delay, is hundreds of milliseconds at least: more means that it is handed on while another has it. */
+const hopsMax = 60;
+
+function hops({ hops: counts }: Account): Violation[] {
+  return [...counts].flatMap(([seq, count]): Violation[] =>
+    count > hopsMax ? [{ promise: "HOP", what: `input #${seq} was handed on ${count} times` }] : [],
+  );
+}
+
+/** A turn is decided by a host that serves what the saga was started as, and that is what was asked for. */
+function strangers({ pools, inputs: stored }: Account, readings: ReadonlyMap<SagaId, Reading>): Violation[] {
+  if (pools === undefined) return [];
+  const violations: Violation[] = [];
+  for (const { saga, turns } of readings.values()) {
+    const event = turns[0]?.turn.steps[0]?.event;
+    if (event?.type !== "start") continue;
+    const { version } = event.definition;
+    const asked = stored.flatMap((input) =>
+      input.subject === `saga.${saga}.start` ? [versionIn(input)] : [],
+    );
+    if (asked.length > 0 && !asked.includes(version) && !asked.includes(undefined))
+      violations.push({
+        promise: "HOP",
+        what: `${saga} was started as version ${version}, and asked for as ${String(asked)}`,
+      });
+    for (const { turn } of turns) {
+      const pool = pools[Number(/^host-(\d+)#/.exec(turn.host)?.[1])];
+      if (pool !== "both" && pool !== (version === 1 ? "first" : "second"))
+        violations.push({
+          promise: "HOP",
+          what: `turn ${turn.turn} of ${saga}, version ${version}, is by ${turn.host}`,
+        });
+    }
+  }
+  return violations;
+}
+
+const versionIn = ({ data, headers }: StoredInput): number | undefined =>
+  (decode(data, headers[names.contentType] ?? contentTypes.json) as { version?: number }).version;

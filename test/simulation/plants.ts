@@ -16,6 +16,10 @@
  * | nothing is begun after a fence | what is begun is held to its claim or its key |
  * | a saga that leaves is acked only when its host's work is reported | the moment is too short for chance; test/services/host/handover.test.ts drains at each call in turn |
  * | who stood still begins and appends nothing | the compare-and-set refuses most of it as well; the same test holds the rest |
+ * | a start that is handed on is not chosen anew | here all who would choose choose alike; test/services/host/routing.test.ts |
+ * | a guest goes home | who stays is fenced by the compare-and-set, which costs time alone; the same test |
+ * | what got no answer is left to its lease | given back, it is at two hosts, and the compare-and-set refuses one |
+ * | what was handed on is not handed on again | the port refuses it: test/contract/hop.contract.ts |
  * | a snapshot counts only with its turn's hash | a ledger never loses a turn here |
  */
 export interface Plant {
@@ -30,6 +34,7 @@ export interface Plant {
 const activation = "services/host/activation.ts";
 const turn = "services/host/turn.ts";
 const inputs = "services/host/inputs.ts";
+const routing = "services/host/routing.ts";
 const turnMessage = "services/host/turn-message.ts";
 const performing = "services/perform/perform.ts";
 const claim = "services/perform/claim.ts";
@@ -94,14 +99,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "fenced host acks",
-    from: 11,
+    from: 12,
     rule: "a fenced host gives back what it holds",
     edits: [
       {
         file: inputs,
-        find: "given: Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs))),",
+        find: "Promise.all([...deliveries].map((delivery) => nakDelivery(delivery, delayMs)))",
         replace:
-          "given: Promise.all([...deliveries].map((delivery) => (delayMs === undefined ? ackDelivery(delivery) : nakDelivery(delivery, delayMs)))),",
+          "Promise.all([...deliveries].map((delivery) => (delayMs === undefined ? ackDelivery(delivery) : nakDelivery(delivery, delayMs))))",
       },
     ],
   },
@@ -170,7 +175,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "deposed leader believed",
-    from: 157,
+    from: 313,
     rule: "what the ledger seems not to know is offered again: who says so may lead no more",
     edits: [
       {
@@ -274,7 +279,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "claim by process",
-    from: 16,
+    from: 131,
     rule: "a claim is held by a delivery, not by a process",
     edits: [
       {
@@ -286,13 +291,13 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "doubt at once",
-    from: 241,
+    from: 670,
     rule: "who is not the holder waits until the holder cannot act any more",
     edits: [{ file: claim, find: "await outlast(deps, claim.claimedAt, timeoutMs, signal);", replace: "" }],
   },
   {
     name: "takeover without claim",
-    from: 79,
+    from: 785,
     rule: "of several who wait for a probe's holder one goes on",
     edits: [
       {
@@ -314,8 +319,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "services/perform/outcome.ts",
-        find: 'if (tool.effect === "once") return inDoubt(code, describeError(error));',
-        replace: "",
+        find: 'return tool.effect === "once" ? inDoubt(code, reason) : failed(code, reason, true);',
+        replace: "return failed(code, reason, true);",
       },
     ],
   },
@@ -388,6 +393,108 @@ export const plants: readonly Plant[] = [
       },
     ],
   },
+  // From host to host
+  {
+    name: "acked before it is handed on",
+    rule: "what is handed on stays un-acked until its receiver has settled it",
+    edits: [
+      {
+        file: routing,
+        find: "const isTaken = await ports.inbox.handOn(host, delivery, textOfDefinition(definition));",
+        replace:
+          "const giving = ports.inbox.handOn(host, delivery, textOfDefinition(definition));\n      await delivery.ack();\n      const isTaken = await giving;",
+      },
+    ],
+  },
+  {
+    name: "acked once it was handed on",
+    rule: "what is handed on is its receiver's to ack",
+    edits: [
+      {
+        file: routing,
+        find: "if (!isTaken) await nakDelivery(delivery, earlyDelayMs(delivery));",
+        replace:
+          "if (!isTaken) await nakDelivery(delivery, earlyDelayMs(delivery));\n      else await delivery.ack();",
+      },
+    ],
+  },
+  {
+    name: "handed on and given back",
+    from: 29,
+    rule: "what is handed on is its receiver's to give back",
+    edits: [
+      {
+        file: routing,
+        find: "if (!isTaken) await nakDelivery(delivery, earlyDelayMs(delivery));",
+        replace: "await nakDelivery(delivery);",
+      },
+    ],
+  },
+  {
+    name: "handed on and prolonged",
+    from: 26,
+    rule: "what is handed on is its receiver's to prolong, and comes back if that dies",
+    edits: [
+      {
+        file: routing,
+        find: "if (!isTaken) await nakDelivery(delivery, earlyDelayMs(delivery));",
+        replace:
+          "if (!isTaken) await nakDelivery(delivery, earlyDelayMs(delivery));\n      else for (let beat = 1; beat < 300; beat++) clock.after(beat * 900, () => delivery.working());",
+      },
+    ],
+  },
+  {
+    name: "handed on to any host",
+    rule: "an input goes to a host that serves its saga's definition",
+    edits: [
+      {
+        file: "services/deployments/choose.ts",
+        find: "!draining && serves.some((served) => isSameDefinition(served, ref))",
+        replace: "!draining && serves.length > 0 && ref.name !== undefined",
+      },
+    ],
+  },
+  {
+    name: "taken by any host",
+    rule: "a host takes only what it serves",
+    edits: [
+      {
+        file: "services/deployments/choose.ts",
+        find: "!draining && serves.some((served) => isSameDefinition(served, ref))",
+        replace: "!draining && serves.length > 0 && ref.name !== undefined",
+      },
+      {
+        file: "services/host/guests.ts",
+        find: "if (definition === undefined || app.definition(definition) === undefined || !mayTake()) return false;",
+        replace: "if (definition === undefined || !mayTake()) return false;",
+      },
+    ],
+  },
+  {
+    name: "handed on by an old list",
+    from: 8,
+    rule: "each input is routed by the hosts that live now",
+    edits: [
+      {
+        file: routing,
+        find: "hostFor(definition, partitionOf(first.subject), roster.hosts())?.host",
+        replace:
+          "hostFor(definition, partitionOf(first.subject), ((roster as { once?: readonly LivingHost[] }).once ??= roster.hosts()))?.host",
+      },
+    ],
+  },
+  {
+    name: "start chosen before its ledger is asked",
+    from: 157,
+    rule: "a repeated start goes where its saga is",
+    edits: [
+      {
+        file: inputs,
+        find: "const present = await presentDefinitionOf(deps, saga);",
+        replace: "const present = (await Promise.resolve(undefined)) as DefinitionRef | undefined;",
+      },
+    ],
+  },
   // Deciding and ending
   {
     name: "cancel marks open effects",
@@ -421,7 +528,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "ends with open intents",
-    from: 64,
+    from: 80,
     rule: "no saga ends while an effect is open",
     edits: [
       {
@@ -433,7 +540,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "late success left standing",
-    from: 111,
+    from: 305,
     rule: "a late success joins the set to undo",
     edits: [
       {

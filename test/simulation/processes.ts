@@ -25,7 +25,7 @@ import { aloneIn } from "../support/alone.ts";
 import { deferredMs, isDeferred, tools, undoTools } from "./contracts.ts";
 import type { Outside } from "./outside.ts";
 import type { Profile } from "./profile.ts";
-import { errand, journey, planner, replyOf } from "./sagas.ts";
+import { errand, journey, planner, replyOf, second } from "./sagas.ts";
 import type { World } from "./world.ts";
 
 export interface Crew {
@@ -47,6 +47,8 @@ export interface CrewOptions {
 interface Member {
   readonly name: string;
   readonly role: "host" | "worker";
+  /** Among those of its role. */
+  readonly place: number;
   life: number;
   process: MemoryProcess | undefined;
   load: () => number;
@@ -66,6 +68,7 @@ export function createCrew(options: CrewOptions): Crew {
     Array.from({ length: count }, (_, n) => ({
       name: `${role}-${n}`,
       role,
+      place: n,
       life: 0,
       process: undefined,
       load: () => 0,
@@ -160,7 +163,7 @@ async function run(
     incarnation,
     callbackBase: "sagamesh:",
   };
-  const app = appOf(options, process, isRough);
+  const app = appOf(options, member, process, isRough);
   if (member.role === "host") {
     const host = await startHost(common, app);
     member.load = host.resident;
@@ -174,6 +177,7 @@ async function run(
 /** The application as one process serves it. */
 function appOf(
   { mesh, profile, world, outside }: CrewOptions,
+  { role, place }: Pick<Member, "role" | "place">,
   process: MemoryProcess,
   isRough: () => boolean,
 ): App {
@@ -182,8 +186,10 @@ function appOf(
   const bodies = [...Object.values(tools), ...undoTools].map((tool) =>
     implement(tool as Tool, bodyOf({ now: mesh.clock.now, process, chance, world, outside, mishap }, tool)),
   );
+  const pool = role === "host" ? (profile.pools?.[place] ?? "first") : "first";
+  const first = [journey, errand, planner];
   return defineApp({
-    sagas: [journey, errand, planner],
+    sagas: [...(pool === "second" ? [] : first), ...(pool === "first" ? [] : Object.values(second))],
     implementations: bodies,
     models: { script: modelOf(process, chance) },
   });
@@ -201,7 +207,10 @@ interface BodyParts {
   readonly mishap: () => (typeof mishaps)[number] | undefined;
 }
 
-function bodyOf({ now, process, chance, world, outside, mishap }: BodyParts, tool: Tool): AnyBody {
+function bodyOf(
+  { now, process, chance, world, outside, mishap }: BodyParts,
+  tool: Tool,
+): Omit<AnyBody, "accepts"> {
   const { gate, clock } = process;
   const ask = <T>(method: string, act: () => T) => gate.request("world", method, atOnce(act));
   const perform = async (

@@ -3,6 +3,16 @@
  */
 import { type FaultPlan, rough, seededChance } from "../../services/memory/faults.ts";
 
+/** What one host serves. */
+export type Pool = "first" | "second" | "both";
+
+const worlds: readonly (readonly Pool[])[] = [
+  ["first", "second"],
+  ["first", "second"],
+  ["first", "second", "both"],
+  ["first", "second", "second"],
+];
+
 export interface Profile {
   readonly hosts: number;
   readonly workers: number;
@@ -28,6 +38,8 @@ export interface Profile {
   readonly alone: boolean;
   /** A host drains and starts again about this often, milliseconds; 0: never. */
   readonly drainEveryMs: number;
+  /** What each host serves, where they differ; all serve the first version else. */
+  readonly pools: readonly Pool[] | undefined;
   /** Processes' clocks are off by so much at most, milliseconds. */
   readonly skewMs: number;
 }
@@ -46,7 +58,9 @@ export function profileOf(seed: number, over: Partial<Profile> = {}): Profile {
   const kind = chance.pick(["crashes", "network", "both", "both", "appends"] as const);
   const network = kind === "crashes" || kind === "appends" ? 0.15 : chance.pick([0.5, 1, 1.5]);
   const faults = scaled(rough, network, until);
-  return {
+  const differing = seededChance(seed, "pools"); // Apart: what a seed was before stays so where hosts are equal.
+  const pools = differing.happens(0.3) ? differing.pick(worlds) : undefined;
+  const given: Profile = {
     hosts: chance.pick([2, 2, 3]),
     workers: 2,
     replicas: chance.pick([1, 3]),
@@ -64,6 +78,9 @@ export function profileOf(seed: number, over: Partial<Profile> = {}): Profile {
     skewMs: chance.pick([0, 0, 300]),
     alone: chance.happens(0.15),
     drainEveryMs: chance.pick([0, 0, 4_000]),
+    pools,
     ...over,
   };
+  // A host that hears of no other can hand nothing on.
+  return given.pools === undefined ? given : { ...given, hosts: given.pools.length, alone: false };
 }

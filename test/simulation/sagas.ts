@@ -156,19 +156,6 @@ function journeyMachine(name: string, offered: readonly Stage[], errand?: SagaDe
   return bound.createMachine(config as never) as unknown as AnyStateMachine;
 }
 
-const forErrands: readonly Stage[] = ["money", "mixed", "here", "pause"];
-const common = { version: 1, input: JourneyInput, output: Outcome, signals };
-export const errand = defineSaga({
-  ...common,
-  name: "errand",
-  machine: journeyMachine("errand", forErrands),
-});
-export const journey = defineSaga({
-  ...common,
-  name: "journey",
-  machine: journeyMachine("journey", Object.keys(stages) as Stage[], errand),
-});
-
 /** What a planner proposes at once; `undo` undoes the calls of the first batch. */
 export type Batch =
   | { readonly calls: readonly ToolName[] }
@@ -178,26 +165,38 @@ export type Batch =
 
 const PlannerInput = z.object({ plan: z.array(z.custom<Batch>()) });
 
-export const planner = defineAgent({
-  ...{
-    name: "planner",
-    version: 1,
-    description: "carries out a plan",
-    model: "script",
-    instructions: "Carry out the plan.",
-  },
-  ...{ input: PlannerInput, output: z.object({ ok: z.boolean() }), signals, agents: [errand] },
-  tools: [
-    tools.look,
-    tools.peek,
-    tools.book,
-    tools.hold,
-    tools.reserve,
-    tools.charge,
-    tools.deposit,
-    tools.fee,
-  ],
-});
+const forErrands: readonly Stage[] = ["money", "mixed", "here", "pause"];
+
+/** The sagas in one version: what they do is the same in each, and one of them is never decided by another's host. */
+export function sagasOf(version: number) {
+  const common = { version, input: JourneyInput, output: Outcome, signals };
+  const errand = defineSaga({ ...common, name: "errand", machine: journeyMachine("errand", forErrands) });
+  const journey = defineSaga({
+    ...common,
+    name: "journey",
+    machine: journeyMachine("journey", Object.keys(stages) as Stage[], errand),
+  });
+  const planner = defineAgent({
+    ...{ name: "planner", version, description: "carries out a plan", model: "script" },
+    ...{ instructions: "Carry out the plan.", input: PlannerInput, output: z.object({ ok: z.boolean() }) },
+    ...{ signals, agents: [errand] },
+    tools: [
+      tools.look,
+      tools.peek,
+      tools.book,
+      tools.hold,
+      tools.reserve,
+      tools.charge,
+      tools.deposit,
+      tools.fee,
+    ],
+  });
+  return { errand, journey, planner };
+}
+
+export const { errand, journey, planner } = sagasOf(1);
+/** As a deployment would bring them. */
+export const second = sagasOf(2);
 
 /** The model of a planner, and of the journeys' single thoughts. Pure: what it says follows from the request. */
 export function replyOf({ messages, step, tools: offered }: ModelRequest): ScriptedAnswer {

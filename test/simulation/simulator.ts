@@ -54,6 +54,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   const calmAt = startedAt + faults.until;
   const world = createWorld(mesh.clock.now);
   const inputs = watchInputs(mesh);
+  const hops = watchHops(mesh);
   const workload = createWorkload(seed, profile);
   const outside = createOutside({ mesh, seed, world, settledAt: () => calmAt + 15_000 });
   watchTurns(mesh, outside.read, options.trace);
@@ -76,6 +77,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   const { ledgers, broken } = await readLedgers(mesh);
   const account: Account = {
     ...{ seed, sagas: workload.sagas, ledgers, broken, inputs, rested, busy: crew.busy(), mistakes },
+    ...{ pools: profile.pools, hops },
     stoodStill: ({ by }) => paused.has(by),
     ...{ dead: mesh.server.dead.list(), acts: world.acts, asked: world.asked, open: mesh.server.open() },
   };
@@ -121,6 +123,19 @@ function watchInputs(mesh: MemoryMesh): StoredInput[] {
       reply(outcome);
     });
   return inputs;
+}
+
+/** Counts how often each input was taken by a host that another handed it on to. */
+function watchHops({ server }: MemoryMesh): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const queue of server.inbox.partitions.flatMap(({ starts, others }) => [starts, others])) {
+    const letGo = queue.letGo.bind(queue);
+    queue.letGo = (seq) => {
+      counts.set(seq, (counts.get(seq) ?? 0) + 1);
+      letGo(seq);
+    };
+  }
+  return counts;
 }
 
 const noBlobs = { put: () => Promise.resolve(), get: () => Promise.reject(new Error("no blobs here")) };

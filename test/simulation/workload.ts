@@ -30,16 +30,19 @@ export interface Workload {
 /** The sagas of a seed; `prefix` tells them apart from another seed's on the same mesh. */
 export function createWorkload(
   seed: number,
-  profile: Pick<Profile, "journeys" | "planners" | "lengthMax" | "cancel">,
+  profile: Pick<Profile, "journeys" | "planners" | "lengthMax" | "cancel"> & Partial<Pick<Profile, "pools">>,
   prefix = "",
 ): Workload {
   const chance = seededChance(seed, "workload");
   const sagas: SagaId[] = [];
   const wishes: Wish[] = [];
+  const versions = seededChance(seed, "versions");
   const begin = (name: string, input: object) => {
     const saga = parseSagaId(`${name}-${prefix}${sagas.length}`);
     sagas.push(saga);
-    wishes.push(...wishesOf(chance, profile, saga, { name, input }));
+    const version = profile.pools === undefined ? undefined : versions.pick([1, 2, undefined]);
+    const start = { name, input, ...(version === undefined ? {} : { version }) };
+    wishes.push(...wishesOf(chance, profile, saga, start));
   };
   for (let n = 0; n < profile.journeys; n++) begin("journey", journeyOf(chance, profile));
   for (let n = 0; n < profile.planners; n++) begin("planner", { plan: planOf(chance, profile) });
@@ -73,7 +76,7 @@ function wishesOf(
   chance: SeededChance,
   profile: Pick<Profile, "cancel">,
   saga: SagaId,
-  start: { name: string; input: object },
+  start: { name: string; version?: number; input: object },
 ): Wish[] {
   const startAtMs = chance.between(0, 400);
   const wishes: Wish[] = [

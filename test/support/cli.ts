@@ -33,7 +33,7 @@ export interface CliOptions {
 /** What names a mesh, or changes how a command speaks. */
 const ownVariables = [
   ...["NATS_URL", "SAGAMESH_DATA", "SAGAMESH_GATEWAY_URL", "SAGAMESH_GATEWAY_SECRET"],
-  ...["LOG_LEVEL", "ANTHROPIC_API_KEY"],
+  ...["LOG_LEVEL", "ANTHROPIC_API_KEY", "FORCE_COLOR", "NO_COLOR"],
 ];
 
 /** Starts `sagamesh` from the sources. Nothing of the caller's environment that names a mesh reaches it. */

@@ -47,11 +47,11 @@ const require = createRequire(import.meta.url);
 
 /** The folders of the product with sources of their own, and their files, in the order of their paths. */
 export function sourceFolders(): ReadonlyMap<string, readonly string[]> {
-  const files = globSync("{protocol,actors,services,deploy}/**/*.ts", { cwd: root }).sort();
-  return Map.groupBy(
-    files.map((file) => file.replaceAll("\\", "/")),
-    dirname,
-  );
+  const files = globSync("{protocol,actors,services,deploy}/**/*.ts", { cwd: root })
+    .map((file) => file.replaceAll("\\", "/"))
+    .filter((file) => !file.startsWith("services/new/template/")) // a user's folder, not one of ours
+    .sort();
+  return Map.groupBy(files, dirname);
 }
 
 /** The row of every folder, read from the configuration as it is on disk. */
