@@ -1,8 +1,8 @@
 // Says in one line what to do where the TypeScript sources cannot run, instead of a syntax error. Old JavaScript
 // on purpose: it must run on the Node it complains about.
 //
-// npm puts node_modules/.bin first on the PATH of a script, so on the platforms that package.json lists under
-// optionalDependencies `node` is the pinned one once `npm ci` has run.
+// npm puts node_modules/.bin first on the PATH of a script, so on the platforms that deploy/node/package.json lists
+// `node` is the pinned one once `npm ci` has run.
 "use strict";
 var fs = require("fs");
 var path = require("path");
@@ -20,7 +20,7 @@ if (old) {
       process.platform +
       "-" +
       process.arch +
-      ". Run `npm ci` (without --omit=optional), or install Node 22.18 or newer.",
+      ". Run `npm ci` (without --omit or NODE_ENV=production), or install Node 22.18 or newer.",
   );
 }
 
