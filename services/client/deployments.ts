@@ -3,7 +3,8 @@
  * new sagas go.
  *
  * WV1 What is declared counts once every living host goes by it: only then does a call return. A host that joins later
- *    reads it before it takes anything.
+ *    reads it before it takes anything; one that vanishes meanwhile may go by the former for as long as its entry would
+ *    have lived, and is waited for that long.
  */
 import { type Declaration, isSameDefinition, type ServedDefinition } from "../../protocol/deployments.ts";
 import type { DefinitionDocument } from "../../protocol/documents/registry.ts";
@@ -15,7 +16,7 @@ import type {
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import { limits } from "../../protocol/limits.ts";
-import { newestServed, takersOf } from "../deployments/choose.ts";
+import { isServed, newestServed } from "../deployments/choose.ts";
 import { declare, type Declared, readDeclared } from "../deployments/declared.ts";
 import { findNamed, type Named, parseNamed } from "../deployments/named.ts";
 import { type LivingHost, livingHosts } from "../deployments/served.ts";
@@ -113,7 +114,6 @@ function describeDeployment(
   const { name, version, hash } = ref;
   const own = living.filter(({ definition }) => isSameDefinition(definition, ref));
   const sleeping = own.filter(({ asleep }) => asleep).length;
-  const isServed = takersOf(ref, hosts).length > 0;
   const { current, ramp } = declared.names.get(name) ?? {};
   const isRamped = ramp !== undefined && isSameDefinition(ramp.to, ref);
   return {
@@ -125,7 +125,7 @@ function describeDeployment(
     starts: startsOf(ref, hosts, declared),
     current: current !== undefined && isSameDefinition(current, ref),
     ...(isRamped ? { ramp: ramp.share } : {}),
-    sagas: isServed
+    sagas: isServed(ref, hosts)
       ? { running: own.length - sleeping, sleeping, waiting: 0 }
       : { running: 0, sleeping: 0, waiting: own.length },
   };
@@ -142,7 +142,7 @@ function startsOf(
     const newest = newestServed(ref.name, undefined, hosts);
     return newest !== undefined && isSameDefinition(newest, ref) ? "all" : "none";
   }
-  const share = ramp !== undefined && takersOf(ramp.to, hosts).length > 0 ? ramp.share : 0;
+  const share = ramp !== undefined && isServed(ramp.to, hosts) ? ramp.share : 0;
   if (ramp !== undefined && isSameDefinition(ramp.to, ref)) return share === 0 ? "none" : share;
   if (!isSameDefinition(current, ref)) return "none";
   return share === 0 ? "all" : share === 1 ? "none" : 1 - share;
@@ -154,14 +154,15 @@ export async function promote(
   which: WhichDefinition,
   waiting: Waiting = {},
 ): Promise<DeclaredDocument> {
-  const current = whichOf(await readPresent(deps.ports), which);
+  const before = await readPresent(deps.ports);
+  const current = whichOf(before, which);
   const { name } = current;
   const declared = await declareOf(deps, name, (present) =>
     present !== undefined && isSameDefinition(present.current, current) && present.ramp === undefined
       ? present
       : { current, by: deps.from, at: deps.clock.now() },
   );
-  return everywhere(deps, name, declared, waiting);
+  return everywhere(deps, name, declared, before.hosts, waiting);
 }
 
 /** `Mesh.ramp`. */
@@ -186,7 +187,7 @@ export async function ramp(
     const by = { by: deps.from, at: deps.clock.now() };
     return share === 0 ? { current, ...by } : { current, ramp: { to, share }, ...by };
   });
-  return everywhere(deps, name, declared, waiting);
+  return everywhere(deps, name, declared, present.hosts, waiting);
 }
 
 /** What gets the rest of a ramp of a name of which nothing was declared: what new sagas begin with but for it. */
@@ -208,26 +209,29 @@ const declareOf = (
   change: (present: Declaration | undefined) => Declaration | undefined,
 ): Promise<Declared> => declare({ registry: ports.registry, clock }, name, change);
 
-/** WV1. */
+/** WV1. `before` lived when it was declared, or just before. */
 async function everywhere(
   { ports, clock }: ClientDeps,
   name: string,
   { revision, names }: Declared,
+  before: readonly LivingHost[],
   { signal, report }: Waiting,
 ): Promise<DeclaredDocument> {
+  const vanishedUntil = clock.now() + limits.hostTtlMs;
   for (;;) {
     const hosts = await livingHosts(ports.membership);
-    const behind = hosts.filter(({ deployments }) => deployments < revision).map(({ host }) => host);
+    const vanished =
+      clock.now() < vanishedUntil ? before.filter(({ host }) => hosts.every((one) => one.host !== host)) : [];
+    const behind = [...hosts.filter(({ deployments }) => deployments < revision), ...vanished].map(
+      ({ host }) => host,
+    );
     const declared = names.get(name);
     if (behind.length === 0)
       return {
         name,
         ...(declared === undefined ? {} : { declared }),
         hosts: hosts.length,
-        unserved:
-          declared === undefined
-            ? []
-            : declaredIn(declared).filter((ref) => takersOf(ref, hosts).length === 0),
+        unserved: declared === undefined ? [] : declaredIn(declared).filter((ref) => !isServed(ref, hosts)),
       };
     report?.(behind);
     await clock.sleep(limits.hostBeatMs / 2, signal);

@@ -83,7 +83,8 @@ export function newestServed(
   return newest && { name, version: newest.ref.version, hash: newest.ref.hash };
 }
 
-const isServed = (ref: DefinitionRef, hosts: readonly ServingHost[]): boolean =>
+/** Whether one of them takes sagas of this definition. */
+export const isServed = (ref: DefinitionRef, hosts: readonly ServingHost[]): boolean =>
   takersOf(ref, hosts).length > 0;
 
 /** CE2. */

@@ -60,8 +60,6 @@ export interface HostDeps {
   readonly hasLapsed: () => boolean;
   /** Aborted when the host has stopped: nothing is sent again from then on. */
   readonly signal: AbortSignal;
-  /** What a start of this name and id would become a saga of now, by hosts and declarations; undefined: of none. */
-  readonly startsAs: (name: string, saga: SagaId) => DefinitionRef | undefined;
   /** How the sagas of a definition move, by the registry. */
   readonly movesOf: (definition: DefinitionRef) => Promise<Moves>;
   /** Where what this host lacks the definition of goes. */

@@ -74,7 +74,7 @@ export const depsOf = (
   options: HostOptions,
   app: App,
   signal: AbortSignal,
-): Omit<HostDeps, "hasLapsed" | "routing" | "startsAs" | "movesOf"> => ({
+): Omit<HostDeps, "hasLapsed" | "routing" | "movesOf"> => ({
   ...options,
   app,
   observe: options.observe ?? silentObserver,

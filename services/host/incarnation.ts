@@ -9,7 +9,6 @@
  */
 import { limits } from "../../protocol/limits.ts";
 import { registeredMoves } from "../app/old-contracts.ts";
-import { chooseForStart } from "../deployments/choose.ts";
 import { every } from "../process/every.ts";
 import type { Quarantine } from "../suspects/quarantine.ts";
 import type { HostDeps } from "./host-deps.ts";
@@ -41,7 +40,7 @@ const givingBackMs = 2_000;
 
 /** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (IC1). */
 export function serveAs(
-  given: Omit<HostDeps, "hasLapsed" | "routing" | "startsAs" | "movesOf">,
+  given: Omit<HostDeps, "hasLapsed" | "routing" | "movesOf">,
   onLapse: () => void,
 ): Incarnation {
   const { clock, log, incarnation } = given;
@@ -57,10 +56,6 @@ export function serveAs(
   });
   const deps: HostDeps = {
     ...given,
-    startsAs: (name, saga) => {
-      const chosen = chooseForStart({ name }, saga, roster.hosts(), roster.declared().names);
-      return chosen === undefined || "waitsFor" in chosen ? undefined : chosen;
-    },
     movesOf: registeredMoves({ registry: given.ports.registry, clock }),
     routing,
     hasLapsed: () => lapsed || clock.now() - pulseAt > limits.inboxAckWaitMs,

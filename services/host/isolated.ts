@@ -29,7 +29,6 @@ export function serveIsolated(options: HostOptions, app: App, quiet: (key: strin
   let beatAt = clock.now();
   const deps: HostDeps = {
     ...depsOf(options, app, new AbortController().signal),
-    startsAs: () => undefined, // What is taken for another host is moved there.
     movesOf: () => Promise.resolve("pinned"),
     routing: routingAlone(app),
     hasLapsed: () => clock.now() - beatAt > limits.inboxAckWaitMs,

@@ -67,7 +67,7 @@ async function moveOf(
   moves?: Moves,
 ): Promise<Move | undefined> {
   const { ports, clock, app } = deps;
-  const target = deps.startsAs(from.name, saga);
+  const target = deps.routing.startsAs(from.name, saga);
   if (target === undefined || isSameDefinition(target, from)) return undefined; // MJ4
   if ((moves ?? (await deps.movesOf(from))) !== "auto") return undefined;
   const last = await patiently(clock, () => ports.ledger.last(saga));

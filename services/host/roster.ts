@@ -11,11 +11,13 @@
  * RO3 HOSTS is written with each beat and with each change of this host's own, and never because another wrote.
  * RO4 No partition is taken before it was read once what people declared. It is read again with each beat, apart from
  *    it: a registry that does not answer makes no host seem dead.
+ * RO5 It is gone by for a host's time to live, and only by a host that is known to live: a process that declares something
+ *    else need wait neither for a host whose entry ran out before, nor longer than that for one that vanishes.
  */
 import type { ServedDefinition } from "../../protocol/deployments.ts";
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
-import { type Declared, nothingDeclared, readDeclared } from "../deployments/declared.ts";
+import { type Declared, readDeclared } from "../deployments/declared.ts";
 import type { LivingHost } from "../deployments/served.ts";
 import { every } from "../process/every.ts";
 import type { Log } from "../process/log.ts";
@@ -44,8 +46,8 @@ export interface Holdings {
 export interface Roster {
   /** The living hosts as this one knows them now, itself too. */
   hosts(this: void): readonly LivingHost[];
-  /** What people declared, as this host goes by it. */
-  declared(): Declared;
+  /** What people declared, as this host goes by it; undefined while another may have declared something else (RO5). */
+  declared(): Declared | undefined;
   /** Takes nothing more, and says so: the others take over at once. Goes on saying that it lives. */
   drain(): Promise<void>;
   /** Says nothing more, and that it is gone. */
@@ -68,6 +70,9 @@ export function joinRoster(
   let hasLooked = false;
   /** Until it was read once, it is not known what people declared (RO4). */
   let declared: Declared | undefined;
+  /** When it was last asked for, and when this host last said that it lives, of what was answered (RO5). */
+  let learnedAt = Number.NEGATIVE_INFINITY;
+  let saidAt = Number.NEGATIVE_INFINITY;
   let draining = false;
   let isSettlingDue = false;
   let last: Promise<unknown> = Promise.resolve();
@@ -89,7 +94,11 @@ export function joinRoster(
     deployments: declared?.revision ?? 0,
   });
   const hosts = (): LivingHost[] => [{ host: incarnation, ...entry() }, ...[...others].flatMap(toHost)];
-  const beat = () => membership.beat(incarnation, encodeHostEntry(entry()), limits.hostTtlMs);
+  async function beat(): Promise<void> {
+    const at = clock.now();
+    await membership.beat(incarnation, encodeHostEntry(entry()), limits.hostTtlMs);
+    saidAt = Math.max(saidAt, at);
+  }
 
   /** What was heard while the list was read may be newer than the list, and counts. */
   async function look(): Promise<void> {
@@ -131,7 +140,9 @@ export function joinRoster(
 
   /** RO4. */
   async function learn(): Promise<void> {
+    const at = clock.now();
     const next = await readDeclared(registry);
+    learnedAt = at;
     if (next.revision === declared?.revision) return;
     for (const fault of next.faults) log.warn({ fault }, "declared deployments not understood");
     const isFirst = declared === undefined;
@@ -153,7 +164,7 @@ export function joinRoster(
 
   return {
     hosts,
-    declared: () => declared ?? nothingDeclared,
+    declared: () => (clock.now() - Math.min(learnedAt, saidAt) < limits.hostTtlMs ? declared : undefined),
     drain: async () => {
       draining = true;
       // Said at once, and not after what is under way: from now on the others need not wait for this host.

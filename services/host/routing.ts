@@ -12,13 +12,13 @@
  * RK3 The ledger decides before the choice: a repeated start goes where its saga is.
  */
 import { definitionOfText, textOfDefinition } from "../../protocol/definition-text.ts";
-import { isMeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { headers, partitionOf } from "../../protocol/subjects.ts";
 import type { App } from "../app/app.ts";
-import { chooseForStart, hostFor, type Wanted } from "../deployments/choose.ts";
+import { chooseForStart, hostFor, isServed, type Wanted } from "../deployments/choose.ts";
 import type { Declared } from "../deployments/declared.ts";
 import type { LivingHost } from "../deployments/served.ts";
 import type { Log } from "../process/log.ts";
@@ -32,9 +32,12 @@ import type { Waiting } from "./waiting.ts";
 export interface Routing {
   /**
    * The definition that a start becomes a saga of, which need not be served here. Throws AGENT_UNKNOWN (NoneServed) if no
-   * living host serves any such, and VERSION_UNSERVED (Unserved) if it waits for one that was declared.
+   * living host serves any such, VERSION_UNSERVED (Unserved) if it waits for one that was declared, and UNAVAILABLE
+   * while it is not known what is.
    */
   choose(wanted: Wanted, saga: SagaId): DefinitionRef;
+  /** The definition that starts of a name go to; undefined: none that is served, or that is not known now. */
+  startsAs(name: string, saga: SagaId): DefinitionRef | undefined;
   /** Whether a living host takes sagas of the definition. */
   isServed(definition: DefinitionRef): boolean;
   /** Hands deliveries of one saga on (RK1). What no host takes is given back, to be offered again. */
@@ -53,7 +56,7 @@ export interface RoutingDeps {
   readonly observe: { handedOn(outcome: "taken" | "not taken" | "unknown"): void };
   readonly waiting: Waiting;
   /** The living hosts and what people declared, as this host knows them now. */
-  readonly roster: { hosts(): readonly LivingHost[]; declared(): Declared };
+  readonly roster: { hosts(): readonly LivingHost[]; declared(): Declared | undefined };
   /** Before a saga of this host goes to another: no mark of this host's is a suspicion there. */
   readonly unmark: (saga: SagaId) => Promise<void>;
 }
@@ -62,6 +65,11 @@ export interface RoutingDeps {
 export function createRouting(deps: RoutingDeps): Routing {
   const { ports, clock, log, observe, waiting, roster, unmark } = deps;
   const wasServed = registeredIn(ports.registry, clock);
+
+  const choiceFor = (wanted: Wanted, saga: SagaId) => {
+    const declared = roster.declared();
+    return declared && { of: chooseForStart(wanted, saga, roster.hosts(), declared.names) };
+  };
 
   const putOff = async (saga: SagaId, wanted: Wanted, delivery: Delivery) => {
     waiting.note(saga, wordsOf(wanted));
@@ -82,9 +90,17 @@ export function createRouting(deps: RoutingDeps): Routing {
   }
 
   return {
-    choose: (wanted, saga) =>
-      chosen(wanted, saga, chooseForStart(wanted, saga, roster.hosts(), roster.declared().names)),
-    isServed: (definition) => hostFor(definition, 0, roster.hosts()) !== undefined,
+    choose: (wanted, saga) => {
+      const choice = choiceFor(wanted, saga);
+      if (choice === undefined)
+        throw new MeshError("UNAVAILABLE", "this host does not know what is declared now");
+      return chosen(wanted, saga, choice.of);
+    },
+    startsAs: (name, saga) => {
+      const found = choiceFor({ name }, saga)?.of;
+      return found === undefined || "waitsFor" in found ? undefined : found;
+    },
+    isServed: (definition) => isServed(definition, roster.hosts()),
     passOn: async (saga, definition, deliveries) => {
       const [first] = deliveries;
       if (first === undefined) return;
@@ -112,6 +128,7 @@ export function routingAlone(app: App): Routing {
         hash === undefined ? app.latest(name, wanted.version) : app.definition({ name, version, hash });
       return chosen(wanted, saga, found);
     },
+    startsAs: () => undefined, // What is taken for another host moves there.
     isServed: (definition) => app.definition(definition) !== undefined,
     passOn: async (_saga, _definition, deliveries) => {
       await back(deliveries);

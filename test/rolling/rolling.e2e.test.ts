@@ -29,8 +29,6 @@ const running = Number(process.env["ROLLING_RUNNING"] ?? "30");
 /** Ten seconds is the promise on a machine of its own; beside the rest of the suite it is more. */
 const standstillMaxMs = Number(process.env["ROLLING_STANDSTILL_MS"] ?? "30000");
 
-const staleMaxMs = 3_000;
-
 let server: AccountServer;
 let folder: string;
 beforeAll(async () => {
@@ -85,8 +83,6 @@ async function withRun(work: (run: Run) => Promise<void>): Promise<void> {
         expect(code, stderr).toBe(0);
       }
       current = version;
-      // A host whose entry has run out is not waited for, and may choose by what it knew until it has read again.
-      await delay(staleMaxMs);
       promotions += 1;
     },
     populate: async (asleep, awake, notes) => {

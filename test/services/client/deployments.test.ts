@@ -8,6 +8,7 @@ import { setup } from "xstate";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineApp, defineSaga, defineTool, type SignalEvents, toActors } from "sagamesh";
+import { limits } from "../../../protocol/limits.ts";
 import type { App } from "../../../services/app/app.ts";
 import { needsOf } from "../../../services/client/deployments.ts";
 import { createClient } from "../../../services/client/mesh.ts";
@@ -58,6 +59,7 @@ function meshOf() {
   return {
     client,
     until,
+    now: () => mesh.clock.now(),
     host: async (name: string, app: App) => {
       const { clock, chance, gate: life, ...own } = mesh.spawn(name);
       const common = { log: silentLog, incarnation: name, callbackBase: "sagamesh:" };
@@ -179,6 +181,25 @@ test("a promotion returns when every living host goes by it, whichever hosts are
   behind.length = 0;
   expect(await until(client.promote(one, { report }))).toEqual(document);
   expect(behind).toEqual([]);
+});
+
+test("a promotion waits for a host that vanishes for as long as it may go by what was declared before", async () => {
+  const { client, until, host, pass, now } = meshOf();
+  await host("a", v1);
+  const life = await host("b", v2);
+  await pass(3_000);
+  life.crash();
+  await pass(limits.hostTtlMs / 2); // Its entry lives on for as long as that, at most.
+  const begunAt = now();
+  const behind: string[][] = [];
+  const report = (hosts: readonly string[]) => void behind.push([...hosts]);
+  expect((await until(client.promote("door@1", { report }))).hosts).toBe(1);
+  expect(behind.at(-1)).toEqual(["b"]);
+  expect(now() - begunAt).toBeGreaterThanOrEqual(limits.hostTtlMs);
+  // A host that had vanished before is not waited for.
+  behind.length = 0;
+  expect((await until(client.promote("door@2", { report }))).unserved).toHaveLength(1);
+  expect(behind.flat()).not.toContain("b");
 });
 
 test("a ramp shares with what new sagas began with before, until it ends", async () => {

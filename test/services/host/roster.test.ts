@@ -2,12 +2,13 @@
 import { describe, expect, test } from "vitest";
 import type { Declaration, ServedDefinition } from "../../../protocol/deployments.ts";
 import { MeshError } from "../../../protocol/errors.ts";
+import { limits } from "../../../protocol/limits.ts";
 import { declare } from "../../../services/deployments/declared.ts";
 import { livingHosts } from "../../../services/deployments/served.ts";
 import { joinRoster } from "../../../services/host/roster.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
-import type { RegistryPort } from "../../../services/wire/ports.ts";
+import type { Ports } from "../../../services/wire/ports.ts";
 
 const hire = (version: number): ServedDefinition => ({
   name: "hire",
@@ -24,16 +25,12 @@ const current = (version: number): Declaration => ({
 function meshOf() {
   const mesh = createMemoryMesh({ seed: 3, partitions: 8 });
   const outside = mesh.spawn("outside");
-  const join = (
-    name: string,
-    serves: ServedDefinition[],
-    registry?: (real: RegistryPort) => RegistryPort,
-  ) => {
+  const join = (name: string, serves: ServedDefinition[], instead?: (real: Ports) => Partial<Ports>) => {
     const { ports, clock } = mesh.spawn(name);
     let held: readonly number[] = [];
     const roster = joinRoster(
       {
-        ports: { ...ports, registry: registry?.(ports.registry) ?? ports.registry },
+        ports: { ...ports, ...instead?.(ports) },
         clock,
         log: silentLog,
         incarnation: name,
@@ -80,19 +77,21 @@ describe("a host among the others", () => {
       await mesh.pass(1_300);
       expect((await mesh.living()).map(({ deployments }) => deployments)).toEqual([revision, revision]);
       for (const { roster } of [one, two])
-        expect(roster.declared().names.get("hire")).toEqual(current(version));
+        expect(roster.declared()?.names.get("hire")).toEqual(current(version));
     }
   });
 
   test("takes nothing before it has read what is declared, and says all the time that it lives", async () => {
     const mesh = meshOf();
     let answers = false;
-    const late = mesh.join("late", [hire(1)], (real) => ({
-      ...real,
-      read: (key) =>
-        answers
-          ? real.read(key)
-          : Promise.reject(new MeshError("UNAVAILABLE", "no answer from the registry")),
+    const late = mesh.join("late", [hire(1)], ({ registry }) => ({
+      registry: {
+        ...registry,
+        read: (key) =>
+          answers
+            ? registry.read(key)
+            : Promise.reject(new MeshError("UNAVAILABLE", "no answer from the registry")),
+      },
     }));
     const other = mesh.join("other", [hire(1)]);
     await mesh.pass(5_000);
@@ -102,5 +101,36 @@ describe("a host among the others", () => {
     await mesh.pass(3_000);
     expect([...late.held(), ...other.held()].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(late.held()).toHaveLength(4);
+  });
+
+  test("goes by what was declared for no longer than others know that it lives", async () => {
+    for (const silent of ["registry", "membership"] as const) {
+      const mesh = meshOf();
+      let answers = true;
+      const noAnswer = () => Promise.reject(new MeshError("UNAVAILABLE", `no answer from ${silent}`));
+      const { roster } = mesh.join("one", [hire(1)], (ports) => ({
+        registry: {
+          ...ports.registry,
+          read: (key) => (answers || silent !== "registry" ? ports.registry.read(key) : noAnswer()),
+        },
+        membership: {
+          ...ports.membership,
+          beat: (...said) =>
+            answers || silent !== "membership" ? ports.membership.beat(...said) : noAnswer(),
+        },
+      }));
+      await mesh.declare(1);
+      await mesh.pass(3_000);
+      const version = () => roster.declared()?.names.get("hire")?.current.version;
+      expect(version()).toBe(1);
+      answers = false;
+      await mesh.declare(2);
+      await mesh.pass(limits.hostTtlMs);
+      if (silent === "membership") expect(await mesh.living()).toEqual([]);
+      expect(roster.declared(), silent).toBeUndefined();
+      answers = true;
+      await mesh.pass(1_500);
+      expect(version(), silent).toBe(2);
+    }
   });
 });

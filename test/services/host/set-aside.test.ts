@@ -77,7 +77,6 @@ const depsFor = ({ ports }: RealMesh) => ({
   ),
   routing: routingAlone(app),
   hasLapsed: () => false,
-  startsAs: () => undefined,
   movesOf: async () => "pinned" as const,
 });
 
