@@ -146,7 +146,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      services("wire", "deployments", "app", "ledger", "views"),
+      services("wire", "process", "deployments", "app", "ledger", "views"),
       packages("zod", "pino"),
     ],
   },
@@ -219,7 +219,12 @@ const law = [
     name: "services-archive",
     from: services("archive"),
     node: true,
-    may: [protocol, allActors, services("wire", "app", "ledger", "views", "client"), packages("zod", "pino")],
+    may: [
+      protocol,
+      allActors,
+      services("wire", "process", "app", "ledger", "views", "client"),
+      packages("zod", "pino"),
+    ],
   },
 
   {
@@ -349,7 +354,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      "^services/(wire|deployments|app|workflow|ledger|views|client|archive|recordings|replay|throttle|runtime|demo|new)/",
+      "^services/(wire|process|deployments|app|workflow|ledger|views|client|archive|recordings|replay|throttle|runtime|demo|new)/",
       services("cli/frame", "cli/telling"),
       packages("zod", "pino"),
     ],

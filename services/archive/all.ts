@@ -2,6 +2,7 @@
 import type { ArchiveDocument } from "../../protocol/documents/archive.ts";
 import { describeError, isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { eachOf } from "../process/each-of.ts";
 import { type ArchiveDeps, type ArchiveOptions, archiveSaga } from "./archive.ts";
 
 /** Ledgers held in memory at a time. */
@@ -17,14 +18,10 @@ export async function archiveAll(
   options: ArchiveOptions & { readonly signal: AbortSignal },
   tell: (document: ArchiveDocument) => void,
 ): Promise<void> {
-  const waiting = sagas.values();
-  const archiveSome = async () => {
-    for (const saga of waiting) {
-      if (options.signal.aborted) return;
+  await eachOf(sagas, concurrencyMax, async (saga) => {
+    if (!options.signal.aborted)
       tell(await archiveSaga(deps, saga, options).catch((error: unknown) => failed(saga, error)));
-    }
-  };
-  await Promise.all(Array.from({ length: concurrencyMax }, archiveSome));
+  });
 }
 
 function failed(saga: SagaId, error: unknown): ArchiveDocument {

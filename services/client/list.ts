@@ -1,6 +1,7 @@
 /**
  * List: all sagas of a mesh, a line each; and one saga, everything that its ledger says.
  */
+import { eachOf } from "../process/each-of.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import { isSameDefinition } from "../../protocol/deployments.ts";
@@ -64,15 +65,9 @@ const refOf = ({ name, version, hash }: SagaRow): DefinitionRef => ({ name, vers
 
 /** A row for each saga, the one that changed last comes last. */
 async function readRows(ports: Ports, options: ViewOptions): Promise<SagaRow[]> {
-  const sagas = (await ports.ledger.list()).values();
-  const rows: SagaRow[] = [];
-  const readSome = async () => {
-    for (const { saga, turns } of sagas)
-      rows.push(
-        await readRow(ports, saga, options).catch((error: unknown) => rowOfUnreadable(saga, turns, error)),
-      );
-  };
-  await Promise.all(Array.from({ length: concurrencyMax }, readSome));
+  const rows = await eachOf(await ports.ledger.list(), concurrencyMax, ({ saga, turns }) =>
+    readRow(ports, saga, options).catch((error: unknown) => rowOfUnreadable(saga, turns, error)),
+  );
   return rows.sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1));
 }
 

@@ -6,6 +6,7 @@ import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { accountOf } from "../ledger/account-reader.ts";
+import { eachOf } from "../process/each-of.ts";
 import { isTombstone, type LedgerSource } from "../ledger/reader.ts";
 import { onlyAwaited } from "../views/awaited.ts";
 import { isAsleep, readLedger, type SagaView, viewOfAccount } from "../views/view.ts";
@@ -48,17 +49,13 @@ export async function livingSagas(
   },
   { under = () => true, quietSince = Number.POSITIVE_INFINITY, ended = new Set() }: LivingOptions = {},
 ): Promise<LivingSaga[]> {
-  const sagas = (await ports.ledger.list()).map(({ saga }) => saga).values();
+  const sagas = (await ports.ledger.list()).filter(({ saga }) => !ended.has(saga));
   const living: LivingSaga[] = [];
-  const readSome = async () => {
-    for (const saga of sagas) {
-      if (ended.has(saga)) continue;
-      const found = await readLiving(ports, saga, { under, quietSince });
-      if (found === "ended") ended.add(saga);
-      else if (found !== "another") living.push(found);
-    }
-  };
-  await Promise.all(Array.from({ length: concurrencyMax }, readSome));
+  await eachOf(sagas, concurrencyMax, async ({ saga }) => {
+    const found = await readLiving(ports, saga, { under, quietSince });
+    if (found === "ended") ended.add(saga);
+    else if (found !== "another") living.push(found);
+  });
   return living.sort((a, b) => (a.saga < b.saga ? -1 : 1));
 }
 

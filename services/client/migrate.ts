@@ -16,6 +16,7 @@ import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { App } from "../app/app.ts";
+import { eachOf } from "../process/each-of.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
 import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
 import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
@@ -42,7 +43,7 @@ export interface MigrateOptions {
 const withinMsDefault = 30_000;
 const lookMs = 100;
 /** Ledgers read at a time. */
-const concurrencyMax = 16;
+export const concurrencyMax = 16;
 
 /** See `Mesh.migrate`. */
 export async function migrateSagas(
@@ -56,7 +57,7 @@ export async function migrateSagas(
     named ?? (await patiently(deps.clock, () => deps.ports.ledger.list())).map(({ saga }) => saga).sort();
   const of = createJudge(deps, app);
   let looked = 0;
-  const judgements = await eachOf(all, async (saga) => {
+  const judgements = await eachOf(all, concurrencyMax, async (saga) => {
     signal?.throwIfAborted();
     const document = await of(saga);
     progress?.(`judged ${++looked} of ${all.length} sagas`);
@@ -69,17 +70,6 @@ export async function migrateSagas(
       (named !== undefined || one.verdict !== "same"),
   );
   return dryRun ? documents : move(deps, documents, { withinMs, progress, signal });
-}
-
-/** Does so many at a time, and keeps their order. */
-export async function eachOf<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const left = all.entries();
-  const runSome = async () => {
-    for (const [index, one] of left) results[index] = await run(one);
-  };
-  await Promise.all(Array.from({ length: concurrencyMax }, runSome));
-  return results;
 }
 
 /** What of one saga there is to say; undefined for an archived one. */
@@ -170,7 +160,7 @@ async function move(
   { withinMs, progress, signal }: Pick<MigrateOptions, "progress" | "signal"> & { withinMs: number },
 ): Promise<MigrateDocument[]> {
   const asked = documents.filter(({ verdict }) => verdict === "can");
-  await eachOf(asked, async ({ saga, to, turns }) => {
+  await eachOf(asked, concurrencyMax, async ({ saga, to, turns }) => {
     signal?.throwIfAborted();
     if (to !== undefined)
       await sendSignal(deps, saga, "migrate", { definition: to }, `migrate-${to.hash}-${turns}`); // CM2
@@ -180,7 +170,7 @@ async function move(
   while (moved.size < asked.length && deps.clock.now() < until) {
     signal?.throwIfAborted();
     const waiting = asked.filter((one) => !moved.has(one));
-    const looks = await eachOf(waiting, (one) => hasMoved(deps, one));
+    const looks = await eachOf(waiting, concurrencyMax, (one) => hasMoved(deps, one));
     for (const [index, one] of waiting.entries()) if (looks[index] === true) moved.add(one);
     progress?.(`moved ${moved.size} of ${asked.length} sagas`);
     if (moved.size < asked.length) await deps.clock.sleep(lookMs, signal);

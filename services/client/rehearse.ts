@@ -19,7 +19,8 @@ import type { App } from "../app/app.ts";
 import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
 import { readLedger } from "../views/view.ts";
 import { endIn } from "./follow-turns.ts";
-import { eachOf, targetOf } from "./migrate.ts";
+import { eachOf } from "../process/each-of.ts";
+import { concurrencyMax, targetOf } from "./migrate.ts";
 import { readRegistry } from "./registry.ts";
 import type { ClientDeps } from "./send.ts";
 
@@ -40,7 +41,7 @@ export async function rehearse(
   { progress, signal }: RehearseOptions = {},
 ): Promise<Rehearsed> {
   let looked = 0;
-  const rehearsed = await eachOf(sagas, async (saga) => {
+  const rehearsed = await eachOf(sagas, concurrencyMax, async (saga) => {
     signal?.throwIfAborted();
     const one = await rehearseOne(deps, app, saga);
     progress?.(`rehearsed ${++looked} of ${sagas.length} sagas`);

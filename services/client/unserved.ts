@@ -6,7 +6,7 @@ import { briefDefinition, definitionOfText } from "../../protocol/definition-tex
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers } from "../../protocol/subjects.ts";
-import { type ServingHost, takersOf } from "../deployments/choose.ts";
+import { isServed, type ServingHost } from "../deployments/choose.ts";
 import { livingHosts } from "../deployments/served.ts";
 import { isTombstone } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
@@ -33,7 +33,7 @@ export const unservedNow = async (
 export const unservedAmong = (
   hosts: readonly ServingHost[],
   ref: DefinitionRef,
-): DefinitionRef | undefined => (takersOf(ref, hosts).length > 0 ? undefined : ref);
+): DefinitionRef | undefined => (isServed(ref, hosts) ? undefined : ref);
 
 /** What a person is told of a saga that waits for a host, and what helps. */
 export const unservedText = (ref: DefinitionRef): string =>

@@ -9,8 +9,7 @@
 import { z } from "zod";
 import { encodeJson } from "../../protocol/codec.ts";
 import { Declaration, deploymentsKey } from "../../protocol/deployments.ts";
-import { isMeshError } from "../../protocol/errors.ts";
-import { patiently } from "../wire/patience.ts";
+import { isRivalry, patiently } from "../wire/patience.ts";
 import type { Clock, RegistryPort } from "../wire/ports.ts";
 
 /** What is declared, and of which revision that is. */
@@ -60,9 +59,6 @@ export async function declare(
 }
 
 const rivalryMs = 20;
-
-const isRivalry = (error: unknown): boolean =>
-  isMeshError(error, "WRONG_SEQUENCE") || isMeshError(error, "WRITE_IN_FLIGHT");
 
 /** The document, its names not read yet. */
 interface Document {

@@ -7,9 +7,19 @@ export interface LivingHost extends HostEntry {
   readonly host: string;
 }
 
-/** The hosts that live now. One whose entry cannot be read is left out: it is of another version. Throws UNAVAILABLE. */
-export const livingHosts = async (membership: MembershipPort): Promise<LivingHost[]> =>
-  (await membership.hosts()).flatMap(({ host, data }) => {
+/** Those that can be read. An entry that cannot is left out: it is of another version. */
+export const livingAmong = (
+  entries: readonly { readonly host: string; readonly data: Uint8Array }[],
+): LivingHost[] =>
+  entries.flatMap(({ host, data }) => {
     const entry = decodeHostEntry(data);
     return entry === undefined ? [] : [{ host, ...entry }];
   });
+
+/** The hosts that live now. One that is killed still counts until its entry expires. Throws UNAVAILABLE. */
+export const livingHosts = async (membership: MembershipPort): Promise<LivingHost[]> =>
+  livingAmong(await membership.hosts());
+
+/** Those of them that take sagas: they do not drain. */
+export const takingHosts = async (membership: MembershipPort): Promise<LivingHost[]> =>
+  (await livingHosts(membership)).filter(({ draining }) => !draining);

@@ -16,7 +16,7 @@ import type { DefinitionDocument } from "../../protocol/documents/registry.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { App } from "../app/app.ts";
 import { registeredDefinitions } from "../app/old-contracts.ts";
-import { takersOf } from "../deployments/choose.ts";
+import { isServed } from "../deployments/choose.ts";
 import { readDeclared } from "../deployments/declared.ts";
 import { livingHosts } from "../deployments/served.ts";
 import { patiently } from "../wire/patience.ts";
@@ -83,7 +83,7 @@ async function knownOf(
   return (now, old) => {
     if (byHash.has(now.hash)) return true;
     if (!registered.some(({ hash }) => hash === now.hash)) return false;
-    return names.get(now.name)?.current.hash === now.hash || takersOf(old, hosts).length > 0;
+    return names.get(now.name)?.current.hash === now.hash || isServed(old, hosts);
   };
 }
 

@@ -12,7 +12,8 @@ import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Address, headers, parseInboxSubject, partitionOf } from "../../protocol/subjects.ts";
-import { hostFor, takersOf } from "../deployments/choose.ts";
+import { takersOf } from "../deployments/choose.ts";
+import { firstFor } from "../deployments/rank.ts";
 import type { LivingHost } from "../deployments/served.ts";
 import type { Quarantine } from "../suspects/quarantine.ts";
 import { nakDelivery } from "../wire/delivery.ts";
@@ -73,10 +74,9 @@ export function receiveGuests(deps: HostDeps, context: GuestsContext): Guests {
 
   /** GU3. While no host says that it has the partition, a guest stays. */
   function isElsewhere(definition: DefinitionRef, partition: number): boolean {
-    const all = hosts();
-    const takers = takersOf(definition, all);
+    const takers = takersOf(definition, hosts());
     const owner = takers.find(({ partitions }) => partitions.includes(partition));
-    const first = owner ?? hostFor(definition, partition, takers);
+    const first = owner ?? firstFor(partition, takers);
     return first !== undefined && first.host !== incarnation;
   }
 

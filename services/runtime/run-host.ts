@@ -2,8 +2,8 @@
  * Run host: a host on an open mesh, and one in a program of one's own.
  */
 import { z } from "zod";
-import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { type App, assertServable } from "../app/app.ts";
+import { takingHosts } from "../deployments/served.ts";
 import { type HostBounds, type HostPlace, startHost } from "../host/host.ts";
 import { readConfig } from "./config.ts";
 import type { Part } from "./health/part.ts";
@@ -33,10 +33,8 @@ export async function hostPart(
 }
 
 /** Of more hosts than partitions some have none, and are ready to take over. */
-async function isSpare({ membership, inbox }: Service["ports"]): Promise<boolean> {
-  const entries = (await membership.hosts()).map(({ data }) => decodeHostEntry(data));
-  return entries.filter((entry) => entry?.draining === false).length > inbox.partitions;
-}
+const isSpare = async ({ membership, inbox }: Service["ports"]): Promise<boolean> =>
+  (await takingHosts(membership)).length > inbox.partitions;
 
 /** What `startHost` takes. */
 export interface StartHostOptions extends ServedOptions, HostBounds, HostPlace {}

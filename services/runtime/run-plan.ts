@@ -6,9 +6,9 @@
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app/app.ts";
+import { takingHosts } from "../deployments/served.ts";
 import type { Ports } from "../wire/ports.ts";
 import { withProvidedModels } from "./provided-models.ts";
 import { hostPart } from "./run-host.ts";
@@ -50,8 +50,7 @@ async function isServedElsewhere(
   { name, version, hash }: Definition,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const isAnyLive = async () =>
-    (await membership.hosts()).some(({ data }) => decodeHostEntry(data)?.draining === false);
+  const isAnyLive = async () => (await takingHosts(membership)).length > 0;
   if (!(await isAnyLive())) return false;
   // One that was killed a moment ago still counts until its word expires; one that is slow says it again.
   await systemClock.sleep(limits.hostTtlMs, signal);

@@ -2,9 +2,8 @@
  * Entry: a throttle's entry as it is shared: read, and changed by compare-and-set.
  */
 import { decode, encodeJson } from "../../protocol/codec.ts";
-import { isMeshError } from "../../protocol/errors.ts";
 import { throttleKey, ThrottleState, type Throttled } from "../../protocol/throttle.ts";
-import { patiently } from "../wire/patience.ts";
+import { isRivalry, patiently } from "../wire/patience.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { openThrottle } from "./admit.ts";
 
@@ -41,7 +40,7 @@ export async function changeThrottle<T extends ThrottleState | { readonly state:
       return changed;
     } catch (error) {
       // A write that may have happened is not sent again: a permit could be given twice where it is only lost.
-      if (!isMeshError(error, "WRONG_SEQUENCE") && !isMeshError(error, "WRITE_IN_FLIGHT")) throw error;
+      if (!isRivalry(error)) throw error;
     }
     await clock.sleep(rivalryMs * chance.random());
   }

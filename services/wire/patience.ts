@@ -20,6 +20,10 @@ export const isTransient = (error: unknown): boolean =>
   isMeshError(error, "WRITE_IN_FLIGHT") ||
   isMeshError(error, "DUPLICATE_IN_FLIGHT");
 
+/** Whether another process was first, or is just writing the same entry: it is to be read anew. */
+export const isRivalry = (error: unknown): boolean =>
+  isMeshError(error, "WRONG_SEQUENCE") || isMeshError(error, "WRITE_IN_FLIGHT");
+
 /**
  * Repeats `request` while its failure is transient, with growing pauses, for `patienceMs` (30 s; Infinity for
  * what must not be given up while the process lives). Then, or when aborted, the last failure is thrown.

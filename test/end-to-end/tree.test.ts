@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Turn } from "../../protocol/turn.ts";
+import { livingHosts } from "../../services/deployments/served.ts";
 import { childrenOf } from "../../services/views/children.ts";
 import {
   type AccountServer,
@@ -52,6 +53,10 @@ async function startHosts(count: number): Promise<SpawnedProcess[]> {
   const started = Array.from({ length: count }, () => spawnProcess("tree-process", env));
   hosts.push(...started);
   await Promise.all(started.map(({ serves }) => serves));
+  // A host serves before it has its share: until then the first may do all the work, and its death proves little.
+  const sharing = async () =>
+    (await livingHosts(mesh.ports.membership)).filter(({ partitions }) => partitions.length > 0).length;
+  await until("each host has its share", async () => (await sharing()) >= count, 20_000);
   return started;
 }
 

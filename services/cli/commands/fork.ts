@@ -13,7 +13,8 @@ import { defineCommand } from "../frame/command.ts";
 import { readTextFile } from "../frame/file.ts";
 import { withMesh } from "../frame/context.ts";
 import { parseJson, parseJsonOrText } from "../frame/json.ts";
-import { hasLiveHost, noHost, watchStarted } from "../telling/started.ts";
+import { takingHosts } from "../../deployments/served.ts";
+import { noHost, watchStarted } from "../telling/started.ts";
 
 /** A host that is there copies a thousand turns in a second. */
 const beginWithinMs = 10_000;
@@ -81,7 +82,7 @@ export const fork = defineCommand({
       const since = await newestLetter(ports);
       const { id, name, turn } = await startFork(deps, origin, options);
       const { effects = "simulated" } = options;
-      const isServed = await hasLiveHost(ports);
+      const isServed = (await takingHosts(ports.membership)).length > 0;
       if (!isServed) context.output.note(noHost);
       else if (!(await hasBegun(ports, { id, turn, since }, context.signal)))
         context.output.note(

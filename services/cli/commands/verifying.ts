@@ -11,6 +11,7 @@ import { archiveName, archiveSuffix } from "../../archive/file.ts";
 import { type BundleOptions, verifyArchive } from "../../archive/verify.ts";
 import { verifyLedger } from "../../views/verify.ts";
 import { findTombstone, type LedgerSource } from "../../ledger/reader.ts";
+import { eachOf } from "../../process/each-of.ts";
 import type { Ports } from "../../wire/ports.ts";
 
 /** Ledgers held in memory at a time. */
@@ -33,14 +34,10 @@ export async function verifyEach<Place>(
   tell: (document: VerifyDocument) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const waiting = places.values();
-  const verifySome = async () => {
-    for (const place of waiting) {
-      signal.throwIfAborted();
-      for (const document of await verify(place)) tell(document);
-    }
-  };
-  await Promise.all(Array.from({ length: concurrencyMax }, verifySome));
+  await eachOf(places, concurrencyMax, async (place) => {
+    signal.throwIfAborted();
+    for (const document of await verify(place)) tell(document);
+  });
 }
 
 /**

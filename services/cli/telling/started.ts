@@ -3,7 +3,6 @@
  */
 import { briefDefinition } from "../../../protocol/definition-text.ts";
 import type { DefinitionRef } from "../../../protocol/event.ts";
-import { decodeHostEntry } from "../../../protocol/host-entry.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { chooseForStart } from "../../deployments/choose.ts";
 import { readDeclared } from "../../deployments/declared.ts";
@@ -12,10 +11,6 @@ import type { Ports } from "../../wire/ports.ts";
 import type { CommandContext } from "../frame/context.ts";
 import { createFlow } from "./flow.ts";
 import { watchToEnd } from "./watch.ts";
-
-/** A host that is killed still counts for the seconds until its word of being there expires. */
-export const hasLiveHost = async ({ membership }: Ports): Promise<boolean> =>
-  (await membership.hosts()).some(({ data }) => decodeHostEntry(data)?.draining === false);
 
 export const noHost =
   "no host serves now, so the saga begins when one does; remedy: sagamesh up --app FILE, or sagamesh host --app FILE";

@@ -1,9 +1,9 @@
 /** What is served and declared of a mesh that was looked at, and which living sagas no host takes. */
 import type { DoctorDocument } from "../../../protocol/documents/doctor.ts";
 import type { DefinitionRef } from "../../../protocol/event.ts";
-import { decodeHostEntry } from "../../../protocol/host-entry.ts";
-import { type ServingHost, takersOf } from "../../deployments/choose.ts";
+import { isServed } from "../../deployments/choose.ts";
 import { readDeclared } from "../../deployments/declared.ts";
+import { livingAmong } from "../../deployments/served.ts";
 import type { Examination } from "../../nats/examine.ts";
 
 /** Sagas that are named of each definition. */
@@ -24,11 +24,8 @@ export async function deploymentsOf(
   livingUnder: (under: (ref: DefinitionRef) => boolean) => Promise<readonly Living[]>,
 ): Promise<DoctorDocument["deployments"]> {
   if (entries === undefined || registry === undefined) return undefined;
-  const hosts = entries.flatMap(({ key, data }): ServingHost[] => {
-    const entry = decodeHostEntry(data);
-    return entry === undefined ? [] : [{ host: key, ...entry }];
-  });
-  const isUnserved = (ref: DefinitionRef) => takersOf(ref, hosts).length === 0;
+  const hosts = livingAmong(entries.map(({ key, data }) => ({ host: key, data })));
+  const isUnserved = (ref: DefinitionRef) => !isServed(ref, hosts);
   const living = definitions.some(isUnserved) ? await livingUnder(isUnserved) : [];
   const { names, faults } = await readDeclared({
     read: async (key) => {
