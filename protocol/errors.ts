@@ -65,6 +65,11 @@ const table = {
     retriable: false,
     remedy: "`sagamesh ls` lists the sagas.",
   },
+  QUERY_EMPTY: {
+    meaning: "a query means none of the sagas, and what was asked for is about those it means",
+    retriable: false,
+    remedy: "`sagamesh ls --query` with it shows which sagas it means; archived ones are not among them.",
+  },
   SAGA_NOT_BEGUN: {
     meaning: "the saga's start is stored, and no host has taken it yet",
     retriable: true,

@@ -107,7 +107,7 @@ test("a run ends by its limit, says what is missing, and goes on from there with
 }, 60_000);
 
 test.each([
-  [["--query", "agent=nobody", ...["--app", "test/apps/slow-desk.ts"]], 2, "means none of 12 sagas"],
+  [["--query", "agent=nobody", ...["--app", "test/apps/slow-desk.ts"]], 1, "means none of 12 sagas"],
   [["--resume", "replay-0"], 1, "there is no run"],
 ])(
   "%j ends with %i and says what helps",

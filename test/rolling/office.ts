@@ -42,7 +42,7 @@ function did(
   return {};
 }
 
-const noteMs = 1_500;
+const noteMs = 750;
 const amount = z.int().positive();
 const done = z.object({});
 

@@ -216,7 +216,7 @@ test("three hosts and two workers are replaced one by one, forth and back twice,
   await withRun(async ({ fleet, traffic, promote, populate, flow, conclude }) => {
     const { hosts, workers } = await addAll(fleet, "v1");
     await promote(1);
-    await populate(sleeping, running, 40);
+    await populate(sleeping, running, 100);
     const flowing = flow({ wakes: 20, starts: 4 });
     /** One after the other; then one of them is killed. A call that two kills hit waits for two leases. */
     const roll = async (places: readonly Place[], app: string) => {

@@ -65,10 +65,7 @@ export async function rehearseSagas(args: RehearseArgs, context: CommandContext)
   const rehearsed = await withMesh(context, async ({ deps, ports }) => {
     const rows = await listSagas(ports, { query }, deps.clock.now());
     const meant = rows.filter((row) => row.archived === undefined).map(({ saga }) => saga);
-    if (meant.length === 0)
-      throw new MeshError("USAGE", `the query "${query}" means no saga`, {
-        remedy: "`sagamesh ls --query` with it shows which are meant; give another with --query.",
-      });
+    if (meant.length === 0) throw new MeshError("QUERY_EMPTY", `the query "${query}" means no saga`);
     const sampled = sampleBySeed(meant, sample ?? meant.length, seed);
     const found = await rehearse(deps, app, sampled, { progress: nowAndThen(output.note), signal });
     return { query, seed, meant: meant.length, sampled: sampled.length, ...found };

@@ -150,14 +150,18 @@ function nameOf({ words, apps, promptText, again }: ManySettings): string {
   return sha256(canonicalJson([asked, hashes, promptText, ...anew])).slice(0, 16);
 }
 
-/** Throws USAGE where no saga is meant: a run of nothing would be taken for a good one. */
+/** Throws QUERY_EMPTY where no saga is meant: a run of nothing would be taken for a good one. */
 async function planOf(ports: Ports, { words, sample }: ManySettings, what: string): Promise<RunFile> {
   const rows = await listSagas(ports, { query: words.query ?? "" }, Date.now());
   const meant = rows.filter((row) => row.archived === undefined).map(({ saga }) => saga);
   if (meant.length === 0)
-    throw new MeshError("USAGE", `the query means none of ${(await ports.ledger.list()).length} sagas`, {
-      remedy: "See `sagamesh ls --query` with it; archived sagas are replayed one by one, by their files.",
-    });
+    throw new MeshError(
+      "QUERY_EMPTY",
+      `the query means none of ${(await ports.ledger.list()).length} sagas`,
+      {
+        remedy: "See `sagamesh ls --query` with it; archived sagas are replayed one by one, by their files.",
+      },
+    );
   const seed = words.seed ?? seedDefault;
   return { words, what, seed, meant: meant.length, sagas: sampleBySeed(meant, sample ?? meant.length, seed) };
 }
