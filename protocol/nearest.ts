@@ -5,7 +5,7 @@
 /**
  * The one of `known` that the word was most likely meant to be, or undefined where none is near: at most a third of
  * the longer word's letters differ, or one of the two begins with the other's first four letters or more. Case and
- * separators do not count. Of two that are as near, the first.
+ * separators do not count. A name that begins with the word is as near as one letter; of two that are as near, the first.
  */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const meant = plain(word);
@@ -14,8 +14,9 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   for (const name of known) {
     const other = plain(name);
     if (name.length > wordLengthMax) continue;
-    const distance = distanceOf(meant, other);
-    const isNear = distance <= Math.floor(Math.max(meant.length, other.length) / 3) || isBegun(meant, other);
+    const differing = distanceOf(meant, other);
+    const isNear = differing <= Math.floor(Math.max(meant.length, other.length) / 3) || isBegun(meant, other);
+    const distance = other.startsWith(meant) ? Math.min(differing, 1) : differing;
     if (isNear && (best === undefined || distance < best.distance)) best = { name, distance };
   }
   return best?.name;

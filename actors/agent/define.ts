@@ -54,7 +54,8 @@ export interface AgentConfig<
   prompt?: (input: z.infer<I>) => string;
   input: I;
   output: O;
-  signals: S;
+  /** What the outside may send besides the reserved ones; none unless given. */
+  signals?: S;
   tools: readonly Tool[];
   agents?: readonly SagaDefinition[];
   /** Whose running sagas it may write to, by the signals these declare: the reserved call `send`. */
@@ -103,10 +104,11 @@ export interface AgentConfig<
 export function defineAgent<
   I extends z.ZodType,
   O extends z.ZodType,
-  S extends SignalSchemas,
+  S extends SignalSchemas = Record<string, never>,
   M extends z.ZodType = z.ZodNever,
 >(given: AgentConfig<I, O, S, M>): SagaDefinition<I, O, M extends z.ZodNever ? S : WithMemory<S>> {
-  const { config, faults: inShape } = readGiven("agent", AgentShape, given, agentInstead);
+  const { config: read, faults: inShape } = readGiven("agent", AgentShape, given, agentInstead);
+  const config = { ...read, signals: read.signals ?? ({} as S) }; // Proof: S is this where no signals are given.
   const memory = config.memory === undefined ? undefined : memorySpec(config.memory);
   const context = cuttingPolicy(config.context);
   const spec: AgentSpec = {
@@ -159,7 +161,7 @@ export function defineAgent<
       faults,
       frameTokens: frame && frameTokensOf(frame),
       models: [spec.model, ...[summarizeOf(context)?.model].filter((model) => model !== undefined)],
-      identity: identityOf(config, { frame, memory, context }),
+      identity: identityOf(read, { frame, memory, context }),
       whenEarly: "keep",
       whenFlagged: config.whenFlagged,
       budget: config.budget,

@@ -29,7 +29,7 @@ export const AgentShape = z.object({
   prompt: aFunction.optional(),
   input: aSchema,
   output: aSchema,
-  signals: signalSchemas,
+  signals: signalSchemas.optional(),
   tools: z.array(aTool),
   agents: z.array(aSaga).optional(),
   sends: z.array(z.looseObject({ name: z.string(), signals: signalSchemas })).optional(),

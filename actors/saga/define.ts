@@ -27,8 +27,8 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
   description?: string;
   input: I;
   output: O;
-  /** What the outside may send besides `cancel`; each is an event `{ type, data, at, from }`. */
-  signals: S;
+  /** What the outside may send besides `cancel`; each is an event `{ type, data, at, from }`. None unless given. */
+  signals?: S;
   /** `keep` (default): a signal that no state takes yet is offered again after each transition. */
   whenEarly?: "keep" | "ignore";
   machine: AnyStateMachine;
@@ -42,10 +42,13 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
  * Makes any XState 5 machine durable. Its invokes and spawned children are tools, sagas and the reserved
  * callables bound by `toActors`; its delays are durable timers; its assigns and guards must be pure.
  */
-export function defineSaga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
-  given: SagaConfig<I, O, S>,
-): SagaDefinition<I, O, S> {
-  const { config, faults: inShape } = readGiven("saga", SagaShape, given, sagaInstead);
+export function defineSaga<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  S extends SignalSchemas = Record<string, never>,
+>(given: SagaConfig<I, O, S>): SagaDefinition<I, O, S> {
+  const { config: read, faults: inShape } = readGiven("saga", SagaShape, given, sagaInstead);
+  const config = { ...read, signals: read.signals ?? ({} as S) }; // Proof: S is this where no signals are given.
   const inMachine = machineFaults(config.machine).map((fault) => `${config.name}: ${fault}`);
   const faults = [...inShape, ...commonFaults(config), ...inMachine];
   const machine = openMachine(config.machine);

@@ -13,7 +13,7 @@ export const SagaShape = z.object({
   description: z.string().optional(),
   input: aSchema,
   output: aSchema,
-  signals: signalSchemas,
+  signals: signalSchemas.optional(),
   whenEarly: z.enum(["keep", "ignore"]).optional(),
   machine: z.custom<AnyStateMachine>(isMachine, "expected a machine of XState"),
   policies: z.array(aPolicy).optional(),

@@ -91,7 +91,7 @@ async function assertFree(path: string, { isForced }: ImportOptions): Promise<vo
 
 async function readFiles(file: string, options: ImportOptions): Promise<Imported[]> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new MeshError("RECORDING_INVALID", `${file}: ${describeError(error)}`, { cause: error });
+    throw new MeshError("FILE_UNREADABLE", `${file}: ${describeError(error)}`, { cause: error });
   });
   const conversations = readRecording(basename(file), text, options.format);
   const name = toolName(options.name ?? basename(file).replace(/\.[^.]*$/, "")).slice(0, 40);

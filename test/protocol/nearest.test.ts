@@ -12,6 +12,7 @@ describe("nearest", () => {
     ["signal", ["signals", "forMs"], "signals"],
     ["outputTokensMaxx", ["output", "outputTokensMax"], "outputTokensMax"],
     ["efect", ["name", "effect"], "effect"],
+    ["parcel", ["cancel", "parcel_arrived"], "parcel_arrived"],
   ])("%s is taken for one of %j: %s", (word, known, meant) => {
     expect(nearest(word, known)).toBe(meant);
   });

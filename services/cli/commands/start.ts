@@ -1,6 +1,7 @@
 import type { StartedDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
+import { parseNamed } from "../../deployments/named.ts";
 import { startSaga } from "../../client/start.ts";
 import { checkStart, readRegistry } from "../../client/registry.ts";
 import { defineCommand } from "../frame/command.ts";
@@ -14,7 +15,7 @@ export const start = defineCommand({
   summary: "start a saga",
   details:
     "Name and input are checked by what hosts have registered before anything is sent. The same --id with the same input is the same saga.",
-  positionals: { name: { help: "an agent or saga that a host serves" } },
+  positionals: { name: { help: "an agent or saga that a host serves; hire@2 names a version" } },
   options: {
     input: { type: "string", hint: "JSON", required: true, json: "whole", help: "its input" },
     id: {
@@ -33,9 +34,9 @@ export const start = defineCommand({
     },
   },
   examples: [`sagamesh start hire_for_role --input '{"role":"dev","recruiterId":"r1"}' --id hire-41 --wait`],
-  run: async ({ name, input: text, id, version: number, wait }, context) => {
+  run: async ({ name: word, input: text, id, version: number, wait }, context) => {
     const input = parseJson(text, "--input");
-    const version = number === undefined ? undefined : parseVersion(number);
+    const { name, version } = wantedOf(word, number);
     const given = id === undefined ? undefined : parseSagaId(id);
     return withMesh(context, async ({ deps, ports }) => {
       const saga = given ?? mintSagaId(name, deps.clock.now(), deps.chance.random());
@@ -58,6 +59,23 @@ export const start = defineCommand({
     });
   },
 });
+
+/** `hire`, with --version or without, or `hire@2` as other commands write it. Throws USAGE. */
+function wantedOf(word: string, number: string | undefined): { name: string; version: number | undefined } {
+  const version = number === undefined ? undefined : parseVersion(number);
+  if (!word.includes("@")) return { name: word, version };
+  const named = parseNamed(word);
+  if (named.hash !== undefined || (version !== undefined && version !== named.version))
+    throw new MeshError(
+      "USAGE",
+      `start: "${word}" ${named.hash === undefined ? "and --version name different versions" : "names a hash"}`,
+      {
+        remedy:
+          "Name a version, hire@2; which definition of that version is chosen by `sagamesh deployments promote`.",
+      },
+    );
+  return named;
+}
 
 /** Throws USAGE. */
 function parseVersion(text: string): number {

@@ -137,13 +137,13 @@ const kinds: readonly (readonly [
   [
     "defineAgent",
     agent,
-    ["name", "version", "description", "model", "instructions", "input", "output", "signals", "tools"],
+    ["name", "version", "description", "model", "instructions", "input", "output", "tools"],
     (config) => defineApp({ sagas: [defineAgent(config as never)] }).faults,
   ],
   [
     "defineSaga",
     saga,
-    ["name", "version", "input", "output", "signals", "machine"],
+    ["name", "version", "input", "output", "machine"],
     (config) => defineApp({ sagas: [defineSaga(config as never)] }).faults,
   ],
   [
@@ -293,3 +293,15 @@ function attempted(run: () => void): unknown {
     return error;
   }
 }
+
+test("what takes no signals of its own need not say so, and is the same definition", () => {
+  const machine = createMachine({ initial: "a", states: { a: {} } });
+  const whole = { ...common, ...{ model: "scripted", instructions: "Help.", tools: [] } };
+  for (const [without, empty] of [
+    [defineSaga({ ...common, machine }), defineSaga({ ...common, machine, signals: {} })],
+    [defineAgent(whole), defineAgent({ ...whole, signals: {} })],
+  ] as const) {
+    expect(without.signals).toEqual({});
+    expect(without.definition.hash).toBe(empty.definition.hash);
+  }
+});

@@ -401,6 +401,16 @@ describe("driving and reading a saga", () => {
     expectError(await start("book-2", "pay"), "SAGA_ID_TAKEN", 1);
   });
 
+  test("a start names a version as other commands write it, and not two of them", async () => {
+    const words = ["--input", input("pay"), "--id", "named-1"];
+    expect(JSON.parse((await cli("start", "desk@1", ...words, "--json")).stdout)).toMatchObject({
+      name: "desk",
+      definition: { version: 1 },
+    });
+    expectError(await cli("start", "desk@7", ...words), "DEFINITION_UNKNOWN", 1);
+    expectError(await cli("start", "desk@1", "--version", "2", ...words), "USAGE", 2);
+  });
+
   test("start --wait and tail end with 1 for a saga that fails", async () => {
     const waited = await start("fail-1", "fail", "--wait", "--json");
     const end = document(EndDocument, waited);
