@@ -11,14 +11,20 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openMesh } from "../../services/runtime/mesh.ts";
 import { type Crew, startCrew } from "./crew.ts";
+import { readBeats } from "./beats.ts";
 import { disturb, type Strike } from "./disturber.ts";
 import { createDriver, type Driver } from "./driver.ts";
 import { type Evidence, readInputs, readLedgers, readMistakes } from "./evidence.ts";
 import { appendLines } from "./lines.ts";
+import { noteEnd } from "./linear/end.ts";
+import { openHistory } from "./linear/history.ts";
+import { judgeHistories } from "./linear/judge.ts";
+import { recordedPorts } from "./linear/record.ts";
 import { type Options, Usage } from "./options.ts";
+import { excused } from "./not-yet.ts";
 import { judgeEvidence, type Violation } from "./oracle.ts";
 import { planBlows } from "./plan.ts";
-import { proofs } from "./proofs.ts";
+import { type Proof, proofs } from "./proofs.ts";
 import { type Proxy, startProxy } from "./proxy.ts";
 import { type Report, reportOf } from "./report.ts";
 import { type Servers, startServers } from "./servers.ts";
@@ -66,10 +72,10 @@ export async function runChaos(options: Options, tell: (line: string) => void): 
       ],
     });
   const evidence = await look();
-  const violations = await judgeEvidence(evidence);
+  const { counted: violations, excuses } = excused(await judgeEvidence(evidence));
   const isKept = options.data !== undefined || !isAsWished(options, { violations }); // C2
   const report = reportOf(evidence, {
-    ...{ violations, settledAfterMs, seconds: Math.round((calmAt - beganAt) / 1_000) },
+    ...{ violations, excuses, settledAfterMs, seconds: Math.round((calmAt - beganAt) / 1_000) },
     ...{ failedStarts: cast.crew.failedStarts(), folder: isKept ? folder : undefined },
     unfound: [],
   });
@@ -91,8 +97,12 @@ export const isAsWished = (
 /** Spoils what is left, judges again, and gives what was not found. */
 async function prove(servers: Servers, folder: string, look: () => Promise<Evidence>): Promise<string[]> {
   for (const proof of proofs) await proof.spoil(servers, folder);
-  const violations = await judgeEvidence(await look());
-  return proofs.filter(({ isFoundBy }) => !violations.some(isFoundBy)).map(({ name }) => name);
+  const evidence = await look();
+  const violations = await judgeEvidence(evidence);
+  const isAsked = ({ ofHistories }: Proof) => ofHistories !== true || "objects" in evidence.linearity;
+  return proofs
+    .filter((proof) => isAsked(proof) && !violations.some(proof.isFoundBy))
+    .map(({ name }) => name);
 }
 
 async function raise(
@@ -131,8 +141,10 @@ async function raise(
   const client = await openMesh({ servers: lines.client.url, name: "clients", report: () => undefined });
   ends.defer(client.close);
   const acks = appendLines<never>(join(folder, "acked-clients.jsonl"));
+  const history = openHistory(join(folder, "history-clients.jsonl"), "clients");
+  const ports = recordedPorts(client.ports, history);
   const driver = createDriver({
-    mesh: speakingMesh(client.ports, acks),
+    mesh: speakingMesh(ports, acks),
     ...{ seed, everyMs: options.sagaEveryMs, sleepers: options.sleepers },
   });
   const witness = startWitness(servers.ports.ledger, (error) =>
@@ -204,11 +216,16 @@ async function gather(
 ): Promise<Evidence> {
   const names = crew.members.map(({ name }) => name);
   const logs = await Promise.all(names.map((name) => readFile(join(folder, `${name}.log`), "utf8")));
+  const dead = await servers.ports.dead.list();
+  const read = await readLedgers(servers);
+  await noteEnd(folder, { ...read, dead });
   return {
     ...{ seed, started: driver.sagas, seen: witness.seen, standstills: crew.standstills },
-    ...(await readLedgers(servers)),
+    ...read,
+    dead,
     inputs: await readInputs(folder, servers),
-    dead: await servers.ports.dead.list(),
+    linearity: await judgeHistories(folder),
+    beats: readBeats(folder),
     ...readAccount(folder),
     mistakes: readMistakes(logs),
     ...rest,

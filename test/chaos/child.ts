@@ -25,19 +25,19 @@ export interface ChildOptions {
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   /** Loaded before the script. */
-  readonly first?: string | undefined;
+  readonly first?: readonly string[];
   readonly onEnd: (how: string) => void;
 }
 
 export function startChild(options: ChildOptions): Child {
-  const { name, folder, script, environment, first, onEnd } = options;
+  const { name, folder, script, environment, first = [], onEnd } = options;
   const log = join(folder, `${name}.log`);
   const err = openSync(log, "a");
   const child = spawn(
     process.execPath,
     [
       "--conditions=sagamesh-source",
-      ...(first === undefined ? [] : ["--import", join(root, first)]),
+      ...first.flatMap((script) => ["--import", join(root, script)]),
       join(root, script),
       ...options.arguments,
     ],

@@ -7,7 +7,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ServingDocument } from "../../protocol/documents/process.ts";
 import { type Child, startChild } from "./child.ts";
-import { nameVariable, worldVariable } from "./door.ts";
+import { historyVariable, nameVariable, worldVariable } from "./door.ts";
 import { type Proxy, startProxy } from "./proxy.ts";
 
 export interface Member {
@@ -86,9 +86,12 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
         arguments: [role, "--app", "test/chaos/app.ts", "--json", "--health-port", "0"],
         environment: {
           ...{ NATS_URL: proxy.url, [worldVariable]: options.worldUrl, [nameVariable]: name },
-          ...{ LOG_LEVEL: "info", CHAOS_FAULT: options.fault ?? "" },
+          ...{ LOG_LEVEL: "info", CHAOS_FAULT: options.fault ?? "", [historyVariable]: options.folder },
         },
-        first: options.fault === undefined ? undefined : "test/chaos/plant-first.ts",
+        first: [
+          "test/chaos/record-first.ts",
+          ...(options.fault === undefined ? [] : ["test/chaos/plant-first.ts"]),
+        ],
       });
       child = started;
       started.said.then(

@@ -5,6 +5,8 @@ import type { Asked } from "../simulation/world.ts";
 
 export const worldVariable = "CHAOS_WORLD";
 export const nameVariable = "CHAOS_NAME";
+/** The folder that a process writes its history and its beats to. */
+export const historyVariable = "CHAOS_HISTORY";
 
 /** What is asked at the door. `later`: a deferred call, answered by its callback. */
 export type Request =

@@ -9,8 +9,10 @@ import { follow } from "../../services/nats/follow.ts";
 import type { StoredMessage } from "../../services/wire/ports.ts";
 import type { StoredInput } from "../simulation/account.ts";
 import type { Act, Asked } from "../simulation/world.ts";
+import type { Beat } from "./beats.ts";
 import type { Standstill } from "./crew.ts";
 import type { Strike } from "./disturber.ts";
+import type { Linearity } from "./linear/judge.ts";
 import { readLines } from "./lines.ts";
 import { auditStream, type Servers } from "./servers.ts";
 import type { Acked } from "./speaking.ts";
@@ -41,6 +43,10 @@ export interface Evidence {
   /** Who ended by itself. */
   readonly ended: readonly string[];
   readonly mistakes: readonly string[];
+  /** What porcupine says of the histories, or why it was not asked. */
+  readonly linearity: Linearity | { readonly missing: string };
+  /** How long event loops were held, by process. */
+  readonly beats: ReadonlyMap<string, readonly Beat[]>;
 }
 
 export const noBlobs: LedgerSource["blobs"] = {

@@ -8,6 +8,8 @@
  * | P3 | a turn that stood in a ledger once and does not any more; whatever `verify` finds in a ledger |
  * | P5 | memory or un-acked inputs held although everything waits |
  * | END | a process that ended by itself, or did not end when told to |
+ * | LINEAR | a ledger, a claim, an entry or an input whose history porcupine finds not linearizable, or cannot decide |
+ * | BEAT | an event loop that was held by the process's own work for longer than `heldMaxMs` |
  *
  * What it leaves out, and why:
  *
@@ -51,8 +53,38 @@ export async function judgeEvidence(evidence: Evidence): Promise<Violation[]> {
     ...letters(evidence),
     ...evidence.holdings.map((what) => ({ promise: "P5", what })),
     ...evidence.ended.map((what) => ({ promise: "END", what })),
+    ...unlinear(evidence),
+    ...held(evidence),
   ];
 }
+
+function unlinear({ linearity }: Evidence): Violation[] {
+  if (!("objects" in linearity)) return []; // The report says that nobody was asked.
+  return [
+    ...linearity.broken.map(({ object, history }) => ({
+      promise: "LINEAR",
+      what: `${object}:\n    ${history.join("\n    ")}`,
+    })),
+    ...linearity.undecided.map((object) => ({ promise: "LINEAR", what: `${object}: not decided in time` })),
+  ];
+}
+
+/** A host gives up what it holds after seconds; while it starts, it compiles what it loads. */
+const heldMaxMs = 2_000;
+
+const held = ({ beats }: Evidence): Violation[] =>
+  [...beats].flatMap(([name, all]) =>
+    all.flatMap(({ at, heldMs }) =>
+      heldMs <= heldMaxMs
+        ? []
+        : [
+            {
+              promise: "BEAT",
+              what: `${name} held its event loop for ${heldMs} ms until ${new Date(at).toISOString()}`,
+            },
+          ],
+    ),
+  );
 
 /** From before it could claim to when the outside heard of it. */
 const performingMs = 6_000;

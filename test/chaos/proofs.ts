@@ -2,8 +2,10 @@
  * Proofs: after the verdict, what the run left behind is spoiled, and the oracle has to see each of it. So a run that
  * finds nothing has shown that it could have.
  */
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { headers, streams, subjects } from "../../protocol/subjects.ts";
+import { type Call, openHistory } from "./linear/history.ts";
 import { appendLines, readLines } from "./lines.ts";
 import type { Violation } from "./oracle.ts";
 import type { Servers } from "./servers.ts";
@@ -13,6 +15,8 @@ export interface Proof {
   readonly name: string;
   /** Throws if there is nothing to spoil. */
   spoil(servers: Servers, folder: string): Promise<void>;
+  /** What it spoils only the judge of histories can see, which is not on every machine. */
+  readonly ofHistories?: true;
   readonly isFoundBy: (violation: Violation) => boolean;
 }
 
@@ -48,5 +52,20 @@ export const proofs: readonly Proof[] = [
       await ports.dead.remove(one.seq);
     },
     isFoundBy: ({ promise, what }) => promise === "P2" && what.startsWith("lost:"),
+  },
+  {
+    name: "two hosts were told that their turn follows the same one",
+    spoil: async (_, folder) => {
+      const calls = (await readdir(folder))
+        .filter((name) => name.startsWith("history-host"))
+        .flatMap((name) => readLines<{ call?: Call }>(join(folder, name)));
+      const append = calls.find(({ call }) => call?.object === "ledger" && call.do === "append")?.call;
+      if (append === undefined) throw new Error("no host has appended");
+      const history = openHistory(join(folder, "history-rival.jsonl"), "rival");
+      history.note({ ...append, value: "the rival" }, { outcome: "done", seq: Number.MAX_SAFE_INTEGER });
+      history.close();
+    },
+    ofHistories: true,
+    isFoundBy: ({ promise, what }) => promise === "LINEAR" && what.includes("the rival"),
   },
 ];

@@ -27,7 +27,12 @@ export interface Report {
   readonly inputs: number;
   readonly letters: Readonly<Record<string, number>>;
   readonly recovery: readonly Recovery[];
+  readonly linearity: Evidence["linearity"];
+  /** The longest that an event loop was held by its process's own work. */
+  readonly heldMs: number;
   readonly violations: readonly Violation[];
+  /** What was found and is not counted yet: not-yet.ts. */
+  readonly excuses: readonly string[];
   /** Of the proofs, those that were not found. */
   readonly unfound: readonly string[];
   /** Where everything is kept, if it is. */
@@ -36,7 +41,7 @@ export interface Report {
 
 export type Measured = Pick<
   Report,
-  "seconds" | "settledAfterMs" | "failedStarts" | "violations" | "unfound" | "folder"
+  "seconds" | "settledAfterMs" | "failedStarts" | "violations" | "excuses" | "unfound" | "folder"
 >;
 
 const app = defineApp({ sagas: [journey, errand, planner] });
@@ -69,6 +74,8 @@ export function reportOf(evidence: Evidence, measured: Measured): Report {
     losses: measured.violations.filter(({ promise, what }) => promise === "P2" && what.startsWith("lost"))
       .length,
     letters: count(dead.map(codeOf)),
+    linearity: evidence.linearity,
+    heldMs: Math.max(0, ...[...evidence.beats.values()].flat().map(({ heldMs }) => heldMs)),
     recovery: measureRecovery({
       ...{ ledgers, strikes },
       definitionOf: (hash) => app.definitions.find((one) => one.hash === hash),
@@ -111,12 +118,25 @@ export function describeReport(report: Report): string {
     `blows       ${list(report.blows)}; ${report.failedStarts} starts that failed and were repeated`,
     `duplicates  ${report.duplicates}`,
     `losses      ${report.losses}; letters: ${list(report.letters)}`,
+    `histories   ${describeLinearity(report.linearity)}`,
+    ...report.excuses.map((excuse) => `not yet     ${excuse}`),
+    `loops       held for at most ${report.heldMs} ms`,
     ...report.recovery.map(
       ({ after, blows, all, undisturbed }) =>
         `recovery    ${after.padEnd(14)} ${String(blows).padStart(4)} blows  ${figures(all)}; undisturbed ${figures(undisturbed)}`,
     ),
   ];
   return lines.join("\n");
+}
+
+function describeLinearity(linearity: Report["linearity"]): string {
+  if (!("objects" in linearity)) return `not judged: ${linearity.missing}`;
+  const { objects, operations, unknown, broken, late, undecided, ms } = linearity;
+  const kinds = Object.entries(operations).map(([kind, n]) => `${n} ${kind}`);
+  return (
+    `${kinds.join(", ")} operations on ${objects} objects, ${unknown} of unknown outcome, judged in ${ms} ms: ` +
+    `${broken.length} not linearizable, ${undecided.length} undecided, ${late.length} with an answer of a deposed leader`
+  );
 }
 
 const figures = ({ sagas, p50Ms, p99Ms, maxMs }: Recovery["all"]): string =>

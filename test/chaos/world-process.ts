@@ -14,6 +14,8 @@ import { createOutside } from "../simulation/outside.ts";
 import { type Asked, createWorld, type World } from "../simulation/world.ts";
 import { appendLines } from "./lines.ts";
 import type { Request } from "./door.ts";
+import { openHistory } from "./linear/history.ts";
+import { recordedPorts } from "./linear/record.ts";
 import { speakingMesh } from "./speaking.ts";
 import type { FromRun, FromWorld, WorldLine } from "./world.ts";
 
@@ -29,9 +31,10 @@ let weather: keyof typeof nothingAfterMs = "storm";
 
 const account = appendLines<WorldLine>(join(folder, "account.jsonl"));
 const mesh = await openMesh({ servers: process.env["NATS_URL"], name: "outside", report: console.error });
+const history = openHistory(join(folder, "history-outside.jsonl"), "outside");
 const world = withAccount(createWorld(Date.now));
 const outside = createOutside({
-  mesh: speakingMesh(mesh.ports, appendLines(join(folder, "acked-outside.jsonl"))),
+  mesh: speakingMesh(recordedPorts(mesh.ports, history), appendLines(join(folder, "acked-outside.jsonl"))),
   seed: Number(seed),
   world,
   settledAt: (doubtAt) => doubtAt + nothingAfterMs[weather],
