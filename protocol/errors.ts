@@ -113,6 +113,12 @@ const table = {
     retriable: false,
     remedy: "`sagamesh tasks` lists the open ones.",
   },
+  TASK_OVER: {
+    meaning: "the task was decided, changed or past its deadline before this vote came",
+    retriable: false,
+    remedy:
+      "`sagamesh tasks show TASK` shows all that was said of it and who is asked now. What was decided cannot be voted back.",
+  },
   VOTER_NOT_ASKED: {
     meaning: "the task is for other people",
     retriable: false,

@@ -4,6 +4,8 @@
  * AA1 Archiving changes no answer: a start is known or taken, a signal too late, a repeat known, as before.
  * AA2 But a late result that would have corrected the ledger has no ledger to correct: it is refused with
  *     SAGA_ARCHIVED, so that a person hears of it.
+ * AA3 Whether a vote stands in the turns that were archived is not known here: it is refused with TASK_OVER, which names
+ *     the file that tells.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode, MeshError } from "../../protocol/errors.ts";
@@ -24,9 +26,10 @@ export function acceptArchived(tombstone: Tombstone, event: Event, now: number):
       return acceptSignal(tombstone, event, now);
     case "result":
       return acceptResult(tombstone, event);
+    case "task":
+      return acceptVote(tombstone, event);
     case "deferred":
     case "timer":
-    case "task":
     case "adopted":
     case "forked":
     case "migrated":
@@ -70,6 +73,13 @@ function acceptResult({ saga, unsettled, file }: Tombstone, event: EventOf<"resu
       )
     : { type: "known" };
 }
+
+/** AA3. */
+const acceptVote = ({ saga, end, file }: Tombstone, { intent }: EventOf<"task">): Acceptance =>
+  refused(
+    "TASK_OVER",
+    `${saga}/${intent} is over: the saga has ended (${end.status}); who decided it and when stands in ${file}`,
+  );
 
 const refused = (code: ErrorCode, detail: string): Acceptance => ({
   type: "refused",

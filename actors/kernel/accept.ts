@@ -2,7 +2,8 @@
  * Accept: what an input is to this saga now, before it becomes an event.
  *
  * AE1 Dedup needs no window: a result or timer whose intent is not open is settled already, or belongs to a
- *     turn this reader has not seen.
+ *     turn this reader has not seen. A vote is a person's word and not a repeat because its task is over: it stands on
+ *     the ledger, or they hear that it does not.
  * AE2 Bad input is refused here, with a code, and changes nothing.
  */
 import { digestOf } from "../../protocol/digest.ts";
@@ -23,13 +24,15 @@ import { recordedVote, refusalOfVote } from "./task.ts";
 
 /**
  * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
- * reader's view is old. `refused`: for the dead letters. `taken`: a start that finds another saga.
+ * reader's view is old. `refused`: for the dead letters. `taken`: a start that finds another saga. `over`: a vote on what
+ * is not open, which its ledger has already, or which is for the dead letters; the state does not remember which (ES2).
  */
 export type Acceptance =
   | { readonly type: "new"; readonly event: Event }
   | { readonly type: "known" }
   | { readonly type: "stale" }
   | { readonly type: "refused"; readonly error: MeshError }
+  | { readonly type: "over"; readonly event: EventOf<"task"> }
   | { readonly type: "taken" };
 
 /** Judges an input against the state. Pure. `now` is only for a signal's age. Throws PastNeeded. */
@@ -147,12 +150,13 @@ function acceptDeferred(state: SagaState, event: EventOf<"deferred">): Acceptanc
 
 function acceptVote(definition: Definition, state: SagaState, event: EventOf<"task">): Acceptance {
   const open = openOf(state, event.intent);
-  if (open === undefined) return settledOrStale(state, event.intent);
+  if (open === undefined && turnOf(event.intent) > state.turn) return { type: "stale" };
   if (wasSeen(state, event)) return { type: "known" };
+  if (open === undefined) return { type: "over", event };
   if (!isOpen(open, "task")) return refused("TASK_UNKNOWN", `${event.intent} of ${state.saga} is no task`);
   const refusal = refusalOfVote({ definition, state }, open, event.vote);
   return refusal === undefined
-    ? { type: "new", event: { ...event, vote: recordedVote(open, event.vote) } }
+    ? { type: "new", event: { ...event, vote: recordedVote(open.intent, event.vote) } }
     : refused(refusal.code, `task ${event.intent} of ${state.saga}: ${refusal.reason}`);
 }
 

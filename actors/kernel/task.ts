@@ -38,6 +38,8 @@ import { correct, corrects } from "./doubt.ts";
 import { isOpen, type OpenSaga, type OpenTask, type ProposedCall } from "../contract/state.ts";
 import { settleUndone } from "./undo.ts";
 
+type TaskIntent = IntentOf<"task">;
+
 /** What a human may say of a doubt about a tool with this output. */
 const doubtAnswer = (output: z.ZodType<unknown, Json>) =>
   z.discriminatedUnion("outcome", [
@@ -46,7 +48,7 @@ const doubtAnswer = (output: z.ZodType<unknown, Json>) =>
   ]);
 
 /** The same of any tool. */
-const DoubtAnswer = doubtAnswer(z.json());
+export const DoubtAnswer = doubtAnswer(z.json());
 
 /** What is needed of a saga to judge an answer. */
 type Asking = Pick<Folding, "definition" | "state">;
@@ -64,13 +66,23 @@ export function answerSchema({ definition, state }: Asking, open: OpenTask): z.Z
   return asked ?? definition.machine.bound(open.call.tool)?.output ?? z.json();
 }
 
+/** Why a vote is not taken. */
+export interface VoteRefusal {
+  readonly code: ErrorCode;
+  readonly reason: string;
+}
+
 /** Why a vote cannot be taken by its task, or undefined. Without it the fold would have nothing to do. */
-export function refusalOfVote(
-  asking: Asking,
-  open: OpenTask,
-  vote: Vote,
-): { code: ErrorCode; reason: string } | undefined {
-  const { to, digest } = open.intent;
+export function refusalOfVote(asking: Asking, open: OpenTask, vote: Vote): VoteRefusal | undefined {
+  const refusal = refusalByTask(open.intent, vote);
+  if (refusal !== undefined) return refusal;
+  const misfit = misfitOfVote(asking, open, vote);
+  return misfit === undefined ? undefined : { code: "INPUT_INVALID", reason: misfit };
+}
+
+/** The same as far as the task alone tells, without its saga's definition and state. */
+export function refusalByTask(task: TaskIntent, vote: Vote): VoteRefusal | undefined {
+  const { to, digest } = task;
   if (!mayVote(to, vote))
     return {
       code: "VOTER_NOT_ASKED",
@@ -89,7 +101,7 @@ export function refusalOfVote(
       code: "SIGNATURE_INVALID",
       reason: "what was signed does not name the arguments' digest, which the vote is recorded with",
     };
-  const misfit = misfitOfVote(asking, open, vote);
+  const misfit = misfitOfWord(task, vote);
   return misfit === undefined ? undefined : { code: "INPUT_INVALID", reason: misfit };
 }
 
@@ -99,18 +111,26 @@ export const mayVote = (
   { by, as }: { by: string; as?: string | undefined },
 ): boolean => to.length === 0 || to.includes(by) || (as !== undefined && to.includes(as));
 
+/** Why this is no way to speak of such a task. */
+function misfitOfWord({ about }: TaskIntent, { vote, input }: Vote): string | undefined {
+  if (vote === "edit") {
+    if (about !== "approval") return "only an approval has arguments to edit";
+    return input === undefined ? "an edit has the changed arguments as its input" : undefined;
+  }
+  if (vote === "deny")
+    return about === "doubt" ? "a doubt is answered: it happened, or it did not" : undefined;
+  if (about === "approval" || about === "stuck")
+    return vote === "approve" ? undefined : "it is approved or denied, not answered";
+  return vote === "answer" ? undefined : "it is answered or denied, not approved";
+}
+
 /** Why what was said is not what the task asks. */
 function misfitOfVote(asking: Asking, open: OpenTask, vote: Vote): string | undefined {
   const { about } = open.intent;
-  if (vote.vote === "edit")
-    return about === "approval"
-      ? misfitOfEdit(asking, open, vote.input)
-      : "only an approval has arguments to edit";
-  if (vote.vote === "deny")
-    return about === "doubt" ? "a doubt is answered: it happened, or it did not" : undefined;
-  if (about === "approval" || about === "stuck")
-    return vote.vote === "approve" ? undefined : "it is approved or denied, not answered";
-  if (vote.vote !== "answer") return "it is answered or denied, not approved";
+  const misfit = misfitOfWord(open.intent, vote);
+  if (misfit !== undefined) return misfit;
+  if (vote.vote === "edit") return misfitOfEdit(asking, open, vote.input);
+  if (vote.vote !== "answer") return undefined;
   const read = readWith(answerSchema(asking, open), vote.answer ?? null);
   if (!read.success) return `the answer does not fit: ${read.reason}`;
   return about === "budget" ? refusalOfRaise(asking.state, read.data as BudgetRaise) : undefined;
@@ -120,7 +140,7 @@ function misfitOfVote(asking: Asking, open: OpenTask, vote: Vote): string | unde
 function misfitOfEdit({ definition }: Asking, open: OpenTask, input: Json | undefined): string | undefined {
   const callee = open.call === undefined ? undefined : calleeOf(definition, open.call);
   if (callee === undefined || open.call === undefined) return "it is about no call";
-  if (input === undefined) return "an edit has the changed arguments as its input";
+  if (input === undefined) return undefined; // Proof: misfitOfWord has seen one.
   const read = readWhole(callee.input, input, open.call.input);
   if (!read.success) return `the changed arguments do not fit: ${read.reason}`;
   if (argumentsDigest(callee, input) === argumentsDigest(callee, open.call.input))
@@ -130,8 +150,8 @@ function misfitOfEdit({ definition }: Asking, open: OpenTask, input: Json | unde
 }
 
 /** The vote as the ledger keeps it: with the digest of the arguments it was about, whether or not it named them. */
-export const recordedVote = ({ intent }: OpenTask, vote: Vote): Vote =>
-  intent.digest !== undefined ? { ...vote, digest: intent.digest } : vote;
+export const recordedVote = ({ digest }: TaskIntent, vote: Vote): Vote =>
+  digest !== undefined ? { ...vote, digest } : vote;
 
 export function takeVote(f: Folding, event: EventOf<"task">): void {
   const open = f.state.open[event.intent];
@@ -189,7 +209,7 @@ export function takeStandIn(f: Folding, id: IntentId, open: OpenSaga, result: Re
 }
 
 /** What the output of a saga that stands in says, or why it says nothing. */
-export function standInVote({ about }: IntentOf<"task">, by: string, output: Json): Vote | string {
+export function standInVote({ about }: TaskIntent, by: string, output: Json): Vote | string {
   if (about === "question" || about === "doubt") return { vote: "answer", by, answer: output };
   const read = readWith(StandInVote, output);
   return read.success ? { ...read.data, by } : read.reason;

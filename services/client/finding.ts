@@ -6,7 +6,7 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
-import type { Json } from "../../protocol/json.ts";
+import { canonicalJson, type Json } from "../../protocol/json.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { z } from "zod";
 import type { IntentView, SagaView } from "../views/view.ts";
@@ -63,6 +63,17 @@ export function unsettledCall(view: SagaView, id: IntentId, finding: Finding): U
   const task = tasksIn(view).find((one) => one.about === "doubt" && one.of === intent.id);
   return { call, tool: intent.name, task };
 }
+
+/** Whether the call is recorded with this very output: saying so again changes nothing. */
+export const isSettledAs = (view: SagaView, id: IntentId, finding: Finding): boolean =>
+  "succeeded" in finding &&
+  view.intents.some(
+    ({ intent, outcome, output = null }) =>
+      intent.id === id &&
+      intent.kind === "tool" &&
+      outcome === "succeeded" &&
+      canonicalJson(output) === canonicalJson(finding.succeeded),
+  );
 
 /** How a call ended, by whose word. */
 const howSettled = ({ outcome, by, settledTurn }: IntentView): string =>

@@ -19,7 +19,7 @@ import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import { type IntentId, mintSagaId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
+import { mintSagaId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { StartIdentity } from "../../protocol/start.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
@@ -27,7 +27,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { begunIn } from "../ledger/begun.ts";
 import { findTombstone } from "../ledger/reader.ts";
-import { type IntentView, readLedger, readView } from "../views/view.ts";
+import { readLedger, readView } from "../views/view.ts";
 import type { Ports } from "../wire/ports.ts";
 import { parseSettlementToken } from "../wire/settlement-token.ts";
 import { listDeployments, promote, ramp, type Waiting, type WhichDefinition } from "./deployments.ts";
@@ -38,18 +38,12 @@ import { knownSaga, untilBegun } from "./known.ts";
 import { followLive, type LiveEvent } from "./live.ts";
 import { type MigrateOptions, migrateSagas } from "./migrate.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
-import {
-  assertAsked,
-  type ClientDeps,
-  sendSignal,
-  sendVote,
-  settleIntent,
-  type VotedTask,
-  type VoteInput,
-} from "./send.ts";
+import { isSettledAs, unsettledCall } from "./finding.ts";
+import { type ClientDeps, sendSignal, settleIntent, type VotedTask, type VoteInput } from "./send.ts";
 import { assertBegunAs, ownStart, startFork, startSaga } from "./start.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
+import { castVote } from "./vote.ts";
 
 /**
  * How a saga ended. `standing` lists effects that were not undone, `<tool> <key>`; of a saga that completed those in
@@ -148,8 +142,8 @@ export interface Mesh extends AsyncDisposable {
     options: ForkOptions,
   ): Promise<SagaHandle<z.infer<O>, S>>;
   /**
-   * Answers a deferred call, by its token or callback URL. Throws BAD_ID, SAGA_UNKNOWN, INTENT_UNKNOWN, and
-   * INPUT_INVALID for what does not fit the tool's output as hosts have registered it.
+   * Answers a deferred call, by its token or callback URL. Throws BAD_ID, SAGA_UNKNOWN; INTENT_UNKNOWN, also for a call that
+   * is settled otherwise; INPUT_INVALID for what does not fit the tool's output as hosts have registered it.
    */
   settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
   /**
@@ -170,8 +164,9 @@ export interface Mesh extends AsyncDisposable {
   task(task: { saga: string; intent: string }): Promise<TaskDetail>;
   /**
    * Says something of a task. Given a task as `tasks` or `task` lists it, the vote is bound to the digest of the
-   * arguments that were shown, and VOTER_NOT_ASKED is thrown at once; of a bare name the saga's host judges alone,
-   * and what it refuses is in the dead letters.
+   * arguments that were shown. What ledger and registry tell is refused at once: throws SAGA_UNKNOWN, SAGA_ARCHIVED,
+   * TASK_UNKNOWN, TASK_OVER (who decided what, and when), VOTER_NOT_ASKED, ARGUMENTS_CHANGED, INPUT_INVALID. What only the
+   * saga's host can know, or finds when it comes, is in the dead letters. The very vote that the ledger has is a repeat.
    */
   vote(task: VotedTask, vote: VoteInput): Promise<void>;
   /**
@@ -224,19 +219,22 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       handleOf(deps, (await startFork(deps, parseSagaId(origin), options)).id, saga, {}),
     settle: async (token, result) => {
       const { saga, intent } = parseSettlementToken(token);
-      const { attempt, intent: called } = await viewedIntent(deps.ports, saga, intent);
-      if ("succeeded" in result && called.kind === "tool")
-        checkOutput(await readRegistry(deps.ports.registry), called, toJson(result.succeeded));
-      await settleIntent(deps, { saga, intent, attempt }, result);
+      const said = "succeeded" in result ? { succeeded: toJson(result.succeeded) } : result;
+      const view = await readView(deps.ports, saga);
+      if (isSettledAs(view, intent, said)) return;
+      const { call, tool } = unsettledCall(view, intent, said);
+      if ("succeeded" in said)
+        checkOutput(await readRegistry(deps.ports.registry), { ...call.intent, name: tool }, said.succeeded);
+      // A result counts for its own attempt, and a token names none.
+      await settleIntent(deps, { saga, intent: call.intent.id, attempt: call.attempt }, said);
     },
     list: (filter = {}) => listSagas(deps.ports, filter, deps.clock.now()),
     describe: async (saga, options = {}) => describeSaga(deps.ports, parseSagaId(saga), options),
     tasks: () => openTasks(deps.ports),
     task: async ({ saga, intent }) => readTask(deps.ports, parseSagaId(saga), parseIntentId(intent)),
     vote: async (task, vote) => {
-      assertAsked(task, { by: vote.by ?? deps.from, as: vote.as });
-      const named = { saga: parseSagaId(task.saga), intent: parseIntentId(task.intent) };
-      await sendVote(deps, named, { ...vote, digest: vote.digest ?? task.digest });
+      const { saga, intent, digest } = task;
+      await castVote(deps, { saga: parseSagaId(saga), intent: parseIntentId(intent), digest }, vote);
     },
     migrate: (app, options) => migrateSagas(deps, app, options),
     deployments: () => listDeployments(deps.ports),
@@ -305,14 +303,6 @@ function assertSignal({ definition, name: of, signals }: SagaDefinition, name: s
   const parsed = schema.safeParse(data);
   if (!parsed.success)
     throw new MeshError("INPUT_INVALID", `signal "${name}": ${z.prettifyError(parsed.error)}`);
-}
-
-/** A result counts for its own attempt, and a token names none: the intent's present one is in the ledger. */
-async function viewedIntent(ports: Ports, saga: SagaId, intent: IntentId): Promise<IntentView> {
-  const view = await readView(ports, saga);
-  const viewed = view.intents.find((one) => one.intent.id === intent);
-  if (viewed === undefined) throw new MeshError("INTENT_UNKNOWN", `${saga} has no intent ${intent}`);
-  return viewed;
 }
 
 /** The end, once it is there. While the saga has not begun it is looked whether it still may (`untilBegun`). */

@@ -5,6 +5,7 @@
 import { mayVote } from "../../actors/kernel/task.ts";
 import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode, MeshError } from "../../protocol/errors.ts";
+import type { Vote } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
@@ -95,16 +96,12 @@ export function assertAsked(
   throw new MeshError("VOTER_NOT_ASKED", `${saga}/${intent} is for ${to.join(", ")}, not for ${who}`);
 }
 
-/** Stores a vote on a task; `id` is what repeats are recognised by. */
-export function sendVote(
-  deps: ClientDeps,
-  task: { saga: SagaId; intent: IntentId },
-  said: VoteInput,
-): Promise<void> {
-  const { saga, intent } = task;
-  const id = `${deps.from}-${deps.chance.nonce()}`;
-  const { vote, answer, input, reason, by = deps.from, as, digest, signer } = said;
-  const unsigned = {
+/** A vote as it is sent, but for its signature. */
+export function voteBy(
+  { from }: Pick<ClientDeps, "from">,
+  { vote, answer, input, reason, by = from, as, digest }: VoteInput,
+): Vote {
+  return {
     vote,
     by,
     ...(as === undefined ? {} : { as }),
@@ -113,6 +110,18 @@ export function sendVote(
     ...(answer === undefined ? {} : { answer: toJson(answer) }),
     ...(input === undefined ? {} : { input: toJson(input) }),
   };
+}
+
+/** Stores a vote on a task; `id` is what repeats are recognised by. */
+export function sendVote(
+  deps: ClientDeps,
+  task: { saga: SagaId; intent: IntentId },
+  said: VoteInput,
+): Promise<void> {
+  const { saga, intent } = task;
+  const id = `${deps.from}-${deps.chance.nonce()}`;
+  const { signer } = said;
+  const unsigned = voteBy(deps, said);
   const body = signer === undefined ? unsigned : { ...unsigned, signature: signVote(signer, task, unsigned) };
   return publishInput(deps, {
     subject: subjects.task(saga, intent),

@@ -122,20 +122,6 @@ export async function readTask(ports: Ports, saga: SagaId, id: IntentId): Promis
   };
 }
 
-/** Why a task takes no vote any more: by whom it was decided and when, or what else ended it. */
-export function taskOver({ saga, intent, state, ended, endedAt, endedBy }: TaskDetail): MeshError {
-  const at = endedAt === undefined ? "" : ` at ${new Date(endedAt).toISOString()}`;
-  const why = ended === undefined ? "" : `: ${ended}`;
-  const by =
-    endedBy === undefined ? "" : ` by ${endedBy.by}${endedBy.as === undefined ? "" : ` as ${endedBy.as}`}`;
-  const how = endedBy?.vote === undefined ? `it ended as ${state}` : `it was ${wordOf[endedBy.vote]}`;
-  return new MeshError("TASK_UNKNOWN", `${saga}/${intent} is over: ${how}${by}${at}${why}`, {
-    remedy: `\`sagamesh tasks show ${saga}/${intent}\` shows all that was said; \`sagamesh tasks\` lists the open ones.`,
-  });
-}
-
-const wordOf = { approve: "approved", deny: "denied", answer: "answered", edit: "edited" } as const;
-
 /** Whose word ended a task: a vote on it, the end of the saga that stands in, or the result that settled its doubt. */
 function endedByOf({ event }: Ended): Pick<TaskDetail, "endedBy"> {
   if (event.type === "result") return { endedBy: { by: event.by } };

@@ -171,6 +171,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   TASK_UNKNOWN: 404,
   VOTER_NOT_ASKED: 403,
   ANSWER_TAKEN: 409,
+  TASK_OVER: 409,
   CALLBACK_EXPIRED: 410,
   SAGA_ARCHIVED: 410,
   SAGA_ENDED: 410,

@@ -5,10 +5,11 @@ import { MeshError } from "../../protocol/errors.ts";
 import type { LinkOf } from "../../protocol/link.ts";
 import { assertAsked, type ClientDeps, sendVote } from "../client/send.ts";
 import { simulatedOf, simulatedWords } from "../client/tasks.ts";
+import { notOpenIn } from "../client/vote.ts";
 import { type Asked, readAsked, taken } from "./asked.ts";
 import { takeOnce } from "./once.ts";
 
-/** Reads what a task link is for. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, TASK_UNKNOWN, VOTER_NOT_ASKED. */
+/** Reads what a task link is for. Throws SAGA_UNKNOWN, SAGA_ARCHIVED, TASK_UNKNOWN, VOTER_NOT_ASKED; `take` also TASK_OVER. */
 export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise<Asked> {
   const { saga, vote, by, as } = link;
   const { turns, view } = await readAsked(deps, saga);
@@ -23,9 +24,8 @@ export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise
     .flatMap(({ steps }) => steps.map(({ event }) => event))
     .findLast((event) => event.type === "task" && event.intent === link.intent && event.vote.by === by);
   const isSaid = own?.type === "task" && own.vote.vote === vote;
-  const over =
-    viewed.outcome !== undefined || isSaid ? taken(`${saga}/${link.intent} is answered already`) : undefined;
-  if (over === undefined) assertAsked({ saga, intent: link.intent, to }, { by, as });
+  const over = viewed.outcome !== undefined ? notOpenIn(turns, link.intent) : undefined;
+  if (over === undefined && !isSaid) assertAsked({ saga, intent: link.intent, to }, { by, as });
   const simulated = simulatedOf(view);
   return {
     title: vote === "approve" ? "Approve" : "Deny",
@@ -37,7 +37,7 @@ export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise
     ],
     schema: undefined,
     isFixed: true,
-    over,
+    over: over ?? (isSaid ? taken(`${saga}/${link.intent}: ${by} has said so already`) : undefined),
     take: async () => {
       if (isSaid) return "already";
       if (over !== undefined) throw over;

@@ -20,6 +20,7 @@ import { publishRefusal, publishTaken } from "./tell-sagas.ts";
 import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, ReadItem } from "./inputs.ts";
+import { refusalInLedger } from "./late-vote.ts";
 import { type Loaded, loadPast, loadWhole, newSaga } from "./load.ts";
 import { answerOrder, type Move, orderIn } from "./migrate.ts";
 import { loadOrMove } from "./moving.ts";
@@ -154,6 +155,11 @@ export async function answerOther(
   item: ReadItem,
   judged: Exclude<Acceptance, { type: "new" | "known" }>,
 ): Promise<"answered" | "dropped"> {
+  if (judged.type === "over") {
+    const error = await refusalInLedger(self, own, judged.event);
+    if (error !== undefined) await self.inputs.answer(item, { type: "refused", error });
+    return "answered";
+  }
   if (judged.type !== "stale") {
     await self.inputs.answer(item, judged);
     return "answered";

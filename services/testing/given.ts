@@ -66,8 +66,8 @@ export interface Story {
   thenNothing(): Story;
   /** The door refused the last event, with this code, and nothing was recorded. */
   thenRefused(code: string): Story;
-  /** The door knew the last event, or takes its own view for old, and nothing was recorded. */
-  thenNotTaken(as: "known" | "stale" | "taken"): Story;
+  /** The door knew the last event, takes its own view for old, or finds its task over, and nothing was recorded. */
+  thenNotTaken(as: "known" | "stale" | "taken" | "over"): Story;
 }
 
 /** The time of a story's first turn. */

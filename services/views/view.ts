@@ -7,6 +7,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import { accountOf } from "../ledger/account-reader.ts";
 import type { Account, ToldIntent } from "../ledger/account.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
+import { reasonOf } from "../ledger/closing-words.ts";
 import {
   assertNotArchived,
   emptyHead,
@@ -14,7 +15,6 @@ import {
   readTurns,
   type StoredTurn,
 } from "../ledger/reader.ts";
-import { reasonOf } from "./closing-words.ts";
 import { budgetOf } from "./view-budget.ts";
 import type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
 

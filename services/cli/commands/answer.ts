@@ -1,7 +1,8 @@
 import { MeshError } from "../../../protocol/errors.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { answerOf, findingHelp, readFinding } from "../../client/finding.ts";
-import { checkOutput, faultOf, readRegistry } from "../../client/registry.ts";
+import { checkOutput, readRegistry } from "../../client/registry.ts";
+import { faultOfAnswer } from "../../client/vote.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { defineCommand } from "../frame/command.ts";
 import { parseJsonOrText } from "../frame/json.ts";
@@ -30,7 +31,7 @@ export const answer = defineCommand({
       if (open.about === "approval" || open.about === "stuck")
         refuseVote(open, "answered", `Use sagamesh approve ${task} or sagamesh deny ${task}.`);
       if (open.about === "doubt") return { answer: await checkFinding(open.tool ?? "", said, ports) };
-      const fault = askedFault(open.input, said);
+      const fault = faultOfAnswer(open.input, said);
       if (fault !== undefined) throw new MeshError("INPUT_INVALID", `the answer: ${fault}`);
       return undefined;
     });
@@ -43,11 +44,4 @@ async function checkFinding(tool: string, said: Json, { registry }: Ports): Prom
   if (finding === undefined) throw new MeshError("INPUT_INVALID", `the answer: expected ${findingHelp}`);
   if ("succeeded" in finding) checkOutput(await readRegistry(registry), { name: tool }, finding.succeeded);
   return answerOf(finding);
-}
-
-/** A model that asks may say what it wants as a JSON Schema. */
-function askedFault(input: Json | undefined, said: Json): string | undefined {
-  if (typeof input !== "object" || input === null || Array.isArray(input) || input["schema"] === undefined)
-    return undefined;
-  return faultOf(input["schema"], said);
 }

@@ -1,5 +1,4 @@
-import { MeshError } from "../../../protocol/errors.ts";
-import { faultOf, readRegistry } from "../../client/registry.ts";
+import { checkArguments } from "../../client/vote.ts";
 import { defineCommand } from "../frame/command.ts";
 import { parseJson } from "../frame/json.ts";
 import { digestOption, refuseVote, voteOn, voterOptions, votersHelp } from "../frame/task.ts";
@@ -34,11 +33,7 @@ export const edit = defineCommand({
       async (open, { registry }) => {
         if (open.about !== "approval")
           refuseVote(open, "edited", "Only an approval has arguments: see `sagamesh tasks`.");
-        // Where no contract is registered the host decides alone.
-        const contract = (await readRegistry(registry)).tools.findLast(({ name }) => name === open.tool);
-        const fault = contract === undefined ? undefined : faultOf(contract["input"] as typeof input, input);
-        if (fault !== undefined)
-          throw new MeshError("INPUT_INVALID", `the arguments of ${open.tool}: ${fault}`);
+        await checkArguments(registry, open.tool, input);
       },
     );
   },

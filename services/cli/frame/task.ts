@@ -5,11 +5,12 @@ import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import type { TaskDocument } from "../../../protocol/documents/task.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "../../../protocol/ids.ts";
-import { assertAsked, sendVote, type VoteInput } from "../../client/send.ts";
-import { readTask, taskOver } from "../../client/task-detail.ts";
+import { assertAsked, type ClientDeps, sendVote, type VoteInput } from "../../client/send.ts";
 import { openSigner } from "../../runtime/signing.ts";
-import { type OpenTask, simulatedWords, tasksOf } from "../../client/tasks.ts";
+import { type OpenTask, simulatedWords, tasksIn } from "../../client/tasks.ts";
 import { storedText, unservedOf } from "../../client/unserved.ts";
+import { notOpen, readAccount } from "../../client/vote.ts";
+import { viewOfAccount } from "../../views/view.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { type CommandContext, withMesh } from "./context.ts";
 
@@ -47,19 +48,20 @@ export function parseTask(text: string): { saga: SagaId; intent: IntentId } {
 }
 
 /**
- * The open task of this name, or the one that is about a doubt of this call. Throws SAGA_UNKNOWN, and TASK_UNKNOWN, which
- * says of a task that is over by whom it was decided, and when.
+ * The open task of this name, or the one that is about a doubt of this call. Throws SAGA_UNKNOWN, TASK_UNKNOWN, and
+ * TASK_OVER, which says by whom it was decided, and when.
  */
 export async function findTask(
-  ports: Ports,
+  deps: ClientDeps,
   { saga, intent }: { saga: SagaId; intent: IntentId },
 ): Promise<OpenTask> {
-  const tasks = await tasksOf(ports, saga);
+  const account = await readAccount(deps, saga);
+  const tasks = tasksIn(viewOfAccount(account));
   const task =
     tasks.find((one) => one.intent === intent) ??
     tasks.find((one) => one.about === "doubt" && one.of === intent);
   if (task !== undefined) return task;
-  throw taskOver(await readTask(ports, saga, intent));
+  throw notOpen(account, intent);
 }
 
 /**
@@ -81,7 +83,7 @@ export async function voteOn(
   const { saga, intent } = parseTask(name);
   const signer = openSigner(nkey, "--nkey") ?? openSigner(context.config.nkey, "SAGAMESH_NKEY");
   return withMesh(context, async ({ deps, ports }) => {
-    const task = await findTask(ports, { saga, intent });
+    const task = await findTask(deps, { saga, intent });
     const said = await check(task, ports);
     assertAsked(task, { by: vote.by ?? deps.from, as: vote.as });
     assertMeant(task, vote.digest);

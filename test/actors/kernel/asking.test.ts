@@ -169,7 +169,7 @@ describe("an edit", () => {
       quorum: 2,
       after: { task: first, because: "edit", by: "ann" },
     });
-    edited.when(voted(first, "approve", { by: "ann" })).thenNotTaken("known");
+    edited.when(voted(first, "approve", { by: "ann" })).thenNotTaken("over");
     const again = edited.when(voted("1.0", "approve", { by: "ann" }));
     again.thenNothing();
     again

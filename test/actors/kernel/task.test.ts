@@ -5,6 +5,7 @@
 import { assign, setup } from "xstate";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import type { IntentId } from "../../../protocol/ids.ts";
 import { question, toActors } from "../../../actors/machine/callable.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import { callsAtMost } from "../../../actors/policies/ready-made.ts";
@@ -100,7 +101,7 @@ describe("an approval", () => {
 
   test("cannot be given to a call that nobody waits for any more", () => {
     const left = given(calling(paying()), begun, signalled("again"));
-    left.when(voted("1-0", "approve", finance)).thenNotTaken("known");
+    left.when(voted("1-0", "approve", finance)).thenNotTaken("over");
     left.when(voted("2-0", "approve", finance)).then({ kind: "tool", name: "pay" });
   });
 
@@ -239,9 +240,11 @@ describe("a vote", () => {
     doubtful.when(voted("doubt", "answer", { answer: { outcome: "happened" } })).thenRefused("INPUT_INVALID");
   });
 
-  test("for a task that is over is known", () => {
+  test("for a task that is over changes nothing, and only its repeat by id is known", () => {
     const over = given(calling(paying()), begun, voted("approval", "approve", finance));
-    over.when(voted("1-0", "deny", finance)).thenNotTaken("known");
+    over.when(voted("1-0", "deny", finance)).thenNotTaken("over");
+    const vote = { vote: "approve" as const, by: "somebody", as: "finance" };
+    over.when({ type: "task", intent: "1-0" as IntentId, id: "vote-1", vote }).thenNotTaken("known");
     expect(over.when(succeeded("pay", 1)).end?.status).toBe("completed");
   });
 });

@@ -165,9 +165,9 @@ describe("an input for a tombstone", () => {
     expect(judge(child, result("7-0", "succeeded"))).toBe("INTENT_UNKNOWN");
   });
 
-  test("is a timer or a vote that is known", () => {
+  test("is a timer that is known, and a vote that came too late", () => {
     expect(judge(child, { type: "timer", intent: "1-0" as IntentId })).toBe("known");
     const vote = { vote: "approve", by: "ana" } as const;
-    expect(judge(child, { type: "task", intent: "1-0" as IntentId, id: "v", vote })).toBe("known");
+    expect(judge(child, { type: "task", intent: "1-0" as IntentId, id: "v", vote })).toBe("TASK_OVER");
   });
 });

@@ -650,7 +650,7 @@ describe("the human's side", () => {
     expect(document(SentDocument, ended).sent).toBe("vote");
     expect((await cli("tail", "upgrade-1")).stdout).toContain("upgrade");
     const late = await cli("approve", name, "--by", "ana");
-    expectError(late, "TASK_UNKNOWN", 1);
+    expectError(late, "TASK_OVER", 1);
     expect(late.stderr).toMatch(/is over: it was approved by ana at \d{4}-\d\d-\d\dT/);
   });
 
@@ -799,7 +799,7 @@ describe("the human's side", () => {
       ...(outcome === "failed" ? { reason: "no such charge" } : { output: { receipt: "r1" } }),
     });
     const late = await cli("answer", task.task, said);
-    expectError(late, "TASK_UNKNOWN", 1);
+    expectError(late, "TASK_OVER", 1);
     expect(late.stderr).toMatch(/is over: it was answered by \S+ at \d{4}-/);
     const again = await cli("settle", id, task.of ?? "", '{"failed":"no"}');
     expectError(again, "INTENT_UNKNOWN", 1);

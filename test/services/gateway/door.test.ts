@@ -496,7 +496,7 @@ describe("a task's link", () => {
       { vote: { vote: "approve", by: "bob" } },
     ]);
     const late = t.links.task({ saga, intent, vote: "deny", by: "carl" }, day);
-    expect(told(await t.post(late, undefined))).toEqual([409, "ANSWER_TAKEN"]);
+    expect(told(await t.post(late, undefined))).toEqual([409, "TASK_OVER"]);
     expect(
       told(await t.post(t.links.task({ saga, intent: "90-0" as IntentId, vote: "deny", by: "a" }, day), {})),
     ).toEqual([404, "TASK_UNKNOWN"]);

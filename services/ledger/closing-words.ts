@@ -2,7 +2,7 @@
  * Closing words: why an intent ended as it did, in words, where no result says so.
  */
 import type { ClosedBecause } from "../../protocol/closing.ts";
-import type { Account, ToldIntent } from "../ledger/account.ts";
+import type { Account, ToldIntent } from "./account.ts";
 
 /** Undefined where the outcome says it all. */
 export function reasonOf(account: Account, told: ToldIntent): string | undefined {
