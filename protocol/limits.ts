@@ -20,6 +20,8 @@ export const limits = {
   microstepsMax: 1_000,
   /** Events the machine takes on one input: a state that asks again at once for what is refused ends here. */
   movesPerEventMax: 2_000,
+  /** Long work in pieces gives way after so long: with a piece that is begun just before, the loop is held for less than 50 ms. */
+  loopHeldMs: 10,
   /** The farthest a timer or a deadline may lie ahead: 100 years, which every server can write as a date. */
   timerMaxMs: 100 * 365 * 86_400_000,
   /** How long an un-acked inbox message waits before another host gets it: the lease of a running saga. */

@@ -110,19 +110,35 @@ const inOneLine = ({ step, event, what, k, expected, got }: Difference): string 
 const excerpt = (text: string): string =>
   text.length <= 500 ? text : `${text.slice(0, 500)}… (${text.length} characters)`;
 
-/** Folds turns onto a state, or a whole ledger from nothing. `messages` is the conversation they add up to. */
-export function foldLedger(
+/** What a ledger folds to. `messages` is the conversation that its turns add up to. */
+export interface FoldedLedger {
+  readonly state: SagaState;
+  readonly messages: ModelMessage[];
+}
+
+/** Folds turns onto a state, or a whole ledger from nothing. Throws as `foldTurn`. */
+export function foldLedger(definition: Definition, turns: readonly Turn[], from?: SagaState): FoldedLedger {
+  const pieces = foldingLedger(definition, turns, from);
+  for (;;) {
+    const piece = pieces.next();
+    if (piece.done === true) return piece.value;
+  }
+}
+
+/** The same in pieces, a turn each: a long ledger takes longer than its process should hold still. */
+export function* foldingLedger(
   definition: Definition,
   turns: readonly Turn[],
   from?: SagaState,
-): { state: SagaState; messages: ModelMessage[] } {
+): Generator<undefined, FoldedLedger> {
   let state = from;
   const messages: ModelMessage[] = [];
   const moved = lastMigration(turns)?.turn ?? 0;
   for (const turn of turns) {
     const folded = foldTurn(definition, state, turn, turn.turn < moved ? "but for requests" : "strict");
     state = folded.state;
-    messages.push(...folded.said);
+    for (const message of folded.said) messages.push(message);
+    yield;
   }
   if (state === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
   return { state, messages };

@@ -25,6 +25,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { LedgerSource } from "../ledger/reader.ts";
+import { processLoop } from "../wire/loop.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { examineFile, lineOf } from "./lines.ts";
 
@@ -131,14 +132,16 @@ export async function readArchive(path: string): Promise<Archive> {
   ); // Proof: no gap.
   const [first] = whole;
   if (first === undefined) throw broken("it has no first line");
-  const ledgers = whole.map(({ manifest: { saga }, messages }) => [saga, ledgerOf(saga, messages)] as const);
-  const ledgerOfSaga = (saga: SagaId) => new Map(ledgers).get(saga) ?? ledgerOf(saga, []);
+  const ledgers = new Map(
+    whole.map(({ manifest: { saga }, messages }) => [saga, ledgerOf(saga, messages)] as const),
+  );
+  const ledgerOfSaga = (saga: SagaId) => ledgers.get(saga) ?? ledgerOf(saga, []);
   const ledger: LedgerSource["ledger"] = {
     last: (of) => ledgerOfSaga(of).last(of),
     read: (of, afterSeq, throughSeq) => ledgerOfSaga(of).read(of, afterSeq, throughSeq),
   };
   const manifests = whole.map(({ manifest }) => manifest);
-  return { ...first, manifests, source: { ledger, blobs: blobsOf(blobs) } };
+  return { ...first, manifests, source: { ledger, blobs: blobsOf(blobs), loop: processLoop } };
 }
 
 /** Messages as the ledger that they are all of. */

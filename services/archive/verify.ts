@@ -6,6 +6,7 @@ import type { ArchiveManifest } from "../../protocol/documents/archive.ts";
 import type { VerifyDocument } from "../../protocol/documents/verify.ts";
 import { SagaId } from "../../protocol/ids.ts";
 import type { App } from "../app/app.ts";
+import { processLoop } from "../wire/loop.ts";
 import { verifyMessages, type VerifyOptions } from "../views/verify.ts";
 import { archiveSuffix, blobsOf } from "./file.ts";
 import { examineFile, type Section } from "./lines.ts";
@@ -33,7 +34,7 @@ export async function verifyArchive(
   };
   for (const { manifest, messages, faults } of sections.length === 0 ? [none] : sections) {
     const saga = manifest?.saga ?? sagaNamed(path);
-    const checked = await verifyMessages({ blobs: blobsOf(blobs) }, saga, messages, {
+    const checked = await verifyMessages({ blobs: blobsOf(blobs), loop: processLoop }, saga, messages, {
       ...options,
       app: (manifest && options.appOf?.(manifest)) ?? options.app,
     });

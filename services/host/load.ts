@@ -10,7 +10,7 @@ import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { lastMigration } from "../../actors/kernel/migrated.ts";
 import { PastNeeded, recall } from "../../actors/kernel/past.ts";
-import { foldLedger, presentDefinition, stateFromJson } from "../../actors/kernel/replay.ts";
+import { foldingLedger, presentDefinition, stateFromJson } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -29,14 +29,15 @@ import {
   readTurns,
   type StoredTurn,
 } from "../ledger/reader.ts";
+import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
-import type { Clock, Ports, StoredMessage } from "../wire/ports.ts";
+import type { Clock, LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
 import { Unserved } from "./unserved.ts";
 import { readPast, readSnapshot, type Snapshot } from "./snapshots.ts";
 
 /** Where a saga is loaded from. */
 export interface LoadDeps {
-  readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs">;
+  readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs"> & { readonly loop?: LoopPort };
   readonly clock: Clock;
 }
 
@@ -142,12 +143,12 @@ async function foldOn(
 ): Promise<SagaState> {
   const turns = stored.map(({ turn }) => turn);
   try {
-    return foldLedger(definition, turns, from).state;
+    return (await inPieces(deps.ports.loop, foldingLedger(definition, turns, from))).state;
   } catch (error) {
     if (!(error instanceof PastNeeded)) throw error;
     const whole = await withPast(deps, from);
     if (whole === undefined) throw error;
-    return foldLedger(definition, turns, whole).state;
+    return (await inPieces(deps.ports.loop, foldingLedger(definition, turns, whole))).state;
   }
 }
 
@@ -174,7 +175,7 @@ export async function loadWhole(deps: LoadDeps, app: App, saga: SagaId, throughS
   const stored = await patiently(deps.clock, () => readTurns(deps.ports, saga, emptyHead, throughSeq));
   const turns = stored.map(({ turn }) => turn);
   const definition = served(app, saga, presentDefinition(turns));
-  const { state, messages } = foldLedger(definition, turns);
+  const { state, messages } = await inPieces(deps.ports.loop, foldingLedger(definition, turns));
   return {
     definition,
     state,

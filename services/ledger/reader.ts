@@ -15,7 +15,7 @@ import { headers } from "../../protocol/subjects.ts";
 import { Tombstone, tombstoneEvent } from "../../protocol/tombstone.ts";
 import { ledgerVersion, Turn } from "../../protocol/turn.ts";
 import { inflate } from "../wire/blobs.ts";
-import type { BlobPort, InboxPort, LedgerPort, StoredMessage } from "../wire/ports.ts";
+import type { BlobPort, InboxPort, LedgerPort, LoopPort, StoredMessage } from "../wire/ports.ts";
 
 /** What reading needs. A mesh has it, and so has an archive. */
 export interface LedgerSource {
@@ -23,6 +23,8 @@ export interface LedgerSource {
   readonly blobs: Pick<BlobPort, "get">;
   /** Tells a saga that waits for its first host from one that is not; an archive has no such thing. */
   readonly inbox?: Pick<InboxPort, "standingStart">;
+  /** Given way to between turns. */
+  readonly loop?: LoopPort;
 }
 
 /** Where a ledger stands: what the next turn follows. Sequence 0 and an empty hash before the first. */
@@ -57,6 +59,7 @@ export async function readTurns(
     const stored = await readTurn(ports.blobs, saga, message, head);
     turns.push(stored);
     head = stored.head;
+    await ports.loop?.breathe();
   }
   if (head.seq !== throughSeq)
     throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was read up to ${head.seq}, not ${throughSeq}`);

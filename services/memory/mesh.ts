@@ -23,6 +23,8 @@ export interface MemoryMeshOptions {
   readonly replicas?: 1 | 3;
   readonly partitions?: number;
   readonly startMs?: number;
+  /** Long work gives way after so many of its pieces; 0, unless given: never. */
+  readonly givesWayEvery?: number;
   readonly trace?: Trace;
 }
 
@@ -44,7 +46,7 @@ export interface MemoryMesh {
 }
 
 export function createMemoryMesh(options: MemoryMeshOptions): MemoryMesh {
-  const { seed, replicas = 1, partitions, startMs, trace } = options;
+  const { seed, replicas = 1, partitions, startMs, trace, givesWayEvery = 0 } = options;
   const plan: FaultPlan = { ...calm, ...options.faults };
   const clock = createVirtualClock(startMs);
   const startedAt = clock.now();
@@ -62,7 +64,7 @@ export function createMemoryMesh(options: MemoryMeshOptions): MemoryMesh {
       const own = chance.fork(`${name}#${life}`);
       const fortune = createWeather(clock, own.fork("gate"), plan, startedAt);
       const gate = createGate({ name: `${name}#${life}`, clock, weather: fortune, skewMs, trace });
-      return { ports: memoryPorts(server, gate), clock: gate.clock, chance: own, gate };
+      return { ports: memoryPorts(server, gate, givesWayEvery), clock: gate.clock, chance: own, gate };
     },
   };
 }

@@ -15,6 +15,7 @@ import type {
   InboxPort,
   LedgerPort,
   LivePort,
+  LoopPort,
   Ports,
   WorkPort,
 } from "../wire/ports.ts";
@@ -25,15 +26,27 @@ import { atOnce } from "./reply.ts";
 import { type Claim, copied, type MemoryServer } from "./server.ts";
 
 /** All ports of a process, through its gate. */
-export const memoryPorts = (server: MemoryServer, gate: ProcessGate): Ports => ({
+export const memoryPorts = (server: MemoryServer, gate: ProcessGate, givesWayEvery: number): Ports => ({
   ledger: createLedger(server, gate),
   inbox: createInbox(server, gate),
   work: createWork(server, gate),
   claims: createClaims(server, gate),
   dead: createDead(server, gate),
   live: createLive(server, gate),
+  loop: createLoop(gate, givesWayEvery),
   ...createShelfPorts(server, gate),
 });
+
+/** Virtual time is not held, so every so many pieces give way, 0 for none: by their number, the same in every run of a seed. */
+function createLoop({ clock }: ProcessGate, givesWayEvery: number): LoopPort {
+  let pieces = 0;
+  return {
+    breathe: () => {
+      pieces += 1;
+      return givesWayEvery > 0 && pieces % givesWayEvery === 0 ? clock.sleep(0) : undefined;
+    },
+  };
+}
 
 /** A call that the server answers at once. */
 type Ask = <T>(method: string, act: () => T) => Promise<T>;

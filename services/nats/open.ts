@@ -8,6 +8,7 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { streams } from "../../protocol/subjects.ts";
+import { processLoop } from "../wire/loop.ts";
 import type { Ports } from "../wire/ports.ts";
 import { createBlobs } from "./blobs.ts";
 import { createClaims } from "./claims.ts";
@@ -84,6 +85,7 @@ export async function openNatsPorts(
     membership: createMembership(context),
     throttles: createThrottles(context),
     suspects: createSuspects(context),
+    loop: processLoop,
     close: async () => requests.close(),
   };
 }

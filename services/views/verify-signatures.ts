@@ -31,15 +31,16 @@ export interface Signable {
 }
 
 /** What is found of a ledger's signatures, and how much is signed by whom; undefined where nothing is, nor need be. */
-export function checkSignatures(
+export function* checkSignatures(
   saga: SagaId,
   turns: readonly Signable[],
   options: SignatureOptions,
-): { findings: Finding[]; signed: SignedDocument | undefined } {
+): Generator<undefined, { findings: Finding[]; signed: SignedDocument | undefined }> {
   const findings: Finding[] = [];
   const count: SignedDocument = { turns: {}, turnsUnsigned: 0, votes: {}, votesUnsigned: 0 };
   const lineage = lineageOf(saga, turns[0]?.turn);
   for (const { place, message, turn } of turns) {
+    yield;
     const found = checkTurn(message, count, options);
     if (found !== undefined) findings.push({ turn: place, ...found });
     for (const { intent, vote } of votesIn(turn))

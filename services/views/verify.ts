@@ -25,6 +25,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
 import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger/reader.ts";
+import { inPieces } from "../wire/loop.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import { definitionSetBy, traceIdOf, turnHeaders } from "../wire/turn-headers.ts";
@@ -71,7 +72,7 @@ interface Place {
 
 /** The same of messages at hand. `undefined` is one that could not be had: what follows it is not held against it. */
 export async function verifyMessages(
-  ports: Pick<LedgerSource, "blobs">,
+  ports: Pick<LedgerSource, "blobs" | "loop">,
   saga: SagaId,
   messages: readonly (StoredMessage | undefined)[],
   { app, foldsWhereServed = false, signatures }: VerifyOptions,
@@ -93,11 +94,12 @@ export async function verifyMessages(
     if (message !== undefined && before !== undefined)
       findings.push(...checkOrder(message, place, before.seq));
     before = message && { seq: message.seq, hash: chainHash(message.data) };
+    await ports.loop?.breathe();
   }
-  findings.push(...checkInputs(turns.filter((turn) => turn !== undefined)));
-  const signing = signatures && checkSignatures(saga, signable, signatures);
+  findings.push(...(await inPieces(ports.loop, checkInputs(turns.filter((turn) => turn !== undefined)))));
+  const signing = signatures && (await inPieces(ports.loop, checkSignatures(saga, signable, signatures)));
   findings.push(...(signing?.findings ?? []));
-  const folding = foldedWith({ app, foldsWhereServed }, turns, findings);
+  const folding = await foldedWith({ app, foldsWhereServed, loop: ports.loop }, turns, findings);
   findings.push(...folding.findings);
   findings.sort((a, b) => a.turn - b.turn);
   return {
@@ -174,11 +176,12 @@ function checkOrder({ seq, headers: fields }: StoredMessage, place: number, seqB
 const expectedSeqHeader = "Nats-Expected-Last-Subject-Sequence";
 
 /** VF2. */
-function checkInputs(turns: readonly Turn[]): Finding[] {
+function* checkInputs(turns: readonly Turn[]): Generator<undefined, Finding[]> {
   const findings: Finding[] = [];
   const decided = new Set<IntentId>();
   const definite = new Set<string>();
-  for (const { turn, steps } of turns)
+  for (const { turn, steps } of turns) {
+    yield;
     for (const { event, intents } of steps) {
       const broken = (what: string) => findings.push({ turn, code: "LEDGER_BROKEN", what });
       if ("intent" in event && !decided.has(event.intent))
@@ -199,6 +202,7 @@ function checkInputs(turns: readonly Turn[]): Finding[] {
         } else if (decided.has(intent.id)) broken(`${intent.id} is decided twice`);
         else decided.add(intent.id);
     }
+  }
   return findings;
 }
 
@@ -206,20 +210,22 @@ function checkInputs(turns: readonly Turn[]): Finding[] {
 const isOfContent = ({ code }: Finding): boolean => code !== "SIGNER_UNTRUSTED";
 
 /** VF4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (VF6). */
-function foldedWith(
-  { app, foldsWhereServed }: VerifyOptions,
+async function foldedWith(
+  { app, foldsWhereServed, loop }: VerifyOptions & Pick<LedgerSource, "loop">,
   turns: readonly (Turn | undefined)[],
   found: readonly Finding[],
-): { findings: Finding[]; folded: boolean; unproven: Segment[]; unfolded?: string } {
+): Promise<{ findings: Finding[]; folded: boolean; unproven: Segment[]; unfolded?: string }> {
   const folding = { findings: [] as Finding[], folded: false, unproven: [] as Segment[] };
   if (app === undefined) return folding;
-  const sound = Math.min(turns.length, ...found.filter(isOfContent).map(({ turn }) => Math.max(0, turn - 1)));
+  let sound = turns.length;
+  for (const finding of found)
+    if (isOfContent(finding)) sound = Math.min(sound, Math.max(0, finding.turn - 1));
   const whole = turns.slice(0, sound).filter((turn) => turn !== undefined);
   if (whole.length === 0) return folding;
   try {
     for (const segment of segmentsOf(whole))
       if (segment.to === whole.length || app.definition(segment.definition) !== undefined)
-        folding.findings.push(...checkFold(app, whole, segment));
+        folding.findings.push(...(await inPieces(loop, checkFold(app, whole, segment))));
       else folding.unproven.push(segment);
   } catch (error) {
     if (!foldsWhereServed || !isMeshError(error, "VERSION_UNSERVED")) throw error;
@@ -228,10 +234,11 @@ function foldedWith(
   return { ...folding, folded: whole.length === turns.length || folding.findings.length > 0 };
 }
 
-function checkFold(app: App, turns: readonly Turn[], segment: Segment): Finding[] {
+function* checkFold(app: App, turns: readonly Turn[], segment: Segment): Generator<undefined, Finding[]> {
   const definition = servedBy(app, { saga: turns[0]?.saga as SagaId }, segment); // Proof: a segment has turns.
   let state: SagaState | undefined;
   for (const turn of turns.slice(0, segment.to)) {
+    yield;
     const how = turn.turn < segment.from ? "but for requests" : "strict";
     try {
       state = foldTurn(definition, state, turn, how).state;

@@ -29,6 +29,15 @@ export interface Chance {
   nonce(): string;
 }
 
+/** The event loop of this process, which long work shares with all else that goes on here. */
+export interface LoopPort {
+  /**
+   * Asked between two pieces of long work: undefined while it may go on, else its next turn. Never rejects. In virtual
+   * time no time is held, so nothing gives way unless a mesh is told to.
+   */
+  breathe(): Promise<void> | undefined;
+}
+
 export interface StoredMessage {
   readonly subject: string;
   readonly seq: number;
@@ -258,4 +267,5 @@ export interface Ports {
   readonly membership: MembershipPort;
   readonly throttles: ThrottlePort;
   readonly suspects: SuspectPort;
+  readonly loop: LoopPort;
 }

@@ -31,7 +31,8 @@ export const noopName = (placement: Placement): string => `noop-${placement}`;
 /** The signal that a saga which stays answers with one turn. */
 export const noopSignal = "more";
 
-function noopSaga(placement: Placement, { effect = "idempotent", toolMs = 0 }: NoopOptions) {
+/** One of them, for an application that serves others beside it. */
+export function noopSaga(placement: Placement, { effect = "idempotent", toolMs = 0 }: NoopOptions = {}) {
   const noop = defineTool({
     name: `noop_${placement}`,
     description: "does nothing",

@@ -5,6 +5,7 @@
  * compared over time are the ratios of one interleaved run.
  */
 import { parseArgs } from "node:util";
+import { measureBeats } from "./beats.ts";
 import type { Sync } from "./bench-mesh.ts";
 import { measureStepBytes } from "./bytes.ts";
 import { measureConversations } from "./conversation.ts";
@@ -26,6 +27,7 @@ interface Options {
   readonly sagas: readonly number[];
   readonly sleeping: number;
   readonly exits: number;
+  readonly calls: readonly number[];
   readonly besides: readonly Beside[];
 }
 
@@ -60,6 +62,10 @@ const benches: Readonly<
     does: "how long sagas stand still when a host dies, and when all are replaced",
     run: ({ rounds }) => measureRecovery({ rounds, sagas: 60 }),
   },
+  beats: {
+    does: "how an event loop beats with one saga of thousands of open calls beside 200 small ones",
+    run: ({ calls }) => measureBeats({ calls, kinds: ["agent", "machine"], small: 200 }),
+  },
   exits: {
     does: "how long commands that end early take to end, from the packed package",
     run: measureExits,
@@ -78,6 +84,7 @@ ${Object.entries(benches)
   --sagas N,N      how many sagas at once (1,64,256)
   --sleeping N     how many sagas sleep (10000)
   --exits N        how often each command ends early (10)
+  --calls N,N      how many calls the crowd of beats has open (0,10,1000,5000)
   --beside B       what they end beside: nothing, spinning threads, or both (both)
   --json           one JSON document instead of tables
   --help
@@ -93,6 +100,7 @@ const { values, positionals } = parseArgs({
     sagas: { type: "string", default: "1,64,256" },
     sleeping: { type: "string", default: "10000" },
     exits: { type: "string", default: "10" },
+    calls: { type: "string", default: "0,10,1000,5000" },
     beside: { type: "string", default: "both" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -108,6 +116,7 @@ const options: Options = {
   sagas: values.sagas.split(",").map(Number),
   sleeping: Number(values.sleeping),
   exits: Number(values.exits),
+  calls: values.calls.split(",").map(Number),
   besides: values.beside === "both" ? ["nothing", "spinning"] : [values.beside as Beside],
 };
 const isUsable =

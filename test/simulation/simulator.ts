@@ -49,7 +49,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     if (what === "paused") paused.add(process);
     options.trace?.(at, process, what);
   };
-  const mesh = createMemoryMesh({ seed, faults, replicas, trace });
+  const mesh = createMemoryMesh({ seed, faults, replicas, trace, givesWayEvery: 3 });
   const startedAt = mesh.clock.now();
   const calmAt = startedAt + faults.until;
   const world = createWorld(mesh.clock.now);
