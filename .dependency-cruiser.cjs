@@ -112,7 +112,7 @@ const law = [
   {
     name: "services-ledger",
     from: services("ledger"),
-    may: [protocol, actors("contract", "request", "kernel"), services("wire"), packages("zod")],
+    may: [protocol, actors("contract", "request", "kernel"), services("wire", "process"), packages("zod")],
   },
   // What is shown of a ledger: rows and documents, then the graph, then the story, none knowing a later one.
   {

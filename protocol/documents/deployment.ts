@@ -6,6 +6,7 @@ import { Declaration } from "../deployments.ts";
 import { DefinitionRef } from "../event.ts";
 import { SagaId } from "../ids.ts";
 import { Stay } from "../stay.ts";
+import { UnreadableSaga } from "./unreadable.ts";
 
 /** `deployments`: one definition that is served, declared, or has living sagas. */
 export const DeploymentDocument = DefinitionRef.extend({
@@ -47,5 +48,7 @@ export const DrainDocument = z.object({
   starts: z.enum(["all", "share", "none"]),
   /** Definitions with living sagas or new ones that may start it as a child. */
   parents: z.array(DefinitionRef),
+  /** Sagas that cannot be read, of whatever definition: they are not counted. */
+  unreadable: z.array(UnreadableSaga).optional(),
 });
 export type DrainDocument = z.infer<typeof DrainDocument>;

@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { DefinitionRef } from "../event.ts";
+import { UnreadableSaga } from "./unreadable.ts";
 
 /** One thing that was looked at. `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: as it should be. */
 export const Finding = z.object({
@@ -131,6 +132,8 @@ export const DoctorDocument = z.object({
       }),
     )
     .optional(),
+  /** Sagas that cannot be read, of all whose last turn was looked at and of those that were read whole. */
+  unreadable: z.array(UnreadableSaga).optional(),
   deadLetters: z.int(),
   deadByCode: z.array(
     z.object({

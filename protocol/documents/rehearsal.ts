@@ -5,6 +5,7 @@ import { DefinitionRef } from "../event.ts";
 import { SagaId } from "../ids.ts";
 import { Intent } from "../intent.ts";
 import { ReplayRunDocument } from "./replay.ts";
+import { UnreadableSaga } from "./unreadable.ts";
 
 /**
  * One saga. `moves`: it lives, and would go on under the new definition. `same`: it has ended, or has that definition, and
@@ -47,5 +48,7 @@ export const RehearsalDocument = z.object({
   /** With `--was`: the same sagas run anew under the new definitions, with the recorded replies. */
   replay: ReplayRunDocument.optional(),
   failedOn: z.array(z.string()).optional(),
+  /** Sagas that cannot be read: whether the query means them nobody knows. */
+  unreadable: z.array(UnreadableSaga).optional(),
 });
 export type RehearsalDocument = z.infer<typeof RehearsalDocument>;

@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { IntentId, SagaId } from "../ids.ts";
+import { UnreadableSaga } from "./unreadable.ts";
 import { Payload } from "../json.ts";
 
 /** What calls of models cost. */
@@ -215,5 +216,7 @@ export const ReplayRunDocument = z.object({
   /** Where the whole document of each saga is. */
   folder: z.string(),
   failedOn: z.array(z.string()).optional(),
+  /** Sagas that could not be read as the run was planned: whether the query means them nobody knows. */
+  unreadable: z.array(UnreadableSaga).optional(),
 });
 export type ReplayRunDocument = z.infer<typeof ReplayRunDocument>;

@@ -1,7 +1,8 @@
 /** All: archives many sagas, a few at a time. What fails for one says so in its document and hinders no other. */
 import type { ArchiveDocument } from "../../protocol/documents/archive.ts";
-import { describeError, isMeshError } from "../../protocol/errors.ts";
+import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { unreadableOf } from "../ledger/many.ts";
 import { eachOf } from "../process/each-of.ts";
 import { type ArchiveDeps, type ArchiveOptions, archiveSaga } from "./archive.ts";
 
@@ -9,8 +10,8 @@ import { type ArchiveDeps, type ArchiveOptions, archiveSaga } from "./archive.ts
 const concurrencyMax = 4;
 
 /**
- * Archives each saga that is due and tells of each, in no order. Ends early, between two sagas, when the signal comes;
- * throws what is no MeshError.
+ * Archives each saga that is due and tells of each, in no order; of one that cannot be read why. Ends early, between two
+ * sagas, when the signal comes. Throws UNAVAILABLE.
  */
 export async function archiveAll(
   deps: ArchiveDeps,
@@ -25,6 +26,7 @@ export async function archiveAll(
 }
 
 function failed(saga: SagaId, error: unknown): ArchiveDocument {
-  if (!isMeshError(error)) throw error;
-  return { saga, outcome: "failed", reason: describeError(error) };
+  if (isMeshError(error, "UNAVAILABLE")) throw error;
+  const { code, reason } = unreadableOf(saga, error);
+  return { saga, outcome: "failed", reason: `[${code}] ${reason}` };
 }

@@ -7,11 +7,12 @@
 import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { ExportDocument } from "../../protocol/documents/archive.ts";
-import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { childrenOf } from "../views/children.ts";
 import { type Registered, viewingBy } from "../client/registry.ts";
 import { readLedger, viewOf } from "../views/view.ts";
+import { unreadableOf } from "../ledger/many.ts";
 import type { LedgerSource } from "../ledger/reader.ts";
 import type { Chance } from "../wire/ports.ts";
 import { type ArchiveSection, ledgerOf, nameFile, readArchive, writeArchive } from "./file.ts";
@@ -50,8 +51,10 @@ export async function exportSaga(
   for (const child of waiting) {
     if (sections.some(({ manifest }) => manifest.saga === child)) continue;
     const found = await sectionOf(deps, child).catch((error: unknown) => {
-      if (!isMeshError(error) || error.retriable || error.code === "LEDGER_BROKEN") throw error;
-      missing.push({ saga: child, reason: describeError(error) });
+      if (isMeshError(error, "UNAVAILABLE")) throw error;
+      const { code, reason } = unreadableOf(child, error);
+      missing.push({ saga: child, reason: `[${code}] ${reason}` });
+      return undefined;
     });
     if (found === undefined) continue;
     sections.push(found.section);

@@ -51,8 +51,8 @@ export async function verifyArchive(
   return documents;
 }
 
-/** Of a file whose first line cannot be read: what its name says. */
-function sagaNamed(path: string): SagaId {
+/** Of a file whose first line cannot be read, or of a saga's id: what the name says. */
+export function sagaNamed(path: string): SagaId {
   const named = SagaId.safeParse(basename(path, archiveSuffix));
   return named.success ? named.data : SagaId.parse("unknown");
 }

@@ -21,6 +21,7 @@ import { declare, type Declared, readDeclared } from "../deployments/declared.ts
 import { findNamed, type Named, parseNamed } from "../deployments/named.ts";
 import { type LivingHost, livingHosts } from "../deployments/served.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { type Many, manyOf } from "../ledger/many.ts";
 import type { Ports } from "../wire/ports.ts";
 import { stayOf } from "./list.ts";
 import { type LivingSaga, livingSagas } from "./living.ts";
@@ -65,7 +66,7 @@ function whichOf({ hosts, registered }: Present, which: WhichDefinition): Defini
 }
 
 /** `Mesh.deployments`. */
-export async function listDeployments(ports: Ports): Promise<DeploymentDocument[]> {
+export async function listDeployments(ports: Ports): Promise<Many<DeploymentDocument>> {
   const present = await readPresent(ports);
   const living = await livingSagas(ports);
   const all = new Map<string, DefinitionRef>();
@@ -81,7 +82,7 @@ export async function listDeployments(ports: Ports): Promise<DeploymentDocument[
       ...describeDeployment(present, living, ref),
       ...(await movesOf(ports, present, living, ref)),
     });
-  return documents;
+  return manyOf(documents, living.unreadable);
 }
 
 /** How its sagas move, and which of them a host found to stay. */
@@ -265,6 +266,7 @@ export async function needsOf(
     sagas,
     starts: starts === "all" || starts === "none" ? starts : "share",
     parents: parents.map(({ name, version, hash }) => ({ name, version, hash })),
+    ...(living.unreadable.length === 0 ? {} : { unreadable: [...living.unreadable] }),
   };
 }
 

@@ -1,7 +1,6 @@
 /**
  * List: all sagas of a mesh, a line each; and one saga, everything that its ledger says.
  */
-import { eachOf } from "../process/each-of.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import { isSameDefinition } from "../../protocol/deployments.ts";
@@ -11,6 +10,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import { readStay, type Stay, stayEntry } from "../../protocol/stay.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
+import { type Many, manyOf, readMany } from "../ledger/many.ts";
 import { findTombstone } from "../ledger/reader.ts";
 import { inspectedOf } from "../views/inspected.ts";
 import { parseQuery } from "../views/query.ts";
@@ -39,17 +39,14 @@ export interface DescribeOptions {
   readonly app?: App | undefined;
 }
 
-/** Ledgers read at a time. */
-const concurrencyMax = 8;
-
 /** `Mesh.list`. */
-export async function listSagas(ports: Ports, filter: SagaFilter, now: number): Promise<SagaRow[]> {
+export async function listSagas(ports: Ports, filter: SagaFilter, now: number): Promise<Many<SagaRow>> {
   assertKeys("list", filter, { running: "boolean", name: "string", query: "string" });
   const { running = false, name, query } = filter;
   const isMeant = query === undefined ? () => true : parseQuery(query, now);
   const rows = await readRows(ports, viewingBy(await readRegistry(ports.registry)));
   const hosts = await livingHosts(ports.membership);
-  return rows
+  const meant = rows
     .filter(
       (row) =>
         (!running || row.status === "running") && (name === undefined || row.name === name) && isMeant(row),
@@ -59,16 +56,18 @@ export async function listSagas(ports: Ports, filter: SagaFilter, now: number): 
       const unserved = isOver ? undefined : unservedAmong(hosts, refOf(row));
       return unserved === undefined ? row : { ...row, unserved };
     });
+  return manyOf(meant, rows.unreadable);
 }
 
 const refOf = ({ name, version, hash }: SagaRow): DefinitionRef => ({ name, version, hash });
 
 /** A row for each saga, the one that changed last comes last. */
-async function readRows(ports: Ports, options: ViewOptions): Promise<SagaRow[]> {
-  const rows = await eachOf(await ports.ledger.list(), concurrencyMax, ({ saga, turns }) =>
-    readRow(ports, saga, options).catch((error: unknown) => rowOfUnreadable(saga, turns, error)),
-  );
-  return rows.sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1));
+async function readRows(ports: Ports, options: ViewOptions): Promise<Many<SagaRow>> {
+  const sagas = new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
+  const read = await readMany([...sagas.keys()], (saga) => readRow(ports, saga, options));
+  const faulty = read.unreadable.map((one) => rowOfUnreadable(one, sagas.get(one.saga) ?? 0));
+  const rows = [...read, ...faulty].sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1));
+  return manyOf(rows, read.unreadable);
 }
 
 async function readRow(ports: Ports, saga: SagaId, options: ViewOptions): Promise<SagaRow> {

@@ -1,13 +1,12 @@
 /** Living: the sagas that have not ended, each with the definition that decides its next turn. */
 import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { AwaitedDocument } from "../../protocol/documents/saga.ts";
-import { isMeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { accountOf } from "../ledger/account-reader.ts";
-import { eachOf } from "../process/each-of.ts";
-import { isTombstone, type LedgerSource } from "../ledger/reader.ts";
+import { type Many, manyOf, readMany } from "../ledger/many.ts";
+import { decodeTurn, isTombstone, type LedgerSource } from "../ledger/reader.ts";
 import { onlyAwaited } from "../views/awaited.ts";
 import { isAsleep, readLedger, type SagaView, viewOfAccount } from "../views/view.ts";
 import type { Ports } from "../wire/ports.ts";
@@ -35,12 +34,9 @@ export interface LivingOptions {
   readonly ended?: Set<SagaId>;
 }
 
-/** Ledgers read at a time. */
-const concurrencyMax = 8;
-
 /**
- * The living sagas, by their ids. One whose ledger cannot be read counts as ended here: `sagamesh ls` names it. Throws
- * UNAVAILABLE.
+ * The living sagas, by their ids; beside them those that cannot be read and may live. Of a saga that the options leave out
+ * the last message alone is looked at. Throws UNAVAILABLE.
  */
 export async function livingSagas(
   ports: {
@@ -48,15 +44,17 @@ export async function livingSagas(
     readonly blobs: LedgerSource["blobs"];
   },
   { under = () => true, quietSince = Number.POSITIVE_INFINITY, ended = new Set() }: LivingOptions = {},
-): Promise<LivingSaga[]> {
-  const sagas = (await ports.ledger.list()).filter(({ saga }) => !ended.has(saga));
-  const living: LivingSaga[] = [];
-  await eachOf(sagas, concurrencyMax, async ({ saga }) => {
+): Promise<Many<LivingSaga>> {
+  const sagas = (await ports.ledger.list()).flatMap(({ saga }) => (ended.has(saga) ? [] : [saga]));
+  const living = await readMany(sagas, async (saga) => {
     const found = await readLiving(ports, saga, { under, quietSince });
     if (found === "ended") ended.add(saga);
-    else if (found !== "another") living.push(found);
+    return typeof found === "string" ? undefined : found;
   });
-  return living.sort((a, b) => (a.saga < b.saga ? -1 : 1));
+  return manyOf(
+    living.sort((a, b) => (a.saga < b.saga ? -1 : 1)),
+    living.unreadable,
+  );
 }
 
 async function readLiving(
@@ -66,20 +64,18 @@ async function readLiving(
 ): Promise<LivingSaga | "ended" | "another"> {
   const last = await ports.ledger.last(saga);
   if (last === undefined || isTombstone(last)) return "ended";
-  if (last.storedAt >= quietSince) return "another";
   const told = definitionOfText(last.headers[headers.definition]);
-  if (told !== undefined && !under(told)) return "another";
-  try {
-    const account = accountOf((await readLedger(ports, saga)).map(({ turn }) => turn));
-    const view = viewOfAccount(account);
-    if (view.status !== "running") return "ended";
-    const { definition, migrations, updatedAt } = view;
-    if (!under(definition)) return "another";
-    const awaits = account.paused === undefined ? onlyAwaited(view) : undefined;
-    const waiting = awaits === undefined ? {} : { awaits };
-    return { saga, definition, asleep: isAsleep(view), migrations, updatedAt, ...waiting };
-  } catch (error) {
-    if (isMeshError(error, "UNAVAILABLE")) throw error;
-    return "ended";
+  const isMeant = last.storedAt < quietSince && (told === undefined || under(told));
+  if (!isMeant) {
+    await decodeTurn(ports.blobs, last); // Of what cannot be read nobody knows what it is.
+    return "another";
   }
+  const account = accountOf((await readLedger(ports, saga)).map(({ turn }) => turn));
+  const view = viewOfAccount(account);
+  if (view.status !== "running") return "ended";
+  const { definition, migrations, updatedAt } = view;
+  if (!under(definition)) return "another";
+  const awaits = account.paused === undefined ? onlyAwaited(view) : undefined;
+  const waiting = awaits === undefined ? {} : { awaits };
+  return { saga, definition, asleep: isAsleep(view), migrations, updatedAt, ...waiting };
 }

@@ -26,6 +26,7 @@ import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { begunIn } from "../ledger/begun.ts";
+import type { Many } from "../ledger/many.ts";
 import { findTombstone } from "../ledger/reader.ts";
 import { readLedger, readView } from "../views/view.ts";
 import type { Ports } from "../wire/ports.ts";
@@ -148,18 +149,19 @@ export interface Mesh extends AsyncDisposable {
   settle(token: string, result: { succeeded: unknown } | { failed: string }): Promise<void>;
   /**
    * The sagas that the filter means, all unless given, a row each: how it stands, what it waits for, what it used. The one
-   * that changed last comes last. A ledger that cannot be read is a row with a `fault`. Reads every ledger. Throws USAGE
-   * for a filter that cannot be read, UNAVAILABLE.
+   * that changed last comes last. A ledger that cannot be read is a row with a `fault`, which no query means and which
+   * `unreadable` of the list names whatever the filter. Reads every ledger. Throws USAGE for a filter that cannot be
+   * read, UNAVAILABLE.
    */
-  list(filter?: SagaFilter): Promise<SagaRow[]>;
+  list(filter?: SagaFilter): Promise<Many<SagaRow>>;
   /**
    * Everything that its ledger says of one saga: phase, intents with their outcomes, effects that stand, spending, its
    * last events; as it was after an earlier turn, too. Throws BAD_ID, SAGA_UNKNOWN, SAGA_ARCHIVED, TURN_UNKNOWN,
    * LEDGER_BROKEN, USAGE; with `app` also VERSION_UNSERVED and FOLD_DIVERGED.
    */
   describe(saga: string, options?: DescribeOptions): Promise<SagaDescription>;
-  /** What waits for a human, over all sagas. */
-  tasks(): Promise<OpenTask[]>;
+  /** What waits for a human, over all sagas; `unreadable` of the list names those whose ledgers cannot be read. */
+  tasks(): Promise<Many<OpenTask>>;
   /** All that a reviewer needs of one task, open or over. Throws BAD_ID, SAGA_UNKNOWN, TASK_UNKNOWN. */
   task(task: { saga: string; intent: string }): Promise<TaskDetail>;
   /**
@@ -172,15 +174,16 @@ export interface Mesh extends AsyncDisposable {
   /**
    * Moves running sagas to the definitions of their names in this application, those that can be moved; with `dryRun`
    * only says which can. One document each. What it resolves for as `asked` is stored as a signal and taken by the
-   * first host that serves the new definition; whichever process dies meanwhile, the saga is moved once or not at all. Throws
-   * BAD_ID, SAGA_UNKNOWN, UNAVAILABLE.
+   * first host that serves the new definition; whichever process dies meanwhile, the saga is moved once or not at all.
+   * `unreadable` of the list names the sagas that cannot be read, or are not there. Throws BAD_ID, UNAVAILABLE.
    */
-  migrate(app: App, options?: MigrateOptions): Promise<MigrateDocument[]>;
+  migrate(app: App, options?: MigrateOptions): Promise<Many<MigrateDocument>>;
   /**
    * Every definition that is served, declared or has living sagas: which hosts serve it, what of the new sagas of its name
-   * begins with it, how many sagas live under it. Reads every ledger. Throws UNAVAILABLE.
+   * begins with it, how many sagas live under it; `unreadable` of the list names those that cannot be read and are not
+   * counted. Reads every ledger. Throws UNAVAILABLE.
    */
-  deployments(): Promise<DeploymentDocument[]>;
+  deployments(): Promise<Many<DeploymentDocument>>;
   /**
    * New sagas of its name begin with this definition from now on, and a ramp of the name ends: `"hire@2"`,
    * `"hire@2#1f0c"`, or an object with `name`, `version` and, if need be, `hash`. Their starts wait while no host serves

@@ -18,6 +18,7 @@ import { headers } from "../../protocol/subjects.ts";
 import type { App } from "../app/app.ts";
 import { eachOf } from "../process/each-of.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
+import { type Many, manyOf, readMany } from "../ledger/many.ts";
 import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
 import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
 import { patiently } from "../wire/patience.ts";
@@ -50,26 +51,25 @@ export async function migrateSagas(
   deps: ClientDeps,
   app: App,
   options: MigrateOptions = {},
-): Promise<MigrateDocument[]> {
+): Promise<Many<MigrateDocument>> {
   const { sagas, name, dryRun = false, withinMs = withinMsDefault, progress, signal } = options;
   const named = sagas?.map(parseSagaId);
   const all =
     named ?? (await patiently(deps.clock, () => deps.ports.ledger.list())).map(({ saga }) => saga).sort();
   const of = createJudge(deps, app);
   let looked = 0;
-  const judgements = await eachOf(all, concurrencyMax, async (saga) => {
-    signal?.throwIfAborted();
+  const judge = async (saga: SagaId) => {
     const document = await of(saga);
     progress?.(`judged ${++looked} of ${all.length} sagas`);
     return document;
-  });
+  };
+  const judgements = await readMany(all, judge, { atOnce: concurrencyMax, signal });
   const documents = judgements.filter(
-    (one): one is MigrateDocument =>
-      one !== undefined &&
-      (name === undefined || one.from.name === name) &&
-      (named !== undefined || one.verdict !== "same"),
+    (one) =>
+      (name === undefined || one.from.name === name) && (named !== undefined || one.verdict !== "same"),
   );
-  return dryRun ? documents : move(deps, documents, { withinMs, progress, signal });
+  const told = dryRun ? documents : await move(deps, documents, { withinMs, progress, signal });
+  return manyOf(told, judgements.unreadable);
 }
 
 /** What of one saga there is to say; undefined for an archived one. */

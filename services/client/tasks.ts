@@ -5,6 +5,7 @@ import { isMeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
+import { type Many, manyOf, readMany } from "../ledger/many.ts";
 import type { Ports } from "../wire/ports.ts";
 import { readView, type SagaView } from "../views/view.ts";
 
@@ -47,12 +48,14 @@ export const simulatedWords = ({ saga, turn }: Origin): string =>
 export const simulatedOf = ({ fork }: Pick<SagaView, "fork">): Origin | undefined =>
   fork?.effects === "simulated" ? { saga: fork.saga, turn: fork.turn } : undefined;
 
-/** Every open task of every saga, the earliest deadline first. */
-export async function openTasks(ports: Ports): Promise<OpenTask[]> {
-  const tasks: OpenTask[] = [];
-  for (const { saga } of await ports.ledger.list())
-    tasks.push(...(await tasksOf(ports, saga).catch(noneIfArchived)));
-  return tasks.sort((a, b) => a.dueAt - b.dueAt);
+/** Every open task of every saga, the earliest deadline first; beside them the sagas that cannot be read. */
+export async function openTasks(ports: Ports): Promise<Many<OpenTask>> {
+  const sagas = (await ports.ledger.list()).map(({ saga }) => saga);
+  const read = await readMany(sagas, (saga) => tasksOf(ports, saga).catch(noneIfArchived));
+  return manyOf(
+    read.flat().sort((a, b) => a.dueAt - b.dueAt),
+    read.unreadable,
+  );
 }
 
 function noneIfArchived(error: unknown): OpenTask[] {

@@ -11,6 +11,7 @@ import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { unreadableOf } from "../ledger/many.ts";
 import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
 import type { Log } from "../process/log.ts";
 import { patiently } from "../wire/patience.ts";
@@ -60,9 +61,9 @@ export async function countLiving(deps: CountingDeps, hashes: ReadonlySet<string
   return { byHash, isAll: looked === all.length };
 }
 
-/** The hash of its definition if it lives and that is one of these. A ledger that cannot be read is none's. */
+/** The hash of its definition if it lives and that is one of these. A ledger that cannot be read is none's, and is named. */
 async function livingHash(
-  { ports, clock }: CountingDeps,
+  { ports, clock, log }: CountingDeps,
   saga: SagaId,
   hashes: ReadonlySet<string>,
 ): Promise<string | undefined> {
@@ -76,6 +77,8 @@ async function livingHash(
     return hasEnded(turns) ? undefined : presentDefinition(turns).hash;
   } catch (error) {
     if (isMeshError(error, "UNAVAILABLE")) throw error;
+    const { code, reason } = unreadableOf(saga, error);
+    log.warn({ sagaId: saga, code, reason }, "a saga that may live cannot be read");
     return undefined;
   }
 }

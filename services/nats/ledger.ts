@@ -6,7 +6,8 @@
  * NL2 An append is never sent twice here. Whether a refused one is stored after all is told by the bytes of the
  *     saga's last turn.
  */
-import { sagaOfLedger, streams, subjects } from "../../protocol/subjects.ts";
+import { SagaId } from "../../protocol/ids.ts";
+import { streams, subjects } from "../../protocol/subjects.ts";
 import type { LedgerPort } from "../wire/ports.ts";
 import { translated } from "./errors.ts";
 import { follow, type FollowContext } from "./follow.ts";
@@ -25,10 +26,10 @@ export const createLedger = (context: ReadContext & FollowContext): LedgerPort =
       const info = await translated(stream, () =>
         jsm.streams.info(stream, { subjects_filter: subjects.ledgers }),
       );
-      return Object.entries(info.state.subjects ?? {}).map(([subject, turns]) => ({
-        saga: sagaOfLedger(subject),
-        turns,
-      }));
+      return Object.entries(info.state.subjects ?? {}).flatMap(([subject, turns]) => {
+        const saga = SagaId.safeParse(subject.split(".")[1]).data; // Whatever else lies there is no saga's ledger.
+        return saga === undefined ? [] : [{ saga, turns }];
+      });
     },
     purgeBefore: async (saga, seq) => {
       const filter = subjects.ledger(saga);

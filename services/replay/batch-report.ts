@@ -48,7 +48,7 @@ export const sampleBySeed = (sagas: readonly SagaId[], count: number, seed: stri
 
 export interface RunHead extends Pick<
   ReplayRunDocument,
-  "run" | "mode" | "model" | "query" | "seed" | "meant" | "sampled" | "folder"
+  "run" | "mode" | "model" | "query" | "seed" | "meant" | "sampled" | "folder" | "unreadable"
 > {
   readonly conditions: readonly Condition[];
 }

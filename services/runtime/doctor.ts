@@ -16,6 +16,7 @@ import { headers, parseInboxSubject, streams } from "../../protocol/subjects.ts"
 import { ThrottleState, throttledOf } from "../../protocol/throttle.ts";
 import { type LivingOptions, type LivingSaga, livingSagas } from "../client/living.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
+import { type Many, manyOf } from "../ledger/many.ts";
 import { checkServer, dial } from "../nats/connection.ts";
 import { withLedgers } from "../nats/ledgers.ts";
 import { type Examination, examineMesh, type Oldest } from "../nats/examine.ts";
@@ -79,7 +80,7 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
           monitors: options.monitors,
         });
       let document = nothing;
-      let long: LivingSaga[] | MeshError | undefined; // Waits of an hour do not pass between two looks.
+      let long: Many<LivingSaga> | MeshError | undefined; // Waits of an hour do not pass between two looks.
       for (let look = 1; look <= looksMax; look++) {
         const examined = await examineMesh(nc);
         const living = livingIn(nc, examined);
@@ -101,10 +102,10 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
 /** What reads some of the living sagas; none where there is no ledger. */
 const livingIn =
   (nc: Awaited<ReturnType<typeof dial>>, { health }: Examination) =>
-  (some: LivingOptions): Promise<LivingSaga[]> =>
+  (some: LivingOptions): Promise<Many<LivingSaga>> =>
     health?.streams.some(({ name, state }) => name === streams.ledger && state === "there") === true
       ? withLedgers(nc, (ledgers) => livingSagas(ledgers, some))
-      : Promise.resolve([]);
+      : Promise.resolve(manyOf([], []));
 
 /** DX2. Throws what is none. */
 function asMeshError(error: unknown): MeshError {
@@ -132,7 +133,7 @@ function refusalOf(check: () => void): Finding | undefined {
 interface Sagas {
   readonly living: ReturnType<typeof livingIn>;
   /** Those without a turn for as long as doctor lets a saga wait unnamed. */
-  readonly long: readonly LivingSaga[] | MeshError;
+  readonly long: Many<LivingSaga> | MeshError;
 }
 
 async function describeMesh(
@@ -190,6 +191,7 @@ async function describeMesh(
     definitions: definitions.map(({ kind, name, version, hash }) => ({ kind, name, version, hash })),
     ...(deployments === undefined ? {} : { deployments }),
     ...waitsIn(examined, long, viewingBy(registered).signalsOf),
+    ...(isMeshError(long) || long.unreadable.length === 0 ? {} : { unreadable: [...long.unreadable] }),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
     deadByCode: lettersByCode(examined.letters ?? []),
     durability: durability.sentences,

@@ -4,8 +4,7 @@
 import { asAmounts, sumOf } from "../../actors/kernel/spending.ts";
 import type { Amounts } from "../../protocol/budget.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
-import { describeError } from "../../protocol/errors.ts";
-import type { SagaId } from "../../protocol/ids.ts";
+import type { UnreadableSaga } from "../../protocol/documents/unreadable.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { accountOf } from "../ledger/account-reader.ts";
@@ -44,7 +43,7 @@ export function rowOfArchived(tombstone: Tombstone): SagaRow {
 }
 
 /** The row of a ledger that cannot be read: it says so, and hides no other. */
-export const rowOfUnreadable = (saga: SagaId, turns: number, error: unknown): SagaRow => ({
+export const rowOfUnreadable = ({ saga, code, reason }: UnreadableSaga, turns: number): SagaRow => ({
   ...{
     saga,
     name: "?",
@@ -56,7 +55,7 @@ export const rowOfUnreadable = (saga: SagaId, turns: number, error: unknown): Sa
     updatedAt: 0,
     waitsFor: [],
   },
-  fault: describeError(error),
+  fault: `[${code}] ${reason}`,
 });
 
 /** What it and all below it have used. */

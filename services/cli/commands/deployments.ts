@@ -5,6 +5,7 @@ import { didYouMean } from "../../../protocol/nearest.ts";
 import { listDeployments, needsOf, promote, ramp } from "../../client/deployments.ts";
 import { defineCommand } from "../frame/command.ts";
 import { type CommandContext, type CommandMesh, withMesh } from "../frame/context.ts";
+import { tellUnreadable, unreadableText } from "../frame/unreadable.ts";
 import { describeDeclared, describeDeployments, describeNeeds } from "../telling/deployments-text.ts";
 import { nowAndThen } from "../telling/progress-note.ts";
 import { assertNotRehearsed, rehearseOptions, rehearseSagas } from "./rehearse.ts";
@@ -74,7 +75,7 @@ async function list({ output }: CommandContext, { ports }: CommandMesh): Promise
   const documents = await listDeployments(ports);
   if (output.json) for (const document of documents) output.print(document, () => "");
   else output.print(undefined, () => describeDeployments(documents));
-  return 0;
+  return tellUnreadable(output, documents.unreadable);
 }
 
 const lookAgainMs = 1_000;
@@ -96,8 +97,9 @@ async function drain(
   for (;;) {
     const document = await needsOf(ports, which, ended);
     if (!document.needed || once) {
-      output.print(document, () => describeNeeds(document));
-      return document.needed ? 1 : 0;
+      const { needed, unreadable = [] } = document;
+      output.print(document, () => `${describeNeeds(document)}${unreadableText(unreadable)}`);
+      return needed || unreadable.length > 0 ? 1 : 0;
     }
     tell(document);
     await clock.sleep(lookAgainMs, signal);

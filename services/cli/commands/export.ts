@@ -13,7 +13,7 @@ export const exporting = defineCommand({
   details:
     "The saga may still run: the file holds its ledger as it stood, every value, and what hosts have registered of its\n" +
     "definition and tools. verify, inspect, tail and replay take the file in place of the saga's id; a child in it is\n" +
-    "read with --archive FILE. Nothing is changed where the saga lives.",
+    "read with --archive FILE. Nothing is changed where the saga lives. Exit code 1 if one below it could not be had.",
   positionals: { saga: sagaPositional },
   options: {
     out: { type: "string", hint: "FILE", help: "SAGA.jsonl.gz in this folder unless given" },
@@ -29,9 +29,9 @@ export const exporting = defineCommand({
       const document = await exportSaga(deps, first.saga, { path, withChildren });
       for (const { saga, reason } of document.missing) context.output.note(`${saga} is left out: ${reason}`);
       context.output.print(document, () => describe(document));
-      return 0;
+      return document.missing.length === 0 ? 0 : 1;
     }),
 });
 
-const describe = ({ saga, file, status, sagas, turns, bytes }: ExportDocument): string =>
-  `${saga} (${status}${sagas === 1 ? "" : `, with ${sagas - 1} below it`}): ${turns} turns, ${bytes} bytes, in ${file}`;
+const describe = ({ saga, file, status, sagas, turns, bytes, missing }: ExportDocument): string =>
+  `${saga} (${status}${sagas === 1 ? "" : `, with ${sagas - 1} below it`}${missing.length === 0 ? "" : `, without ${missing.map((one) => one.saga).join(", ")}`}): ${turns} turns, ${bytes} bytes, in ${file}`;

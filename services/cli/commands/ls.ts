@@ -8,13 +8,14 @@ import { withMesh } from "../frame/context.ts";
 import { dateOf, describeFork } from "../telling/describe.ts";
 import { briefUse } from "../telling/spending.ts";
 import { table } from "../frame/table.ts";
+import { tellUnreadable } from "../frame/unreadable.ts";
 
 /** All sagas. */
 export const ls = defineCommand({
   name: "ls",
   summary: "list the sagas",
   details:
-    "Reads every ledger. Sub-agents stand below who started them, indented; else the one that changed last comes last.",
+    "Reads every ledger. Sub-agents stand below who started them, indented; else the one that changed last comes last. Exit code 1 if one cannot be read, whatever the query.",
   positionals: {},
   options: {
     running: { type: "boolean", help: "only those that have not ended" },
@@ -29,9 +30,10 @@ export const ls = defineCommand({
     if (query !== undefined) parseQuery(query, Date.now()); // What is wrong with it is told before a server is asked.
     return withMesh(context, async ({ ports }) => {
       const shown = await listSagas(ports, { running, name, query }, Date.now());
-      if (context.output.json) for (const { row } of inTrees(shown)) context.output.print(row, () => "");
-      else context.output.print(undefined, () => describe(shown));
-      return 0;
+      const { output } = context;
+      if (output.json) for (const { row } of inTrees(shown)) output.print(row, () => "");
+      else output.print(undefined, () => describe(shown));
+      return tellUnreadable(output, shown.unreadable);
     });
   },
 });

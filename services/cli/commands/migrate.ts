@@ -4,6 +4,7 @@ import { msOf } from "../../../protocol/duration.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
+import { tellUnreadable } from "../frame/unreadable.ts";
 import { brief, describeDefinition } from "../telling/describe.ts";
 import { nowAndThen } from "../telling/progress-note.ts";
 
@@ -44,7 +45,8 @@ export const migrate = defineCommand({
       });
       if (output.json) for (const document of documents) output.print(document, () => "");
       else output.print(undefined, () => describe(documents));
-      return documents.every(({ verdict }) => verdict !== "cannot" && verdict !== "asked") ? 0 : 1;
+      const code = tellUnreadable(output, documents.unreadable);
+      return documents.every(({ verdict }) => verdict !== "cannot" && verdict !== "asked") ? code : 1;
     });
   },
 });

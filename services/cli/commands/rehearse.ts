@@ -11,6 +11,7 @@ import { parseFailOn } from "../../replay/fail-on.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { queryHelp } from "../../views/query.ts";
 import { type CommandContext, withMesh } from "../frame/context.ts";
+import { unreadableText } from "../frame/unreadable.ts";
 import { nowAndThen } from "../telling/progress-note.ts";
 import { describeRehearsal } from "../telling/rehearsal-text.ts";
 import { replayQuery } from "./replay.ts";
@@ -53,7 +54,7 @@ export function assertNotRehearsed(action: string, args: RehearseArgs): void {
       throw new MeshError("USAGE", `deployments ${action}: --${name} is for rehearse`);
 }
 
-/** Rehearses, and prints the report. Exit code 1 if one of the conditions holds. */
+/** Rehearses, and prints the report. Exit code 1 if one of the conditions holds, or a saga could not be read. */
 export async function rehearseSagas(args: RehearseArgs, context: CommandContext): Promise<number> {
   const { app: file, was, query = "status=running", seed = "1" } = args;
   if (file === undefined)
@@ -68,7 +69,9 @@ export async function rehearseSagas(args: RehearseArgs, context: CommandContext)
     if (meant.length === 0) throw new MeshError("QUERY_EMPTY", `the query "${query}" means no saga`);
     const sampled = sampleBySeed(meant, sample ?? meant.length, seed);
     const found = await rehearse(deps, app, sampled, { progress: nowAndThen(output.note), signal });
-    return { query, seed, meant: meant.length, sampled: sampled.length, ...found };
+    const { unreadable } = rows;
+    const unread = unreadable.length === 0 ? {} : { unreadable: [...unreadable] };
+    return { query, seed, meant: meant.length, sampled: sampled.length, ...found, ...unread };
   });
   const replay =
     was === undefined
@@ -80,8 +83,9 @@ export async function rehearseSagas(args: RehearseArgs, context: CommandContext)
     ...(replay === undefined ? {} : { replay }),
     ...(failedOn.length === 0 ? {} : { failedOn }),
   };
-  output.print(document, () => describeRehearsal(document));
-  return failedOn.length === 0 ? 0 : 1;
+  const { unreadable = [] } = document;
+  output.print(document, () => `${describeRehearsal(document)}${unreadableText(unreadable)}`);
+  return failedOn.length === 0 && unreadable.length === 0 ? 0 : 1;
 }
 
 /** The same sample: it is chosen by the same seed. */

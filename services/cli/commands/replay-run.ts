@@ -19,6 +19,7 @@ import {
   type ReplayedOrFault,
   type ReplayRunDocument,
 } from "../../../protocol/documents/replay.ts";
+import { UnreadableSaga } from "../../../protocol/documents/unreadable.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../app/app.ts";
 import { readLedger } from "../../views/view.ts";
@@ -56,6 +57,7 @@ const RunFile = z.object({
   seed: z.string(),
   meant: z.int(),
   sagas: z.array(SagaId),
+  unreadable: z.array(UnreadableSaga).optional(),
 });
 type RunFile = z.infer<typeof RunFile>;
 
@@ -133,6 +135,7 @@ export async function replayMany(
       ...settings.head,
       ...{ run, seed: plan.seed, meant: plan.meant, sampled: plan.sagas.length, folder: documents },
       ...(query === undefined ? {} : { query }),
+      ...(plan.unreadable === undefined ? {} : { unreadable: plan.unreadable }),
     });
   });
 }
@@ -163,7 +166,9 @@ async function planOf(ports: Ports, { words, sample }: ManySettings, what: strin
       },
     );
   const seed = words.seed ?? seedDefault;
-  return { words, what, seed, meant: meant.length, sagas: sampleBySeed(meant, sample ?? meant.length, seed) };
+  const sagas = sampleBySeed(meant, sample ?? meant.length, seed);
+  const unread = rows.unreadable.length === 0 ? {} : { unreadable: [...rows.unreadable] };
+  return { words, what, seed, meant: meant.length, sagas, ...unread };
 }
 
 /** Whole or not at all: a process may die while it writes. */

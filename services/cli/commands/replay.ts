@@ -17,6 +17,7 @@ import { legible } from "../../views/graph/collapse.ts";
 import { queryHelp } from "../../views/query.ts";
 import { defineCommand } from "../frame/command.ts";
 import type { CommandContext } from "../frame/context.ts";
+import { unreadableText } from "../frame/unreadable.ts";
 import { nowAndThen } from "../telling/progress-note.ts";
 import { absoluteWords, replayMany, RunWords, wordsOfRun } from "./replay-run.ts";
 import { amountOf, countOf, misses, readMisses, readVariation } from "./replay-settings.ts";
@@ -107,8 +108,9 @@ export const replay = defineCommand({
     assertUsable({ ...words, saga, html, archive, resume });
     if (isMany) {
       const document = await replayQuery(context, words, args.again);
-      output.print(document, () => describeRun(document));
-      return document.failedOn !== undefined || document.missing > 0 ? 1 : 0;
+      const { failedOn, missing, unreadable = [] } = document;
+      output.print(document, () => `${describeRun(document)}${unreadableText(unreadable)}`);
+      return failedOn !== undefined || missing > 0 || unreadable.length > 0 ? 1 : 0;
     }
     const settings = await readSettings(words);
     const app = words.app === "" ? undefined : await loadApp(words.app);

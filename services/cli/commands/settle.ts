@@ -14,6 +14,7 @@ import { type CommandContext, withMesh } from "../frame/context.ts";
 import { defineCommand } from "../frame/command.ts";
 import { parseJson } from "../frame/json.ts";
 import { table } from "../frame/table.ts";
+import { tellUnreadable } from "../frame/unreadable.ts";
 import { voterOptions } from "../frame/task.ts";
 
 /** Says how a deferred call, or an effect in doubt, ended; of one, or of all that a query means. */
@@ -115,7 +116,8 @@ async function settleMany(context: CommandContext, { query, yes, said, who }: Ma
     }
     if (output.json) for (const row of rows) output.print(row, () => "");
     else output.print(undefined, () => listed(rows, yes));
-    return rows.some(({ sent }) => sent === "refused") ? 1 : 0;
+    const code = tellUnreadable(output, found.unreadable);
+    return rows.some(({ sent }) => sent === "refused") ? 1 : code;
   });
 }
 

@@ -6,6 +6,7 @@ import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
 import { dateOf } from "../telling/describe.ts";
 import { table } from "../frame/table.ts";
+import { tellUnreadable } from "../frame/unreadable.ts";
 import { describeTask, taskDetailDocument } from "../telling/task-detail.ts";
 import { parseTask, taskDocument } from "../frame/task.ts";
 
@@ -14,7 +15,7 @@ export const tasks = defineCommand({
   name: "tasks",
   summary: "list what waits for a human, or show one",
   details:
-    "A task is shown with all that a reviewer needs, also once it is over: the exact arguments, why the model wants it, who may answer and who did, what happens at the deadline, what it has cost, how it can be undone.",
+    "A task is shown with all that a reviewer needs, also once it is over: the exact arguments, why the model wants it, who may answer and who did, what happens at the deadline, what it has cost, how it can be undone. Exit code 1 if a saga could not be read; the others' tasks are listed.",
   positionals: {
     show: { help: "the word show", optional: true, choices: ["show"] },
     task: { help: "<saga>/<intent>", optional: true },
@@ -35,10 +36,11 @@ export const tasks = defineCommand({
         output.print(document, () => describeTask(document));
         return 0;
       }
-      const documents = (await openTasks(ports)).map(taskDocument);
+      const tasks = await openTasks(ports);
+      const documents = tasks.map(taskDocument);
       if (output.json) for (const document of documents) output.print(document, () => "");
       else output.print(undefined, () => list(documents));
-      return 0;
+      return tellUnreadable(output, tasks.unreadable);
     });
   },
 });

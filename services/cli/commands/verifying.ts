@@ -8,8 +8,9 @@ import type { VerifyDocument } from "../../../protocol/documents/verify.ts";
 import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { archiveName, archiveSuffix } from "../../archive/file.ts";
-import { type BundleOptions, verifyArchive } from "../../archive/verify.ts";
+import { type BundleOptions, sagaNamed, verifyArchive } from "../../archive/verify.ts";
 import { verifyLedger } from "../../views/verify.ts";
+import { unreadableOf } from "../../ledger/many.ts";
 import { findTombstone, type LedgerSource } from "../../ledger/reader.ts";
 import { eachOf } from "../../process/each-of.ts";
 import type { Ports } from "../../wire/ports.ts";
@@ -27,8 +28,11 @@ export async function archivesIn(path: string): Promise<string[]> {
   return names.sort().map((name) => join(path, name));
 }
 
-/** Checks each of the places and tells of each saga in it as soon as it is known, until the signal. */
-export async function verifyEach<Place>(
+/**
+ * Checks each of the places and tells of each saga in it as soon as it is known, until the signal. What cannot be read is a
+ * finding of turn 0, and the others are checked. Throws UNAVAILABLE.
+ */
+export async function verifyEach<Place extends string>(
   places: readonly Place[],
   verify: (place: Place) => Promise<readonly VerifyDocument[]>,
   tell: (document: VerifyDocument) => void,
@@ -36,8 +40,18 @@ export async function verifyEach<Place>(
 ): Promise<void> {
   await eachOf(places, concurrencyMax, async (place) => {
     signal.throwIfAborted();
-    for (const document of await verify(place)) tell(document);
+    const documents = await verify(place).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (isMeshError(error, "UNAVAILABLE")) throw error;
+      return [documentOfUnreadable(sagaNamed(place), error)];
+    });
+    for (const document of documents) tell(document);
   });
+}
+
+function documentOfUnreadable(saga: SagaId, error: unknown): VerifyDocument {
+  const { code, reason } = unreadableOf(saga, error);
+  return { saga, ok: false, turns: 0, folded: false, findings: [{ turn: 0, code, what: reason }] };
 }
 
 /**

@@ -30,6 +30,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeHosts,
     judgeDeployments,
     judgeWaits,
+    unreadable,
     judgeInputs,
     judgeTools,
     letters,
@@ -98,6 +99,21 @@ const letters: Judge = ({ deadLetters, deadByCode }) => {
       "DEAD_LETTERS",
       `${deadLetters} message${deadLetters === 1 ? " was" : "s were"} set aside${groups.length === 0 ? "" : `: ${groups.join("; ")}`}`,
       "Read them with `sagamesh dead ls`; correct the cause, then `sagamesh dead retry` or `dead drop`.",
+    ),
+  ];
+};
+
+/** Sagas that are named of those that cannot be read. */
+const someMax = 5;
+
+const unreadable: Judge = ({ unreadable: sagas }) => {
+  if (sagas === undefined) return [];
+  const some = sagas.slice(0, someMax).map(({ saga, code, reason }) => `${saga} ([${code}] ${reason})`);
+  return [
+    wrong(
+      "UNREADABLE_SAGAS",
+      `${sagas.length} saga${sagas.length === 1 ? "" : "s"} cannot be read: ${some.join("; ")}${sagas.length > someMax ? "; …" : ""}`,
+      "`sagamesh verify SAGA` names the turn. The other sagas go on; what this one did outside stands until it can be read.",
     ),
   ];
 };

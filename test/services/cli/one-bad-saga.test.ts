@@ -1,0 +1,203 @@
+/**
+ * Goal: one saga that cannot be read blinds no command. Each that reads many tells all others, names that one with a code,
+ * and exits with 1.
+ * Method: a mesh on a real server with healthy sagas and one of every kind that is broken: its first turn gone, a blob
+ * gone, a turn of a format to come. The table of readers is held against the table of commands and against the source, so
+ * that one that is added without a row fails.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { decode } from "../../../protocol/codec.ts";
+import { chainHash } from "../../../protocol/digest.ts";
+import { UnreadableDocument, UnreadableSaga } from "../../../protocol/documents/unreadable.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
+import type { Json } from "../../../protocol/json.ts";
+import { headers, subjects } from "../../../protocol/subjects.ts";
+import { commands } from "../../../services/cli/commands.ts";
+import { until } from "../../support/cli-said.ts";
+import { type Ended, runHere } from "../../support/cli.ts";
+import { openRealMesh, type RealMesh } from "../../support/real-mesh.ts";
+import { startTestServer, type TestServer } from "../../support/nats-server.ts";
+import app from "../../apps/desk.ts";
+import { desk } from "../../apps/desk-contract.ts";
+
+type JsonObject = Readonly<Record<string, Json>>;
+const file = "test/apps/desk.ts";
+const healthy = ["asks-1", "asks-2", "doubts"];
+const broken = ["bad-blob", "bad-hole", "bad-version"];
+let server: TestServer;
+let mesh: RealMesh;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sagamesh-bad-"));
+  server = await startTestServer();
+  mesh = await openRealMesh(server.url);
+  const host = await mesh.host(app);
+  const worker = await mesh.worker(app);
+  const begin = (id: string, errand: "ask" | "pay_into_doubt", to = "rome") =>
+    mesh.client.start(desk, { errand, to }, { id });
+  for (const id of ["asks-1", "asks-2", "bad-hole", "bad-version"]) await begin(id, "ask");
+  await begin("bad-blob", "ask", "r".repeat(70_000));
+  await begin("doubts", "pay_into_doubt");
+  await until(
+    () => mesh.client.tasks(),
+    (tasks) => tasks.length === healthy.length + broken.length,
+  );
+  await host.stop(0);
+  await worker.stop(0);
+  await breakThem();
+}, 60_000);
+
+afterAll(async () => {
+  await mesh.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function breakThem(): Promise<void> {
+  const jsm = await jetstreamManager(mesh.nc);
+  const [first] = await mesh.ports.ledger.read(parseSagaId("bad-hole"), 0, await mesh.head("bad-hole"));
+  await mesh.ports.ledger.purgeBefore(parseSagaId("bad-hole"), (first?.seq ?? 0) + 1);
+  await jsm.streams.purge("OBJ_BLOB");
+  const last = await mesh.ports.ledger.last(parseSagaId("bad-version"));
+  if (last === undefined) throw new Error("it has begun");
+  const turn = decode(last.data, last.headers[headers.contentType]) as JsonObject;
+  const next = { ...turn, v: 99, turn: Number(turn["turn"]) + 1, prev: chainHash(last.data) };
+  mesh.nc.publish(subjects.ledger(parseSagaId("bad-version")), JSON.stringify(next));
+  mesh.nc.publish("saga.NO-SAGA.ledger", "junk"); // No saga has such an id.
+  await mesh.nc.flush();
+}
+
+const cli = (...words: string[]): Promise<Ended> =>
+  runHere([...words, "--server", server.url, "--data", folder]);
+
+/** What a reader is: its words, and what it still tells of the healthy sagas. */
+interface Reader {
+  readonly words: readonly string[];
+  readonly tells: readonly string[];
+}
+
+/** By command. Each of these reads every saga of the mesh. */
+const readers: Readonly<Record<string, readonly Reader[]>> = {
+  tasks: [{ words: ["tasks"], tells: healthy }],
+  ls: [
+    { words: ["ls"], tells: healthy },
+    { words: ["ls", "--query", "status=running and agent=desk"], tells: healthy },
+    { words: ["ls", "--name", "desk", "--running"], tells: healthy },
+  ],
+  verify: [
+    { words: ["verify", "--all"], tells: [] },
+    { words: ["verify", "--all", "--app", file], tells: [] },
+  ],
+  settle: [
+    {
+      words: ["settle", "--query", "tool=pay", '{"outcome":"did_not_happen"}'],
+      tells: ["doubts"],
+    },
+  ],
+  migrate: [{ words: ["migrate", "--dry-run", "--app", "test/apps/desk-other.ts"], tells: [] }],
+  deployments: [
+    { words: ["deployments"], tells: [] },
+    { words: ["deployments", "drain", "desk@1", "--no-wait"], tells: healthy },
+    { words: ["deployments", "rehearse", "--app", file], tells: ["3 of 3 sagas"] },
+  ],
+  replay: [{ words: ["replay", "--query", "agent=desk", "--app", file], tells: ["3 of 3 sagas"] }],
+  archive: [{ words: ["archive", "--dry-run", "--after", "0s", "--force"], tells: [] }],
+  doctor: [{ words: ["doctor"], tells: [] }],
+};
+
+/** Commands that read no saga, one saga, or one and those it names; `export` names those below it. */
+const readNotMany = [
+  ...["new", "demo", "up", "host", "worker", "gateway", "plan", "run", "start", "fork", "signal", "cancel"],
+  ...["link", "inspect", "tail", "why", "import", "export", "approve", "deny", "edit", "answer", "pause"],
+  ...["resume", "dead", "decode", "mcp", "completion"],
+];
+
+/** What doctor's quick look at last turns cannot find: `verify --all` does. */
+const unseenBy: Readonly<Record<string, readonly string[]>> = { doctor: ["bad-blob", "bad-hole"] };
+
+describe("a saga that cannot be read", () => {
+  const rows = Object.entries(readers).flatMap(([name, all]) =>
+    all.map((one) => [one.words.join(" "), name, one] as const),
+  );
+
+  test.each(rows)("is named by `%s`, which tells all others and exits with 1", async (_, name, reader) => {
+    const ended = await cli(...reader.words);
+    expect({ code: ended.code, stderr: ended.stderr }).toMatchObject({ code: 1 });
+    const named = broken.filter((saga) => !unseenBy[name]?.includes(saga));
+    for (const saga of named)
+      expect(ended.stdout).toMatch(new RegExp(`${saga}\\b.*(LEDGER_BROKEN|LEDGER_VERSION)`));
+    expect(ended.stdout).toMatch(/could not be read|with findings|cannot be read|failed/);
+    for (const saga of reader.tells) expect(ended.stdout).toContain(saga);
+  });
+
+  test.each(rows)("is a documented member with --json of `%s`", async (_, name, reader) => {
+    const { stdout, code } = await cli(...reader.words, "--json");
+    expect(code).toBe(1);
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as JsonObject);
+    const named = broken.filter((saga) => !unseenBy[name]?.includes(saga));
+    if (name === "verify" || name === "archive") {
+      const isWrong = (one: JsonObject) => one["ok"] === false || one["outcome"] === "failed";
+      expect(
+        lines
+          .filter(isWrong)
+          .map((one) => one["saga"])
+          .sort(),
+      ).toEqual(named);
+      return;
+    }
+    const holders = lines.filter((one) => one["unreadable"] !== undefined);
+    expect(holders).toHaveLength(1);
+    const { unreadable } = UnreadableDocument.parse(holders[0]);
+    expect(unreadable.map(({ saga }) => saga)).toEqual(named);
+    expect(unreadable.map(({ code: why }) => why)).not.toContain("INTERNAL");
+    for (const saga of reader.tells.filter((one) => healthy.includes(one))) expect(stdout).toContain(saga);
+  });
+
+  test("is told to a program beside the list, whatever the filter, and is no member of it", async () => {
+    const { client } = mesh;
+    const lists = [
+      await client.tasks(),
+      await client.list(),
+      await client.list({ query: "agent=desk", running: true }),
+      await client.deployments(),
+      await client.migrate(app, { dryRun: true }),
+    ];
+    for (const list of lists) {
+      expect(list.unreadable.map(({ saga }) => saga)).toEqual(broken);
+      for (const one of list.unreadable) expect(UnreadableSaga.parse(one)).toEqual(one);
+      expect(Object.keys(list)).toHaveLength(list.length);
+    }
+  });
+});
+
+describe("the table of readers", () => {
+  test("has every command, or says that it reads not many", () => {
+    const all = Object.values(commands).flatMap((group) => Object.keys(group));
+    expect([...Object.keys(readers), ...readNotMany].sort()).toEqual([...all].sort());
+  });
+
+  test("has all: what lists ledgers in the source reads them by readMany, or is known to name them otherwise", () => {
+    const otherwise = [
+      "services/cli/commands/archive.ts", // An outcome for each: services/archive/all.ts.
+      "services/cli/commands/replay-run.ts", // Counts them.
+      "services/cli/commands/verify.ts", // A document for each: verifying.ts.
+      "services/host/living.ts", // In its log.
+      "services/testing/crash-matrix.ts", // A test's own mesh, in which nothing is broken.
+    ];
+    const sources = readdirSync("services", { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts") && !/^(nats|memory|wire)\//.test(name))
+      .map((name) => join("services", name));
+    const listing = sources.filter((path) => /ledger\.list\(/.test(readFileSync(path, "utf8")));
+    const without = listing.filter((path) => !/\breadMany\(/.test(readFileSync(path, "utf8")));
+    expect(without.sort()).toEqual(otherwise);
+  });
+});
