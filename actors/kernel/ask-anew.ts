@@ -3,7 +3,7 @@
  */
 import { srcOf } from "../machine/machine.ts";
 import type { OpenIntent } from "../contract/state.ts";
-import { withoutKey } from "../values/schema.ts";
+import { withoutKey } from "../values/draft.ts";
 import { type Folding, isAwaited } from "./folding.ts";
 import { issue } from "./issue.ts";
 

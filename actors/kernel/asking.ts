@@ -28,11 +28,12 @@ import {
   type Folding,
   inputOrCall,
   newId,
-  openEntries,
+  openIndex,
   openIntent,
-  servedBy,
   toolOf,
 } from "./folding.ts";
+import { byAge, servedBy } from "./open-index.ts";
+import { withKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { decider, forbidden } from "./lineage.ts";
 import { countChild, openingOf } from "./slices.ts";
@@ -193,7 +194,7 @@ export function escalate(f: Folding, id: IntentId): boolean {
   });
   const doubt = about === "doubt" && of !== undefined ? f.state.doubts[of] : undefined;
   if (of !== undefined && doubt?.outcome === "in_doubt")
-    f.state.doubts = { ...f.state.doubts, [of]: { ...doubt, task: following } };
+    f.state.doubts = withKey(f.state.doubts, of, { ...doubt, task: following });
   return true;
 }
 
@@ -347,11 +348,13 @@ function notify(f: Folding, task: IntentId, reminder: number): boolean {
 
 /** AK3. True if anything was still there. A notice that is being given ends by its own result. */
 export function dismissAttendants(f: Folding): boolean {
+  if (f.overTasks.length === 0) return false;
+  const { attendants } = openIndex(f);
+  const left = f.overTasks.splice(0).flatMap((task) => [...(attendants.get(task) ?? [])]);
   let dismissed = false;
-  for (const [id, open] of openEntries(f)) {
-    const task = servedBy(open);
-    if (task === undefined || f.state.open[task] !== undefined) continue;
-    if (isOpen(open, "timer")) closeIntent(f, id, closedAs("cancelled", "task"));
+  for (const id of left.sort(byAge)) {
+    const open = f.state.open[id];
+    if (open !== undefined && isOpen(open, "timer")) closeIntent(f, id, closedAs("cancelled", "task"));
     else if (isOpen(open, "saga") && open.told !== true) cancelChild(f, id);
     else continue;
     dismissed = true;

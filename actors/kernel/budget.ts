@@ -30,6 +30,7 @@ import {
   endIntent,
   type Folding,
   openEntries,
+  openIndex,
   tellActor,
 } from "./folding.ts";
 import { lateCallOf, mayHaveBegun, withLate, withLost, withoutLate } from "./late.ts";
@@ -89,11 +90,23 @@ export function reservedOf({ open }: Pick<SagaState, "open">): Required<Amounts>
 }
 
 /** What is neither used nor reserved, of what is limited. Below zero where a port reported more than was reserved. */
-export function availableOf(
+export const availableOf = (
   state: Pick<SagaState, "spent" | "below" | "budget" | "open">,
+): Amounts | undefined => (state.budget === undefined ? undefined : leftBeside(state, reservedOf(state)));
+
+/** The same in the middle of a turn, whatever is open. */
+export function leftIn(f: Folding): Amounts | undefined {
+  if (f.state.budget === undefined) return undefined;
+  const { reserved } = openIndex(f);
+  return leftBeside(f.state, { ...reserved, usd: reserved.usd / 1e9 });
+}
+
+function leftBeside(
+  state: Pick<SagaState, "spent" | "below" | "budget">,
+  reserved: Required<Amounts>,
 ): Amounts | undefined {
   if (state.budget === undefined) return undefined;
-  const [used, reserved] = [usedOf(state), reservedOf(state)];
+  const used = usedOf(state);
   const left: { -readonly [K in AmountName]?: number } = {};
   for (const name of amountNames) {
     const limit = state.budget.limits[name];
@@ -104,8 +117,7 @@ export function availableOf(
   return left;
 }
 
-const fits = (state: SagaState | Draft): boolean =>
-  Object.values(availableOf(state) ?? {}).every((left) => left >= 0);
+const fits = (f: Folding): boolean => Object.values(leftIn(f) ?? {}).every((left) => left >= 0);
 
 const countsTokens = (budget: BudgetState | undefined): budget is BudgetState =>
   budget?.limits.tokens !== undefined || budget?.limits.usd !== undefined;
@@ -114,7 +126,7 @@ const countsTokens = (budget: BudgetState | undefined): budget is BudgetState =>
 export function refusalOfCall(f: Folding): string | undefined {
   const bounds = f.state.budget?.limits;
   if (bounds?.toolCalls === undefined) return undefined;
-  const left = availableOf(f.state) ?? {};
+  const left = leftIn(f) ?? {};
   if ((left.toolCalls ?? 0) >= 1) return undefined;
   return `another call of a tool reserves 1 of toolCalls, and ${leftOf(left, bounds, "toolCalls")}`;
 }
@@ -150,7 +162,7 @@ export function judgeDecision(f: Folding, query: ModelQuery): Verdict {
   const { last: told, outputTokensMax } = query;
   const bound = outputTokensMax === undefined ? {} : { outputTokensMax };
   if (f.state.budget === undefined) return { type: "ask", with: bound };
-  const left = availableOf(f.state) ?? {};
+  const left = leftIn(f) ?? {};
   const { context } = f.state.budget;
   const words = told === undefined ? lastStepTokens : 0;
   const room = roomOf(f, query, left, context + words);
@@ -171,7 +183,7 @@ export function judgeDecision(f: Folding, query: ModelQuery): Verdict {
 /** What becomes of a machine's single model call, of which none is the last. */
 export function judgeModelCall(f: Folding, query: ModelQuery): Exclude<Verdict, { type: "tell" }> {
   if (f.state.budget === undefined) return { type: "ask", with: {} };
-  const left = availableOf(f.state) ?? {};
+  const left = leftIn(f) ?? {};
   const context = limits.requestTokens + limits.messageTokens + limits.partTokens + jsonBytes(query.request);
   const room = roomOf(f, query, left, context);
   const ending = endingOf(f, left, room);
@@ -187,7 +199,7 @@ export function judgeModelCall(f: Folding, query: ModelQuery): Exclude<Verdict, 
 export function judgeSummary(f: Folding, query: ModelQuery): Exclude<Verdict, { type: "tell" }> {
   const { budget } = f.state;
   if (budget === undefined) return { type: "ask", with: {} };
-  const left = availableOf(f.state) ?? {};
+  const left = leftIn(f) ?? {};
   const room = roomOf(f, query, left, 2 * budget.context);
   const ending = endingOf(f, left, room);
   return ending === undefined
@@ -397,15 +409,15 @@ export const leftOf = (left: Amounts, bounds: Amounts, name: AmountName): string
  * be made, or undefined.
  */
 export const refusalOfRetry = (f: Folding, { intent }: OpenIntent): string | undefined =>
-  intent.kind === "model" && intent.budget !== undefined && !fits(f.state)
+  intent.kind === "model" && intent.budget !== undefined && !fits(f)
     ? refusalAgain(f, intent.budget)
     : undefined;
 
-function refusalAgain({ state }: Folding, reserved: Amounts): string {
-  const left = availableOf(state) ?? {};
+function refusalAgain(f: Folding, reserved: Amounts): string {
+  const left = leftIn(f) ?? {};
   const name = amountNames.find((one) => (left[one] ?? 0) < 0) ?? "tokens";
   const before = { ...left, [name]: Math.max(0, (left[name] ?? 0) + (reserved[name] ?? 0)) };
-  return `asking the model again reserves ${reserved[name] ?? 0} ${nameOf(name)}, and ${leftOf(before, state.budget?.limits ?? {}, name)}`;
+  return `asking the model again reserves ${reserved[name] ?? 0} ${nameOf(name)}, and ${leftOf(before, f.state.budget?.limits ?? {}, name)}`;
 }
 
 /**

@@ -12,7 +12,8 @@ import type { Definition } from "../contract/definition.ts";
 import { type LineTerms, readDoubtTerms } from "../contract/terms.ts";
 import { askDoubt } from "./asking.ts";
 import type { Doubt, OpenIntent, OpenTool, Position } from "../contract/state.ts";
-import { readWith, withoutKey } from "../values/schema.ts";
+import { withKey, withoutKey } from "../values/draft.ts";
+import { readWith } from "../values/schema.ts";
 import {
   actorError,
   closedAs,
@@ -29,6 +30,7 @@ import { learnResult } from "./learn.ts";
 import { checked } from "./read-result.ts";
 import { effectOf, recordDoubt, recordEffect, removeEffect } from "./effects.ts";
 import { addPlan, settleUndone } from "./undo.ts";
+import { names } from "./undo-order.ts";
 
 /**
  * Whether a result corrects a settled intent (DK1): a failure only of the attempt that is in doubt, a success only
@@ -89,7 +91,7 @@ function askAboutDoubt(f: Folding, id: IntentId, open: OpenIntent, asked: LineTe
   const task = askDoubt(f, { of: id, question, input: open.input }, asked);
   const doubt = f.state.doubts[id];
   if (doubt?.outcome === "in_doubt" && open.actor !== undefined)
-    f.state.doubts = { ...f.state.doubts, [id]: { ...doubt, actor: open.actor, task } };
+    f.state.doubts = withKey(f.state.doubts, id, { ...doubt, actor: open.actor, task });
 }
 
 /**
@@ -177,7 +179,7 @@ const correction = (
 export function undoIfLate(f: Folding, id: IntentId, wasUndone = false): void {
   if (!wasUndone && !isBefore(id, f.state.undoneBefore)) return;
   if (effectOf(f, id)?.undo === undefined) return;
-  if (f.state.plans.some((plan) => plan.only === undefined || plan.only.includes(id))) return;
+  if (f.state.plans.some((plan) => names(plan, id))) return;
   const { phase } = f.state;
   const because = "it succeeded after everything was undone";
   if (phase.kind !== "ended")

@@ -3,7 +3,8 @@
  */
 import type { EventOf } from "../../protocol/event.ts";
 import { takeReminder } from "./asking.ts";
-import { changeOpen, closedAs, closeIntent, type Folding, servedBy } from "./folding.ts";
+import { changeOpen, closedAs, closeIntent, type Folding } from "./folding.ts";
+import { servedBy } from "./open-index.ts";
 import { settle } from "./settle.ts";
 import { takeTaskTimeout } from "./task.ts";
 import { sendToChild } from "./tell-child.ts";

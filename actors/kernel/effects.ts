@@ -7,20 +7,48 @@ import type { Result } from "../../protocol/result.ts";
 import type { Doubt, OpenIntent, StandingEffect } from "../contract/state.ts";
 import { type EffectToUndo, type Tool, undoOf } from "../contract/tool.ts";
 import { argumentsDigest, type Folding, noteStanding, toolOf } from "./folding.ts";
+import { withKey } from "../values/draft.ts";
 import { assertWhole } from "./past.ts";
 import { saidUndo } from "./undo-child.ts";
 
 /** All that stands. */
 export function standingOf(f: Folding): readonly StandingEffect[] {
   assertWhole(f.state);
+  settleEffects(f);
   return f.state.effects;
 }
 
-export const effectOf = (f: Folding, id: IntentId): StandingEffect | undefined =>
-  f.state.effects.find(({ intent }) => intent === id) ?? standingOf(f).find(({ intent }) => intent === id);
+/** By their intents, in the order in which they stand. */
+function effectsOf(f: Folding): Map<IntentId, StandingEffect> {
+  f.effects ??= new Map(f.state.effects.map((effect) => [effect.intent, effect]));
+  return f.effects;
+}
 
+/** Puts into the state's list what the turn has made of it: once for many changes. */
+export function settleEffects(f: Folding): void {
+  if (!f.areEffectsChanged || f.effects === undefined) return;
+  f.state.effects = [...f.effects.values()];
+  f.areEffectsChanged = false;
+}
+
+/** What stands under an intent; throws PastNeeded where that may have been laid by. */
+export function effectOf(f: Folding, id: IntentId): StandingEffect | undefined {
+  const effect = effectsOf(f).get(id);
+  if (effect === undefined) assertWhole(f.state);
+  return effect;
+}
+
+/** An effect stands, in the place of what stood under its intent. */
+export function setEffect(f: Folding, effect: StandingEffect): void {
+  effectsOf(f).set(effect.intent, effect);
+  f.areEffectsChanged = true;
+  f.undoing = undefined;
+}
+
+/** It stands no more. */
 export function removeEffect(f: Folding, id: IntentId): void {
-  f.state.effects = f.state.effects.filter(({ intent }) => intent !== id);
+  if (effectsOf(f).delete(id)) f.areEffectsChanged = true;
+  f.undoing = undefined;
 }
 
 export const describeEffect = (effect: StandingEffect): string => `${effect.tool} ${effect.key}`;
@@ -54,12 +82,7 @@ export function recordEffect(
   };
   // Only what is in doubt can stand already. The list may be long, and nearly every success is a new one.
   const standing = Object.hasOwn(f.state.doubts, id) ? effectOf(f, id) : undefined;
-  f.state.effects =
-    standing === undefined
-      ? [...f.state.effects, effect]
-      : f.state.effects.map((other) =>
-          other === standing ? { ...effect, settledAt: standing.settledAt } : other,
-        );
+  setEffect(f, standing === undefined ? effect : { ...effect, settledAt: standing.settledAt });
   if (outcome === "in_doubt") noteStanding(f, id);
 }
 
@@ -104,11 +127,10 @@ export function recordDoubt(
     ...(undoes === undefined ? {} : { undoes }),
     ...(received?.outcome === "succeeded" ? { unread: digestOf(received.output) } : {}),
   };
-  f.state.doubts = { ...f.state.doubts, [id]: doubt };
+  f.state.doubts = withKey(f.state.doubts, id, doubt);
 }
 
 export function changeEffect(f: Folding, id: IntentId, change: Partial<StandingEffect>): void {
-  f.state.effects = f.state.effects.map((effect) =>
-    effect.intent === id ? { ...effect, ...change } : effect,
-  );
+  const effect = effectsOf(f).get(id);
+  if (effect !== undefined) setEffect(f, { ...effect, ...change });
 }

@@ -8,10 +8,10 @@ import { limits } from "../../protocol/limits.ts";
 import type { OpenIntent } from "../contract/state.ts";
 import { reasonOf } from "../machine/callable.ts";
 import { statusOf } from "../machine/machine.ts";
-import { closedAs, closeIntent, type Folding, newId, openEntries } from "./folding.ts";
+import { closedAs, closeIntent, type Folding, newId, openEntries, openIndex, setOpen } from "./folding.ts";
 import { describeEffect, standingOf } from "./effects.ts";
 import { beginEndByUndoing, cancelChild, isOverAtOnce } from "./undo.ts";
-import { isRunningChild } from "./undo-child.ts";
+import { isRunningChild } from "./open-index.ts";
 
 /** A state that asks again at once for what is refused would go on for ever, on every host alike. */
 export function endAsRestless(f: Folding): void {
@@ -43,12 +43,8 @@ export function endOfMachine(f: Folding): void {
  */
 export function progressEnd(f: Folding): boolean {
   if (f.state.phase.kind !== "ending" || f.state.plans.length > 0) return false;
-  for (const [id, open] of openEntries(f)) {
-    if (isRunningChild(open)) cancelChild(f, id);
-    else if (isOverAtOnce(f, open) && !asksAboutEffect(open))
-      closeIntent(f, id, closedAs("cancelled", "end"));
-  }
-  if (openEntries(f).length > 0) return false;
+  if (!f.isSwept) sweep(f);
+  if (openIndex(f).size > 0) return false;
   const { ending } = f.state.phase;
   // What a saga that completed has done is its purpose; whether it was done, it does not know of what is in doubt.
   const unsaid = standingOf(f).filter((one) => ending.status !== "completed" || one.outcome === "in_doubt");
@@ -59,7 +55,7 @@ export function progressEnd(f: Folding): boolean {
   const intent: Intent = { kind: "end", id: newId(f), standing, ...tells, ...ending };
   f.intents.push(intent);
   if (isTold) {
-    f.state.open = { ...f.state.open, [intent.id]: { intent, input: null, attempt: 1 } };
+    setOpen(f, { intent, input: null, attempt: 1 });
     f.state.toldParent = true;
   }
   f.state.phase = { kind: "ended", ending };
@@ -67,6 +63,16 @@ export function progressEnd(f: Folding): boolean {
   f.state.kept = [];
   f.state.held = undefined;
   return true;
+}
+
+/** What an end need not wait for is over; what it waits for stays, until something else is opened. */
+function sweep(f: Folding): void {
+  f.isSwept = true;
+  for (const [id, open] of openEntries(f)) {
+    if (isRunningChild(open)) cancelChild(f, id);
+    else if (isOverAtOnce(f, open) && !asksAboutEffect(open))
+      closeIntent(f, id, closedAs("cancelled", "end"));
+  }
 }
 
 const asksAboutEffect = ({ intent }: OpenIntent): boolean =>

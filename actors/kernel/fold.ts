@@ -17,7 +17,8 @@ import { memorySignal } from "../contract/memory-spec.ts";
 import { type Held, isOpen, type KeptSignal, type SagaState } from "../contract/state.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { MachineStep } from "../machine/machine.ts";
-import { readWith, withoutKey } from "../values/schema.ts";
+import { inOneTurn, withLast, withoutAt, withoutKey } from "../values/draft.ts";
+import { readWith } from "../values/schema.ts";
 import { dismissAttendants } from "./asking.ts";
 import { blank } from "./blank.ts";
 import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
@@ -25,7 +26,9 @@ import { takeCancel } from "./cancel.ts";
 import { correct, corrects } from "./doubt.ts";
 import { takeDeferred, takeTimer } from "./due.ts";
 import { endAsRestless, endOfMachine, progressEnd } from "./end.ts";
-import { type AskedModel, type Draft, type Folding, isAwaited, type Queued, servedBy } from "./folding.ts";
+import { type AskedModel, type Draft, type Folding, isAwaited, type Queued } from "./folding.ts";
+import { servedBy } from "./open-index.ts";
+import { settleEffects } from "./effects.ts";
 import { takeForked } from "./fork.ts";
 import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
 import { issue } from "./issue.ts";
@@ -62,37 +65,47 @@ export function decideTurn(
   state: SagaState | undefined,
   turn: { readonly saga: SagaId; readonly at: number; readonly events: readonly Event[] },
 ): DecidedTurn {
+  return inOneTurn(() => decide(definition, state, turn));
+}
+
+function decide(
+  definition: Definition,
+  state: SagaState | undefined,
+  turn: { readonly saga: SagaId; readonly at: number; readonly events: readonly Event[] },
+): DecidedTurn {
   const [first] = turn.events;
   assert(state !== undefined || first?.type === "start", "a ledger begins with a start");
   const draft: Draft = state === undefined ? blank(turn.saga, definition) : { ...state };
   draft.turn += 1;
   draft.updatedAt = turn.at;
-  const f: Folding = {
-    definition,
-    at: turn.at,
-    state: draft,
-    intents: [],
-    closed: [],
-    unanswered: new Map(),
-    nextK: 0,
-    queue: [],
-    said: [],
-    asked: [],
-    shown: [],
-    moved: false,
-    ahead: [],
-  };
+  const f = folding(definition, draft, turn.at);
   const steps = turn.events.map((event) => {
     f.intents = [];
     f.closed = [];
+    f.closedAt.clear();
     f.unanswered.clear();
     take(f, event);
     run(f);
     return { event, intents: f.intents, closed: f.closed };
   });
+  settleEffects(f);
   if (draft.turn % limits.seenTidyTurns === 0) Object.assign(draft, tidySeen(draft, turn.at));
   return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
 }
+
+const folding = (definition: Definition, state: Draft, at: number): Folding => ({
+  ...{ definition, at, state },
+  ...{ intents: [], closed: [], closedAt: new Map(), unanswered: new Map(), nextK: 0 },
+  ...{ queue: [], said: [], asked: [], shown: [], moved: false, offered: 0, asks: [], asksDone: 0 },
+  ...{
+    index: undefined,
+    effects: undefined,
+    areEffectsChanged: false,
+    undoing: undefined,
+    closedUpTo: new Map(),
+  },
+  ...{ overTasks: [], isSwept: false },
+});
 
 function take(f: Folding, event: Event): void {
   switch (event.type) {
@@ -158,7 +171,7 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
   }
   const signal = { id, name, data, at: f.at, from };
   if (isPaused(f)) return holdSignal(f, signal);
-  f.state.kept = [...f.state.kept, signal];
+  f.state.kept = withLast(f.state.kept, signal);
   f.moved = true;
 }
 
@@ -194,7 +207,7 @@ function release(f: Folding, held: Held): void {
   else if (held.kind === "retry") issueRetry(f, held.open);
   else if (held.kind === "approved") issueHeldCall(f, held.intent, held.call);
   else {
-    f.state.kept = [...f.state.kept, held.signal];
+    f.state.kept = withLast(f.state.kept, held.signal);
     f.moved = true;
   }
 }
@@ -257,8 +270,10 @@ function step(f: Folding, event: MachineEvent): boolean {
 function follow(f: Folding, next: MachineStep): void {
   f.state.snapshot = next.snapshot;
   f.moved = true;
+  f.offered = 0;
   for (const [k, action] of next.actions.entries()) {
-    f.ahead = next.actions.slice(k + 1);
+    f.asks = next.actions;
+    f.asksDone = k + 1;
     issue(f, action);
   }
   if (next.snapshot.status !== "active") endOfMachine(f);
@@ -278,13 +293,14 @@ function guarded(f: Folding, body: () => void): void {
 function offerKept(f: Folding): boolean {
   if (!f.moved || f.state.phase.kind !== "running" || isPaused(f)) return false;
   f.moved = false;
-  for (const kept of f.state.kept) {
-    const taken = step(f, eventOf(f, kept));
+  for (let at = f.offered; at < f.state.kept.length; at++) {
+    const taken = step(f, eventOf(f, f.state.kept[at] as KeptSignal)); // Proof: a place of the list.
     if (taken || f.definition.whenEarly === "ignore") {
-      f.state.kept = f.state.kept.filter((other) => other !== kept);
+      f.state.kept = withoutAt(f.state.kept, at);
       f.moved = true;
       return true;
     }
+    f.offered = at + 1;
   }
   return false;
 }

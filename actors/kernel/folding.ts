@@ -2,8 +2,9 @@
  * Folding: one turn while it is being decided. The parts of the fold (fold, issue, settle, undo, ending)
  * share this and nothing else.
  *
- * FG1 `state` is this turn's own copy. Its records are replaced, never written into: the state before the
- *     turn stays as it was.
+ * FG1 `state` is this turn's own copy, and its records are replaced by copies of the turn's own before they are written
+ *     into (draft.ts): the state before the turn stays as it was.
+ * FG2 What is open changes by the functions here alone, so that the index of it is true.
  */
 import { type ClosedAs, type ClosedBecause, type Closing, closingBy } from "../../protocol/closing.ts";
 import { digestOf } from "../../protocol/digest.ts";
@@ -14,13 +15,34 @@ import { type Json, toJson } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import { contractDigest } from "../contract/contract-digest.ts";
-import { jsonSchema, readWith, withoutKey } from "../values/schema.ts";
+import { withKey, withoutKey } from "../values/draft.ts";
+import { jsonSchema, readWith } from "../values/schema.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Definition } from "../contract/definition.ts";
 import { doneEvent, errorEvent } from "../machine/machine.ts";
 import { mayHaveBegun, withLate } from "./late.ts";
 import type { MachineAction, MachineEvent } from "../machine/actions.ts";
-import type { OpenIntent, OpenKind, OpenOf, ProposedCall, SagaState, Unread } from "../contract/state.ts";
+import type { Undoing } from "./undo-order.ts";
+import {
+  enter,
+  change as enterChange,
+  indexOf,
+  isRunningChild,
+  leave,
+  type OpenIndex,
+  servedBy,
+} from "./open-index.ts";
+import type {
+  OpenIntent,
+  OpenKind,
+  OpenOf,
+  OpenSaga,
+  OpenTool,
+  ProposedCall,
+  SagaState,
+  StandingEffect,
+  Unread,
+} from "../contract/state.ts";
 
 export type Draft = { -readonly [K in keyof SagaState]: SagaState[K] };
 
@@ -32,6 +54,8 @@ export interface Folding {
   intents: Intent[];
   /** What that step has closed. */
   closed: Closing[];
+  /** The places in it of what concerns an intent. */
+  readonly closedAt: Map<IntentId, number[]>;
   /** The model calls among it that had no answer, by the actor that had asked. */
   readonly unanswered: Map<string, IntentId>;
   /** Number of the next intent within the turn. */
@@ -46,8 +70,24 @@ export interface Folding {
   readonly shown: { readonly kind: "emit" | "log"; readonly value: Json }[];
   /** The machine moved since kept signals were last offered. */
   moved: boolean;
-  /** What the machine's step asks for after the action that is being carried out. */
-  ahead: readonly MachineAction[];
+  /** What the machine's step asks for, and how much of that has been carried out, the action at hand included. */
+  asks: readonly MachineAction[];
+  asksDone: number;
+  /** What is open, by what is asked of it; undefined until that is asked (OX1). */
+  index: OpenIndex | undefined;
+  /** What stands, by its intent; undefined until that is asked. `state.effects` follows its changes (effects.ts). */
+  effects: Map<IntentId, StandingEffect> | undefined;
+  areEffectsChanged: boolean;
+  /** What the undoing waits for, as long as nothing else can have changed (undo.ts). */
+  undoing: Undoing | undefined;
+  /** Tasks that are over and may have left someone who serves them. */
+  readonly overTasks: IntentId[];
+  /** How many of those that a plan names were found closed, from the first. */
+  readonly closedUpTo: Map<readonly IntentId[], number>;
+  /** Nothing was opened since an end last looked for what it need not wait for. */
+  isSwept: boolean;
+  /** So many kept signals were offered to the machine where it is, and not taken. */
+  offered: number;
 }
 
 /** A model intent with the input it has while it is open; one that is superseded within its turn is known by this alone. */
@@ -73,16 +113,36 @@ export const newId = (f: Folding): IntentId => intentId(f.state.turn, f.nextK++)
 export function openIntent(f: Folding, open: OpenIntent): void {
   f.intents.push(open.intent);
   if (open.intent.kind === "model") takeModel(f, open);
-  f.state.open = { ...f.state.open, [open.intent.id]: open };
-  if (open.actor !== undefined) f.state.actors = { ...f.state.actors, [open.actor]: open.intent.id };
+  setOpen(f, open);
+  if (open.actor !== undefined) f.state.actors = withKey(f.state.actors, open.actor, open.intent.id);
 }
+
+/** Holds an intent open, in the place of what was open under its id. */
+export function setOpen(f: Folding, open: OpenIntent): void {
+  const { id } = open.intent;
+  const isNew = f.state.open[id] === undefined;
+  f.state.open = withKey(f.state.open, id, open);
+  if (isNew) f.isSwept = false;
+  if (!isUndoing(open)) f.undoing = undefined;
+  if (f.index === undefined) return;
+  if (isNew) enter(f.index, open, (one) => isEffectInFlight(f, one));
+  else enterChange(f.index, open);
+}
+
+/** What is open, by what is asked of it. */
+export const openIndex = (f: Folding): OpenIndex =>
+  (f.index ??= indexOf(f.state.open, (one) => isEffectInFlight(f, one)));
+
+/** What undoes an effect is waited for by no plan, but by the effect. */
+const isUndoing = ({ intent }: OpenIntent): boolean =>
+  (intent.kind === "tool" || intent.kind === "saga") && intent.undoes !== undefined;
 
 /** A model that is asked anew in the step in which the last call was given up takes the place of that one. */
 function takeModel(f: Folding, { intent: { id }, input, actor }: OpenIntent): void {
   f.asked.push({ intent: id, input, said: f.said.length });
   const before = actor === undefined ? undefined : f.unanswered.get(actor);
   if (before === undefined) return;
-  f.closed = f.closed.map((one) => (one.intent === before ? { ...one, as: "superseded", by: id } : one));
+  changeClosing(f, before, (one) => ({ ...one, as: "superseded", by: id }));
 }
 
 /** Changes fields of an open intent, which are those of its kind. */
@@ -92,7 +152,7 @@ export function changeOpen<K extends OpenKind>(
   change: Partial<OpenOf<K>>,
 ): void {
   const open = f.state.open[id];
-  if (open !== undefined) f.state.open = { ...f.state.open, [id]: { ...open, ...change } };
+  if (open !== undefined) setOpen(f, { ...open, ...change }); // Fields of its own kind.
 }
 
 /** As what an intent is closed, and why where no event says so. */
@@ -118,16 +178,29 @@ export function closeIntent(f: Folding, id: IntentId, closed: Closed): void {
 
 /** The same for one whose cost is reported, or accounted for by the code that closes it. */
 export function endIntent(f: Folding, id: IntentId, closed: Closed): void {
-  const { intent, actor } = f.state.open[id] ?? {};
+  const open = f.state.open[id];
   const isUnanswered = closed.as === "cancelled" || closed.as === "superseded";
-  if (intent?.kind === "model" && actor !== undefined && isUnanswered) f.unanswered.set(actor, id);
+  if (open?.intent.kind === "model" && open.actor !== undefined && isUnanswered)
+    f.unanswered.set(open.actor, id);
   recordClosing(f, id, closed);
+  if (open === undefined) return;
   f.state.open = withoutKey(f.state.open, id);
+  if (f.index !== undefined) leave(f.index, open);
+  if (!isUndoing(open)) f.undoing = undefined;
+  if (open.intent.kind === "task") f.overTasks.push(id);
 }
 
 /** Records how an intent ended that is not open any more: its outcome is corrected. */
-export const recordClosing = (f: Folding, id: IntentId, closed: Closed): void =>
-  void f.closed.push({ intent: id, ...closed });
+export function recordClosing(f: Folding, id: IntentId, closed: Closed): void {
+  const places = f.closedAt.get(id) ?? [];
+  f.closedAt.set(id, [...places, f.closed.length]);
+  f.closed.push({ intent: id, ...closed });
+}
+
+/** Changes what the step has recorded of how an intent ended. */
+function changeClosing(f: Folding, id: IntentId, change: (closing: Closing) => Closing): void {
+  for (const at of f.closedAt.get(id) ?? []) f.closed[at] = change(f.closed[at] as Closing); // Proof: its place.
+}
 
 /** As what a result closes an intent. */
 export function closedBy(id: IntentId, result: Result): Closed {
@@ -137,9 +210,7 @@ export function closedBy(id: IntentId, result: Result): Closed {
 
 /** An effect stands although its intent did not succeed, or does not say that it can be undone. */
 export function noteStanding(f: Folding, id: IntentId): void {
-  f.closed = f.closed.map((one) =>
-    one.intent === id && one.as !== "in_doubt" ? { ...one, stands: true } : one,
-  );
+  changeClosing(f, id, (one) => (one.as === "in_doubt" ? one : { ...one, stands: true }));
 }
 
 export const openEntries = (f: Folding): [IntentId, OpenIntent][] =>
@@ -163,10 +234,6 @@ export const actorError = (outcome: ActorError["outcome"], code: ErrorCode, reas
 /** Whether an actor of the machine waits for this intent. */
 export const isAwaited = (f: Folding, id: IntentId, actor: string | undefined): actor is string =>
   actor !== undefined && Object.hasOwn(f.state.actors, actor) && f.state.actors[actor] === id;
-
-/** The task that an intent serves: it tells people of it, reminds them, or stands in for them. */
-export const servedBy = ({ intent }: OpenIntent): IntentId | undefined =>
-  intent.kind === "tool" || intent.kind === "timer" || intent.kind === "saga" ? intent.for : undefined;
 
 /** Whether the result is still wanted: by an actor that waits, or by the open task that it serves. */
 export function isWanted(f: Folding, id: IntentId, open: OpenIntent): boolean {
@@ -194,7 +261,7 @@ export function tellActor(
 export function refuseActor(f: Folding, actor: string, name: string, code: ErrorCode, reason: string): void {
   const id = newId(f);
   f.intents.push({ kind: "denied", id, name, code, reason });
-  f.state.actors = { ...f.state.actors, [actor]: id };
+  f.state.actors = withKey(f.state.actors, actor, id);
   tellActor(f, actor, id, { error: actorError("denied", code, reason) });
 }
 
@@ -245,3 +312,13 @@ export function argumentsDigest(callee: Pick<Tool, "input">, input: Json): strin
 
 export const isRead = (f: Folding, open: OpenIntent): boolean =>
   open.intent.kind === "tool" && toolOf(f, open.intent.name)?.effect === "read";
+
+/** A tool that tells people of a task: whether it did or not, nothing rests on it and nothing undoes it. */
+export const isNotice = (open: OpenIntent): boolean =>
+  open.intent.kind === "tool" && servedBy(open) !== undefined;
+
+/** An effect that may happen still, neither what undoes another nor what only reads. */
+export const isEffectInFlight = (f: Folding, open: OpenIntent): open is OpenTool | OpenSaga =>
+  open.intent.kind === "tool"
+    ? open.intent.undoes === undefined && !isRead(f, open) && !isNotice(open)
+    : isRunningChild(open);

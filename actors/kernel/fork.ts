@@ -15,6 +15,7 @@ import { jsonBytes } from "../../protocol/json.ts";
 import type { Definition } from "../contract/definition.ts";
 import { askAnew } from "./ask-anew.ts";
 import { closedAs, endIntent, type Folding, openEntries } from "./folding.ts";
+import { changeEffect } from "./effects.ts";
 import { leavesIn } from "./lineage.ts";
 import { isDeferred, isOpen, type OpenIntent } from "../contract/state.ts";
 import { variantAfter } from "../request/variant.ts";
@@ -48,6 +49,7 @@ function putOff(f: Folding, ms: number): void {
   if (modelNotBefore !== undefined) f.state.modelNotBefore = modelNotBefore + ms;
   const open = openEntries(f).map(([id, one]) => [id, later(one, ms)] as const);
   f.state.open = Object.fromEntries(open);
+  f.index = undefined;
 }
 
 function later(open: OpenIntent, ms: number): OpenIntent {
@@ -77,9 +79,8 @@ function takeBudget(f: Folding, { instructions, prices }: EventOf<"forked">): vo
 
 /** Only its own parent can have a child undo what it did: to a live fork that stands for good. */
 function keepChildren(f: Folding): void {
-  f.state.effects = f.state.effects.map((effect) =>
-    effect.child === undefined ? effect : { ...effect, stuck: true },
-  );
+  for (const { intent, child } of f.state.effects)
+    if (child !== undefined) changeEffect(f, intent, { stuck: true });
 }
 
 /** FP2. */

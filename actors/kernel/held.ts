@@ -15,6 +15,7 @@ import { assert } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import type { Folding, Queued } from "./folding.ts";
+import { withLast, withoutAt } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { Held, KeptSignal, OpenModel, ProposedCall, Unread } from "../contract/state.ts";
@@ -28,7 +29,7 @@ const isDecision = ({ definition: { kind } }: Folding, held: Held): boolean =>
   (held.kind === "retry" || (held.kind === "event" && held.waits?.actor === kind.decision));
 
 function hold(f: Folding, held: Held): void {
-  f.state.held = [...(f.state.held ?? []), held];
+  f.state.held = withLast(f.state.held ?? [], held);
 }
 
 /** HE1. */
@@ -46,6 +47,7 @@ export function holdEvent(f: Folding, { event, waits, unread, timer }: Queued): 
 /** HE3. */
 export function holdSignal(f: Folding, signal: KeptSignal): void {
   const held = f.state.held ?? [];
+  if (!held.some((one) => isDecision(f, one))) return hold(f, { kind: "signal", signal });
   const before = held.filter((one) => !isDecision(f, one));
   const after = held.filter((one) => isDecision(f, one));
   f.state.held = [...before, { kind: "signal", signal }, ...after];
@@ -64,8 +66,9 @@ export function dropHeldTimer(f: Folding, timer: string): void {
 
 /** The oldest thing held, which is held no more. */
 export function nextHeld(f: Folding): Held | undefined {
-  const [first, ...rest] = f.state.held ?? [];
-  f.state.held = rest.length === 0 ? undefined : rest;
+  const { held = [] } = f.state;
+  const [first] = held;
+  f.state.held = held.length <= 1 ? undefined : withoutAt(held, 0);
   return first;
 }
 

@@ -24,11 +24,12 @@ import {
   inputOrCall,
   isCall,
   newId,
-  openEntries,
+  openIndex,
   openIntent,
   refuseActor,
 } from "./folding.ts";
-import { readWith, withoutKey } from "../values/schema.ts";
+import { withoutKey } from "../values/draft.ts";
+import { readWith } from "../values/schema.ts";
 import { dropHeldTimer } from "./held.ts";
 import type { MachineAction } from "../machine/actions.ts";
 import { type Callee, judge } from "./judge.ts";
@@ -40,7 +41,7 @@ import { budgetRefusal, equalDoubt, missingApproval } from "./may-issue.ts";
 import { currentOf, send, sendLater, sendToChild } from "./tell-child.ts";
 import { countChild, openingOf } from "./slices.ts";
 import type { Definition } from "../contract/definition.ts";
-import { isOpen, type ProposedCall } from "../contract/state.ts";
+import type { ProposedCall } from "../contract/state.ts";
 import type { Tool } from "../contract/tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
 
@@ -60,8 +61,8 @@ export function issue(f: Folding, action: MachineAction): void {
         timer: action.id,
       });
     case "untimer":
-      for (const [id, open] of openEntries(f))
-        if (isOpen(open, "timer") && open.timer === action.id) closeIntent(f, id, closedAs("cancelled"));
+      for (const id of [...(openIndex(f).timers.get(action.id) ?? [])])
+        closeIntent(f, id, closedAs("cancelled"));
       return dropHeldTimer(f, action.id);
     case "send":
       return action.delayMs === undefined ? send(f, action.to, action.event) : sendLater(f, action);
@@ -231,9 +232,12 @@ function startChild(f: Folding, child: Definition, call: ProposedCall): void {
  * ends by its own result, and a child is told to cancel.
  */
 export function stop(f: Folding, actor: string): void {
-  f.state.plans = f.state.plans.map((plan) =>
-    plan.then.type === "answer" && plan.then.actor === actor ? { ...plan, then: { type: "nothing" } } : plan,
-  );
+  if (f.state.plans.some(({ then }) => then.type === "answer" && then.actor === actor))
+    f.state.plans = f.state.plans.map((plan) =>
+      plan.then.type === "answer" && plan.then.actor === actor
+        ? { ...plan, then: { type: "nothing" } }
+        : plan,
+    );
   const id = currentOf(f, actor);
   if (id === undefined) return;
   f.state.actors = withoutKey(f.state.actors, actor);

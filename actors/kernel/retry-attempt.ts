@@ -16,11 +16,13 @@ import {
   type Folding,
   isAwaited,
   isWanted,
+  setOpen,
   tellActor,
   toolOf,
 } from "./folding.ts";
 import { holdRetry, isPaused } from "./held.ts";
 import { decider } from "./lineage.ts";
+import { names } from "./undo-order.ts";
 
 const modelRetry: Retry = { attemptsMax: limits.retryAttemptsMax, backoffMs: limits.retryBackoffMs };
 
@@ -36,7 +38,7 @@ export function mayRetry(f: Folding, id: IntentId, open: OpenTool | OpenModel, r
   const lost = isOpen(open, "model") ? (open.lost ?? 0) : 0;
   if (policy === undefined || open.attempt - lost >= policy.attemptsMax) return false;
   if (open.intent.kind === "tool" && open.intent.undoes !== undefined) return true;
-  const isGivenUp = f.state.plans.some((plan) => plan.only?.includes(id));
+  const isGivenUp = f.state.plans.some((plan) => plan.only !== undefined && names(plan, id));
   return f.state.phase.kind === "running" && isWanted(f, id, open) && !isGivenUp;
 }
 
@@ -73,7 +75,7 @@ function openAgain(f: Folding, open: OpenTool | OpenModel): void {
   const asking = model?.ask === undefined ? {} : { ask: model.ask };
   f.intents.push({ kind: "retry", id, attempt: open.attempt, notBefore, ...asking });
   const begins = model?.intent.budget === undefined ? {} : { since: f.state.turn };
-  f.state.open = { ...f.state.open, [id]: { ...open, notBefore, ...begins } };
+  setOpen(f, { ...open, notBefore, ...begins });
 }
 
 /** What is left of the budget does not allow another attempt. */
@@ -87,7 +89,7 @@ function giveUpAsking(f: Folding, open: OpenIntent, refusal: string): void {
 /** The next attempt of a model call whose last one failed while the saga was paused, if it is still asked for. */
 export function issueRetry(f: Folding, open: OpenModel): void {
   if (!isAwaited(f, open.intent.id, open.actor)) return;
-  f.state.open = { ...f.state.open, [open.intent.id]: open };
+  setOpen(f, open);
   const refusal = refusalOfRetry(f, open);
   if (refusal === undefined) openAgain(f, open);
   else giveUpAsking(f, open, refusal);

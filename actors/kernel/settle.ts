@@ -12,11 +12,12 @@ import type { Result, Usage } from "../../protocol/result.ts";
 import { isDeferred, isOpen, type OpenIntent } from "../contract/state.ts";
 import { settleCost } from "./budget.ts";
 import { takeDoubt, undoIfLate } from "./doubt.ts";
-import { closedBy, endIntent, type Folding, isRead, noteStanding, servedBy, tellActor } from "./folding.ts";
+import { closedBy, endIntent, type Folding, isRead, noteStanding, tellActor } from "./folding.ts";
+import { servedBy } from "./open-index.ts";
 import { learnResult } from "./learn.ts";
 import { checked, unreadOf } from "./read-result.ts";
 import { mayRetry, retry } from "./retry-attempt.ts";
-import { recordDoubt, recordEffect } from "./effects.ts";
+import { recordDoubt, recordEffect, setEffect } from "./effects.ts";
 import { askAboutStuck, settleUndone } from "./undo.ts";
 import { standingChild, type UndoneChild } from "./undo-child.ts";
 
@@ -47,7 +48,7 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
       : settleChildUndoing(f, id, open.intent.undoes, result);
   const child = standingChild(f, open, result);
   if (child !== undefined) {
-    f.state.effects = [...f.state.effects, child];
+    setEffect(f, child);
     if (result.outcome === "succeeded" && result.undoable !== true) noteStanding(f, id);
   }
   if (result.outcome === "succeeded")

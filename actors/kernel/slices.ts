@@ -18,9 +18,9 @@ import {
 import type { EventOf } from "../../protocol/event.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { limits } from "../../protocol/limits.ts";
-import { availableOf, declaredOf, leftOf, nameOf } from "./budget.ts";
+import { declaredOf, leftIn, leftOf, nameOf } from "./budget.ts";
 import type { Definition } from "../contract/definition.ts";
-import type { Folding } from "./folding.ts";
+import { type Folding, openIndex } from "./folding.ts";
 import { decider } from "./lineage.ts";
 import type { MachineAction } from "../machine/actions.ts";
 import { addAmounts, inputPriceMax, nothingSpent, sumOf } from "./spending.ts";
@@ -42,9 +42,7 @@ export function openingOf(f: Folding, child: string): Opening {
       code: "DEPTH_EXCEEDED",
       reason: `${decider(f.state)} lies ${place.depth} levels deep, and ${place.depthMax} are the most`,
     };
-  const running = Object.values(f.state.open).filter(
-    ({ intent }) => intent.kind === "saga" && intent.undoes === undefined,
-  ).length;
+  const running = openIndex(f).children;
   const most = Math.min(
     limits.childrenOpenMax,
     f.definition.budget.childrenOpenMax ?? limits.childrenOpenMax,
@@ -55,7 +53,7 @@ export function openingOf(f: Folding, child: string): Opening {
 }
 
 function sliceFor(f: Folding, child: string): Opening {
-  const left = availableOf(f.state);
+  const left = leftIn(f);
   if (left === undefined) return { budget: undefined };
   if (left.children !== undefined && left.children < 1)
     return {
@@ -136,8 +134,8 @@ const declaredBy = (definition: Definition, child: string): Amounts =>
   declaredOf(definition.sagas.get(child)?.budget ?? {});
 
 /** Children that the same step of the machine opens after this one. */
-const childrenAhead = ({ definition, ahead }: Folding): string[] =>
-  ahead.flatMap((action) => {
+const childrenAhead = ({ definition, asks, asksDone }: Folding): string[] =>
+  asks.slice(asksDone).flatMap((action) => {
     const callable = definition.machine.bound(startedBy(action) ?? "");
     return callable?.kind === "saga" ? [callable.name] : [];
   });

@@ -25,11 +25,12 @@ import {
   closeIntent,
   type Folding,
   isAwaited,
-  servedBy,
   tellActor,
 } from "./folding.ts";
 import { readWith } from "../values/schema.ts";
 import { readWhole } from "../values/whole.ts";
+import { servedBy } from "./open-index.ts";
+import { withKey } from "../values/draft.ts";
 import { holdApproved, isPaused } from "./held.ts";
 import { propose } from "./issue.ts";
 import type { Callee } from "./judge.ts";
@@ -375,7 +376,7 @@ function giveUpDoubt(f: Folding, id: IntentId, open: OpenTask): void {
   const doubt = of === undefined ? undefined : f.state.doubts[of];
   if (of === undefined || doubt?.outcome !== "in_doubt") return;
   const { actor, task: _task, ...rest } = doubt;
-  f.state.doubts = { ...f.state.doubts, [of]: rest };
+  f.state.doubts = withKey(f.state.doubts, of, rest);
   tellActor(f, actor, of, { error: actorError("in_doubt", "IN_DOUBT", "nobody settled the doubt in time") });
 }
 

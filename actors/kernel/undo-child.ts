@@ -116,7 +116,3 @@ export const endingOfUndone = ({ reason }: UndoOrder): Ending => ({
   code: "CANCELLED",
   reason,
 });
-
-/** A child that runs, not one that is asked to undo what it did. */
-export const isRunningChild = ({ intent }: OpenIntent): boolean =>
-  intent.kind === "saga" && intent.undoes === undefined;

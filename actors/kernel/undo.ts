@@ -20,14 +20,19 @@ import {
   doneFor,
   type Folding,
   isAwaited,
+  isEffectInFlight,
+  isNotice,
   isRead,
   newId,
   openEntries,
+  openIndex,
   openIntent,
   refuseActor,
-  servedBy,
+  setOpen,
   tellActor,
 } from "./folding.ts";
+import { byAge } from "./open-index.ts";
+import { drafted, withAt, withKey, withLast } from "../values/draft.ts";
 import {
   standingOf,
   effectOf,
@@ -36,21 +41,20 @@ import {
   recordEffect,
   recordDoubt,
   changeEffect,
+  setEffect,
 } from "./effects.ts";
 import { decider, forbidden, isInherited } from "./lineage.ts";
 import {
   type Ending,
   type OpenIntent,
-  type OpenSaga,
-  type OpenTool,
   type Position,
   type StandingEffect,
   type UndoPlan,
   isDeferred,
   isOpen,
 } from "../contract/state.ts";
-import { isRunningChild, issueChildUndo, issueUndoingSaga } from "./undo-child.ts";
-import { type Resting, waiting } from "./undo-order.ts";
+import { issueChildUndo, issueUndoingSaga } from "./undo-child.ts";
+import { holdsStill, names, type Resting, undoingOf, waiting } from "./undo-order.ts";
 
 /** The machine asks for compensation: of the calls named, the open ones too, or of everything that stands. */
 export function beginCompensation(
@@ -60,7 +64,8 @@ export function beginCompensation(
 ): void {
   const { because, calls } = input;
   if (calls === undefined) return addPlan(f, { because, undone: [], then: { type: "answer", actor } });
-  const only = [...new Set(calls)].flatMap((call) => intentsOfCall(f, call) ?? []);
+  const found = intentsOfCalls(f);
+  const only = [...new Set(calls)].flatMap((call) => found.get(call) ?? []);
   // A machine that calls again names what it called, whatever that has left; a model is told where it errs.
   if (!f.definition.kind.redoes && only.length < new Set(calls).size)
     return refuseActor(
@@ -74,12 +79,15 @@ export function beginCompensation(
   addPlan(f, { because, only, undone: [], then: { type: "answer", actor } });
 }
 
-/** What a call of the model's came to, if it is open or stands; a call has one intent at a time. */
-function intentsOfCall(f: Folding, call: string): IntentId[] | undefined {
-  const effect = standingOf(f).find((one) => one.call === call);
-  if (effect !== undefined) return [effect.intent];
-  const open = openEntries(f).find(([, one]) => one.actor === call);
-  return open === undefined ? undefined : [open[0]];
+/** What calls came to, by the call: what stands, else what is open. A call has one intent at a time. */
+function intentsOfCalls(f: Folding): Map<string, IntentId> {
+  const found = new Map<string, IntentId>();
+  const note = (call: string | undefined, intent: IntentId): void => {
+    if (call !== undefined && !found.has(call)) found.set(call, intent);
+  };
+  for (const { call, intent } of standingOf(f)) note(call, intent);
+  for (const [id, { actor }] of openEntries(f)) note(actor, id);
+  return found;
 }
 
 /**
@@ -98,7 +106,8 @@ function giveUp(f: Folding, id: IntentId, because: string): void {
 }
 
 export function addPlan(f: Folding, plan: UndoPlan): void {
-  f.state.plans = [...f.state.plans, plan];
+  f.state.plans = withLast(f.state.plans, plan);
+  f.undoing = undefined;
   if (plan.only === undefined) f.state.undoneBefore = here(f);
 }
 
@@ -114,6 +123,7 @@ export function beginEndByUndoing(f: Folding, ending: Ending): void {
   f.state.held = undefined;
   f.state.phase = { kind: "undoing" };
   f.state.plans = [];
+  f.undoing = undefined;
   f.queue.length = 0;
   for (const [id, open] of openEntries(f))
     if (open.intent.kind !== "task" || open.intent.about !== "stuck") abandon(f, id);
@@ -126,7 +136,7 @@ export function abandon(f: Folding, id: IntentId): void {
   if (open === undefined) return;
   if (isOverAtOnce(f, open)) return closeIntent(f, id, closedAs("cancelled"));
   const { actor: _actor, ...rest } = open;
-  f.state.open = { ...f.state.open, [id]: rest };
+  setOpen(f, rest); // All else is as it was.
   if (open.intent.kind === "saga") cancelChild(f, id);
 }
 
@@ -135,9 +145,6 @@ export const isOverAtOnce = (f: Folding, open: OpenIntent): boolean => {
   const { kind } = open.intent;
   return kind === "model" || kind === "timer" || kind === "task" || isRead(f, open) || isNotice(open);
 };
-
-/** A tool that tells people of a task: whether it did or not, nothing rests on it and nothing undoes it. */
-const isNotice = (open: OpenIntent): boolean => open.intent.kind === "tool" && servedBy(open) !== undefined;
 
 /** A child is told to cancel, once; its own end comes back as the intent's result. */
 export function cancelChild(f: Folding, id: IntentId): void {
@@ -159,9 +166,15 @@ export function cancelChild(f: Folding, id: IntentId): void {
 
 /** Moves plans forward. True if anything changed. */
 export function progressPlans(f: Folding): boolean {
+  // While only what is being undone becomes less, and what holds others back is not gone, none of them can go on.
+  if (f.undoing !== undefined) return false;
+  let areBlocked = false;
   for (const plan of f.state.plans) {
     if (plan.only === undefined) releaseUnawaited(f);
-    if (openEntries(f).some(([id, open]) => blocksPlan(f, plan, id, open))) continue;
+    if (isBlocked(f, plan)) {
+      areBlocked = true;
+      continue;
+    }
     const members = membersOf(f, plan);
     const mustWait = waiting(f.state.plans.length === 1 ? members : fallingOf(f));
     const ready = members.filter((effect) => effect.undoing === undefined && !mustWait(effect));
@@ -171,7 +184,16 @@ export function progressPlans(f: Folding): boolean {
     completePlan(f, plan);
     return true;
   }
+  const [only, ...others] = f.state.plans;
+  if (only !== undefined && others.length === 0 && !areBlocked) f.undoing = undoingOf(membersOf(f, only));
   return false;
+}
+
+/** One of those that are being undone is: whether any other may go on now is looked for once that can be. */
+function noteUndone(f: Folding, effect: StandingEffect): void {
+  const { undoing } = f;
+  removeEffect(f, effect.intent);
+  if (undoing !== undefined && holdsStill(undoing, effect)) f.undoing = undoing;
 }
 
 /** What another plan undoes goes before what it rests on, too, and so does what that plan still waits for. */
@@ -179,32 +201,35 @@ const fallingOf = (f: Folding): Resting[] =>
   f.state.plans.flatMap((plan) => [
     ...membersOf(f, plan),
     ...openEntries(f).flatMap(([intent, open]) =>
-      isEffectInFlight(f, open) && (plan.only === undefined || plan.only.includes(intent))
-        ? [{ intent, dependsOn: open.intent.dependsOn }]
-        : [],
+      isEffectInFlight(f, open) && names(plan, intent) ? [{ intent, dependsOn: open.intent.dependsOn }] : [],
     ),
   ]);
 
 /** A plan waits for effects in flight, not for what undoes them and not for what only reads (UN1). */
-const blocksPlan = (f: Folding, { only }: UndoPlan, id: IntentId, open: OpenIntent): boolean => {
-  const { intent } = open;
+function isBlocked(f: Folding, plan: UndoPlan): boolean {
+  const { only } = plan;
+  const { awaited } = openIndex(f);
+  if (only === undefined) return awaited.size > 0;
+  // What was found closed stays so: a plan of thousands is not looked through again for each that ends.
+  let from = f.closedUpTo.get(only) ?? 0;
+  while (from < only.length && f.state.open[only[from] as IntentId] === undefined) from += 1;
+  f.closedUpTo.set(only, from);
+  if (from < only.length) return true;
+  if (!f.definition.kind.redoes) return false;
   // Nothing is done again while what it did before stands and a human is asked about it.
-  if (only !== undefined && f.definition.kind.redoes && intent.kind === "task" && intent.about === "stuck")
-    return intent.of !== undefined && only.includes(intent.of);
-  if (only !== undefined) return only.includes(id);
-  return isEffectInFlight(f, open) || (intent.kind === "task" && intent.about === "stuck");
-};
-
-const isEffectInFlight = (f: Folding, open: OpenIntent): open is OpenTool | OpenSaga =>
-  open.intent.kind === "tool"
-    ? open.intent.undoes === undefined && !isRead(f, open) && !isNotice(open)
-    : isRunningChild(open);
+  return [...awaited].some((id) => {
+    const open = f.state.open[id];
+    return open?.intent.kind === "task" && open.intent.of !== undefined && names(plan, open.intent.of);
+  });
+}
 
 /** A deferred call that no actor waits for would hold its plan up until the outside answers, days perhaps. */
 function releaseUnawaited(f: Folding): void {
-  for (const [id, open] of openEntries(f))
-    if (isDeferred(open) && open.intent.undoes === undefined && !isAwaited(f, id, open.actor))
-      releaseDeferred(f, id, open);
+  for (const id of [...openIndex(f).deferred].sort(byAge)) {
+    const open = f.state.open[id];
+    if (open !== undefined && isDeferred(open) && open.intent.undoes === undefined)
+      if (!isAwaited(f, id, open.actor)) releaseDeferred(f, id, open);
+  }
 }
 
 /** It was asked for, so it counts as an effect in doubt and is undone by its key; a late answer corrects that. */
@@ -217,8 +242,7 @@ function releaseDeferred(f: Folding, id: IntentId, open: OpenIntent): void {
 const membersOf = (f: Folding, plan: UndoPlan): StandingEffect[] => {
   if (forbidden(f.state) !== undefined) return [];
   return standingOf(f).filter(
-    ({ intent, undo, stuck }) =>
-      undo !== undefined && stuck !== true && (plan.only === undefined || plan.only.includes(intent)),
+    ({ intent, undo, stuck }) => undo !== undefined && stuck !== true && names(plan, intent),
   );
 };
 
@@ -260,16 +284,17 @@ function undoKey(f: Folding, { intent }: StandingEffect, id: IntentId, input: Js
 export function settleUndone(f: Folding, undoes: IntentId, by?: IntentId, output: Json = null): void {
   const effect = effectOf(f, undoes);
   if (effect === undefined || (by !== undefined && effect.undoing !== by && effect.stuck !== true)) return;
-  removeEffect(f, undoes);
+  noteUndone(f, effect);
   if (f.definition.kind.redoes && effect.call !== undefined)
     f.queue.push({ event: { type: "sagamesh.undone", call: effect.call, output, at: f.at } });
   const doubt = f.state.doubts[undoes];
-  if (doubt !== undefined) f.state.doubts = { ...f.state.doubts, [undoes]: { ...doubt, undone: true } };
-  f.state.plans = f.state.plans.map((plan) =>
-    plan.only === undefined || plan.only.includes(undoes)
-      ? { ...plan, undone: [...plan.undone, describeEffect(effect)] }
-      : plan,
-  );
+  if (doubt !== undefined) f.state.doubts = withKey(f.state.doubts, undoes, { ...doubt, undone: true });
+  for (const [k, plan] of f.state.plans.entries()) {
+    if (!names(plan, undoes)) continue;
+    const own = drafted(plan);
+    own.undone = withLast(own.undone, describeEffect(effect));
+    f.state.plans = withAt(f.state.plans, k, own);
+  }
 }
 
 /** The compensation cannot be carried out: a human is asked, and until then the effect is held. */
@@ -277,7 +302,7 @@ export function askAboutStuck(f: Folding, undoes: IntentId, by: IntentId, reason
   const effect = effectOf(f, undoes);
   if (effect?.undoing !== by) return;
   const { undoing: _undoing, ...rest } = effect;
-  f.state.effects = f.state.effects.map((other) => (other === effect ? { ...rest, stuck: true } : other));
+  setEffect(f, { ...rest, stuck: true });
   const dueAt = f.at + limits.taskWithinMs;
   openIntent(f, {
     intent: {
@@ -305,13 +330,12 @@ const leftOf = (
 
 function completePlan(f: Folding, plan: UndoPlan): void {
   f.state.plans = f.state.plans.filter((other) => other !== plan);
+  f.undoing = undefined;
   if (plan.only === undefined) f.state.undoneBefore = here(f); // What began meanwhile was undone with the rest.
   const { then } = plan;
   switch (then.type) {
     case "answer": {
-      const standing = standingOf(f).filter(
-        ({ intent }) => plan.only === undefined || plan.only.includes(intent),
-      );
+      const standing = standingOf(f).filter(({ intent }) => names(plan, intent));
       const said = { undone: plan.undone, standing: standing.map(describeEffect) };
       f.queue.push({ event: doneFor(f, then.actor, { ...said, ...leftOf(f, standing) }) });
       return;

@@ -1,12 +1,6 @@
-/** Schema: what a zod schema says of a value and is as data, and a record without one of its keys. */
+/** Schema: what a zod schema says of a value and is as data. */
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
-
-/** The record without the key; the record given stays as it is. */
-export function withoutKey<K extends string, V>(record: Readonly<Record<K, V>>, key: K): Record<K, V> {
-  const { [key]: _gone, ...rest } = record;
-  return rest as Record<K, V>; // The rest of a record is a record; TypeScript cannot say so for generic keys.
-}
 
 /** What a schema says of a value. A refinement that throws refuses like any other. */
 export function readWith<S extends z.ZodType>(

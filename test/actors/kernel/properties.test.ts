@@ -23,6 +23,7 @@ import { canonicalJson, type Json, toJson } from "../../../protocol/json.ts";
 import type { Result } from "../../../protocol/result.ts";
 import { createAccountReader } from "../../../services/ledger/account-reader.ts";
 import { expectSame } from "../../support/accounts.ts";
+import { frozenState } from "../../support/frozen.ts";
 import { ledgerVersion, toStored, Turn } from "../../../protocol/turn.ts";
 import {
   agentOf,
@@ -257,7 +258,7 @@ function walkThrough(definition: Definition, moves: readonly Move[]): Walked {
   let at = 0;
   const append = (events: readonly Event[]) => {
     const decided = decideTurn(definition, state, { saga, at, events });
-    state = decided.state;
+    state = frozenState(decided.state); // No turn writes into what was before it (FG1).
     states.push(state);
     const { steps } = decided;
     const stored = toStored({ v: ledgerVersion, saga, turn: state.turn, at, host: "h", prev: "", steps });

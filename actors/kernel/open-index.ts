@@ -1,0 +1,104 @@
+/**
+ * Open index: what is open, by what the fold asks of it, so that no event of a turn looks through all that is open.
+ *
+ * OX1 It is made from what is open when it is first asked for in a turn, follows every change of that, and is gone with
+ *     the turn: no state holds it.
+ */
+import { type AmountName, amountNames } from "../../protocol/budget.ts";
+import { type IntentId, placeOf, turnOf } from "../../protocol/ids.ts";
+import { isDeferred, isOpen, type OpenIntent } from "../contract/state.ts";
+
+/** Every set is in the order in which its intents were opened. */
+export interface OpenIndex {
+  /** All that is open. */
+  size: number;
+  /** Children that run, not those that are asked to undo what they did. */
+  children: number;
+  /** What tells people of a task, reminds them, or stands in for them, by the task. */
+  readonly attendants: Map<IntentId, Set<IntentId>>;
+  /** By the name under which the machine takes it back. */
+  readonly timers: Map<string, Set<IntentId>>;
+  /** Effects whose outcome an undoing of everything waits for, and tasks about a compensation that is stuck. */
+  readonly awaited: Set<IntentId>;
+  /** Calls whose result comes from outside. */
+  readonly deferred: Set<IntentId>;
+  /** Of the budget, by those that are open; dollars in billionths, which add up exactly in any order. */
+  readonly reserved: { -readonly [K in AmountName]: number };
+}
+
+/** Whether an undoing waits for what is in flight (UN1 of undo.ts). */
+export type IsInFlight = (open: OpenIntent) => boolean;
+
+/** The task that an intent serves: it tells people of it, reminds them, or stands in for them. */
+export const servedBy = ({ intent }: OpenIntent): IntentId | undefined =>
+  intent.kind === "tool" || intent.kind === "timer" || intent.kind === "saga" ? intent.for : undefined;
+
+export function indexOf(open: Readonly<Record<IntentId, OpenIntent>>, isInFlight: IsInFlight): OpenIndex {
+  const index: OpenIndex = {
+    size: 0,
+    children: 0,
+    attendants: new Map(),
+    timers: new Map(),
+    awaited: new Set(),
+    deferred: new Set(),
+    reserved: { steps: 0, tokens: 0, usd: 0, toolCalls: 0, children: 0 },
+  };
+  for (const one of Object.values(open)) enter(index, one, isInFlight);
+  return index;
+}
+
+/** One more is open. */
+export function enter(index: OpenIndex, open: OpenIntent, isInFlight: IsInFlight): void {
+  const { id } = open.intent;
+  const task = servedBy(open);
+  index.size += 1;
+  if (isRunningChild(open)) index.children += 1;
+  if (task !== undefined) addTo(index.attendants, task, id);
+  if (isOpen(open, "timer") && open.timer !== undefined) addTo(index.timers, open.timer, id);
+  if (isStuck(open) || isInFlight(open)) index.awaited.add(id);
+  if (isDeferred(open)) index.deferred.add(id);
+  reserve(index, open, 1);
+}
+
+/** One is open no more. */
+export function leave(index: OpenIndex, open: OpenIntent): void {
+  const { id } = open.intent;
+  const task = servedBy(open);
+  index.size -= 1;
+  if (isRunningChild(open)) index.children -= 1;
+  if (task !== undefined) index.attendants.get(task)?.delete(id);
+  if (isOpen(open, "timer") && open.timer !== undefined) index.timers.get(open.timer)?.delete(id);
+  index.awaited.delete(id);
+  index.deferred.delete(id);
+  reserve(index, open, -1);
+}
+
+/** Fields of one have changed, not its intent: only what makes it a call from outside is indexed of them. */
+export function change(index: OpenIndex, open: OpenIntent): void {
+  if (isDeferred(open)) index.deferred.add(open.intent.id);
+  else index.deferred.delete(open.intent.id);
+}
+
+/** In the order in which intents are opened. */
+export const byAge = (a: IntentId, b: IntentId): number => turnOf(a) - turnOf(b) || placeOf(a) - placeOf(b);
+
+export const isStuck = ({ intent }: OpenIntent): boolean =>
+  intent.kind === "task" && intent.about === "stuck";
+
+/** A child that runs, not one that is asked to undo what it did. */
+export const isRunningChild = ({ intent }: OpenIntent): boolean =>
+  intent.kind === "saga" && intent.undoes === undefined;
+
+function addTo<K>(sets: Map<K, Set<IntentId>>, key: K, id: IntentId): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([id]));
+  else set.add(id);
+}
+
+function reserve({ reserved }: OpenIndex, { intent }: OpenIntent, times: 1 | -1): void {
+  if ((intent.kind !== "model" && intent.kind !== "saga") || intent.budget === undefined) return;
+  for (const name of amountNames) {
+    const amount = intent.budget[name] ?? 0;
+    reserved[name] += times * (name === "usd" ? Math.round(amount * 1e9) : amount);
+  }
+}
