@@ -22,6 +22,8 @@ export const limits = {
   movesPerEventMax: 2_000,
   /** Long work in pieces gives way after so long: with a piece that is begun just before, the loop is held for less than 50 ms. */
   loopHeldMs: 10,
+  /** A saga whose turn takes longer to decide takes fewer inputs with the next: half of what a loop may be held at once. */
+  turnHeldMs: 25,
   /** The farthest a timer or a deadline may lie ahead: 100 years, which every server can write as a date. */
   timerMaxMs: 100 * 365 * 86_400_000,
   /** How long an un-acked inbox message waits before another host gets it: the lease of a running saga. */

@@ -14,7 +14,6 @@
 import { describeError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { limits } from "../../protocol/limits.ts";
 import type { Address } from "../../protocol/subjects.ts";
 import type { Delivery } from "../wire/ports.ts";
 import { conversationOf } from "./detour.ts";
@@ -26,6 +25,7 @@ import { leaveOneStep } from "./leave.ts";
 import { ownWorkOf } from "./open-work.ts";
 import { isGone, ownOf, type Phase, type Residence } from "./phase.ts";
 import { redeliveryDelay } from "./redelivery.ts";
+import { createPace } from "./pace.ts";
 import { takeTurn } from "./turn.ts";
 import { Unserved } from "./unserved.ts";
 
@@ -54,6 +54,7 @@ export function createActivation(
 ): Activation {
   const { clock, log } = deps;
   const inputs = createInputs(deps, saga);
+  const pace = createPace();
   let phase: Phase = { type: "loading" };
   let idleAt: number | undefined;
   const idleSince = () => (inputs.isEmpty() ? idleAt : undefined);
@@ -62,6 +63,7 @@ export function createActivation(
     deps,
     saga,
     inputs,
+    pace,
     bornAt: clock.now(),
     get phase() {
       return phase;
@@ -89,7 +91,7 @@ export function createActivation(
   async function takeBatch(): Promise<void> {
     idleAt = undefined;
     try {
-      await takeTurn(self, inputs.take(limits.stepsPerTurnMax));
+      await takeTurn(self, inputs.take(pace.size()));
     } catch (error) {
       if (!isGone(self)) await putOff(error); // Else its next owner will see.
     }

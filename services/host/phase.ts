@@ -11,6 +11,7 @@ import type { Hands } from "./hands.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Inputs, Onward } from "./inputs.ts";
 import type { Keeper } from "./keeper.ts";
+import type { Pace } from "./pace.ts";
 import type { Loaded } from "./load.ts";
 
 /** A saga in memory, and what works for it. */
@@ -60,6 +61,7 @@ export interface Residence {
   readonly deps: HostDeps;
   readonly saga: SagaId;
   readonly inputs: Inputs;
+  readonly pace: Pace;
   readonly phase: Phase;
   /** When its first input came, milliseconds since the epoch. */
   readonly bornAt: number;

@@ -22,6 +22,7 @@ import type { Event } from "../../protocol/event.ts";
 import { type Head, emptyHead } from "../ledger/reader.ts";
 import { appendTurn } from "./append.ts";
 import { answerOther, type Aside, type Batch, type Course, detour, recallPast } from "./detour.ts";
+import { handOnEach } from "./hand-on.ts";
 import { isRead, type Item, type ReadItem } from "./inputs.ts";
 import { concernsSame } from "./intake.ts";
 import type { Loaded } from "./load.ts";
@@ -49,8 +50,7 @@ export async function takeTurn(self: Residence, items: readonly Item[]): Promise
   const deciding = withPast(self, own, (from) => decide(self, from, own.isProven, batch));
   const turn = deciding instanceof Promise ? await deciding : deciding;
   if (turn === undefined || isGone(self) || !(await append(self, own, turn))) return;
-  if (self.phase.type === "leaving") self.phase.owesIntents = true;
-  else if (self.phase.type === "owning") handOn(self, own, turn);
+  await handOn(self, own, turn);
 }
 
 const usualCourse = (self: Residence, read: readonly ReadItem[]): Course | undefined => {
@@ -102,19 +102,16 @@ interface Turn {
 }
 
 /** Pure, but for the clock. */
-function decide({ saga, deps }: Residence, from: Loaded, isProven: boolean, given: Batch): Turn {
+function decide({ saga, deps, pace }: Residence, from: Loaded, isProven: boolean, given: Batch): Turn {
   const at = deps.clock.now();
   const before = stateOf(from);
   const isAnew = !isProven && before !== undefined && hasReservedCall(before);
   const batch: Batch = isAnew
     ? { ...given, events: [...given.events, { type: "adopted", anew: true }] }
     : given;
-  return {
-    at,
-    before,
-    batch,
-    decided: decideTurn(from.definition, before, { saga, at, events: batch.events }),
-  };
+  const decided = decideTurn(from.definition, before, { saga, at, events: batch.events });
+  pace.took(batch.events.length, deps.clock.now() - at);
+  return { at, before, batch, decided };
 }
 
 const stateOf = ({ head, state }: Loaded): SagaState | undefined => (head === emptyHead ? undefined : state);
@@ -145,8 +142,10 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
   return true;
 }
 
-/** TN1: the turn is acked, so its intents may be handed on and what is closed may be called off. */
-function handOn(self: Residence, own: Owned, { before, decided, batch }: Turn): void {
+/** TN1: the turn is acked, so what is closed may be called off and its intents may be handed on. */
+async function handOn(self: Residence, own: Owned, { before, decided, batch }: Turn): Promise<void> {
+  if (self.phase.type === "leaving") self.phase.owesIntents = true;
+  if (self.phase.type !== "owning") return;
   const { saga, deps } = self;
   const { hands } = own;
   const { state } = decided;
@@ -159,10 +158,10 @@ function handOn(self: Residence, own: Owned, { before, decided, batch }: Turn): 
     own.isRecovered = true;
     deps.observe.takenOver(deps.clock.now() - self.bornAt);
   }
-  for (const open of isTakeover ? Object.values(state.open) : intentsToDispatch(decided, batch.events))
-    hands.handOn(open, heardSignal);
   deps.observe.turn(decided, before);
   tellRefusals(deps.log, own.loaded.definition, decided);
+  const all = isTakeover ? Object.values(state.open) : intentsToDispatch(decided, batch.events);
+  await handOnEach(self, own, all, heardSignal);
   void own.keeper.keep(own.loaded, "running");
 }
 
