@@ -113,6 +113,12 @@ const table = {
     retriable: false,
     remedy: "`sagamesh tasks` lists the open ones.",
   },
+  LEDGER_SHORT: {
+    meaning: "the ledger ends before a turn that something outside of it names",
+    retriable: false,
+    remedy:
+      "Its last turns were taken away, or what names them is forged. Compare with an archive, an export or a backup of the store.",
+  },
   TASK_OVER: {
     meaning: "the task was decided, changed or past its deadline before this vote came",
     retriable: false,

@@ -25,7 +25,7 @@ import { recordedVote, refusalOfVote } from "./task.ts";
 /**
  * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
  * reader's view is old. `refused`: for the dead letters. `taken`: a start that finds another saga. `over`: a vote on what
- * is not open, which its ledger has already, or which is for the dead letters; the state does not remember which (ES2).
+ * is not open, which its ledger has already, or which is for the dead letters; the state does not remember which (ES2 of state.ts).
  */
 export type Acceptance =
   | { readonly type: "new"; readonly event: Event }

@@ -3,7 +3,8 @@
  */
 import { z } from "zod";
 import { DefinitionRef } from "../event.ts";
-import { SagaId } from "../ids.ts";
+import { IntentId, SagaId } from "../ids.ts";
+import { SagaStatus } from "./saga.ts";
 
 /** How many turns and votes are signed, by public key. */
 export const SignedDocument = z.object({
@@ -19,6 +20,21 @@ export const VerifyDocument = z.object({
   saga: SagaId,
   ok: z.boolean(),
   turns: z.int(),
+  /** Its last turn as `TURN:HASH`, which `--expect` takes; absent where that turn cannot be read. */
+  last: z.string().optional(),
+  /** How the saga stands by its turns; absent where the first cannot be read. */
+  standing: z
+    .object({
+      status: SagaStatus,
+      /** The turn of its last end. */
+      endedIn: z.int().optional(),
+      /** The first few of what is open, and since when, in milliseconds since the epoch. */
+      open: z.array(z.object({ intent: IntentId, what: z.string(), since: z.number() })),
+      openCount: z.int(),
+    })
+    .optional(),
+  /** What else was looked at for turns that are missing: a chain alone cannot tell that its end was cut off. */
+  compared: z.array(z.string()).optional(),
   /** The file that was read, where it was one. */
   file: z.string().optional(),
   /** Whether the ledger was folded with its definition, too. */

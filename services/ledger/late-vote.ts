@@ -1,7 +1,7 @@
 /**
  * Late vote: what becomes of a vote whose task is not open, by the ledger that tells how the task ended.
  *
- * LV1 A vote that the ledger has already, word for word, is a repeat. Every other one is refused with TASK_OVER, which says
+ * LZ1 A vote that the ledger has already, word for word, is a repeat. Every other one is refused with TASK_OVER, which says
  *     who decided what and when, so that nobody takes their word for counted that was not.
  */
 import { recordedVote } from "../../actors/kernel/task.ts";
@@ -13,7 +13,7 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import type { Account, Ended, ToldIntent } from "./account.ts";
 import { reasonOf } from "./closing-words.ts";
 
-/** Why a vote does not count whose task the account does not have open; undefined for a repeat (LV1). */
+/** Why a vote does not count whose task the account does not have open; undefined for a repeat (LZ1). */
 export function refusalOfLate(
   account: Account,
   { intent: id, vote }: Pick<EventOf<"task">, "intent" | "vote">,

@@ -112,6 +112,8 @@ const createClaims = (server: MemoryServer, gate: ProcessGate): ClaimPort => ({
     );
     return claim.holder === nonce ? { won: true } : { won: false, ...claim };
   },
+  list: (saga) =>
+    askAs(gate, "claims")("list", () => server.claims.list().filter((name) => name.startsWith(`${saga}.`))),
   now: () => askAs(gate, "claims")("now", () => server.now()),
 });
 

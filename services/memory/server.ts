@@ -75,7 +75,10 @@ export interface MemoryServer {
     /** Those of a tool, whichever the contract. */
     queues(tool: string): MemoryQueue[];
   };
-  readonly claims: { create(name: string, nonce: string, reply: Reply<Claim>): void };
+  readonly claims: {
+    create(name: string, nonce: string, reply: Reply<Claim>): void;
+    list(): string[];
+  };
   readonly dead: {
     publish(message: Storing, reply: Reply<Ack>): void;
     list(): StoredMessage[];
@@ -229,6 +232,7 @@ function createClaims(stream: (take: (message: StoredMessage) => void) => Memory
         else reply({ value: claims.get(name)! }); // stored now, before, or by another: it is there
       });
     },
+    list: () => [...claims.keys()],
   };
 }
 

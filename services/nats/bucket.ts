@@ -40,9 +40,9 @@ export interface Bucket {
   glance(key: string): Promise<Value | undefined>;
   /**
    * The entries as they were when asked for, oldest first; read as a range of messages. What was deleted has a marker as
-   * its last value and is left out.
+   * its last value and is left out. With `under` only keys that begin with that and a dot.
    */
-  list(): Promise<Entry[]>;
+  list(under?: string): Promise<Entry[]>;
   /** Takes away what is stored under a key, which may hold wildcards, and leaves no marker; up to a revision, if given. */
   purge(key: string, throughRevision?: number): Promise<void>;
 }
@@ -63,9 +63,10 @@ export function openBucket(context: ReadContext, name: string): Bucket {
     },
     newest: async (key) => entryOf(await newestOfLeader(jsm, stream, entrySubject(name, key))),
     glance: async (key) => entryOf(await newestByDirectRead(requests, stream, entrySubject(name, key))),
-    list: async () => {
+    list: async (under) => {
       const { lastSeq } = await headOf(jsm, stream);
-      const range = { stream, subject: entrySubject(name, ">"), afterSeq: 0, throughSeq: lastSeq };
+      const keys = under === undefined ? ">" : `${under}.>`;
+      const range = { stream, subject: entrySubject(name, keys), afterSeq: 0, throughSeq: lastSeq };
       // A replica that lags gives an entry's former value, and the leader then its newer one: the last counts.
       const entries = new Map<string, Entry>();
       for (const { subject, headers, data, storedAt } of await readRange(context, range)) {

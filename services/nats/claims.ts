@@ -31,6 +31,7 @@ export const createClaims = (context: ReadContext): ClaimPort => {
       const holder = Buffer.from(entry.data).toString();
       return holder === nonce ? { won: true } : { won: false, holder, claimedAt: entry.storedAt };
     },
+    list: async (saga) => (await bucket.list(saga)).map(({ key }) => key),
     /**
      * The clock of the server that leads the bucket, which is also the one that dates claims: exact but for
      * half a round trip, and for the difference of two servers' clocks after an election.

@@ -12,6 +12,7 @@
  * VF6 Of a saga that was moved to another definition, what the old one decided is proved by the old one; where that is
  *     not at hand, the document says which turns were not.
  * VF7 A signature, of a turn or of a vote, is of what it stands beside (verify-signatures.ts).
+ * VF8 How far it goes is said, and held against what else names its turns (verify-evidence.ts).
  */
 import { foldTurn } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -30,6 +31,7 @@ import type { StoredMessage } from "../wire/ports.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import { definitionSetBy, traceIdOf, turnHeaders } from "../wire/turn-headers.ts";
 import { type Segment, segmentsOf, servedBy } from "./segments.ts";
+import { createStand, type Evidence, heldAgainst, type Mentions, type Stand } from "./verify-evidence.ts";
 import { checkSignatures, type Signable, type SignatureOptions } from "./verify-signatures.ts";
 
 type Finding = VerifyDocument["findings"][number];
@@ -42,6 +44,10 @@ export interface VerifyOptions {
   readonly foldsWhereServed?: boolean;
   /** Without it signatures are not looked at. */
   readonly signatures?: SignatureOptions | undefined;
+  /** What was kept of its turns, or is found beside the ledger once it is read (VF8). */
+  readonly evidence?: ((stand: Stand) => Evidence | Promise<Evidence>) | undefined;
+  /** Is given each turn that can be read, for what it says of other sagas. */
+  readonly mentions?: Pick<Mentions, "take"> | undefined;
 }
 
 /**
@@ -75,8 +81,9 @@ export async function verifyMessages(
   ports: Pick<LedgerSource, "blobs" | "loop">,
   saga: SagaId,
   messages: readonly (StoredMessage | undefined)[],
-  { app, foldsWhereServed = false, signatures }: VerifyOptions,
+  { app, foldsWhereServed = false, signatures, evidence, mentions }: VerifyOptions,
 ): Promise<VerifyDocument> {
+  const following = createStand(saga);
   const findings: Finding[] = [];
   const turns: (Turn | undefined)[] = [];
   const signable: Signable[] = [];
@@ -94,6 +101,8 @@ export async function verifyMessages(
     if (message !== undefined && before !== undefined)
       findings.push(...checkOrder(message, place, before.seq));
     before = message && { seq: message.seq, hash: chainHash(message.data) };
+    following.take(turn, before?.hash ?? "");
+    if (turn !== undefined) mentions?.take(turn);
     await ports.loop?.breathe();
   }
   findings.push(...(await inPieces(ports.loop, checkInputs(turns.filter((turn) => turn !== undefined)))));
@@ -101,11 +110,17 @@ export async function verifyMessages(
   findings.push(...(signing?.findings ?? []));
   const folding = await foldedWith({ app, foldsWhereServed, loop: ports.loop }, turns, findings);
   findings.push(...folding.findings);
+  const stand = following.stand(); // VF8
+  const beside = await evidence?.(stand);
+  if (beside !== undefined) findings.push(...heldAgainst(stand, beside));
   findings.sort((a, b) => a.turn - b.turn);
   return {
     saga,
     ok: findings.length === 0,
     turns: messages.length,
+    ...(before === undefined || before.seq === 0 ? {} : { last: `${messages.length}:${before.hash}` }),
+    ...(stand.standing === undefined ? {} : { standing: stand.standing }),
+    ...(beside === undefined || beside.compared.length === 0 ? {} : { compared: [...beside.compared] }),
     folded: folding.folded,
     ...(folding.unfolded === undefined ? {} : { unfolded: folding.unfolded }),
     ...(folding.unproven.length === 0 ? {} : { unproven: folding.unproven }),

@@ -171,6 +171,8 @@ export interface ClaimPort {
     attempt: number,
     nonce: string,
   ): Promise<{ won: true } | { won: false; holder: string; claimedAt: number }>;
+  /** The claims of a saga's effects and answers: `<saga>.<intent>.…`, each with its attempt behind it. Throws UNAVAILABLE. */
+  list(saga: SagaId): Promise<string[]>;
   /** The server's present time as well as it can be known, for comparing with `claimedAt`. */
   now(): Promise<number>;
 }

@@ -52,6 +52,15 @@ export const storesContract = (mesh: () => MeshUnderTest): void => {
       for (const outcome of outcomes) if (!outcome.won) expect(outcome.holder).toBe(winner);
     });
 
+    test("those of one saga are listed, with their attempts", async () => {
+      const { claims } = mesh().ports;
+      await claims.create(key, 1, "nonce-a");
+      await claims.create(key, 2, "nonce-a");
+      await claims.create("hiring-2.3-0.0123456789abcdef", 1, "nonce-b");
+      expect((await claims.list(sagaId("hiring-1"))).sort()).toEqual([`${key}.1`, `${key}.2`]);
+      expect(await claims.list(sagaId("hiring"))).toEqual([]);
+    });
+
     test("the server's time goes forward", async () => {
       const { ports, wait } = mesh();
       const before = await ports.claims.now();

@@ -1,15 +1,17 @@
-import type { SignedDocument, VerifyDocument } from "../../../protocol/documents/verify.ts";
+import type { VerifyDocument } from "../../../protocol/documents/verify.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { type BundleOptions, verifyArchive } from "../../archive/verify.ts";
+import { besideLedger, besideSaga, together } from "../../runtime/evidence.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { checkSignature, readTrusted } from "../../runtime/signing.ts";
+import type { Evidence, Stand } from "../../views/verify-evidence.ts";
 import { defineCommand } from "../frame/command.ts";
 import { type CommandContext, withMesh } from "../frame/context.ts";
-import { describeDefinition } from "../telling/describe.ts";
-import { nowAndThen } from "../telling/progress-note.ts";
 import { archiveOption, fileIn, isFile, ownApp } from "../frame/saga-source.ts";
-import { archivesIn, verifyEach, verifyInMesh } from "./verifying.ts";
+import { tellVerified } from "../telling/verified.ts";
+import { expectedOf, keptIn } from "./expecting.ts";
+import { archivesIn, crossChecking, documentOfMissing, verifyEach, verifyInMesh } from "./verifying.ts";
 
 /** Checks ledgers. */
 export const verify = defineCommand({
@@ -20,7 +22,10 @@ export const verify = defineCommand({
     "With --app each ledger is folded, and what is decided anew must be what was recorded. Archives are read without a\n" +
     "server. Exit code 1 if anything was found.\n" +
     "A signature proves that the holder of that key wrote these bytes, after all turns before; not whose key it is. A wrong one\n" +
-    "is always a finding, a missing one only with --trust.",
+    "is always a finding, a missing one only with --trust.\n" +
+    "A chain cannot tell that its last turns were taken away. So it is said how the saga stands, and its snapshot, its claims, its\n" +
+    "file among the archives, its parent's ledger and the sagas it started (with --all every ledger) are looked at for turns that\n" +
+    "are missing. Surely tells only who kept `last turn` of an earlier run, and gives it as --expect.",
   positionals: {
     saga: { help: "the saga's id, or the file of an archive", optional: true, paths: "files" },
   },
@@ -37,6 +42,16 @@ export const verify = defineCommand({
       multiple: true,
       help: "public NKey of a host, or a file of such: every turn must be signed by one of them; may be repeated",
     },
+    expect: {
+      type: "string",
+      hint: "TURN:HASH",
+      multiple: true,
+      help: "this turn must be there with this hash; or a file of lines SAGA TURN:HASH, as --heads prints them; may be repeated",
+    },
+    heads: {
+      type: "boolean",
+      help: "print only the last turn of each saga that is whole, as --expect takes it",
+    },
     archive: archiveOption,
   },
   examples: [
@@ -44,26 +59,42 @@ export const verify = defineCommand({
     "sagamesh verify --all --app app.ts",
     "sagamesh verify --all --archive /backup/sagas",
     "sagamesh verify hire-41 --trust keys.txt",
+    "sagamesh verify --all --heads > heads.txt",
+    "sagamesh verify --all --expect heads.txt",
   ],
-  run: async ({ saga: word, all, app: file, archive, trust }, context) => {
+  run: async ({ saga: word, all, app: file, archive, trust, expect, heads }, context) => {
     if (all === (word !== undefined))
       throw new MeshError("USAGE", all ? "verify: --all goes without a saga" : "verify: SAGA is missing", {
         remedy: "Name a saga or a file, or use --all.",
       });
     const app = file === undefined ? undefined : await loadApp(file);
     const trusted = trust === undefined ? undefined : await readTrusted(trust);
+    const expected = await expectedOf(expect, word);
     const signatures = { check: checkSignature, trusted };
-    const options = { app, appOf: ownApp, foldsWhereServed: all, signatures };
-    const told = tellOf(context, all);
-    if (word === undefined) await verifyAll(context, archive, { ...options, unread: told.unread }, told.tell);
-    else
-      for (const document of await verifyOne(context, word, archive, { ...options, unread: told.unread }))
-        told.tell(document);
+    const told = tellVerified(context.output, { isMany: all, heads });
+    const kept = ({ saga }: Pick<Stand, "saga">) => keptIn(expected, saga);
+    const options = {
+      app,
+      appOf: ownApp,
+      foldsWhereServed: all,
+      signatures,
+      evidence: kept,
+      kept,
+      unread: told.unread,
+    };
+    if (word === undefined) {
+      await verifyAll(context, archive, options, told.tell);
+      for (const saga of expected.keys()) if (!told.has(saga)) told.tell(documentOfMissing(saga));
+    } else for (const document of await verifyOne(context, word, archive, options)) told.tell(document);
     return told.end();
   },
 });
 
-type Options = BundleOptions & { readonly unread: (why: string) => void };
+type Options = BundleOptions & {
+  readonly unread: (why: string) => void;
+  /** What --expect says of a saga. */
+  readonly kept: (stand: Pick<Stand, "saga">) => Evidence;
+};
 
 async function verifyOne(
   context: CommandContext,
@@ -83,7 +114,11 @@ async function verifyOne(
     throw new MeshError("SAGA_ARCHIVED", why);
   };
   const { archiveDir } = context.config;
-  return withMesh(context, ({ ports }) => verifyInMesh(ports, saga, { ...options, archiveDir, unread }));
+  return withMesh(context, ({ ports, deps: { clock } }) => {
+    const evidence = async (stand: Stand) =>
+      together([options.kept(stand), await besideSaga({ ports, clock, archiveDir }, stand)]);
+    return verifyInMesh(ports, saga, { ...options, evidence, archiveDir, unread });
+  });
 }
 
 async function verifyAll(
@@ -95,65 +130,14 @@ async function verifyAll(
   const { signal, config } = context;
   if (archive !== undefined)
     return verifyEach(await archivesIn(archive), (path) => verifyArchive(path, options), tell, signal);
-  return withMesh(context, async ({ ports }) => {
+  return withMesh(context, async ({ ports, deps: { clock } }) => {
+    const { archiveDir } = config;
     const sagas = (await ports.ledger.list()).map(({ saga }) => saga);
-    const inMesh = { ...options, archiveDir: config.archiveDir };
-    return verifyEach(sagas, (saga) => verifyInMesh(ports, saga, inMesh), tell, signal);
-  });
-}
-
-/** Says what was found as it is found: of many sagas only those with findings, and in the end a summary. */
-function tellOf({ output }: CommandContext, isMany: boolean) {
-  const count = { sagas: 0, turns: 0, folded: 0, broken: 0, unread: 0 };
-  const lookedAt = nowAndThen(output.note);
-  return {
-    unread: (why: string) => {
-      count.unread += 1;
-      output.note(why);
-    },
-    tell: (document: VerifyDocument) => {
-      count.sagas += 1;
-      count.turns += document.turns;
-      if (document.folded) count.folded += 1;
-      if (!document.ok) count.broken += 1;
-      if (!isMany || output.json || !document.ok) output.print(document, () => describe(document));
-      lookedAt(`looked at ${count.sagas} sagas, ${count.turns} turns`);
-    },
-    /** The exit code. */
-    end: (): number => {
-      if (isMany && !output.json)
-        output.print(
-          undefined,
-          () =>
-            `${count.sagas} sagas, ${count.turns} turns: ${count.sagas - count.broken} whole, ${count.broken} with findings` +
-            `; ${count.folded} folded${count.unread === 0 ? "" : `; ${count.unread} archived elsewhere`}`,
-        );
-      return count.broken === 0 ? 0 : 1;
-    },
-  };
-}
-
-function describe({ saga, ok, turns, folded, unproven = [], signed, findings }: VerifyDocument): string {
-  const lines = findings.map(
-    ({ turn, code, what }) => `${saga} ${turn === 0 ? "file" : `turn ${turn}`}: [${code}] ${what}`,
-  );
-  if (ok)
-    lines.push(
-      `${saga}: ${turns} turns are whole${folded ? ", and fold to the decisions recorded" : ""}`,
-      ...unproven.map(
-        ({ from, to, definition }) =>
-          `${saga}: but turns ${from} to ${to} were decided by ${describeDefinition(definition)}, which the application file does not define`,
-      ),
+    const crossing = crossChecking(async (stand) =>
+      together([options.kept(stand), await besideLedger({ ports, clock, archiveDir }, stand)]),
     );
-  return [...lines, ...signedLines(signed)].join("\n");
-}
-
-function signedLines(signed: SignedDocument | undefined): string[] {
-  if (signed === undefined) return [];
-  const { turns, turnsUnsigned, votes, votesUnsigned } = signed;
-  const lines = (what: string, by: Readonly<Record<string, number>>, unsigned: number) => [
-    ...Object.entries(by).map(([key, n]) => `  ${n} ${what} signed by ${key}`),
-    ...(unsigned === 0 ? [] : [`  ${unsigned} ${what} not signed`]),
-  ];
-  return [...lines("turns", turns, turnsUnsigned), ...lines("votes", votes, votesUnsigned)];
+    const inMesh = { ...options, ...crossing.options, archiveDir };
+    await verifyEach(sagas, (saga) => verifyInMesh(ports, saga, inMesh), tell, signal);
+    for (const document of crossing.found()) tell(document);
+  });
 }

@@ -9,7 +9,8 @@ import { describeError, isMeshError, MeshError } from "../../../protocol/errors.
 import type { SagaId } from "../../../protocol/ids.ts";
 import { archiveName, archiveSuffix } from "../../archive/file.ts";
 import { type BundleOptions, sagaNamed, verifyArchive } from "../../archive/verify.ts";
-import { verifyLedger } from "../../views/verify.ts";
+import { verifyLedger, type VerifyOptions } from "../../views/verify.ts";
+import { createMentions, type Evidence, heldAgainst, type Stand } from "../../views/verify-evidence.ts";
 import { unreadableOf } from "../../ledger/many.ts";
 import { findTombstone, type LedgerSource } from "../../ledger/reader.ts";
 import { eachOf } from "../../process/each-of.ts";
@@ -75,4 +76,41 @@ export async function verifyInMesh(
     `${saga} was archived to ${tombstone?.file ?? "a file"}, which is not in ${options.archiveDir}`,
   );
   return [];
+}
+
+/** A saga of which something was kept, and nothing is there. */
+export const documentOfMissing = (saga: SagaId): VerifyDocument => ({
+  ...{ saga, ok: false, turns: 0, folded: false },
+  findings: [
+    { turn: 1, code: "LEDGER_SHORT", what: "it is missing: --expect names the saga, and it has no ledger" },
+  ],
+});
+
+/**
+ * Of ledgers that are all read: what each says of the others, held against those once all were read. Holds a little for each
+ * saga.
+ */
+export function crossChecking(evidence: (stand: Stand) => Promise<Evidence>): {
+  readonly options: Pick<VerifyOptions, "evidence" | "mentions">;
+  /** One more document for each saga that the others know more of than its own ledger. */
+  found(): VerifyDocument[];
+} {
+  const mentions = createMentions();
+  const stands = new Map<SagaId, Stand>();
+  return {
+    options: {
+      mentions,
+      evidence: (stand) => {
+        stands.set(stand.saga, { ...stand, hashes: [] }); // A mention in another ledger has no hash.
+        return evidence(stand);
+      },
+    },
+    found: () =>
+      [...stands.values()].flatMap((stand): VerifyDocument[] => {
+        const { saga, turns, standing } = stand;
+        const findings = heldAgainst(stand, { mentions: mentions.of(saga) });
+        if (findings.length === 0) return [];
+        return [{ saga, ok: false, turns, folded: false, ...(standing && { standing }), findings }];
+      }),
+  };
 }

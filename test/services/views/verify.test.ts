@@ -61,6 +61,8 @@ describe("verifyLedger", () => {
       saga,
       ok: true,
       turns: 4,
+      last: `4:${chainHash(stored(story.turns)[3]!.data)}`,
+      standing: { status: "completed", endedIn: 4, open: [], openCount: 0 },
       folded: true,
       findings: [],
     });

@@ -1,0 +1,117 @@
+/**
+ * Verified: what `verify` says of ledgers.
+ */
+import type { SignedDocument, VerifyDocument } from "../../../protocol/documents/verify.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
+import type { Output } from "../frame/output.ts";
+import { describeDefinition } from "./describe.ts";
+import { nowAndThen } from "./progress-note.ts";
+
+/** What is told as it is found. A saga may be told of again, by what the ledgers of others say of it. */
+interface Telling {
+  /** Why an archive was not looked at. */
+  readonly unread: (why: string) => void;
+  readonly tell: (document: VerifyDocument) => void;
+  /** Whether it was told of. */
+  readonly has: (saga: SagaId) => boolean;
+  /** The exit code. */
+  readonly end: () => number;
+}
+
+/** Says what was found as it is found: of many sagas only those with findings, and in the end a summary. */
+export function tellVerified(
+  output: Output,
+  { isMany, heads }: { isMany: boolean; heads: boolean },
+): Telling {
+  const count = { turns: 0, folded: 0, ended: 0, unread: 0 };
+  const lookedAt = nowAndThen(output.note);
+  const seen = new Set<SagaId>();
+  const broken = new Set<SagaId>();
+  const show = (document: VerifyDocument) => {
+    const { saga, ok, last } = document;
+    if (heads && ok && last !== undefined) return output.print(document, () => `${saga} ${last}`);
+    if (!isMany || output.json || !ok) output.print(document, () => describe(document));
+  };
+  return {
+    unread: (why: string) => {
+      count.unread += 1;
+      output.note(why);
+    },
+    tell: (document: VerifyDocument) => {
+      const { saga, turns, folded, standing } = document;
+      if (!seen.has(saga)) {
+        count.turns += turns;
+        if (folded) count.folded += 1;
+        if (standing?.endedIn !== undefined) count.ended += 1;
+      }
+      seen.add(saga);
+      if (!document.ok) broken.add(saga);
+      show(document);
+      lookedAt(`looked at ${seen.size} sagas, ${count.turns} turns`);
+    },
+    has: (saga) => seen.has(saga),
+    end: () => {
+      if (isMany && !heads && !output.json)
+        output.print(
+          undefined,
+          () =>
+            `${seen.size} sagas, ${count.turns} turns: ${seen.size - broken.size} whole, ${broken.size} with findings` +
+            `; ${count.folded} folded; ${count.ended} ended, ${seen.size - count.ended} not${count.unread === 0 ? "" : `; ${count.unread} archived elsewhere`}`,
+        );
+      return broken.size === 0 ? 0 : 1;
+    },
+  };
+}
+
+function describe(document: VerifyDocument): string {
+  const { saga, ok, turns, folded, unproven = [], signed, findings } = document;
+  const lines = findings.map(
+    ({ turn, code, what }) => `${saga} ${turn === 0 ? "file" : `turn ${turn}`}: [${code}] ${what}`,
+  );
+  if (ok)
+    lines.push(
+      `${saga}: ${turns} turns are whole${folded ? ", and fold to the decisions recorded" : ""}`,
+      ...unproven.map(
+        ({ from, to, definition }) =>
+          `${saga}: but turns ${from} to ${to} were decided by ${describeDefinition(definition)}, which the application file does not define`,
+      ),
+    );
+  return [...lines, ...standingLines(document), ...signedLines(signed)].join("\n");
+}
+
+/** How the saga stands, and that no chain tells what came after its last turn. */
+function standingLines({ ok, last, standing, compared = [] }: VerifyDocument): string[] {
+  const stands = standing === undefined ? [] : [`  ${standingWords(standing)}`];
+  if (!ok || last === undefined) return stands;
+  return [
+    ...stands,
+    `  last turn ${last}`,
+    `  turns after it that were taken away show only in what names them: ${compared.length === 0 ? "nothing was there to compare with" : `none is named by ${compared.join(", ")}`}; --expect with the last turn tells surely`,
+  ];
+}
+
+function standingWords({
+  status,
+  endedIn,
+  open,
+  openCount,
+}: NonNullable<VerifyDocument["standing"]>): string {
+  const [first] = open;
+  const more = openCount > 1 ? `, and ${openCount - 1} more` : "";
+  const opened =
+    first === undefined
+      ? ""
+      : `${first.intent} (${first.what}) is open since ${new Date(first.since).toISOString()}${more}`;
+  if (endedIn === undefined) return `not ended: ${opened || "nothing is open"}`;
+  return `ended in turn ${endedIn}: ${status}${opened === "" ? "" : `; ${opened}`}`;
+}
+
+function signedLines(signed: SignedDocument | undefined): string[] {
+  if (signed === undefined) return [];
+  const { turns, turnsUnsigned, votes, votesUnsigned } = signed;
+  const lines = (what: string, by: Readonly<Record<string, number>>, unsigned: number) => [
+    ...Object.entries(by).map(([key, n]) => `  ${n} ${what} signed by ${key}`),
+    ...(unsigned === 0 ? [] : [`  ${unsigned} ${what} not signed`]),
+  ];
+  return [...lines("turns", turns, turnsUnsigned), ...lines("votes", votes, votesUnsigned)];
+}

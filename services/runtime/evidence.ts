@@ -1,0 +1,99 @@
+/**
+ * Evidence: what a mesh has beside a saga's ledger that names its turns (services/views/verify-evidence.ts).
+ */
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import { isMeshError } from "../../protocol/errors.ts";
+import { IntentId, type SagaId, turnOf } from "../../protocol/ids.ts";
+import { archiveName } from "../archive/file.ts";
+import { examineFile } from "../archive/lines.ts";
+import { readSnapshot } from "../host/snapshots.ts";
+import { decodeTurn } from "../ledger/reader.ts";
+import {
+  childrenAhead,
+  createMentions,
+  type Evidence,
+  type Mention,
+  type Stand,
+} from "../views/verify-evidence.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
+
+/** What gathering takes. */
+export interface EvidenceDeps {
+  readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims">;
+  readonly clock: Clock;
+  /** The folder of archives; undefined: none is looked at. */
+  readonly archiveDir: string | undefined;
+}
+
+/**
+ * What stands beside the ledger under its own name: its snapshot, claims under its keys, a file of it in the folder of
+ * archives. Throws UNAVAILABLE.
+ */
+export async function besideLedger(deps: EvidenceDeps, { saga }: Pick<Stand, "saga">): Promise<Evidence> {
+  const found = await Promise.all([snapshotOf(deps, saga), claimsOf(deps, saga), fileOf(deps, saga)]);
+  return together(found.filter((one) => one !== undefined));
+}
+
+/** The same, and what other ledgers of the mesh name: its parent's, and the ids of what it started. Throws UNAVAILABLE. */
+export async function besideSaga(deps: EvidenceDeps, stand: Stand): Promise<Evidence> {
+  const own = await besideLedger(deps, stand);
+  const parent = stand.parent === undefined ? undefined : await parentOf(deps, stand.saga, stand.parent.saga);
+  const sagas = (await patiently(deps.clock, () => deps.ports.ledger.list())).map((one) => one.saga);
+  const children = { compared: ["the ids of all sagas"], mentions: childrenAhead(stand, sagas) };
+  return together([own, ...(parent === undefined ? [] : [parent]), children]);
+}
+
+/** Of all, in order. */
+export const together = (all: readonly Evidence[]): Evidence => ({
+  compared: all.flatMap(({ compared }) => compared),
+  mentions: all.flatMap(({ mentions }) => mentions),
+});
+
+async function snapshotOf(deps: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {
+  const found = await readSnapshot(deps, saga);
+  if (found === undefined) return undefined;
+  const { turn, hash } = found.snapshot.head;
+  return { compared: [`its snapshot of turn ${turn}`], mentions: [{ where: "its snapshot", turn, hash }] };
+}
+
+async function claimsOf({ ports, clock }: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {
+  const keys = await patiently(clock, () => ports.claims.list(saga));
+  let latest: (Mention & { turn: number }) | undefined;
+  for (const key of keys) {
+    const intent = IntentId.safeParse(key.split(".")[1]);
+    if (intent.success && turnOf(intent.data) > (latest?.turn ?? 0))
+      latest = { where: `the claim ${key}`, turn: turnOf(intent.data) };
+  }
+  return latest && { compared: [`${keys.length} claim${keys.length === 1 ? "" : "s"}`], mentions: [latest] };
+}
+
+async function fileOf({ archiveDir }: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {
+  const path = archiveDir === undefined ? undefined : join(archiveDir, archiveName(saga));
+  if (path === undefined || !existsSync(path)) return undefined;
+  const { sections } = await examineFile(path);
+  const manifest = sections.find((one) => one.manifest?.saga === saga)?.manifest;
+  const where = `the file ${basename(path)}`;
+  if (manifest === undefined) return undefined;
+  return { compared: [where], mentions: [{ where, turn: manifest.turns, hash: manifest.head.hash }] };
+}
+
+/** A parent that was archived, or cannot be read, says nothing here. */
+async function parentOf(
+  { ports, clock }: EvidenceDeps,
+  saga: SagaId,
+  parent: SagaId,
+): Promise<Evidence | undefined> {
+  const mentions = createMentions();
+  try {
+    const last = await patiently(clock, () => ports.ledger.last(parent));
+    if (last === undefined) return undefined;
+    for (const message of await patiently(clock, () => ports.ledger.read(parent, 0, last.seq)))
+      mentions.take(await decodeTurn(ports.blobs, message));
+  } catch (error) {
+    if (!isMeshError(error) || error.retriable) throw error;
+    return undefined;
+  }
+  return { compared: [`the ledger of its parent ${parent}`], mentions: mentions.of(saga) };
+}
