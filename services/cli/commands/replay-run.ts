@@ -20,14 +20,11 @@ import {
   type ReplayRunDocument,
 } from "../../../protocol/documents/replay.ts";
 import { UnreadableSaga } from "../../../protocol/documents/unreadable.ts";
-import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../app/app.ts";
-import { readLedger } from "../../views/view.ts";
-import type { Ports } from "../../wire/ports.ts";
 import { keptOf, type RunHead, runDocument, sampleBySeed } from "../../replay/batch-report.ts";
 import { runReplays } from "../../runtime/run-replays.ts";
-import { type CommandContext, withMesh } from "../frame/context.ts";
-import { listSagas } from "../../client/list.ts";
+import type { CommandContext } from "../frame/context.ts";
+import { type Replayable, type ReplaySource, withReplaySource } from "./replay-sources.ts";
 
 /** The words of a run that decide what it does; files as absolute paths. */
 export const RunWords = z.object({
@@ -42,6 +39,7 @@ export const RunWords = z.object({
   steps: z.string().optional(),
   "fail-on": z.array(z.string()).optional(),
   query: z.string().optional(),
+  archive: z.string().optional(),
   sample: z.string().optional(),
   seed: z.string().optional(),
   parallel: z.string().optional(),
@@ -67,9 +65,9 @@ const parallelDefault = 4;
 /** Paths of another folder mean other files. */
 export const absoluteWords = (words: RunWords): RunWords => ({
   ...words,
-  app: resolve(words.app),
+  app: words.app === "" ? "" : resolve(words.app), // Recordings hold their own.
   ...Object.fromEntries(
-    (["prompt", "with", "stand-ins"] as const).flatMap((name) => {
+    (["prompt", "with", "stand-ins", "archive"] as const).flatMap((name) => {
       const file = words[name];
       return file === undefined ? [] : [[name, resolve(file)]];
     }),
@@ -98,7 +96,7 @@ export interface ManySettings {
   readonly sample: number | undefined;
   readonly parallel: number | undefined;
   readonly head: Pick<RunHead, "mode" | "model" | "conditions">;
-  readonly replay: (turns: readonly Turn[]) => Promise<ReplayDocument>;
+  readonly replay: (one: Replayable) => Promise<ReplayDocument>;
 }
 
 /** Begins a run, or goes on with it; what it came to. */
@@ -109,7 +107,7 @@ export async function replayMany(
 ): Promise<ReplayRunDocument> {
   const { config, output, signal } = context;
   const folder = config.replayDir;
-  return withMesh(context, async ({ ports }) => {
+  return withReplaySource(context, settings.words.archive, async (source) => {
     const { words, parallel = parallelDefault, limits } = settings;
     const what = nameOf(settings);
     const run = SagaId.parse(`replay-${sha256(canonicalJson([what, limits, parallel])).slice(0, 12)}`);
@@ -117,7 +115,7 @@ export async function replayMany(
     const isKnown = existsSync(file);
     const plan = isKnown
       ? RunFile.parse(JSON.parse(await readFile(file, "utf8")))
-      : await planOf(ports, settings, what);
+      : await planOf(source, settings, what);
     if (!isKnown) await keep(file, plan);
     output.note(
       `${run}: ${plan.sagas.length} of ${plan.meant} sagas, seed ${plan.seed}${isKnown ? "; going on" : ""}`,
@@ -127,7 +125,7 @@ export async function replayMany(
     const turns = await runReplays({
       ...{ run, folder, signal, report: output.note },
       input: { sagas: plan.sagas, parallel, limits: boundsOf(limits) },
-      replay: (saga) => replayKept(ports, join(documents, `${saga}.json`), saga, settings.replay),
+      replay: (saga) => replayKept(source, join(documents, `${saga}.json`), saga, settings.replay),
       onDone: (done) => note(`${done} of ${plan.sagas.length} sagas`),
     });
     const { query } = words;
@@ -154,17 +152,13 @@ function nameOf({ words, apps, promptText, again }: ManySettings): string {
 }
 
 /** Throws QUERY_EMPTY where no saga is meant: a run of nothing would be taken for a good one. */
-async function planOf(ports: Ports, { words, sample }: ManySettings, what: string): Promise<RunFile> {
-  const rows = await listSagas(ports, { query: words.query ?? "" }, Date.now());
-  const meant = rows.filter((row) => row.archived === undefined).map(({ saga }) => saga);
+async function planOf(source: ReplaySource, { words, sample }: ManySettings, what: string): Promise<RunFile> {
+  const rows = await source.meant(words.query ?? "");
+  const meant = rows.map(({ saga }) => saga);
   if (meant.length === 0)
-    throw new MeshError(
-      "QUERY_EMPTY",
-      `the query means none of ${(await ports.ledger.list()).length} sagas`,
-      {
-        remedy: "See `sagamesh ls --query` with it; archived sagas are replayed one by one, by their files.",
-      },
-    );
+    throw new MeshError("QUERY_EMPTY", `the query means none of ${await source.count()} sagas`, {
+      remedy: "See `sagamesh ls --query` with it; archived sagas are replayed with --archive DIR.",
+    });
   const seed = words.seed ?? seedDefault;
   const sagas = sampleBySeed(meant, sample ?? meant.length, seed);
   const unread = rows.unreadable.length === 0 ? {} : { unreadable: [...rows.unreadable] };
@@ -180,15 +174,14 @@ async function keep(file: string, value: unknown): Promise<void> {
 
 /** A fault is the saga's own; what may be better next time is thrown, and tried again. */
 async function replayKept(
-  ports: Ports,
+  source: ReplaySource,
   file: string,
   saga: SagaId,
-  replay: (turns: readonly Turn[]) => Promise<ReplayDocument>,
+  replay: (one: Replayable) => Promise<ReplayDocument>,
 ): Promise<ReplayedOrFault> {
   try {
     if (existsSync(file)) return keptOf(ReplayDocument.parse(JSON.parse(await readFile(file, "utf8"))));
-    const turns = (await readLedger(ports, saga)).map(({ turn }) => turn);
-    const document = await replay(turns);
+    const document = await replay(await source.read(saga));
     await keep(file, document);
     return keptOf(document);
   } catch (error) {

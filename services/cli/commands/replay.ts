@@ -2,7 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { MeshError } from "../../../protocol/errors.ts";
 import type { ReplayDocument, ReplayRunDocument } from "../../../protocol/documents/replay.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import type { App } from "../../app/app.ts";
+import { type App, defineApp } from "../../app/app.ts";
+import { withDefinitionsOf } from "../../app/with-definitions.ts";
 import { readLedger } from "../../views/view.ts";
 import { type Condition, failedOn, grammar, parseFailOn } from "../../replay/fail-on.ts";
 import { type Drawings, replayPage } from "../../replay/page.ts";
@@ -19,6 +20,7 @@ import { defineCommand } from "../frame/command.ts";
 import type { CommandContext } from "../frame/context.ts";
 import { unreadableText } from "../frame/unreadable.ts";
 import { nowAndThen } from "../telling/progress-note.ts";
+import type { Replayable } from "./replay-sources.ts";
 import { absoluteWords, replayMany, RunWords, wordsOfRun } from "./replay-run.ts";
 import { amountOf, countOf, misses, readMisses, readVariation } from "./replay-settings.ts";
 import { describeReplay, describeRun } from "../telling/replay-text.ts";
@@ -33,13 +35,14 @@ export const replay = defineCommand({
     "asked. With --free the saga goes on from the other model's own decisions: its calls are answered from the record, by\n" +
     "effect key or equal arguments, and nothing outside is touched but the model. Exit code 0 however much differs, unless\n" +
     `--fail-on holds. ${grammar}\n` +
-    "With --query many sagas are replayed, by a run that a kill does not lose: the same words, or --resume, go on.",
+    "With --query many sagas are replayed, by a run that a kill does not lose: the same words, or --resume, go on. With\n" +
+    "--archive they are those of a folder of archives and imported recordings, and no mesh is needed.",
   positionals: { saga: { ...sagaPositional, multiple: true } },
   options: {
     app: {
       type: "string",
       hint: "FILE",
-      help: "application file with the saga's definition, which a ledger does not hold; an imported recording does",
+      help: "application file with the saga's definition, which a ledger does not hold (an imported recording does), and with the models to ask",
     },
     model: {
       type: "string",
@@ -83,7 +86,11 @@ export const replay = defineCommand({
     },
     html: { type: "string", hint: "FILE", help: "write a page with both runs side by side" },
     archive: archiveOption,
-    query: { type: "string", hint: "QUERY", help: `replay every saga that is meant: ${queryHelp}` },
+    query: {
+      type: "string",
+      hint: "QUERY",
+      help: `replay every saga that is meant, of the mesh or of --archive: ${queryHelp}`,
+    },
     sample: { type: "string", hint: "N", help: "with --query, so many of them" },
     seed: { type: "string", hint: "TEXT", help: "chooses the sample; 1 unless given" },
     parallel: { type: "string", hint: "N", help: "with --query, sagas under way at once; 4 unless given" },
@@ -98,6 +105,7 @@ export const replay = defineCommand({
     "sagamesh replay hire-41 --app app.ts --model recorded --with stricter.ts --free --fail-on policy",
     "sagamesh replay hire-41 --app app.ts --model buyer --free --ignore finish.output.note --fail-on outcome,cost+20%",
     "sagamesh replay --query 'agent=hire_for_role and status=completed' --sample 200 --parallel 8 --app app.ts --model claude-sonnet-5 --usd 5",
+    "sagamesh replay --query 'status=completed' --archive recordings --sample 100 --app app.ts --model gpt --free",
     "sagamesh replay --resume replay-0c1d2e3f4a5b",
   ],
   run: async (args, context) => {
@@ -113,14 +121,12 @@ export const replay = defineCommand({
       return failedOn !== undefined || missing > 0 || unreadable.length > 0 ? 1 : 0;
     }
     const settings = await readSettings(words);
-    const app = words.app === "" ? undefined : await loadApp(words.app);
+    const replayOf = replayer(await appAt(words), words, settings, context);
     let code = 0;
     for (const saga of args.saga)
       await withSaga(context, { saga, archive: args.archive }, async (one) => {
         const turns = (await readLedger(one.source, one.saga)).map(({ turn }) => turn);
-        const served = app ?? one.app;
-        if (served === undefined) throw appMissing();
-        const { document: found, run } = await replayer(served, words, settings, context).replayOf(turns);
+        const { document: found, run } = await replayOf({ turns, own: one.app });
         const document = judged(found, settings.many.head.conditions);
         if (document.failedOn !== undefined) code = 1;
         if (html !== undefined) await writeFile(html, replayPage(document, run && (await drawn(turns, run))));
@@ -137,8 +143,11 @@ export async function replayQuery(
   again = false,
 ): Promise<ReplayRunDocument> {
   const settings = await readSettings(words);
-  const replayed = replayer(await loadApp(words.app), words, settings, context);
-  const many = { ...settings.many, ...replayed, words: absoluteWords(words), again };
+  const app = await appAt(words);
+  const replayOf = replayer(app, words, settings, context);
+  const apps = [app, settings.variation.with?.app].filter((one) => one !== undefined);
+  const replay = async (one: Replayable): Promise<ReplayDocument> => (await replayOf(one)).document;
+  const many = { ...settings.many, apps, replay, words: absoluteWords(words), again };
   return replayMany(context, many, nowAndThen(context.output.note));
 }
 
@@ -151,9 +160,15 @@ type Words = Omit<RunWords, "ignore" | "fail-on" | "app"> & {
 const appMissing = () =>
   new MeshError("USAGE", "replay: --app FILE is missing", { remedy: "See sagamesh replay --help." });
 
-/** The words that decide what is done. A recording that was imported holds its application; a run of many needs one. */
-function asWords({ app = "", ignore, "fail-on": failOn, ...words }: Words, isMany: boolean): RunWords {
-  if (app === "" && isMany) throw appMissing();
+/** None where no file is named: an imported recording holds its own definition. */
+const appAt = async ({ app }: RunWords): Promise<App | undefined> => (app === "" ? undefined : loadApp(app));
+
+/** The words that decide what is done. A recording that was imported holds its application; a run over a mesh needs one. */
+function asWords(
+  { app = "", ignore, "fail-on": failOn, ...words }: Words & { readonly archive?: string | undefined },
+  isMany: boolean,
+): RunWords {
+  if (app === "" && isMany && words.archive === undefined) throw appMissing();
   const lists = { ...(ignore && { ignore: [...ignore] }), ...(failOn && { "fail-on": [...failOn] }) };
   return RunWords.parse({ ...words, ...lists, app });
 }
@@ -176,8 +191,8 @@ function assertUsable(
   if (words.saga.length > 0 && isMany) refuse("--query and --resume name the sagas", "Leave SAGA out.");
   if (words.html !== undefined && (isMany || words.saga.length > 1))
     refuse("--html takes one saga's page", "Replay one saga at a time, or leave --html out.");
-  if (isMany && words.archive !== undefined)
-    refuse("--query reads a mesh and no archive", "Replay archived sagas one by one.");
+  if (words.resume !== undefined && words.archive !== undefined && words.query === undefined)
+    refuse("--resume reads where its run began to", "Leave --archive out.");
   if (!isMany && (words.sample ?? words.parallel ?? words.usd ?? words.tokens ?? words.seed) !== undefined)
     refuse(
       "--sample, --seed, --parallel, --usd and --tokens are of --query",
@@ -208,27 +223,28 @@ async function readSettings(words: RunWords) {
   };
 }
 
-/** How one ledger is replayed. */
+/**
+ * How a ledger is replayed: by the definition that the application has or its own file holds, with the application's models
+ * and prices. Throws MODEL_UNKNOWN; for a ledger whose definition neither has, USAGE and VERSION_UNSERVED.
+ */
 function replayer(
-  app: App,
+  app: App | undefined,
   words: RunWords,
   { variation, misses, stepsMax, many }: Awaited<ReturnType<typeof readSettings>>,
   { config, output, signal }: CommandContext,
 ) {
   const { model, mode } = many.head;
+  const base = app ?? defineApp({});
   const options: ReplayOptions = {
-    ...{ model, port: replayPort(app, model, config), priceOf: app.priceOf, clock: systemClock, signal },
+    ...{ model, port: replayPort(base, model, config), priceOf: base.priceOf, clock: systemClock, signal },
     ...{ variation, ignored: words.ignore ?? [], progress: nowAndThen(output.note) },
   };
-  const replayOf = async (turns: readonly Turn[]) => {
-    if (mode === "step-by-step") return { document: await replayDecisions(app, turns, options) };
-    const { document, run } = await replayFreely(app, turns, { ...options, ...misses, stepsMax });
+  return async ({ turns, own }: Replayable) => {
+    if (app === undefined && own === undefined) throw appMissing();
+    const served = own === undefined ? base : withDefinitionsOf(base, own);
+    if (mode === "step-by-step") return { document: await replayDecisions(served, turns, options) };
+    const { document, run } = await replayFreely(served, turns, { ...options, ...misses, stepsMax });
     return { document, run: run.turns };
-  };
-  return {
-    apps: [app, ...(variation.with === undefined ? [] : [variation.with.app])],
-    replayOf,
-    replay: async (turns: readonly Turn[]): Promise<ReplayDocument> => (await replayOf(turns)).document,
   };
 }
 

@@ -188,7 +188,7 @@ describe("the table of readers", () => {
   test("has all: what lists ledgers in the source reads them by readMany, or is known to name them otherwise", () => {
     const otherwise = [
       "services/cli/commands/archive.ts", // An outcome for each: services/archive/all.ts.
-      "services/cli/commands/replay-run.ts", // Counts them.
+      "services/cli/commands/replay-sources.ts", // Counts them.
       "services/cli/commands/verify.ts", // A document for each: verifying.ts.
       "services/host/living.ts", // In its log.
       "services/testing/crash-matrix.ts", // A test's own mesh, in which nothing is broken.

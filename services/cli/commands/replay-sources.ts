@@ -1,0 +1,91 @@
+/**
+ * Replay sources: the sagas that a run over many chooses from: those of a mesh, or of files, without a server.
+ */
+import { MeshError } from "../../../protocol/errors.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
+import type { SagaRow } from "../../../protocol/documents/saga.ts";
+import type { UnreadableSaga } from "../../../protocol/documents/unreadable.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import type { App } from "../../app/app.ts";
+import { readArchive } from "../../archive/file.ts";
+import { sagaNamed } from "../../archive/verify.ts";
+import { listSagas } from "../../client/list.ts";
+import { viewingBy } from "../../client/registry.ts";
+import { type Many, manyOf, unreadableOf } from "../../ledger/many.ts";
+import { parseQuery } from "../../views/query.ts";
+import { rowOfLedger } from "../../views/saga-row.ts";
+import { readLedger } from "../../views/view.ts";
+import { type CommandContext, withMesh } from "../frame/context.ts";
+import { ownApp } from "../frame/saga-source.ts";
+import { archivesIn } from "./verifying.ts";
+
+/** A ledger to be replayed, and the application that its own file holds, of a recording that was imported. */
+export interface Replayable {
+  readonly turns: readonly Turn[];
+  readonly own?: App | undefined;
+}
+
+export interface ReplaySource {
+  /** How many there are. */
+  count(): Promise<number>;
+  /** Those that are meant and have a ledger; beside them, those that cannot be read. */
+  meant(query: string): Promise<Many<SagaRow>>;
+  /** Throws what is wrong with this one. */
+  read(saga: SagaId): Promise<Replayable>;
+}
+
+/** Runs with the sagas of a mesh, or of a folder of archives and bundles, or of one bundle. */
+export async function withReplaySource<T>(
+  context: CommandContext,
+  archive: string | undefined,
+  run: (source: ReplaySource) => Promise<T>,
+): Promise<T> {
+  if (archive !== undefined) return run(await ofFiles(archive));
+  return withMesh(context, ({ ports }) =>
+    run({
+      count: async () => (await ports.ledger.list()).length,
+      meant: async (query) => {
+        const rows = await listSagas(ports, { query }, Date.now());
+        return manyOf(
+          rows.filter((row) => row.archived === undefined),
+          rows.unreadable,
+        );
+      },
+      read: async (saga) => ({ turns: turnsOf(await readLedger(ports, saga)) }),
+    }),
+  );
+}
+
+const turnsOf = (stored: Awaited<ReturnType<typeof readLedger>>): Turn[] => stored.map(({ turn }) => turn);
+
+/** One file is in memory at a time. A saga that several files hold is taken from the first, by name. */
+async function ofFiles(folder: string): Promise<ReplaySource> {
+  const paths = new Map<SagaId, string>();
+  const rows: SagaRow[] = [];
+  const unreadable: UnreadableSaga[] = [];
+  for (const path of await archivesIn(folder)) {
+    let at = sagaNamed(path);
+    try {
+      const { manifests, source } = await readArchive(path);
+      for (const { saga, definitions = [], tools } of manifests) {
+        if (paths.has(saga)) continue;
+        at = saga;
+        paths.set(saga, path);
+        rows.push(rowOfLedger(turnsOf(await readLedger(source, saga)), viewingBy({ definitions, tools })));
+      }
+    } catch (error) {
+      unreadable.push(unreadableOf(at, error));
+    }
+  }
+  return {
+    count: async () => paths.size + unreadable.length,
+    meant: async (query) => manyOf(rows.filter(parseQuery(query, Date.now())), unreadable),
+    read: async (saga) => {
+      const path = paths.get(saga);
+      if (path === undefined) throw new MeshError("SAGA_UNKNOWN", `${folder} holds no ${saga}`);
+      const { manifests, source } = await readArchive(path);
+      const manifest = manifests.find((one) => one.saga === saga);
+      return { turns: turnsOf(await readLedger(source, saga)), own: manifest && ownApp(manifest) };
+    },
+  };
+}
