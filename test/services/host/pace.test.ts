@@ -35,12 +35,12 @@ async function turnSizes(signals: number, costMs: (tick: number) => number): Pro
   return turns.map(({ steps }) => steps.filter(({ event }) => event.type === "signal").length);
 }
 
-test("a turn that held its host makes the next ones smaller, down to one input, and none is lost", async () => {
+test("a turn that held its host makes the next ones smaller, down to one or two inputs, and none is lost", async () => {
   const sizes = await turnSizes(80, () => 30);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(80);
   const slow = sizes.findIndex((size) => size > 1);
   expect(sizes[slow]).toBeLessThanOrEqual(limits.stepsPerTurnMax);
-  expect(new Set(sizes.slice(slow + 1))).toEqual(new Set([1]));
+  expect(Math.max(...sizes.slice(slow + 1))).toBeLessThanOrEqual(2);
 });
 
 test("what was slow and is not any more takes as many as ever", async () => {
@@ -52,12 +52,35 @@ test("what was slow and is not any more takes as many as ever", async () => {
 
 test("a pace never falls below one input and never rises above the bound of a turn", () => {
   const pace = createPace();
-  for (const ms of [1_000_000, 1_000_000, limits.turnHeldMs + 1]) {
-    pace.took(pace.size(), ms);
+  for (const ms of [1_000_000, 1_000_000]) {
+    pace.took(limits.stepsPerTurnMax, ms);
     expect(pace.size()).toBe(1);
   }
   for (let k = 0; k < 20; k++) pace.took(pace.size(), 0);
   expect(pace.size()).toBe(limits.stepsPerTurnMax);
   pace.took(1, 0);
   expect(pace.size()).toBe(limits.stepsPerTurnMax);
+});
+
+test("what a turn takes whatever is in it is not spread over ever more turns", () => {
+  const pace = createPace();
+  const [ofTurn, ofInput] = [4 * limits.turnHeldMs, 0.01];
+  let inputs = 0;
+  for (let k = 0; k < 100; k++) {
+    inputs += pace.size();
+    pace.took(pace.size(), ofTurn + ofInput * pace.size());
+  }
+  expect(inputs / 100).toBeGreaterThan(10);
+});
+
+test("of inputs that each take long a turn takes a few, however the saga began", () => {
+  for (const first of [0, 10, 1_000]) {
+    const pace = createPace();
+    pace.took(1, first * limits.turnHeldMs);
+    const sizes = Array.from({ length: 100 }, () => {
+      pace.took(pace.size(), 2 * limits.turnHeldMs * pace.size());
+      return pace.size();
+    });
+    expect(Math.max(...sizes.slice(50)), sizes.join(" ")).toBeLessThanOrEqual(2);
+  }
 });
