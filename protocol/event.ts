@@ -85,6 +85,8 @@ const otherEvents = [
     sentAt: z.number(),
     /** The definition that the sender believes to write to; only of one saga to another. */
     to: z.string().optional(),
+    /** A `cancel` that leaves the machine out, which kills the process that takes it: the runtime alone undoes and ends. */
+    withoutMachine: z.literal(true).optional(),
   }),
   z.object({ type: z.literal("deferred"), intent: IntentId, attempt: z.int(), dueAt: z.number() }),
   z.object({ type: z.literal("timer"), intent: IntentId }),

@@ -13,23 +13,32 @@ import { endingOfUndone, orderOf } from "./undo-child.ts";
  * saga was paused: what was held is to be released.
  */
 export function takeCancel(f: Folding, event: EventOf<"signal">): boolean {
+  if (event.withoutMachine === true) return endWithoutMachine(f, event);
   if (f.state.phase.kind !== "running" && takeUndoOrder(f, event.data)) return false;
   // The machine is done already: all that can be called off is the wait for people.
   if (f.state.phase.kind === "ending") closeDoubtTasks(f);
   if (f.state.phase.kind !== "running") return false;
-  const data = event.data as { reason?: unknown } | null;
-  const reason =
-    typeof data?.reason === "string"
-      ? data.reason
-      : typeof event.data === "string"
-        ? event.data
-        : "cancelled";
+  const reason = reasonIn(event);
   const wasPaused = isPaused(f);
   f.state.paused = undefined;
   const told = f.definition.kind.cancelEvent({ reason, from: event.from, at: f.at });
   if (told === undefined) beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason });
   else f.queue.push({ event: told });
   return wasPaused;
+}
+
+function reasonIn({ data: said }: EventOf<"signal">): string {
+  const data = said as { reason?: unknown } | null;
+  if (typeof data?.reason === "string") return data.reason;
+  return typeof said === "string" ? said : "cancelled";
+}
+
+/** Whatever the machine was about: all that stands is undone, and the machine takes nothing any more. */
+function endWithoutMachine(f: Folding, event: EventOf<"signal">): boolean {
+  if (f.state.phase.kind === "ended") return false;
+  f.state.paused = undefined;
+  beginEndByUndoing(f, { status: "cancelled", code: "CANCELLED", reason: reasonIn(event) });
+  return false;
 }
 
 /** The parent of a saga that has ended, or is about to, wants undone what it did: it ends once more, for that. */

@@ -93,7 +93,8 @@ function decide(
   return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
 }
 
-const folding = (definition: Definition, state: Draft, at: number): Folding => ({
+/** A turn of which nothing is decided yet. */
+export const folding = (definition: Definition, state: Draft, at: number): Folding => ({
   ...{ definition, at, state },
   ...{ intents: [], closed: [], closedAt: new Map(), unanswered: new Map(), nextK: 0 },
   ...{ queue: [], said: [], asked: [], shown: [], moved: false, offered: 0, asks: [], asksDone: 0 },

@@ -5,6 +5,7 @@
  * LO2 A snapshot only saves time: without it the same state is folded from the first turn.
  * LO3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
  * LO4 Of a saga that another host serves, the last message alone is read.
+ * LO5 A saga whose machine was left out by a cancellation is put together without it: nobody takes again what it dies of.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
@@ -21,6 +22,7 @@ import type { Tombstone } from "../../protocol/tombstone.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { App } from "../app/app.ts";
+import { foldingToEnd, isBare } from "../ledger/bare-state.ts";
 import {
   emptyHead,
   type Head,
@@ -97,8 +99,9 @@ export async function loadSaga(
   if (found === undefined || !isUsable(found.snapshot, last)) return loadWhole(deps, app, saga, last.seq);
   const { snapshot, bytes } = found;
   const turns = await turnsSince(deps, saga, snapshot.head, last.seq);
-  if (turns === undefined || lastMigration(turns.map(({ turn }) => turn)) !== undefined)
-    return loadWhole(deps, app, saga, last.seq); // LO3
+  const since = turns?.map(({ turn }) => turn) ?? [];
+  if (turns === undefined || lastMigration(since) !== undefined || isBare(since))
+    return loadWhole(deps, app, saga, last.seq); // LO3, LO5
   const definition = served(app, saga, snapshot.definition);
   try {
     const state = await foldOn(deps, definition, stateFromJson(definition, snapshot.state), turns);
@@ -175,7 +178,7 @@ export async function loadWhole(deps: LoadDeps, app: App, saga: SagaId, throughS
   const stored = await patiently(deps.clock, () => readTurns(deps.ports, saga, emptyHead, throughSeq));
   const turns = stored.map(({ turn }) => turn);
   const definition = served(app, saga, presentDefinition(turns));
-  const { state, messages } = await inPieces(deps.ports.loop, foldingLedger(definition, turns));
+  const { state, messages } = await inPieces(deps.ports.loop, foldingToEnd(definition, turns));
   return {
     definition,
     state,

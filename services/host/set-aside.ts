@@ -6,21 +6,23 @@
  * SE2 Else what its host performed killed: the end of each of these attempts is recorded in one turn, so that the
  *    saga goes on or compensates. The input is not acked: the host that takes it next hands on what that turn decided.
  * SE3 Where neither is so, the letter is all. Retried, it is a known input: what is open is handed on again.
+ * SE4 A cancellation among them is taken before anything is folded, and without the machine (cancel-bare.ts): every saga can
+ *    be cancelled. All inputs are given back; to a saga without its machine they do no harm.
  */
 import { accept } from "../../actors/kernel/accept.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import { isOwnWork, type OpenIntent } from "../../actors/contract/state.ts";
 import type { MeshError } from "../../protocol/errors.ts";
-import type { Event, EventOf } from "../../protocol/event.ts";
+import type { Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Result } from "../../protocol/result.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
-import { resultOfKilled } from "../perform/killed.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import type { Delivery } from "../wire/ports.ts";
 import { appendTurn } from "./append.ts";
+import { cancelBare, readBare, resultOfOwn } from "./cancel-bare.ts";
 import { publishRefusal } from "./tell-sagas.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
@@ -37,10 +39,11 @@ interface Input {
 /** Settles what the deliveries of a saga died of; each is acked or given back. After a crash in between, again. */
 export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonly Delivery[]): Promise<void> {
   const inputs = await Promise.all(deliveries.map((delivery) => read(deps, delivery)));
-  const found = await loadSaga(deps, deps.app, saga);
   const letGo = async () => {
     await Promise.all(deliveries.map((delivery) => nakDelivery(delivery)));
   };
+  if (await isCancelled(deps, saga, inputs)) return letGo(); // SE4
+  const found = await loadSaga(deps, deps.app, saga);
   if (found !== undefined && "type" in found) return letGo();
   const unknown = found === undefined ? startsOf(inputs) : await newTo(deps, found, inputs);
   for (const { delivery, event } of unknown) {
@@ -69,6 +72,16 @@ export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonl
     await deadLetter(deps, "inbox", delivery, error); // SE3; the first one is there already.
     await ackDelivery(delivery);
   }
+}
+
+/** SE4. */
+async function isCancelled(deps: HostDeps, saga: SagaId, inputs: readonly Input[]): Promise<boolean> {
+  const cancel = inputs
+    .map(({ event }) => event)
+    .find((event) => event?.type === "signal" && event.name === "cancel");
+  if (cancel?.type !== "signal") return false;
+  const bare = await readBare(deps, saga);
+  return bare !== undefined && cancelBare(deps, bare, cancel, poison(`performing what ${saga} had begun`));
 }
 
 async function read(deps: HostDeps, delivery: Delivery): Promise<Input> {
@@ -135,7 +148,7 @@ async function settle(
   error: MeshError,
 ): Promise<void> {
   const { saga } = loaded.state;
-  const events = await Promise.all(own.map((open) => resultOf(deps, open, error)));
+  const events = await Promise.all(own.map((open) => resultOfOwn(deps, open, error)));
   const at = deps.clock.now();
   const { definition, state, head } = await whole(deps, loaded);
   const taken = events.flatMap((event) => {
@@ -147,19 +160,4 @@ async function settle(
   const from = { definition, traceId: traceIdOf(saga) };
   const message = await encodeTurn(deps, from, head, decided, at);
   await appendTurn({ ledger: deps.ports.ledger, clock: deps.clock }, saga, message, deps.signal);
-}
-
-async function resultOf(deps: HostDeps, open: OpenIntent, error: MeshError): Promise<EventOf<"result">> {
-  const { intent, attempt } = open;
-  const tool = intent.kind === "tool" ? deps.app.tools.get(intent.contract) : undefined;
-  const result: Result =
-    tool === undefined || intent.kind !== "tool"
-      ? { outcome: "failed", code: error.code, reason: error.message, retry: false }
-      : await resultOfKilled(
-          { claims: deps.ports.claims, clock: deps.clock, chance: deps.chance },
-          tool,
-          { key: intent.key, attempt },
-          { error, signal: deps.signal },
-        );
-  return { type: "result", intent: intent.id, attempt, by: deps.incarnation, result };
 }

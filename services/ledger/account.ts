@@ -115,6 +115,8 @@ export interface Account {
   readonly effects: ReadonlyMap<IntentId, StandingEffect>;
   /** Effects that were undone, by whom: an intent, or a task in which a human says so. */
   readonly undone: ReadonlyMap<IntentId, IntentId>;
+  /** Effects that are being undone, by which intent; `stuck` where that failed. */
+  readonly undoing: ReadonlyMap<IntentId, IntentId | "stuck">;
   /** Calls whose end is not known. */
   readonly doubts: ReadonlySet<IntentId>;
   /** The last one; an undoing after it ends in another. */
@@ -190,7 +192,5 @@ export interface Reading extends Mutable<{ [K in keyof Account]: Growing<Account
   readonly answered: Set<IntentId>;
   /** Attempts whose cost is in. */
   readonly paid: Set<string>;
-  /** What undoes an effect at present; `stuck` where that failed. */
-  readonly undoing: Map<IntentId, IntentId | "stuck">;
   readonly raises: BudgetChange[];
 }

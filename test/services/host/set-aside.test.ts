@@ -4,8 +4,11 @@
  * Method: a real server. The inputs are taken from INBOX by hand, as whoever sets them aside has them; a host goes on
  * afterwards.
  */
+import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { setup } from "xstate";
 import { z } from "zod";
+import { defineSaga, type SignalEvents, toActors } from "sagamesh";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { IntentId, parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { subjects } from "../../../protocol/subjects.ts";
@@ -13,6 +16,7 @@ import { defineApp } from "../../../services/app/app.ts";
 import { depsOf } from "../../../services/host/host.ts";
 import { routingAlone } from "../../../services/host/routing.ts";
 import { setAside } from "../../../services/host/set-aside.ts";
+import { verifyLedger } from "../../../services/views/verify.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { publishResult } from "../../../services/perform/publish-result.ts";
 import type { Delivery } from "../../../services/wire/ports.ts";
@@ -51,7 +55,53 @@ const look = defineTool({
 });
 const wirer = callingSaga("wirer", wire);
 const looker = callingSaga("looker", look);
-const app = defineApp({ sagas: [wirer, looker] });
+
+/** From then on its machine cannot be folded again, as one that kills its process cannot. */
+let isDeadly = false;
+const undone: string[] = [];
+const giveBack = defineTool({
+  ...{ name: "give_back", description: "Gives money back.", effect: "idempotent", placement: "host" },
+  ...{ input: z.object({ paid: z.string() }), output: nothing },
+  perform: async (_, { key }) => {
+    undone.push(key);
+    return {};
+  },
+});
+const pay = defineTool({
+  ...{
+    name: "pay_now",
+    description: "Pays.",
+    effect: "idempotent",
+    placement: "host",
+    input: nothing,
+    output: nothing,
+  },
+  compensation: { tool: giveBack, input: ({ key }) => ({ paid: key }) },
+  perform: async () => ({}),
+});
+const later = { boom: nothing };
+const payer = defineSaga({
+  ...{ name: "payer", version: 1, input: nothing, output: nothing, signals: later },
+  machine: setup({
+    types: { events: {} as SignalEvents<typeof later> },
+    actors: toActors({ pay }),
+    guards: {
+      lives: () => {
+        if (isDeadly) throw new Error("deadly");
+        return true;
+      },
+    },
+  }).createMachine({
+    initial: "paying",
+    states: {
+      paying: { invoke: { src: "pay", input: {}, onDone: { target: "waiting", guard: "lives" } } },
+      waiting: { on: { boom: { target: "done", guard: "lives" } } },
+      done: { type: "final" },
+    },
+    output: {},
+  }),
+});
+const app = defineApp({ sagas: [wirer, looker, payer] });
 
 const withMesh = async (work: (mesh: RealMesh) => Promise<void>): Promise<void> => {
   const mesh = await openRealMesh(server.nextUrl());
@@ -81,7 +131,7 @@ const depsFor = ({ ports }: RealMesh) => ({
 });
 
 /** What waits in INBOX for the saga, held as a host would hold it. */
-async function inputsOf({ ports }: RealMesh, saga: SagaId): Promise<Delivery[]> {
+async function inputsOf({ ports }: RealMesh, saga: SagaId, count = 1): Promise<Delivery[]> {
   const taken: Delivery[] = [];
   const consumptions = await Promise.all(
     Array.from({ length: ports.inbox.partitions }, (_, partition) =>
@@ -90,7 +140,7 @@ async function inputsOf({ ports }: RealMesh, saga: SagaId): Promise<Delivery[]> 
       }),
     ),
   );
-  await until("an input", () => taken.length > 0);
+  await until("an input", () => taken.length >= count);
   await Promise.all(consumptions.map((consumption) => consumption.stop()));
   return taken;
 }
@@ -149,4 +199,37 @@ test("a start that kills becomes a letter, and the parent hears that its child n
       outcome: "failed",
       code: "POISON",
     });
+  }));
+
+test("a cancellation among what kills is taken without the machine, and undoes what stands, whoever loads the saga", () =>
+  withMesh(async (mesh) => {
+    const first = await mesh.host(app);
+    const { id } = await mesh.client.start(payer, {}, { id: "paid" });
+    await until("it has begun", async () => (await mesh.head(id)) > 0);
+    await until("it has paid", async () => (await mesh.view(id)).effects.length === 1);
+    await until("it waits", async () => (await mesh.unacked()).inbox === 0);
+    await first.stop(1_000);
+    isDeadly = true;
+    const handle = mesh.client.saga(payer, id);
+    await handle.signal("boom", {});
+    await handle.cancel("its machine kills");
+    // The fold that a snapshot would spare is made here, so that only a way without the machine is left.
+    await jetstreamManager(mesh.nc).then((jsm) => jsm.streams.purge("KV_SNAPSHOT"));
+    await setAside(depsFor(mesh), id, await inputsOf(mesh, id, 2));
+    expect((await mesh.turns(id)).at(-1)?.steps[0]?.event).toMatchObject({
+      name: "cancel",
+      withoutMachine: true,
+    });
+    await mesh.host(app);
+    await until("its end", async () => (await mesh.view(id)).status !== "running");
+    const view = await mesh.view(id);
+    expect(view.end).toMatchObject({ status: "cancelled", reason: "its machine kills", standing: [] });
+    expect(undone).toEqual(
+      [view.intents.find(({ intent }) => "undoes" in intent)?.intent].map(
+        (one) => one && "key" in one && one.key,
+      ),
+    );
+    // Whoever has the machine proves that it would have been undone in the same way.
+    isDeadly = false;
+    expect((await verifyLedger(mesh.ports, id, app)).findings).toEqual([]);
   }));
