@@ -11,18 +11,21 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openMesh } from "../../services/runtime/mesh.ts";
 import { type Crew, startCrew } from "./crew.ts";
+import type { Attack } from "./attack.ts";
+import { type Attackers, createAttackers, loadAttacks } from "./attackers.ts";
 import { readBeats } from "./beats.ts";
 import { disturb, type Strike } from "./disturber.ts";
 import { createDriver, type Driver } from "./driver.ts";
-import { type Evidence, readInputs, readLedgers, readMistakes } from "./evidence.ts";
+import { type Evidence, parted, readInputs, readLedgers, readMistakes } from "./evidence.ts";
 import { appendLines } from "./lines.ts";
 import { noteEnd } from "./linear/end.ts";
 import { openHistory } from "./linear/history.ts";
 import { judgeHistories } from "./linear/judge.ts";
 import { recordedPorts } from "./linear/record.ts";
 import { type Options, Usage } from "./options.ts";
-import { excused } from "./not-yet.ts";
-import { judgeEvidence, type Violation } from "./oracle.ts";
+import { excused, notYetAttacks } from "./not-yet.ts";
+import { judgeEvidence } from "./oracle.ts";
+import type { Violation } from "./violation.ts";
 import { planBlows } from "./plan.ts";
 import { type Proof, proofs } from "./proofs.ts";
 import { type Proxy, startProxy } from "./proxy.ts";
@@ -42,6 +45,7 @@ interface Cast {
   readonly world: WorldProcess;
   readonly crew: Crew;
   readonly driver: Driver;
+  readonly attackers: Attackers;
   readonly witness: Witness;
 }
 
@@ -151,8 +155,34 @@ async function raise(
     failures.push(`the witness: ${String(error)}`),
   );
   ends.defer(witness.stop);
+  const attackHistory = openHistory(join(folder, "history-attackers.jsonl"), "attackers");
+  const attackers = createAttackers({
+    ...{
+      attacks: await chosenAttacks(options.attacks),
+      seed,
+      servers,
+      crew,
+      witness,
+      history: attackHistory,
+    },
+  });
   await crew.serving();
-  return { servers, lines, world, crew, driver, witness };
+  return { servers, lines, world, crew, driver, attackers, witness };
+}
+
+/** Throws Usage for a name that no attack has. */
+async function chosenAttacks(names: readonly string[]): Promise<Attack[]> {
+  const all = await loadAttacks();
+  const ready = all.filter(({ name }) => !Object.hasOwn(notYetAttacks, name));
+  const [first] = names;
+  if (first === "none") return [];
+  if (first === "all") return ready;
+  if (first === "short") return ready.filter(({ short }) => short);
+  return names.map((name) => {
+    const found = all.find((attack) => attack.name === name);
+    if (found !== undefined) return found;
+    throw new Usage(`--attacks: none is named "${name}"; there are ${all.map((one) => one.name).join(", ")}`);
+  });
 }
 
 /** Clients work and the disturber strikes, for as long as was said. */
@@ -175,6 +205,7 @@ async function storm(options: Options, cast: Cast, tell: (line: string) => void)
   try {
     await Promise.all([
       cast.driver.run(over.signal),
+      cast.attackers.run(over.signal),
       disturb({ ...cast, tell }, plan, strikes),
       delay(durationMs).then(() => over.abort()),
     ]);
@@ -201,6 +232,7 @@ async function calmDown(
   const settling: Settling = { ...cast, tell: seldom };
   const sleepers = new Set<string>(cast.driver.sleepers);
   await cast.crew.serving();
+  await cast.attackers.cancelAll();
   const early = await settle(settling, (saga) => sleepers.has(saga), settleMs);
   const holdings = early.length > 0 ? [] : await findHoldings(settling);
   cast.driver.wakeSleepers();
@@ -210,20 +242,26 @@ async function calmDown(
 
 async function gather(
   { seed }: Options,
-  { servers, driver, crew, witness }: Cast,
+  { servers, driver, attackers, crew, witness }: Cast,
   folder: string,
   rest: Pick<Evidence, "strikes" | "busy" | "holdings" | "ended">,
 ): Promise<Evidence> {
   const names = crew.members.map(({ name }) => name);
   const logs = await Promise.all(names.map((name) => readFile(join(folder, `${name}.log`), "utf8")));
-  const dead = await servers.ports.dead.list();
+  const { own: dead, attacked: deadOfAttacks } = parted(await servers.ports.dead.list());
+  const { own: inputs, attacked: inputsOfAttacks } = parted(await readInputs(folder, servers));
   const read = await readLedgers(servers);
   await noteEnd(folder, { ...read, dead });
   return {
-    ...{ seed, started: driver.sagas, seen: witness.seen, standstills: crew.standstills },
+    ...{
+      seed,
+      started: [...driver.sagas, ...attackers.sagas],
+      seen: witness.seen,
+      standstills: crew.standstills,
+    },
     ...read,
-    dead,
-    inputs: await readInputs(folder, servers),
+    ...{ dead, inputs, attacked: { inputs: inputsOfAttacks, dead: deadOfAttacks } },
+    struck: attackers.struck,
     linearity: await judgeHistories(folder),
     beats: readBeats(folder),
     ...readAccount(folder),

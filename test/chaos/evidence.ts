@@ -9,6 +9,7 @@ import { follow } from "../../services/nats/follow.ts";
 import type { StoredMessage } from "../../services/wire/ports.ts";
 import type { StoredInput } from "../simulation/account.ts";
 import type { Act, Asked } from "../simulation/world.ts";
+import { attackHeader, type Struck } from "./attack.ts";
 import type { Beat } from "./beats.ts";
 import type { Standstill } from "./crew.ts";
 import type { Strike } from "./disturber.ts";
@@ -25,6 +26,8 @@ export interface Evidence {
   /** Stored turns as they are, of every saga that has any. */
   readonly messages: ReadonlyMap<SagaId, readonly StoredMessage[]>;
   readonly ledgers: ReadonlyMap<SagaId, readonly StoredTurn[]>;
+  /** Where what is too large for a turn is. */
+  readonly blobs: LedgerSource["blobs"];
   /** Ledgers that could not be read as a chain. */
   readonly broken: ReadonlyMap<SagaId, string>;
   /** Turns as the witness saw them appear. */
@@ -32,6 +35,9 @@ export interface Evidence {
   /** Acked to clients and people, or stored by the server's own account. */
   readonly inputs: readonly StoredInput[];
   readonly dead: readonly StoredMessage[];
+  /** Inputs and letters of attackers; those of everybody else are above. */
+  readonly attacked: { readonly inputs: readonly StoredInput[]; readonly dead: readonly StoredMessage[] };
+  readonly struck: readonly Struck[];
   readonly acts: readonly Act[];
   readonly asked: readonly Asked[];
   readonly standstills: readonly Standstill[];
@@ -49,14 +55,18 @@ export interface Evidence {
   readonly beats: ReadonlyMap<string, readonly Beat[]>;
 }
 
-export const noBlobs: LedgerSource["blobs"] = {
-  get: () => Promise.reject(new Error("nothing in a chaos run is large enough for a blob")),
-};
+/** Parts those of attackers from all others. */
+export function parted<T extends { readonly headers: Readonly<Record<string, string>> }>(
+  list: readonly T[],
+): { own: T[]; attacked: T[] } {
+  const isOwn = ({ headers }: T) => headers[attackHeader] === undefined;
+  return { own: list.filter(isOwn), attacked: list.filter((one) => !isOwn(one)) };
+}
 
 /** All ledgers, as messages and as turns. */
 export async function readLedgers({
   ports,
-}: Servers): Promise<Pick<Evidence, "messages" | "ledgers" | "broken">> {
+}: Servers): Promise<Pick<Evidence, "messages" | "ledgers" | "broken" | "blobs">> {
   const messages = new Map<SagaId, readonly StoredMessage[]>();
   const ledgers = new Map<SagaId, StoredTurn[]>();
   const broken = new Map<SagaId, string>();
@@ -68,12 +78,12 @@ export async function readLedgers({
     ledgers.set(saga, turns);
     try {
       for (const message of stored)
-        turns.push(await readTurn(noBlobs, saga, message, turns.at(-1)?.head ?? emptyHead));
+        turns.push(await readTurn(ports.blobs, saga, message, turns.at(-1)?.head ?? emptyHead));
     } catch (error) {
       broken.set(saga, String(error));
     }
   }
-  return { messages, ledgers, broken };
+  return { messages, ledgers, broken, blobs: ports.blobs };
 }
 
 /** What was acked to those who speak from outside, and what the server says it stored. Each input once. */

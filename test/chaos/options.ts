@@ -15,6 +15,8 @@ export interface Options {
   readonly sleepers: number;
   /** A rule of the product to be broken in hosts and workers, by its name in test/simulation/plants.ts. */
   readonly plant: string | undefined;
+  /** Names of attacks, `all`, `short` (those that say so of themselves) or `none`. */
+  readonly attacks: readonly string[];
   readonly prove: boolean;
   readonly data: string | undefined;
   readonly json: boolean;
@@ -30,11 +32,12 @@ const defaults = {
   "server-every": "25",
   settle: "240",
   sleepers: "12",
+  attacks: "all",
 } as const;
 
 /** What a change must survive before it is merged: as much as fits into a minute. */
 const short = {
-  minutes: "0.6",
+  minutes: "0.5",
   hosts: "2",
   workers: "1",
   partitions: "4",
@@ -43,6 +46,7 @@ const short = {
   "server-every": "12",
   settle: "120",
   sleepers: "4",
+  attacks: "short",
 } as const;
 
 export const help = `Real hosts, workers, three servers and an outside world with its own account: killed, stopped, thawed and cut off
@@ -61,6 +65,7 @@ by a seed, and held to P1 to P5 when all has come to rest.
   --blow-every S     a process or its line is struck about every S seconds (${defaults["blow-every"]})
   --server-every S   a server is struck about every S seconds, one at a time (${defaults["server-every"]})
   --sleepers N       sagas that wait through the whole run (${defaults.sleepers})
+  --attacks NAMES    attackers that take part, by name, comma between them; all, short or none (${defaults.attacks})
   --settle S         after the last blow everything must come to rest within S seconds (${defaults.settle})
   --prove            after the verdict, spoils what the run left behind in several ways; each must be found
   --plant NAME       breaks a rule of the product in hosts and workers; then exit 0 means that this was found
@@ -83,7 +88,14 @@ export function readOptions(args: readonly string[]): Options | undefined {
       args: [...args],
       options: {
         ...{ minutes: text, seed: text, hosts: text, workers: text, partitions: text, settle: text },
-        ...{ "saga-every": text, "blow-every": text, "server-every": text, sleepers: text, data: text },
+        ...{
+          "saga-every": text,
+          "blow-every": text,
+          "server-every": text,
+          sleepers: text,
+          data: text,
+          attacks: text,
+        },
         ...{
           plant: text,
           prove: { type: "boolean" },
@@ -96,7 +108,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
   );
   if (values.help === true) return undefined;
   const preset = { ...defaults, ...(values.short === true ? short : {}) };
-  const number = (name: keyof typeof defaults, least: number): number => {
+  const number = (name: Exclude<keyof typeof defaults, "attacks">, least: number): number => {
     const said = values[name] ?? preset[name];
     const value = Number(said);
     if (said === "" || !Number.isFinite(value) || value < least)
@@ -116,6 +128,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     blowEveryMs: number("blow-every", 0.1) * 1_000,
     serverBlowEveryMs: number("server-every", 1) * 1_000,
     settleMs: number("settle", 10) * 1_000,
+    attacks: (values.attacks ?? preset.attacks).split(",").map((name) => name.trim()),
     ...{ plant: values.plant, prove: values.prove === true },
   };
 }

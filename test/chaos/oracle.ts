@@ -8,6 +8,7 @@
  * | P3 | a turn that stood in a ledger once and does not any more; whatever `verify` finds in a ledger |
  * | P5 | memory or un-acked inputs held although everything waits |
  * | END | a process that ended by itself, or did not end when told to |
+ * | ATTACK | an attacker's input that is neither in a ledger nor a letter with a code, and what its attack says must not be |
  * | LINEAR | a ledger, a claim, an entry or an input whose history porcupine finds not linearizable, or cannot decide |
  * | BEAT | an event loop that was held by the process's own work for longer than `heldMaxMs` |
  *
@@ -27,14 +28,11 @@ import type { StoredTurn } from "../../services/ledger/reader.ts";
 import type { StoredMessage } from "../../services/wire/ports.ts";
 import { judge } from "../simulation/oracle.ts";
 import { errand, journey, planner } from "../simulation/sagas.ts";
+import type { StoredInput } from "../simulation/account.ts";
 import type { Act } from "../simulation/world.ts";
 import type { Standstill } from "./crew.ts";
-import { type Evidence, noBlobs } from "./evidence.ts";
-
-export interface Violation {
-  readonly promise: string;
-  readonly what: string;
-}
+import type { Evidence } from "./evidence.ts";
+import type { Violation } from "./violation.ts";
 
 /** For folding: nothing is performed. */
 const app = defineApp({ sagas: [journey, errand, planner] });
@@ -53,10 +51,43 @@ export async function judgeEvidence(evidence: Evidence): Promise<Violation[]> {
     ...letters(evidence),
     ...evidence.holdings.map((what) => ({ promise: "P5", what })),
     ...evidence.ended.map((what) => ({ promise: "END", what })),
+    ...attacked(evidence),
     ...unlinear(evidence),
     ...held(evidence),
   ];
 }
+
+/** What attackers sent is told or taken, as everybody's; of results and timers what is known or nobody's is not kept. */
+function attacked({ attacked: { inputs, dead }, struck, ledgers }: Evidence): Violation[] {
+  const setAside = new Set(dead.map(({ headers: fields }) => fields[headers.origin]));
+  const lost = inputs.filter((input) => {
+    const tokens = input.subject.split(".");
+    const turns = ledgers.get(tokens[2] as SagaId) ?? [];
+    if (setAside.has(`${input.subject}#${input.seq}`)) return false;
+    if (tokens[3] === "start") return turns.length === 0;
+    return (tokens[3] === "signal" || tokens[3] === "task") && !isRecorded(turns, input);
+  });
+  const uncoded = dead.filter(
+    (letter) =>
+      letter.headers[headers.origin] !== undefined && ["no code", "INTERNAL"].includes(codeOf(letter)),
+  );
+  return [
+    ...lost.map(({ subject, seq }) => ({ promise: "ATTACK", what: `lost: ${subject}#${seq}` })),
+    ...uncoded.map(({ headers: fields }) => ({
+      promise: "ATTACK",
+      what: `without a code: ${fields[headers.origin] ?? ""}: ${fields[headers.reason] ?? ""}`,
+    })),
+    ...struck.flatMap(({ attack, facts, failures }) => [
+      ...failures.map((what) => ({ promise: "ATTACK", what: `could not strike: ${what}` })),
+      ...(attack.expects?.(facts) ?? []),
+    ]),
+  ];
+}
+
+const isRecorded = (turns: readonly StoredTurn[], input: StoredInput): boolean => {
+  const ids = [input.headers[headers.event], input.msgId, `inbox-${input.seq}`];
+  return turns.some(({ turn }) => turn.steps.some(({ event }) => "id" in event && ids.includes(event.id)));
+};
 
 function unlinear({ linearity }: Evidence): Violation[] {
   if (!("objects" in linearity)) return []; // The report says that nobody was asked.
@@ -91,10 +122,10 @@ const performingMs = 6_000;
 const concerns = ({ pid, from, to }: Standstill, { by, at, sentAt }: Act): boolean =>
   by.endsWith(`#${pid}`) && to >= sentAt - performingMs && from <= at;
 
-async function verified({ messages }: Evidence): Promise<Violation[]> {
+async function verified({ messages, blobs }: Evidence): Promise<Violation[]> {
   const violations: Violation[] = [];
   for (const [saga, stored] of messages) {
-    const source = { ledger: ledgerOf(stored), blobs: noBlobs };
+    const source = { ledger: ledgerOf(stored), blobs };
     const { findings } = await verifyLedger(source, saga, app);
     for (const { turn, code, what } of findings)
       violations.push({ promise: "P3", what: `verify: ${saga} turn ${turn}: ${code} ${what.slice(0, 400)}` });
@@ -118,8 +149,8 @@ function vanished({ seen, messages }: Evidence): Violation[] {
 }
 
 /**
- * What every workload provokes: a start under an id that is another input's already, and signals that come when the
- * saga has ended. Both are told by the ledger.
+ * What every workload provokes: a start under an id that is another input's already, and signals and votes that come when
+ * the saga has ended or the task is over. They are told by the ledger.
  */
 function isProvoked(letter: StoredMessage, turns: readonly StoredTurn[]): boolean {
   const address = parseInboxSubject((letter.headers[headers.origin] ?? "").split("#")[0] ?? "");
@@ -131,6 +162,8 @@ function isProvoked(letter: StoredMessage, turns: readonly StoredTurn[]): boolea
       return address.kind === "start" && turns.length > 0;
     case "SAGA_ENDED":
       return address.kind === "signal" && ended !== undefined && ended.storedAt <= letter.storedAt;
+    case "TASK_OVER":
+      return address.kind === "task";
     default:
       return false;
   }

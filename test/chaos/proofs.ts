@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { headers, streams, subjects } from "../../protocol/subjects.ts";
 import { type Call, openHistory } from "./linear/history.ts";
 import { appendLines, readLines } from "./lines.ts";
-import type { Violation } from "./oracle.ts";
+import type { Violation } from "./violation.ts";
 import type { Servers } from "./servers.ts";
 import type { WorldLine } from "./world.ts";
 

@@ -5,7 +5,8 @@ import { contractDigest } from "../../actors/contract/contract-digest.ts";
 import { tools, undoTools } from "../simulation/contracts.ts";
 import { errand, journey, planner } from "../simulation/sagas.ts";
 import type { Evidence } from "./evidence.ts";
-import { codeOf, type Violation } from "./oracle.ts";
+import { codeOf } from "./oracle.ts";
+import type { Violation } from "./violation.ts";
 import { measureRecovery, type Recovery } from "./recovery.ts";
 
 export interface Report {
@@ -27,6 +28,10 @@ export interface Report {
   readonly inputs: number;
   readonly letters: Readonly<Record<string, number>>;
   readonly recovery: readonly Recovery[];
+  /** Strikes by attack. */
+  readonly attacks: Readonly<Record<string, number>>;
+  /** Letters of what attackers sent, by code. */
+  readonly lettersOfAttacks: Readonly<Record<string, number>>;
   readonly linearity: Evidence["linearity"];
   /** The longest that an event loop was held by its process's own work. */
   readonly heldMs: number;
@@ -74,6 +79,8 @@ export function reportOf(evidence: Evidence, measured: Measured): Report {
     losses: measured.violations.filter(({ promise, what }) => promise === "P2" && what.startsWith("lost"))
       .length,
     letters: count(dead.map(codeOf)),
+    attacks: Object.fromEntries(evidence.struck.map(({ attack, strikes: n }) => [attack.name, n])),
+    lettersOfAttacks: count(evidence.attacked.dead.map(codeOf)),
     linearity: evidence.linearity,
     heldMs: Math.max(0, ...[...evidence.beats.values()].flat().map(({ heldMs }) => heldMs)),
     recovery: measureRecovery({
@@ -118,6 +125,7 @@ export function describeReport(report: Report): string {
     `blows       ${list(report.blows)}; ${report.failedStarts} starts that failed and were repeated`,
     `duplicates  ${report.duplicates}`,
     `losses      ${report.losses}; letters: ${list(report.letters)}`,
+    `attacks     ${list(report.attacks)} strikes; letters: ${list(report.lettersOfAttacks)}`,
     `histories   ${describeLinearity(report.linearity)}`,
     ...report.excuses.map((excuse) => `not yet     ${excuse}`),
     `loops       held for at most ${report.heldMs} ms`,

@@ -1,0 +1,70 @@
+/**
+ * The nightly run: `npm run test:nightly -- --seed N --minutes M`
+ *
+ *     chaos       real processes under blows and attacks, its evidence judged and spoiled (half of the time)
+ *     simulator   as many seeds as the rest of the time takes, counted from the seed
+ *     model       the protocol model, walked exhaustively, where the repository has one (`npm run test:model`)
+ *
+ * The parts run one after the other, each as the command that a person would give; the words at the end name the command of
+ * each part that failed. Exit 0: nothing was found; 1: something was; 2: bad usage.
+ */
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { root } from "./child.ts";
+
+/** Seeds of the simulator that are walked before the time is looked at again. */
+const batch = 200;
+/** Each night's seeds of the simulator begin so far from the night's before. */
+const seedsANight = 100_000;
+const chaosShare = 0.5;
+
+interface Part {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly code: number;
+}
+
+const usage = "npm run test:nightly -- [--seed N] [--minutes M], M at least 2\n";
+
+async function run(command: readonly string[]): Promise<number> {
+  process.stdout.write(`\n$ npm run ${command.join(" ")}\n`);
+  const child = spawn("npm", ["run", "--silent", ...command], { cwd: root, stdio: "inherit" });
+  return new Promise((resolve) => child.once("exit", (code) => resolve(code ?? 1)));
+}
+
+async function nightly(seed: number, minutes: number): Promise<Part[]> {
+  const parts: Part[] = [];
+  const part = async (name: string, ...command: string[]) => {
+    const code = await run(command);
+    parts.push({ name, command, code });
+  };
+  const until = performance.now() + minutes * 60_000;
+  const chaosMinutes = String(Number((minutes * chaosShare).toFixed(2)));
+  await part("chaos", "test:chaos", "--", "--seed", String(seed), "--minutes", chaosMinutes, "--prove");
+  const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+    scripts: Readonly<Record<string, string>>;
+  };
+  if (scripts["test:model"] !== undefined) await part("model", "test:model");
+  let from = seed * seedsANight;
+  do {
+    await part("simulator", "test:simulation", "--", "--from", String(from), "--seeds", String(batch));
+    from += batch;
+  } while (performance.now() < until);
+  return parts;
+}
+
+const { values } = parseArgs({ options: { seed: { type: "string" }, minutes: { type: "string" } } });
+const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
+const minutes = Number(values.minutes ?? 60);
+if (!Number.isSafeInteger(seed) || seed < 0 || !(minutes >= 2)) {
+  process.stderr.write(usage);
+  process.exit(2);
+}
+process.stdout.write(`nightly, seed ${seed}, about ${minutes} minutes\n`);
+const parts = await nightly(seed, minutes);
+const failed = parts.filter(({ code }) => code !== 0);
+process.stdout.write(`\n${parts.length} parts, ${failed.length} with a finding (seed ${seed})\n`);
+for (const { name, command } of failed) process.stdout.write(`  ${name}: npm run ${command.join(" ")}\n`);
+process.exitCode = failed.length > 0 ? 1 : 0;

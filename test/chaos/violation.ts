@@ -1,0 +1,5 @@
+/** Violation: a promise that was broken, and how. */
+export interface Violation {
+  readonly promise: string;
+  readonly what: string;
+}
