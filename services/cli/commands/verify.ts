@@ -83,7 +83,10 @@ export const verify = defineCommand({
       unread: told.unread,
     };
     if (word === undefined) {
-      await verifyAll(context, archive, options, told.tell);
+      await verifyAll(context, archive, options, told.tell).catch((error: unknown) => {
+        told.end(); // What was looked at was looked at.
+        throw error;
+      });
       for (const saga of expected.keys()) if (!told.has(saga)) told.tell(documentOfMissing(saga));
     } else for (const document of await verifyOne(context, word, archive, options)) told.tell(document);
     return told.end();

@@ -31,7 +31,8 @@ export async function archivesIn(path: string): Promise<string[]> {
 
 /**
  * Checks each of the places and tells of each saga in it as soon as it is known, until the signal. What cannot be read is a
- * finding of turn 0, and the others are checked. Throws UNAVAILABLE.
+ * finding of turn 0, and the others are checked; so is what was not answered, after another try at the end. Throws
+ * UNAVAILABLE where so many in a row were not answered that the server is away.
  */
 export async function verifyEach<Place extends string>(
   places: readonly Place[],
@@ -39,15 +40,23 @@ export async function verifyEach<Place extends string>(
   tell: (document: VerifyDocument) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  await eachOf(places, concurrencyMax, async (place) => {
+  const again: Place[] = [];
+  let unansweredInARow = 0;
+  const look = async (place: Place, isLastTry: boolean) => {
     signal.throwIfAborted();
-    const documents = await verify(place).catch((error: unknown) => {
+    try {
+      for (const document of await verify(place)) tell(document);
+      unansweredInARow = 0;
+    } catch (error) {
       signal.throwIfAborted();
-      if (isMeshError(error, "UNAVAILABLE")) throw error;
-      return [documentOfUnreadable(sagaNamed(place), error)];
-    });
-    for (const document of documents) tell(document);
-  });
+      const isUnanswered = isMeshError(error, "UNAVAILABLE");
+      if (isUnanswered && ++unansweredInARow > concurrencyMax) throw error;
+      if (isUnanswered && !isLastTry) again.push(place);
+      else tell(documentOfUnreadable(sagaNamed(place), error));
+    }
+  };
+  await eachOf(places, concurrencyMax, (place) => look(place, false));
+  await eachOf(again, concurrencyMax, (place) => look(place, true));
 }
 
 function documentOfUnreadable(saga: SagaId, error: unknown): VerifyDocument {
