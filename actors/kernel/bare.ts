@@ -3,9 +3,9 @@
  * kills the process that folds it. From a `cancel` that leaves the machine out (cancel.ts) the runtime decides alone, so this
  * is all that it needs.
  *
- * BS1 What such a `cancel` decides of this state, and all that is decided after it, is what it decides of the folded one.
+ * BB1 What such a `cancel` decides of this state, and all that is decided after it, is what it decides of the folded one.
  *     What only the machine would ask for is not in it: who waits for what, kept signals, policies, memory, the budget.
- * BS2 Nothing of the machine runs. Schemas, and the functions that make a compensation's input, do: what is to be undone is
+ * BB2 Nothing of the machine runs. Schemas, and the functions that make a compensation's input, do: what is to be undone is
  *     made by them. A workflow's nodes name their compensations, so its graph is the one it began with.
  */
 import type { DefinitionRef, EventOf, ParentRef } from "../../protocol/event.ts";
@@ -69,7 +69,7 @@ export interface BareRecord {
   readonly below: Spending | undefined;
 }
 
-/** BS1. */
+/** BB1. */
 export const bareState = (definition: Definition, record: BareRecord): SagaState =>
   inOneTurn(() => putTogether(definition, record));
 
@@ -97,7 +97,7 @@ function putTogether(definition: Definition, record: BareRecord): SagaState {
   return { ...draft, ...tidySeen(draft, record.updatedAt) };
 }
 
-/** BS2: only a kind whose machine says what undoes a call has need of it. */
+/** BB2: only a kind whose machine says what undoes a call has need of it. */
 function graphOf(definition: Definition, { start, startedAt }: BareRecord): SagaState["snapshot"] {
   const { kind, machine } = definition;
   const read = readWith(definition.input, start.input);

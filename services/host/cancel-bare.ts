@@ -2,8 +2,8 @@
  * Cancel bare: a cancellation decided without the saga's machine, for a saga whose processes die of what they take. One turn:
  * the runtime takes back all that stands, and whoever loads the saga from then on folds it without the machine.
  *
- * CZ1 Nothing of the machine runs here (actors/kernel/bare.ts). It is decided once: the same cancellation again is known.
- * CZ2 What the saga's host performed may be what kills: how those attempts ended is told by their claims, and nothing of
+ * CY1 Nothing of the machine runs here (actors/kernel/bare.ts). It is decided once: the same cancellation again is known.
+ * CY2 What the saga's host performed may be what kills: how those attempts ended is told by their claims, and nothing of
  *     them is performed again.
  */
 import { accept } from "../../actors/kernel/accept.ts";
@@ -67,7 +67,7 @@ export function decideBare(
   return decideTurn(definition, state, { saga: state.saga, at, events: [first.event, ...taken] });
 }
 
-/** Decides and appends it (CZ1, CZ2). False where nothing was appended: another host has the saga, or it is no news. */
+/** Decides and appends it (CY1, CY2). False where nothing was appended: another host has the saga, or it is no news. */
 export async function cancelBare(
   deps: HostDeps,
   bare: BareSaga,
@@ -89,7 +89,7 @@ export async function cancelBare(
   return appended.type === "appended";
 }
 
-/** How an attempt of the host's own ended, which may be what its processes died of. Nothing of it is performed (CZ2). */
+/** How an attempt of the host's own ended, which may be what its processes died of. Nothing of it is performed (CY2). */
 export async function resultOfOwn(
   deps: HostDeps,
   { intent, attempt }: OpenIntent,

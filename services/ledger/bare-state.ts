@@ -2,7 +2,7 @@
  * Bare state: the state of a saga whose machine is left out, from its ledger alone (actors/kernel/bare.ts), and the fold of a
  * ledger that goes on from there.
  *
- * LB1 A ledger with a cancellation that leaves the machine out folds without the machine: nobody who loads its saga takes what
+ * LF1 A ledger with a cancellation that leaves the machine out folds without the machine: nobody who loads its saga takes what
  *     the machine dies of.
  */
 import {
@@ -39,7 +39,7 @@ export function bareStateOf(definition: Definition, turns: readonly Turn[]): Sag
   });
 }
 
-/** Folds a ledger, without the machine where a cancellation leaves it out (LB1): then the conversation is not known. */
+/** Folds a ledger, without the machine where a cancellation leaves it out (LF1): then the conversation is not known. */
 export function* foldingToEnd(
   definition: Definition,
   turns: readonly Turn[],
