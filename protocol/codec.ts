@@ -6,6 +6,7 @@
  * CD2 Hostile bytes end in a coded error: over-long, truncated, too deep, or holding what JSON cannot say.
  * CD3 A large value travels as `{ "$blob": sha256, bytes }`. The host
  *     that writes a turn offloads, the reader of the ledger inflates; nothing between them sees a reference.
+ * CD4 Reading one's own is lenient: what was ever written can be read, whatever is refused at the doors today.
  */
 import { Packr } from "msgpackr";
 import { Unpackr } from "msgpackr/unpack-no-eval";
@@ -45,10 +46,24 @@ export function decode(
 ): Json {
   if (bytes.length > bytesMax)
     throw new MeshError("TOO_LARGE", `a message of ${bytes.length} bytes is over the limit of ${bytesMax}`);
-  const value = decodeBytes(bytes, contentType?.split(";")[0]?.trim().toLowerCase());
-  assertPlain(value, 0);
-  return value as Json;
+  const value = decodeBytes(bytes, typeIn(contentType));
+  return plain(value, limits.nestingMax, true);
 }
+
+/** The same of a value that was put together of several such bytes. Throws BAD_MESSAGE. */
+export const asForeign = (value: Json): Json => plain(value, limits.nestingMax, true);
+
+/**
+ * The same of what this mesh has written itself: a ledger's message, a blob, a snapshot. As long as it is, as deep as it
+ * could ever be written, and with members of any name (CD4). Throws BAD_MESSAGE.
+ */
+export function decodeOwn(bytes: Uint8Array, contentType: string): Json {
+  const value = decodeBytes(bytes, typeIn(contentType));
+  return plain(value, limits.ownNestingMax, false);
+}
+
+const typeIn = (contentType: string | undefined): string | undefined =>
+  contentType?.split(";")[0]?.trim().toLowerCase();
 
 function decodeBytes(bytes: Uint8Array, contentType: string | undefined): unknown {
   try {
@@ -78,27 +93,47 @@ function parseOrText(string: string): unknown {
   }
 }
 
-/** Throws BAD_MESSAGE unless the value is plain JSON of bounded depth. MessagePack can hold much else. */
-function assertPlain(value: unknown, depth: number): void {
-  if (depth > limits.nestingMax)
-    throw new MeshError("BAD_MESSAGE", `a value nests deeper than ${limits.nestingMax}`);
-  if (value === null || typeof value === "string" || typeof value === "boolean") return;
-  if (typeof value === "number" && Number.isFinite(value)) return;
-  if (Array.isArray(value)) {
-    for (const item of value) assertPlain(item, depth + 1);
-    return;
+/**
+ * The value, if it is plain JSON of bounded depth; else throws BAD_MESSAGE. MessagePack can hold much else. What is `foreign` is
+ * read as every encoder would write it on (VX3 of value.ts), and has no member that does not survive that.
+ */
+function plain(value: unknown, depthMax: number, foreign: boolean): Json {
+  const open: { readonly container: object; readonly depth: number }[] = [];
+  /** What is to stand in its place; a container is looked into later, not deeper on the stack. */
+  const read = (part: unknown, depth: number): unknown => {
+    if (depth > depthMax) throw new MeshError("BAD_MESSAGE", `a value nests deeper than ${depthMax}`);
+    if (typeof part === "string") return foreign ? part.toWellFormed() : part;
+    if (part === null || typeof part === "boolean") return part;
+    if (typeof part === "number" && Number.isFinite(part)) return part === 0 && foreign ? 0 : part;
+    if (typeof part !== "object" || !isPlain(part))
+      throw new MeshError("BAD_MESSAGE", "a message holds a value that JSON cannot say");
+    if (foreign) assertOwnKeys(part);
+    open.push({ container: part, depth: depth + 1 });
+    return part;
+  };
+  const root = read(value, 0);
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const container = next.container as Record<string, unknown>; // An array's items are members named by number.
+    for (const key of Object.keys(container)) {
+      const part = container[key];
+      const as = read(part, next.depth);
+      if (!Object.is(as, part)) container[key] = as;
+    }
   }
-  const prototype: unknown = typeof value === "object" ? Object.getPrototypeOf(value) : undefined;
-  if (prototype !== Object.prototype && prototype !== null)
-    throw new MeshError("BAD_MESSAGE", "a message holds a value that JSON cannot say");
-  assertOwnKeys(value as object);
-  for (const member of Object.values(value as object)) assertPlain(member, depth + 1);
+  return root as Json; // Proof: every part of it was looked at.
 }
 
-/** A member of this name does not survive MessagePack, so it would read otherwise after a snapshot. */
+const isPlain = (part: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(part);
+  return Array.isArray(part) || prototype === Object.prototype || prototype === null;
+};
+
+/** A member of this name, or with half a character in it, does not survive MessagePack. */
 function assertOwnKeys(value: object): void {
   if (Object.hasOwn(value, "__proto__"))
     throw new MeshError("BAD_MESSAGE", 'a value has a member "__proto__"');
+  if (!Array.isArray(value) && !Object.keys(value).every((key) => key.isWellFormed()))
+    throw new MeshError("BAD_MESSAGE", "a member's name holds half a character (a lone surrogate)");
 }
 
 /** Whether a part of a value is a reference to a blob (CD3). */

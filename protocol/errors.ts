@@ -44,6 +44,12 @@ const table = {
     retriable: false,
     remedy: "Correct the fields named in the message.",
   },
+  VALUE_REFUSED: {
+    meaning: "a value nests too deeply, has too many members, or holds what JSON cannot say",
+    retriable: false,
+    remedy:
+      "Correct what the message names: send less deep or fewer parts (as a text, if need be), and null in place of NaN.",
+  },
   TOO_LARGE: {
     meaning: "a value is over its limit",
     retriable: false,

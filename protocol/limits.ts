@@ -12,8 +12,24 @@ export const limits = {
   inlineBytesMax: 64 * 1024,
   /** A message under the server's default max_payload of 1 MiB, with room for headers. */
   messageBytesMax: 1024 * 1024 - 16 * 1024,
-  /** Nesting of a value from outside; deeper ones could overflow the stack of a recursive walk. */
+  /** Nesting of a message from outside; deeper ones could overflow the stack of a recursive walk. */
   nestingMax: 100,
+  /**
+   * Nesting of one value at every door. A turn writes it up to seven levels deeper and a machine may wrap it some more;
+   * all of that is still read (`nestingMax`).
+   */
+  valueDepthMax: 64,
+  /** Nesting of what a saga made of its values and tells its parent: the message around it is still read. */
+  toldDepthMax: 90,
+  /** Items and members of one value: schema, hash and encoding each walk all of it, some 10 ms a walk. */
+  valueMembersMax: 100_000,
+  /** A member's name: a path of a file system is as long. Errors and paths repeat it. */
+  keyBytesMax: 4 * 1024,
+  /**
+   * Nesting of what this mesh has written itself. Before values were bounded they were written up to 4,200 levels deep
+   * (`JSON.stringify` writes no deeper), and a ledger is read for ever.
+   */
+  ownNestingMax: 10_000,
   /** Steps in one turn: bounds the size of a message when thousands of signals wait at once. */
   stepsPerTurnMax: 64,
   /** A machine's microsteps per event: an `always` loop ends here with an error instead of hanging. */
@@ -190,5 +206,11 @@ assert(limits.inboxHeartbeatMs * 3 < limits.inboxAckWaitMs, "three inbox heartbe
 assert(limits.hostBeatMs * 3 < limits.hostTtlMs, "three host heartbeats fit into its time to live");
 assert(limits.workHeartbeatMs * 3 < limits.workAckWaitMs, "three work heartbeats fit into one lease");
 assert(limits.snapshotPieceBytes < limits.messageBytesMax, "a piece of a snapshot fits into a message");
+assert(
+  limits.valueDepthMax + 20 < limits.nestingMax,
+  "a value at its limit is read inside a turn, and wrapped",
+);
+assert(limits.toldDepthMax + 5 < limits.nestingMax, "what a parent is told can be read by it");
+assert(limits.nestingMax < limits.ownNestingMax, "what is written can be read");
 assert(limits.inlineBytesMax < limits.messageBytesMax, "an inline value fits into a message");
 assert(limits.signalHorizonMs > limits.duplicateWindowMs, "the ledger remembers longer than the server");

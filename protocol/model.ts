@@ -7,8 +7,10 @@
  */
 import { z } from "zod";
 import type { ModelPrice } from "./budget.ts";
-import { Payload } from "./json.ts";
+import { describeError } from "./errors.ts";
+import { type Json, Payload } from "./json.ts";
 import { Route, Usage } from "./result.ts";
+import { toValue } from "./value.ts";
 
 /** A call as the model named it; `id` is ours, made from the decision's number and the call's position. */
 export const Call = z.object({ id: z.string(), tool: z.string(), input: Payload });
@@ -129,6 +131,29 @@ export const ModelReply = z.object({
   sent: z.string().optional(),
 });
 export type ModelReply = z.infer<typeof ModelReply>;
+
+/**
+ * What a model wrote as a call's input, as it can be recorded; else what it wrote as a text, with the fault that the model
+ * is told (the check is that of value.ts). The reply's other calls are not touched by it.
+ */
+export function readCallInput(written: unknown): { input: Json; fault?: string } {
+  try {
+    return { input: toValue(written) };
+  } catch (error) {
+    return { input: textOfWritten(written), fault: describeError(error) };
+  }
+}
+
+/** Of a text that a model wrote where a value is meant: the beginning, for people. */
+const writtenCharactersMax = 1_000;
+
+function textOfWritten(written: unknown): string {
+  try {
+    return (JSON.stringify(written) ?? "").slice(0, writtenCharactersMax).toWellFormed();
+  } catch {
+    return ""; // Deeper than can be written at all.
+  }
+}
 
 /** What a port may return: a reply with its defaults left out. */
 export type ModelAnswer = Omit<z.input<typeof ModelReply>, "sent">;

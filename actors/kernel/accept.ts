@@ -5,6 +5,7 @@
  *     turn this reader has not seen. A vote is a person's word and not a repeat because its task is over: it stands on
  *     the ledger, or they hear that it does not.
  * AE2 Bad input is refused here, with a code, and changes nothing.
+ * AE3 An event's values are written into a turn, and are bounded here for every way in (values.ts).
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -21,6 +22,7 @@ import { wasSeen } from "./seen.ts";
 import { type Doubt, isDeferred, isOpen, type OpenIntent, type SagaState } from "../contract/state.ts";
 import { readSignal } from "./read-signal.ts";
 import { recordedVote, refusalOfVote } from "./task.ts";
+import { correction, lateResult, recordable, refusalOfValue } from "./values.ts";
 
 /**
  * `new`: a turn. `known`: changes nothing, but obliges its receiver to hand on what is open. `stale`: this
@@ -90,6 +92,8 @@ function acceptSignal(
   now: number,
 ): Acceptance {
   if (wasSeen(state, event) || isMoved(state, event)) return { type: "known" };
+  const unfit = refusalOfValue(state, event); // AE3
+  if (unfit !== undefined) return unfit;
   try {
     return { type: "new", event: { ...event, data: readSignal(definition, state, event, now) } };
   } catch (error) {
@@ -111,12 +115,14 @@ function acceptResult(definition: Definition, state: SagaState, event: EventOf<"
   if (open !== undefined) {
     const refusal = refusalOfResult(open, event);
     if (refusal !== undefined) return refused("BAD_MESSAGE", `${intent} of ${state.saga} ${refusal}`);
-    if (counts(open, event) || isLate) return { type: "new", event };
+    if (counts(open, event)) return { type: "new", event: recordable(definition, open, event) }; // AE3
+    if (isLate) return lateResult(state, event);
     return attempt > open.attempt ? { type: "stale" } : { type: "known" };
   }
   const doubt = Object.hasOwn(state.doubts, intent) ? state.doubts[intent] : undefined;
-  if (doubt !== undefined && corrects(definition, doubt, event)) return { type: "new", event };
-  if (state.unpaid.includes(intent) || isLate) return { type: "new", event };
+  if (doubt !== undefined && corrects(definition, doubt, event))
+    return correction(definition, state, doubt, event);
+  if (state.unpaid.includes(intent) || isLate) return lateResult(state, event);
   const misfit = doubt === undefined ? undefined : newMisfit(definition, doubt, event);
   if (misfit !== undefined) return refused("BAD_RESULT", `${intent} of ${state.saga}: ${misfit}`);
   if (doubt === undefined && turnOf(intent) <= state.turn) assertDoubtsWhole(state);
@@ -154,6 +160,8 @@ function acceptVote(definition: Definition, state: SagaState, event: EventOf<"ta
   if (wasSeen(state, event)) return { type: "known" };
   if (open === undefined) return { type: "over", event };
   if (!isOpen(open, "task")) return refused("TASK_UNKNOWN", `${event.intent} of ${state.saga} is no task`);
+  const unfit = refusalOfValue(state, event); // AE3
+  if (unfit !== undefined) return unfit;
   const refusal = refusalOfVote({ definition, state }, open, event.vote);
   return refusal === undefined
     ? { type: "new", event: { ...event, vote: recordedVote(open.intent, event.vote) } }

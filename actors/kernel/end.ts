@@ -2,10 +2,12 @@
  * End: how a saga ends: its machine is done, or will not come to rest, and nothing is open any more.
  *
  * EK1 No saga ends while an effect is open.
+ * EK2 An output that nobody could read fails the saga: it undoes what it did, and a parent is told.
  */
 import type { Intent } from "../../protocol/intent.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { OpenIntent } from "../contract/state.ts";
+import { describeFault, faultOfValue, ownLimits } from "../../protocol/value.ts";
+import type { Ending, OpenIntent } from "../contract/state.ts";
 import { reasonOf } from "../machine/callable.ts";
 import { statusOf } from "../machine/machine.ts";
 import { closedAs, closeIntent, type Folding, newId, openEntries, openIndex, setOpen } from "./folding.ts";
@@ -34,8 +36,20 @@ export function endOfMachine(f: Folding): void {
   }
   const ending = f.definition.kind.ending(f.definition, status);
   if (ending.code === "BAD_RESULT") return beginEndByUndoing(f, ending);
+  const fault = faultOfOutput(f, ending);
+  if (fault !== undefined)
+    return beginEndByUndoing(f, { status: "failed", code: "BAD_RESULT", reason: fault });
   f.state.phase = { kind: "ending", ending };
 }
+
+/** EK2. */
+function faultOfOutput({ state }: Folding, { status, output = null }: Ending): string | undefined {
+  if (status !== "completed") return undefined;
+  const fault = faultOfValue(output, state.parent === undefined ? ownLimits : toldLimits);
+  return fault && `its output cannot be recorded: ${describeFault(fault)}`;
+}
+
+const toldLimits = { ...ownLimits, depthMax: limits.toldDepthMax };
 
 /**
  * EK1. Once nothing is open, the end is recorded; a parent is told by an intent of its own. A human who was asked

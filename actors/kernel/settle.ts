@@ -97,9 +97,10 @@ function holdEffect(
   else if (result.outcome === "cancelled") recordDoubt(f, id, open, "cancelled");
 }
 
-/** A retriable failure whose effect may have happened. */
+/** A retriable failure whose effect may have happened, or a success whose output could not be recorded. */
 export const mayHaveHappened = (result: Result): boolean =>
-  result.outcome === "failed" && result.retry === true && result.code !== "NOT_PERFORMED";
+  result.outcome === "failed" &&
+  ((result.retry === true && result.code !== "NOT_PERFORMED") || result.code === "VALUE_REFUSED");
 
 /** What a result says a model call has cost. Only of model calls: a tool's output may hold a `usage` of its own. */
 export function usageOf(result: Result): Usage | undefined {

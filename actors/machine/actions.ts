@@ -8,6 +8,7 @@
 import type { AnyActorRef } from "xstate";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
+import { describeFault, faultOfValue, ownLimits } from "../../protocol/value.ts";
 import type { Callable } from "./callable.ts";
 
 /** What a machine takes in: signals, `doneEvent`, `errorEvent`, and the events its timers carry. */
@@ -98,7 +99,7 @@ function invokeOf({ src, systemId, actorRef, input }: SpawnParams, { bound }: Tr
   if (systemId !== undefined) throw new Error(`the actor "${src}" has a systemId: name it by its id`);
   // Without an id XState takes the session's, which a process counts (AX3).
   if (actorRef.id === actorRef.sessionId) throw new Error(`spawnChild("${src}") needs an id`);
-  return { type: "invoke", id: actorRef.id, src, input: toJson(input) };
+  return { type: "invoke", id: actorRef.id, src, input: written(toJson(input), `the input of "${src}"`) };
 }
 
 interface SendParams {
@@ -113,16 +114,29 @@ function sendOf({ to, event, id, delay }: SendParams, { self }: Translation): Ma
   return {
     type: "send",
     to: to.id,
-    event: jsonEvent(event),
+    event: sentEvent(event),
     ...(delay === undefined ? {} : { delayMs: delayMsOf(delay) }),
     ...(id === undefined ? {} : { id }),
   };
+}
+
+/** What an intent will hold. Throws for what no reader would read again: members `$blob` and `__proto__`. */
+function written(value: Json, what: string): Json {
+  const fault = faultOfValue(value, ownLimits);
+  if (fault !== undefined) throw new Error(`${what} cannot be recorded: ${describeFault(fault)}`);
+  return value;
 }
 
 /** The event as the ledger will give it back. The `after` events, by far the most, need no trip through JSON. */
 const jsonEvent = (event: MachineEvent): MachineEvent =>
   // Proof: an object with a text under `type` is one after the trip, too.
   Object.keys(event).length === 1 ? event : (toJson(event) as unknown as MachineEvent);
+
+const sentEvent = (event: MachineEvent): MachineEvent => {
+  const plain = jsonEvent(event);
+  written(plain as unknown as Json, `"${event.type}"`); // Proof: made by jsonEvent.
+  return plain;
+};
 
 function delayMsOf(delay: number): number {
   if (!Number.isFinite(delay)) throw new Error(`a delay is ${delay}, not a number of milliseconds`);

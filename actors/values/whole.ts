@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
+import type { Json } from "../../protocol/json.ts";
 import { didYouMean } from "../../protocol/nearest.ts";
 
 /** A member that a schema would leave out. */
@@ -236,4 +237,22 @@ function partsOf(def: Def): readonly z.core.$ZodType[] {
     default:
       return [];
   }
+}
+
+/** The value without the members that its schema would leave out; the value itself where that is none. */
+export function withoutUnknown(schema: z.ZodType, value: Json): Json {
+  const unknown = unknownMembers(schema, value);
+  if (unknown.length === 0) return value;
+  const gone = new Set(unknown.map(({ path }) => JSON.stringify(path)));
+  const less = (part: Json, path: readonly PropertyKey[]): Json => {
+    if (Array.isArray(part)) return part.map((one, k) => less(one, [...path, k]));
+    if (typeof part !== "object" || part === null) return part;
+    return Object.fromEntries(
+      Object.entries(part).flatMap(([key, one]) => {
+        const own = [...path, key];
+        return gone.has(JSON.stringify(own)) ? [] : [[key, less(one, own)] as const];
+      }),
+    );
+  };
+  return less(value, []);
 }

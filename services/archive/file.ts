@@ -18,7 +18,7 @@ import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { contentTypes, decode, isBlobRef, mayHoldBlob } from "../../protocol/codec.ts";
+import { contentTypes, decodeOwn, isBlobRef, mayHoldBlob } from "../../protocol/codec.ts";
 import type { ArchivedMessage, ArchiveManifest } from "../../protocol/documents/archive.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -85,12 +85,12 @@ async function* linesOf(sections: readonly ArchiveSection[]): AsyncGenerator<str
     yield lineOf(manifest);
     for (const [index, message] of messages.entries()) {
       yield lineOf(toLine(message, index + 1));
-      if (mayHoldBlob(message.data)) gather(decode(message.data, contentTypeOf(message)), named, blobs);
+      if (mayHoldBlob(message.data)) gather(decodeOwn(message.data, contentTypeOf(message)), named, blobs);
     }
   }
   for (const [digest, blobs] of named) {
     const bytes = await blobs.get(digest);
-    gather(decode(bytes, contentTypes.msgpack, Number.POSITIVE_INFINITY), named, blobs);
+    gather(decodeOwn(bytes, contentTypes.msgpack), named, blobs);
     yield lineOf({ blob: digest, base64: Buffer.from(bytes).toString("base64") });
   }
 }

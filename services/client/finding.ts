@@ -6,7 +6,7 @@
  */
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
-import { canonicalJson, type Json } from "../../protocol/json.ts";
+import type { Json } from "../../protocol/json.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { z } from "zod";
 import type { IntentView, SagaView } from "../views/view.ts";
@@ -72,8 +72,18 @@ export const isSettledAs = (view: SagaView, id: IntentId, finding: Finding): boo
       intent.id === id &&
       intent.kind === "tool" &&
       outcome === "succeeded" &&
-      canonicalJson(output) === canonicalJson(finding.succeeded),
+      says(finding.succeeded, output),
   );
+
+/** Whether an answer says what is recorded, of which the host has left out what the tool's schema does not read. */
+export function says(answer: Json, recorded: Json): boolean {
+  if (typeof answer !== "object" || typeof recorded !== "object" || answer === null || recorded === null)
+    return answer === recorded;
+  if (Array.isArray(answer) !== Array.isArray(recorded)) return false;
+  if (Array.isArray(answer) && Array.isArray(recorded) && answer.length !== recorded.length) return false;
+  const [given, kept] = [new Map(Object.entries(answer)), Object.entries(recorded)];
+  return kept.every(([key, one]) => given.has(key) && says(given.get(key) ?? null, one));
+}
 
 /** How a call ended, by whose word. */
 const howSettled = ({ outcome, by, settledTurn }: IntentView): string =>

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { type Effects, ForkOrder } from "../../protocol/fork.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId, turnOf } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
+import { replyLimits, toValue } from "../../protocol/value.ts";
 import { type ModelAnswer, ModelReply } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
@@ -135,14 +136,14 @@ const toolResultsOf = ({ toolResults = {} }: ForkOptions): Given[] =>
     intent: parseIntentId(intent),
     result:
       "succeeded" in said
-        ? { outcome: "succeeded", output: toJson(said.succeeded) }
+        ? { outcome: "succeeded", output: toValue(said.succeeded) }
         : { outcome: "failed", code: "TOOL_FAILED", reason: said.failed, retry: false },
   }));
 
 function modelResultsOf(saga: SagaId, turns: readonly Turn[], { modelOutputs = {} }: ForkOptions): Given[] {
   return Object.entries(modelOutputs).map(([turn, said]) => {
     const intent = decisionOf(saga, turns, Number(turn));
-    const reply = ModelReply.safeParse(toJson({ model: "given", ...said }));
+    const reply = ModelReply.safeParse(toValue({ model: "given", ...said }, replyLimits));
     if (!reply.success)
       throw new MeshError(
         "INPUT_INVALID",

@@ -20,7 +20,8 @@ import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { mintSagaId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
-import { type Json, toJson } from "../../protocol/json.ts";
+import type { Json } from "../../protocol/json.ts";
+import { toValue } from "../../protocol/value.ts";
 import type { StartIdentity } from "../../protocol/start.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
@@ -209,10 +210,11 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
         options?.id === undefined
           ? mintSagaId(saga.name, deps.clock.now(), deps.chance.random())
           : parseSagaId(options.id);
+      const value = toValue(input); // Before any schema walks it.
       const parsed = saga.input.safeParse(input);
       if (!parsed.success)
         throw new MeshError("INPUT_INVALID", `the input of ${saga.name}: ${z.prettifyError(parsed.error)}`);
-      const start = { id, name: saga.name, version: versionOf(options), input: toJson(input) };
+      const start = { id, name: saga.name, version: versionOf(options), input: value };
       await startSaga(deps, start);
       return handleOf(deps, id, saga, { started: ownStart(saga.name, start.input) });
     },
@@ -222,7 +224,7 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       handleOf(deps, (await startFork(deps, parseSagaId(origin), options)).id, saga, {}),
     settle: async (token, result) => {
       const { saga, intent } = parseSettlementToken(token);
-      const said = "succeeded" in result ? { succeeded: toJson(result.succeeded) } : result;
+      const said = "succeeded" in result ? { succeeded: toValue(result.succeeded) } : result;
       const view = await readView(deps.ports, saga);
       if (isSettledAs(view, intent, said)) return;
       const { call, tool } = unsettledCall(view, intent, said);
@@ -274,8 +276,9 @@ function handleOf<O extends z.ZodType, S extends SignalSchemas>(
   return {
     id,
     signal: async (name: string, data: unknown, options?: { id?: string }) => {
+      const value = toValue(data); // Before any schema walks it.
       if (definition !== undefined) assertSignal(definition, name, data);
-      await send(name, toJson(data), options?.id);
+      await send(name, value, options?.id);
     },
     cancel: (reason) => send("cancel", { reason }),
     result: async (options) => readEnd<z.infer<O>>(await endOf(deps, id, { ...options, early, started })),

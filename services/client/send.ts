@@ -7,8 +7,9 @@ import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode, MeshError } from "../../protocol/errors.ts";
 import type { Vote } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
-import { type Json, toJson } from "../../protocol/json.ts";
+import type { Json } from "../../protocol/json.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
+import { assertValue, toValue } from "../../protocol/value.ts";
 import { encodeBody, makeHeaders } from "../wire/messages.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
@@ -24,7 +25,7 @@ export interface ClientDeps {
 }
 
 /** Stores a signal; `id` is what repeats are recognised by. */
-export function sendSignal(
+export async function sendSignal(
   deps: ClientDeps,
   saga: SagaId,
   name: string,
@@ -32,6 +33,7 @@ export function sendSignal(
   id?: string,
 ): Promise<void> {
   const own = id ?? `${deps.from}-${deps.chance.nonce()}`;
+  assertValue(data, `signal "${name}"`);
   return publishInput(deps, {
     subject: subjects.signal(saga, name),
     saga,
@@ -45,14 +47,14 @@ export function sendSignal(
  * Stores the result of an attempt: of a deferred call, or of an effect in doubt. The same result stored twice
  * counts once; one for an intent that is settled changes nothing.
  */
-export function settleIntent(
+export async function settleIntent(
   deps: ClientDeps,
   { saga, intent, attempt }: { saga: SagaId; intent: IntentId; attempt: number },
   result: { succeeded: unknown } | { failed: string; code?: ErrorCode },
 ): Promise<void> {
   const said =
     "succeeded" in result
-      ? { outcome: "succeeded", output: toJson(result.succeeded) }
+      ? { outcome: "succeeded", output: toValue(result.succeeded) }
       : { outcome: "failed", code: result.code ?? "TOOL_FAILED", reason: result.failed, retry: false };
   const body = { attempt, by: deps.from, ...said };
   return publishInput(deps, {
@@ -107,13 +109,13 @@ export function voteBy(
     ...(as === undefined ? {} : { as }),
     ...(digest === undefined ? {} : { digest }),
     ...(reason === undefined ? {} : { reason }),
-    ...(answer === undefined ? {} : { answer: toJson(answer) }),
-    ...(input === undefined ? {} : { input: toJson(input) }),
+    ...(answer === undefined ? {} : { answer: toValue(answer) }),
+    ...(input === undefined ? {} : { input: toValue(input) }),
   };
 }
 
 /** Stores a vote on a task; `id` is what repeats are recognised by. */
-export function sendVote(
+export async function sendVote(
   deps: ClientDeps,
   task: { saga: SagaId; intent: IntentId },
   said: VoteInput,

@@ -14,6 +14,7 @@ import { Name, type SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { askedFor, isSameStart, startDigest, type StartIdentity } from "../../protocol/start.ts";
 import { headers } from "../../protocol/subjects.ts";
+import { assertValue } from "../../protocol/value.ts";
 import { type BegunSaga, readBegun } from "../ledger/begun.ts";
 import { encodeBody, makeHeaders } from "../wire/messages.ts";
 import { patiently } from "../wire/patience.ts";
@@ -29,6 +30,7 @@ export async function startSaga(
   const { id, name, version, input } = start;
   if (!Name.safeParse(name).success)
     throw new MeshError("AGENT_UNKNOWN", `"${name}" is not a definition's name`);
+  assertValue(input, `the input of ${name}`);
   await storeOnce(deps, id, { name, ...(version === undefined ? {} : { version }), input });
 }
 

@@ -8,13 +8,13 @@
  *     outside itself has said stands.
  * GC4 The deadline is the server's: nothing is taken after it, whether or not its timer was recorded yet.
  */
-import { digestOf } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { LinkOf } from "../../protocol/link.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { says } from "../client/finding.ts";
 import { type ClientDeps, settleIntent } from "../client/send.ts";
 import { checkOutput } from "../client/registry.ts";
 import type { IntentView } from "../views/view.ts";
@@ -133,9 +133,7 @@ function isRecorded({ last }: Call, said: Said): boolean {
   if (last?.type !== "result") return false;
   const { result } = last;
   if (said.outcome === "failed") return result.outcome === "failed" && result.reason === said.reason;
-  return (
-    result.outcome === "succeeded" && said.readings.some((one) => digestOf(one) === digestOf(result.output))
-  );
+  return result.outcome === "succeeded" && said.readings.some((one) => says(one, result.output));
 }
 
 const settledAlready = ({ intent, viewed }: Call): MeshError =>

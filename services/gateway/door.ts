@@ -165,6 +165,7 @@ export function refused(error: unknown, isPage: boolean, about: Reply["about"]):
 const statuses: Partial<Record<ErrorCode, number>> = {
   BAD_JSON: 400,
   BAD_MESSAGE: 400,
+  VALUE_REFUSED: 400,
   CALLBACK_REFUSED: 401,
   SAGA_UNKNOWN: 404,
   INTENT_UNKNOWN: 404,

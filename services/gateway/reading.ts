@@ -9,7 +9,7 @@
 import { contentTypes, decode } from "../../protocol/codec.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
-import { assertOwnValue } from "../wire/messages.ts";
+import { assertValue } from "../../protocol/value.ts";
 
 /** What the outside says of a call. `success`: in each way it can be read. */
 export type Said =
@@ -31,7 +31,8 @@ const form = "application/x-www-form-urlencoded";
 
 /** Throws BAD_MESSAGE, TOO_LARGE, and UNSUPPORTED for a content type that is not read here. */
 export function readSaid(given: Given): Said {
-  const outcome = given.query.get(outcomeField);
+  const [outcome = null, ...others] = new Set(given.query.getAll(outcomeField));
+  if (others.length > 0) throw bothOutcomes("the query");
   if (outcome !== null && outcome !== "failed" && outcome !== "succeeded")
     throw new MeshError(
       "BAD_MESSAGE",
@@ -41,19 +42,39 @@ export function readSaid(given: Given): Said {
       },
     );
   const readings = readData(given);
-  if (outcome === "failed")
-    return failed(given.query.get(reasonField) ?? textIn(readings[0]) ?? "the outside gave no reason");
+  if (outcome === "failed") return failed(reasonIn(given, readings));
   const [value] = readings;
   const wrapped = outcome === null && readings.length === 1 ? unwrap(value) : undefined;
   return wrapped ?? { outcome: "succeeded", readings };
 }
 
+/**
+ * Why it failed, by the query or the body. Throws BAD_MESSAGE for a body that is no reason: whoever sends an output beside
+ * `?outcome=failed` means one of the two, and only they know which.
+ */
+function reasonIn({ query, body }: Given, readings: readonly Json[]): string {
+  const named = query.get(reasonField);
+  const isEmpty = body.length === 0 || readings[0] === null;
+  const said = readings.map(textIn).find((one) => one !== undefined);
+  if (!isEmpty && said === undefined)
+    throw new MeshError("BAD_MESSAGE", "the body beside outcome=failed is no reason", {
+      remedy: 'Send the reason as a text or as {"reason":"why"}, or leave `outcome` out for a success.',
+    });
+  return named ?? said ?? "the outside gave no reason";
+}
+
 const failed = (reason: string): Said => ({ outcome: "failed", reason: reason.slice(0, reasonCharsMax) });
 
-/** `{"failed": "why"}` and `{"succeeded": OUTPUT}`, alone in their object. */
+/**
+ * `{"failed": "why"}` and `{"succeeded": OUTPUT}`, alone in their object. Throws BAD_MESSAGE for both in one; beside
+ * `?outcome=succeeded` it is an output like any other.
+ */
 function unwrap(value: Json | undefined): Said | undefined {
-  if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
-  const { failed: why, succeeded } = value;
+  if (!isObject(value)) return undefined;
+  const { failed: why, succeeded, ...rest } = value;
+  if (Object.keys(rest).length > 0) return undefined;
+  if (typeof why === "string" && succeeded !== undefined) throw bothOutcomes("the body");
+  if (why !== undefined && succeeded !== undefined) return undefined; // Counts, say: an output of these two members.
   if (typeof why === "string") return failed(why);
   return succeeded === undefined ? undefined : { outcome: "succeeded", readings: [succeeded] };
 }
@@ -65,7 +86,7 @@ export function readData({ query, contentType, body }: Given): Json[] {
     [...query].filter(([name]) => name !== outcomeField && name !== reasonField),
   );
   const readings = readAs(type, body, fields);
-  for (const reading of readings) assertOwnValue(reading);
+  for (const reading of readings) assertValue(reading, "the body");
   return readings;
 }
 
@@ -128,8 +149,15 @@ function onlyMemberOf(schema: Json | undefined): string | undefined {
 export const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+const bothOutcomes = (what: string): MeshError =>
+  new MeshError("BAD_MESSAGE", `${what} says both failed and succeeded`, {
+    remedy: 'Say one of them: {"succeeded":OUTPUT}, or {"failed":"why"}.',
+  });
+
+/** A reason: a text, or the one member of an object that is one. */
 const textIn = (value: Json | undefined): string | undefined => {
-  const said = isObject(value) ? value[reasonField] : value;
+  const isAlone = isObject(value) && Object.keys(value).length === 1;
+  const said = isAlone ? (value[reasonField] ?? value["failed"]) : value;
   return typeof said === "string" && said !== "" ? said : undefined;
 };
 

@@ -13,6 +13,7 @@ import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
+import { assertValue } from "../../protocol/value.ts";
 import { earlyDelayMs } from "../wire/delivery.ts";
 import { patiently } from "../wire/patience.ts";
 import { answerArchived } from "./archived.ts";
@@ -140,8 +141,13 @@ async function beginSaga(deps: HostDeps, begin: ForkStart): Promise<ForkBegun> {
   const { saga, start } = begin;
   if (start.fork !== undefined) return beginFork(deps, begin);
   try {
+    assertValue(start.input, `the input of ${start.definition.name}`); // AE3 of accept.ts
     return { type: "begun", loaded: newSaga(deps.app, start), events: [start] };
   } catch (error) {
+    if (isMeshError(error, "VALUE_REFUSED")) {
+      if (start.parent !== undefined) await publishRefusal(deps, saga, start.parent, error);
+      return { type: "refused", error };
+    }
     if (!isMeshError(error, "INPUT_INVALID")) throw error;
     if (start.parent !== undefined) await publishTaken(deps, saga, start.parent);
     return { type: "refused", error };

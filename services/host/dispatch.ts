@@ -6,9 +6,12 @@
  */
 import { treeOfChild } from "../../actors/kernel/slices.ts";
 import { dueAtOf, isDeferred, notBeforeOf, type OpenIntent } from "../../actors/contract/state.ts";
+import type { EventOf } from "../../protocol/event.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
+import { limits } from "../../protocol/limits.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { WorkMessage } from "../../protocol/tool.ts";
+import { describeFault, faultOfValue, ownLimits } from "../../protocol/value.ts";
 import { makeHeaders } from "../wire/messages.ts";
 import { patiently } from "../wire/patience.ts";
 import { send } from "../wire/send.ts";
@@ -54,6 +57,21 @@ export function dispatch(
     case "model":
       return undefined;
   }
+}
+
+/** What a start's reader takes: the message lies around the input. */
+const startLimits = { ...ownLimits, depthMax: limits.toldDepthMax };
+
+/** The result of a child whose start no host could read: it never begins, and its parent hears it at once. */
+export function cannotStart(
+  { intent, attempt, input }: OpenIntent,
+  by: string,
+): EventOf<"result"> | undefined {
+  const fault = intent.kind === "saga" ? faultOfValue(input, startLimits) : undefined;
+  if (fault === undefined) return undefined;
+  const reason = `its input cannot be sent: ${describeFault(fault)}`;
+  const result = { outcome: "failed", code: "VALUE_REFUSED", reason, retry: false } as const;
+  return { type: "result", intent: intent.id, attempt, by, result };
 }
 
 /** A tool intent's present attempt, to the workers that serve the contract it was decided under. */

@@ -26,6 +26,7 @@ import type { Result } from "../../protocol/result.ts";
 import { headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { assertNotArchived, emptyHead, type Head, readTurns, type StoredTurn } from "../ledger/reader.ts";
+import { assertValue, replyLimits, valueLimits } from "../../protocol/value.ts";
 import { readBody } from "../wire/messages.ts";
 import { accountOf } from "../ledger/account-reader.ts";
 import { notOpen, openSpan } from "../ledger/open-span.ts";
@@ -219,6 +220,8 @@ function givenResult(
   const { kind } = open.intent;
   if (kind !== "tool" && kind !== "saga" && kind !== "model")
     throw new MeshError("INPUT_INVALID", `${id} is a ${kind}, which takes no result`);
+  if (result.outcome === "succeeded")
+    assertValue(result.output, `the result given for ${id}`, kind === "model" ? replyLimits : valueLimits);
   const misfit = result.outcome === "succeeded" ? misfitOf(definition, open, result) : undefined;
   if (misfit !== undefined) throw new MeshError("INPUT_INVALID", `the result given for ${id}: ${misfit}`);
   return resultOf(id, open.attempt, from, result);

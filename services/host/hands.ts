@@ -20,7 +20,7 @@ import type { ModelMessage } from "../../protocol/model.ts";
 import { CutOff } from "../perform/cut-off.ts";
 import type { Performed } from "../perform/outcome.ts";
 import { publishResult } from "../perform/publish-result.ts";
-import { dispatch } from "./dispatch.ts";
+import { cannotStart, dispatch } from "./dispatch.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { localResult } from "./intake.ts";
 import type { Loaded } from "./load.ts";
@@ -114,6 +114,8 @@ function handOn(self: HandsState, open: OpenIntent, settleFirst: boolean): void 
   const isTold = kind === "signal" || kind === "end";
   if (isSimulated(loaded.state, open.intent) || (isOwnWork(open, deps.placementOf) && !isTold))
     return performHere(self, open, settleFirst && kind === "model");
+  const unsent = cannotStart(open, deps.incarnation);
+  if (unsent !== undefined) return owner.observe(unsent);
   const stored = dispatch(deps, loaded, open);
   if (stored !== undefined) keepUntil(self, stored, isTold ? open : undefined);
 }

@@ -8,7 +8,7 @@
  * IP3 A start that is for another host goes there, or waits for one; only what no host ever served is refused (IP2).
  */
 import type { Acceptance } from "../../actors/kernel/accept.ts";
-import { mayHoldBlob } from "../../protocol/codec.ts";
+import { assertNoReference, mayHoldBlob } from "../../protocol/codec.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, Event, EventOf } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -17,7 +17,6 @@ import type { Address } from "../../protocol/subjects.ts";
 import type { Performed } from "../perform/outcome.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
-import { assertOwnValue } from "../wire/messages.ts";
 import type { Delivery } from "../wire/ports.ts";
 import { publishTaken } from "./tell-sagas.ts";
 import type { HostDeps } from "./host-deps.ts";
@@ -126,7 +125,7 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
     const { delivery, address } = item;
     try {
       const event = await readEvent(deps, address, delivery, meant);
-      if (mayHoldBlob(delivery.data)) assertOwnValue(event);
+      if (mayHoldBlob(delivery.data)) assertNoReference(event);
       return { ...item, event };
     } catch (error) {
       if (!isMeshError(error)) throw error;

@@ -4,9 +4,11 @@
  * LR1 Each turn's `prev` is the hash of the bytes before it, its number the one before plus one, its saga the
  *     subject's. What does not hold throws LEDGER_BROKEN with the turn.
  * LR2 A tombstone is no turn. A reader that asks for the turns of an archived saga is refused: SAGA_ARCHIVED.
+ * LR3 What was ever written is read, deeper than any value may come in today: a saga that took such a value before there
+ *     was a limit can be looked at, cancelled and undone.
  */
 import { z } from "zod";
-import { decode, mayHoldBlob } from "../../protocol/codec.ts";
+import { decodeOwn, mayHoldBlob } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -147,6 +149,6 @@ async function valueOf(
   blobs: LedgerSource["blobs"],
   message: Pick<StoredMessage, "data" | "headers">,
 ): Promise<Json> {
-  const value = decode(message.data, message.headers[headers.contentType] ?? "application/json");
+  const value = decodeOwn(message.data, message.headers[headers.contentType] ?? "application/json");
   return mayHoldBlob(message.data) ? inflate(value, (digest) => blobs.get(digest)) : value;
 }

@@ -11,7 +11,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { Payload, toJson, type Json } from "../../protocol/json.ts";
-import type { Block, Call, ModelMessage } from "../../protocol/model.ts";
+import { type Block, type Call, type ModelMessage, readCallInput } from "../../protocol/model.ts";
 import type { Origin } from "./one-answer.ts";
 
 /** Why the opaque blocks of a turn are not sent back. */
@@ -62,7 +62,7 @@ export function keepContent(content: readonly Anthropic.ContentBlock[], origin: 
     } else if (block.type === "tool_use") {
       const { type: _type, id, name, input, ...rest } = block;
       blocks.push({ kind: "call", call: calls.length, id, ...keepRest(rest) });
-      calls.push({ tool: name, input: toJson(input) });
+      calls.push({ tool: name, ...readCallInput(input) });
     } else {
       blocks.push({ kind: "verbatim", block: toJson(block) as Block });
     }
@@ -106,7 +106,13 @@ export function rebuildContent(
       const call = message.calls[place.call];
       if (call === undefined) continue;
       ids.set(call.id, place.id);
-      content.push({ type: "tool_use", id: place.id, name: call.tool, input: call.input, ...place.rest });
+      content.push({
+        type: "tool_use",
+        id: place.id,
+        name: call.tool,
+        input: asObject(call.input),
+        ...place.rest,
+      });
     } else if (place.kind === "verbatim" && refusal === undefined) {
       // The block came from the API as it is; no type of ours describes all it may be.
       content.push(place.block as unknown as Anthropic.ContentBlockParam);
@@ -147,3 +153,7 @@ const placesOf = (message: ModelMessage & { role: "assistant" }): Kept[] => [
 
 /** The API takes letters, digits, - and _ in an id; ours are `<decision>.<position>`, so no two become one. */
 const foreignId = (id: string): string => `call_${id.replaceAll(/[^a-zA-Z0-9_-]/g, "_")}`;
+
+/** The API takes objects alone: what could not be read of a call, and was kept as a text, is wrapped. */
+const asObject = (input: Json): Json =>
+  typeof input === "object" && input !== null && !Array.isArray(input) ? input : { malformed: input };

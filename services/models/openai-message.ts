@@ -10,8 +10,8 @@
  */
 import { z } from "zod";
 import { sha256 } from "../../protocol/digest.ts";
-import { Payload, toJson, type Json } from "../../protocol/json.ts";
-import type { Block, ModelMessage, ModelAnswer } from "../../protocol/model.ts";
+import { Payload, type Json } from "../../protocol/json.ts";
+import { type Block, type ModelAnswer, type ModelMessage, readCallInput } from "../../protocol/model.ts";
 import type { Origin } from "./one-answer.ts";
 
 /** A call as the API writes it. `rest` is what else stood in it. */
@@ -71,14 +71,16 @@ const isEmpty = (members: object): boolean => Object.keys(members).length === 0;
 /** A tool without parameters is called with nothing at all by some servers. */
 function readInput(text: string): { input: Json; fault?: string } {
   if (text.trim() === "") return { input: {} };
+  let written: unknown;
   try {
-    return { input: toJson(JSON.parse(text)) };
+    written = JSON.parse(text);
   } catch (error) {
     return {
       input: text.toWellFormed(),
       fault: `the call's arguments are not JSON: ${(error as SyntaxError).message}`,
     };
   }
+  return readCallInput(written);
 }
 
 /** An assistant message as it is sent. */

@@ -5,6 +5,8 @@
  * DE2 At most one request to the provider per attempt; what it cost is reported even if it is aborted. Its dollars
  *    are reckoned here, by the model's price.
  * DE3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
+ * DE4 A call whose input cannot be recorded (too deep, NaN, `__proto__`) is a call with a fault: the model is told why and
+ *    asked again, and the reply's other calls are made.
  */
 import { z } from "zod";
 import { withReferences } from "../../actors/request/call-references.ts";
@@ -12,11 +14,17 @@ import type { BuiltRequest } from "../../actors/contract/definition.ts";
 import { priced } from "../../actors/kernel/spending.ts";
 import type { ModelPrice } from "../../protocol/budget.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
-import { toJson } from "../../protocol/json.ts";
+import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import { type ModelContext, ModelFailure, type ModelPort, ModelReply } from "../../protocol/model.ts";
+import {
+  type ModelContext,
+  ModelFailure,
+  type ModelPort,
+  ModelReply,
+  readCallInput,
+} from "../../protocol/model.ts";
 import type { Result, Usage } from "../../protocol/result.ts";
-import { assertOwnValue } from "../wire/messages.ts";
+import { replyLimits, toValue } from "../../protocol/value.ts";
 import type { Clock } from "../wire/ports.ts";
 import type { CutOff } from "./cut-off.ts";
 
@@ -82,16 +90,21 @@ function readAnswer(
   const parsed = ModelReply.safeParse(answer);
   if (!parsed.success) return failure("MODEL_REPLY_INVALID", z.prettifyError(parsed.error), true);
   try {
-    const own = parsed.data.calls.map(({ dependsOn: _rests, refs: _refs, ...call }) => call);
+    const own = parsed.data.calls.map(({ dependsOn: _rests, refs: _refs, ...call }) => readable(call));
     const plain = { ...parsed.data, calls: own };
     const reply = references ? withReferences(plain, request.messages) : plain;
-    const output = toJson({ ...reply, sent, usage: priced(parsed.data.usage, price) });
-    assertOwnValue(output);
+    const output = toValue({ ...reply, sent, usage: priced(parsed.data.usage, price) }, replyLimits);
     return { outcome: "succeeded", output };
   } catch (error) {
     return failure("MODEL_REPLY_INVALID", describeError(error), true);
   }
 }
+
+/** DE4. */
+const readable = <C extends { readonly input: Json; readonly fault?: string | undefined }>(call: C): C => {
+  const { input, fault } = readCallInput(call.input);
+  return fault === undefined ? { ...call, input } : { ...call, input, fault: call.fault ?? fault };
+};
 
 /** A provider may repeat the whole request in its words; the ledger has that already. */
 const reasonMax = 1_000;

@@ -3,14 +3,15 @@
  *
  * OT1 Only NotPerformed says that nothing happened. What is thrown otherwise, timed out or cut off, or has an output that
  *     cannot be recorded, is in doubt for `once`.
+ * OT2 An output that cannot be recorded is no reason to act again: the effect happened. It is in doubt where the outside
+ *     alone can say how it ended, and else failed for good, and held as what may stand (settle.ts).
  */
 import { NotPerformed, type Tool } from "../../actors/contract/tool.ts";
 import type { Spending } from "../../protocol/budget.ts";
 import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
-import { toJson } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
+import { toValue } from "../../protocol/value.ts";
 import { redactText } from "../process/redact.ts";
-import { assertOwnValue } from "../wire/messages.ts";
 
 /** What became of an attempt. `silent`: this performer did not begin, and another will. */
 export type Performed =
@@ -37,12 +38,12 @@ export class DeferredCall {
 /** The result of a body that returned. */
 export function succeeded(tool: Tool, output: unknown): Performed {
   try {
-    const value = toJson(output);
-    assertOwnValue(value);
-    return { type: "result", result: { outcome: "succeeded", output: value } };
+    return { type: "result", result: { outcome: "succeeded", output: toValue(output) } };
   } catch (error) {
-    const reason = `its output cannot be recorded: ${describeError(error)}`;
-    return tool.effect === "once" ? inDoubt("BAD_RESULT", reason) : failed("BAD_RESULT", reason, false);
+    const reason = `its output cannot be recorded: ${redactText(describeError(error))}`;
+    return tool.effect === "once" || tool.effect === "probe"
+      ? inDoubt("VALUE_REFUSED", reason)
+      : failed("VALUE_REFUSED", reason, false);
   }
 }
 

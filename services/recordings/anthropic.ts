@@ -7,7 +7,8 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
-import { type Json, toJson } from "../../protocol/json.ts";
+import type { Json } from "../../protocol/json.ts";
+import { toValue } from "../../protocol/value.ts";
 import { keepContent } from "../models/anthropic-blocks.ts";
 import { readReply } from "../models/anthropic-reply.ts";
 import {
@@ -75,7 +76,7 @@ export function readAnthropic(value: unknown, at: Place): Conversation {
         notes.add(`${name} is a tool of the provider's own, whose calls are not in a ledger`, 0);
       return schema === undefined
         ? []
-        : [{ name, description, schema: toJson(schema) as Record<string, Json> }];
+        : [{ name, description, schema: toValue(schema) as Record<string, Json> }];
     }),
     entries,
     notes: notes.all(),
@@ -112,11 +113,11 @@ function readUser(
 
 /** One text is itself; anything else is kept as it stood. */
 function outputOf(content: unknown): Json {
-  if (!Array.isArray(content)) return toJson(content ?? null);
+  if (!Array.isArray(content)) return toValue(content ?? null);
   const [only, ...more] = content as readonly { type?: unknown; text?: unknown }[];
   return more.length === 0 && only?.type === "text" && typeof only.text === "string"
     ? only.text
-    : toJson(content);
+    : toValue(content);
 }
 
 interface Origin {
@@ -164,5 +165,5 @@ export function aboutOf(
   const said = Object.entries(given).filter(
     ([name, member]) => !without.includes(name) && member !== undefined,
   );
-  return said.length === 0 ? undefined : (toJson(Object.fromEntries(said)) as Record<string, Json>);
+  return said.length === 0 ? undefined : (toValue(Object.fromEntries(said)) as Record<string, Json>);
 }

@@ -12,7 +12,9 @@ import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash, digestOf } from "../../protocol/digest.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
+import { describeFault, faultOfValue, ownLimits } from "../../protocol/value.ts";
 import type {
   ImportDocument,
   RecordedAgent,
@@ -122,6 +124,7 @@ async function importOne(
     );
   const saga = sagaOf(name, conversation);
   const told = tell(saga, definition.definition, conversation);
+  for (const { steps } of told.turns) assertReadable(steps as unknown as Json, conversation); // Proof: events and intents.
   const recording: RecordedFrom = { ...conversation.from, notes: [...told.notes, ...notes] };
   const section = await sectionOf(saga, definition, told.turns, { agent, recording });
   const { status, definition: ref, turns } = section.manifest;
@@ -129,6 +132,16 @@ async function importOne(
     document: { saga, bundle: archiveName(saga), definition: ref, status, turns, recording },
     section,
   };
+}
+
+/** A ledger is written of what can be read again, or none is (VX1 of protocol/value.ts). */
+function assertReadable(steps: Json, { from }: Conversation): void {
+  const fault = faultOfValue(steps, { ...ownLimits, depthMax: limits.toldDepthMax });
+  if (fault !== undefined)
+    throw new MeshError(
+      "RECORDING_INVALID",
+      `${from.file}, conversation ${from.conversation}: what it holds cannot be recorded: ${describeFault(fault)}`,
+    );
 }
 
 /** Conversations of one file that have the same instructions, model and tools have one agent. */

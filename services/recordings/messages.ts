@@ -3,7 +3,8 @@
  * a user and tools write them: the list alone, or under `traj` or `messages` beside the task and how it was judged.
  */
 import { z } from "zod";
-import { type Json, toJson } from "../../protocol/json.ts";
+import type { Json } from "../../protocol/json.ts";
+import { toValue } from "../../protocol/value.ts";
 import { type ChatCall, keepMessage } from "../models/openai-message.ts";
 import { aboutOf } from "./anthropic.ts";
 import {
@@ -115,7 +116,7 @@ function readAssistant(
     Object.entries(message).filter(([name, member]) => !placed.has(name) && member !== null),
   );
   const kept = keepMessage(
-    { text, refusal: "", calls, rest: toJson(rest) as Record<string, Json> },
+    { text, refusal: "", calls, rest: toValue(rest) as Record<string, Json> },
     { model, prefix: "imported" },
   );
   if (text === "" && calls.length === 0) notes.add("a reply says nothing and calls nothing", place);
@@ -159,7 +160,7 @@ function toolsOf(given: unknown, at: Place): RecordedTool[] | undefined {
           {
             name: tool.name,
             description: tool.description,
-            schema: toJson(tool.parameters) as Record<string, Json>,
+            schema: toValue(tool.parameters) as Record<string, Json>,
           },
         ];
   });

@@ -1,7 +1,7 @@
 /**
  * Parse: a file's text to the conversations in it, and which shape each has. JSON, or one JSON to a line.
  */
-import { describeError, MeshError } from "../../protocol/errors.ts";
+import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { RecordingFormat } from "../../protocol/documents/recording.ts";
 import { readAnthropic } from "./anthropic.ts";
 import type { Conversation } from "./conversation.ts";
@@ -19,7 +19,15 @@ export function readRecording(
       const at = { file, conversation: index + 1 };
       if (typeof value !== "object" || value === null)
         throw new MeshError("RECORDING_INVALID", `${file}, conversation ${index + 1}: it is no conversation`);
-      return (format ?? formatOf(value)) === "anthropic" ? readAnthropic(value, at) : readMessages(value, at);
+      try {
+        return (format ?? formatOf(value)) === "anthropic"
+          ? readAnthropic(value, at)
+          : readMessages(value, at);
+      } catch (error) {
+        if (!isMeshError(error, "VALUE_REFUSED")) throw error;
+        const what = `${file}, conversation ${index + 1}: ${error.message}`;
+        throw new MeshError("RECORDING_INVALID", what, { cause: error });
+      }
     });
 }
 

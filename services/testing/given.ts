@@ -18,7 +18,7 @@ import type { Definition, SagaDefinition } from "../../actors/contract/definitio
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
 import { type OpenIntent, type SagaState, isOpen } from "../../actors/contract/state.ts";
-import { contentTypes, decode, encodeJson } from "../../protocol/codec.ts";
+import { contentTypes, decodeOwn, encodeJson } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import type { Event, Vote } from "../../protocol/event.ts";
 import { IntentId, parseSagaId } from "../../protocol/ids.ts";
@@ -186,7 +186,7 @@ function append(ledger: Ledger, at: number, events: readonly Event[], acceptance
       steps,
     }),
   );
-  const turn = Turn.parse(decode(bytes, contentTypes.json));
+  const turn = Turn.parse(decodeOwn(bytes, contentTypes.json));
   const rested =
     state === undefined ? undefined : stateFromJson(definition, throughText(stateToJson(definition, state)));
   const folded = foldTurn(definition, rested, turn);

@@ -2,7 +2,7 @@
  * Blobs: large values are put back in the place of their references. The other half, `offload`, is pure and
  * stands in protocol/codec.ts.
  */
-import { contentTypes, decode, isBlobRef } from "../../protocol/codec.ts";
+import { contentTypes, decodeOwn, isBlobRef } from "../../protocol/codec.ts";
 import { sha256 } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -17,7 +17,7 @@ export async function inflate(value: Json, load: (digest: string) => Promise<Uin
     const bytes = await load(value.$blob);
     if (sha256(bytes) !== value.$blob)
       throw new MeshError("LEDGER_BROKEN", `blob ${value.$blob} does not hash to its name`);
-    return inflate(decode(bytes, contentTypes.msgpack, Number.POSITIVE_INFINITY), load);
+    return inflate(decodeOwn(bytes, contentTypes.msgpack), load);
   }
   if (Array.isArray(value)) return Promise.all(value.map((item) => inflate(item, load)));
   const members = await Promise.all(

@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import {
-  assertNoReference,
+  asForeign,
   contentTypes,
   decode,
   encodeJson,
@@ -49,13 +49,14 @@ export async function decodeBody(
 ): Promise<Json> {
   const value = decode(message.data, message.headers[names.contentType]);
   if (!mayHoldBlob(message.data)) return value;
-  return inflate(value, (digest) => blobs.get(digest)).catch((error: unknown) => {
+  const whole = inflate(value, (digest) => blobs.get(digest)).catch((error: unknown) => {
     // MW1: a sender stores a blob before it names it, so the message is at fault here, and no ledger.
     if (!isMeshError(error, "LEDGER_BROKEN")) throw error;
     throw new MeshError("BAD_MESSAGE", `it names a value that is not stored: ${error.message}`, {
       cause: error,
     });
   });
+  return asForeign(await whole);
 }
 
 /** A body as its schema reads it. */
@@ -68,14 +69,6 @@ export async function readBody<S extends z.ZodType>(
   if (!parsed.success)
     throw new MeshError("BAD_MESSAGE", `${message.subject}: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
-}
-
-/**
- * Throws BAD_MESSAGE if a value from outside looks like a reference to a blob: written to a ledger it would
- * be read as one.
- */
-export function assertOwnValue(value: Json): void {
-  assertNoReference(value);
 }
 
 /** Header fields without the absent ones. */

@@ -69,6 +69,7 @@ describe("a failure", () => {
     ["", undefined, "outcome=failed&reason=nobody+there"],
     ["nobody there", "text/plain", "outcome=failed"],
     ["reason=nobody+there", form, "outcome=failed"],
+    ['{"failed":"nobody there"}', "application/json", "outcome=failed"],
     ['{"reason":"nobody there"}', "application/json", "outcome=failed"],
   ])("%s as %s with %s", (body, type, query) => {
     expect(said(body, type, query)).toMatchObject({ outcome: "failed" });
@@ -76,6 +77,8 @@ describe("a failure", () => {
       expect(said(body, type, query)).toMatchObject({ reason: "nobody there" });
   });
 });
+
+const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 
 describe("what cannot be read is refused", () => {
   test.each([
@@ -86,9 +89,40 @@ describe("what cannot be read is refused", () => {
       '{"a":{"$blob":"00","bytes":1}}',
       "application/json",
       "",
+      "VALUE_REFUSED",
+    ],
+    ["a field that is no field", "__proto__=1", form, "", "VALUE_REFUSED"],
+    ["a value nested more than values may", nested(65), "application/json", "", "VALUE_REFUSED"],
+    [
+      "both outcomes in the body",
+      '{"failed":"no","succeeded":{"slot":1}}',
+      "application/json",
+      "",
       "BAD_MESSAGE",
     ],
-    ["a field that is no field", "__proto__=1", form, "", "BAD_MESSAGE"],
+    [
+      "both outcomes in the query",
+      "{}",
+      "application/json",
+      "outcome=failed&outcome=succeeded",
+      "BAD_MESSAGE",
+    ],
+    [
+      "an output beside a failure",
+      '{"succeeded":{"slot":1}}',
+      "application/json",
+      "outcome=failed",
+      "BAD_MESSAGE",
+    ],
+    [
+      "a body that is no reason beside a failure",
+      '{"slot":1}',
+      "application/json",
+      "outcome=failed",
+      "BAD_MESSAGE",
+    ],
+    ["the same, with a reason", '{"slot":1}', "application/json", "outcome=failed&reason=no", "BAD_MESSAGE"],
+    ["form fields beside a failure", "slot=1", form, "outcome=failed", "BAD_MESSAGE"],
     ["bytes that are no text", "\u0000", "image/png", "", "BAD_MESSAGE"],
     ["an outcome that is none", "{}", "application/json", "outcome=maybe", "BAD_MESSAGE"],
   ])("%s", (_, body, type, query, code) => {

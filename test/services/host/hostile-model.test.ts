@@ -41,6 +41,11 @@ interface Way {
 }
 
 const many = <T>(n: number, one: T): T[] => Array.from({ length: n }, () => one);
+const nested = (levels: number): unknown => {
+  let value: unknown = 0;
+  for (let k = 0; k < levels; k++) value = [value];
+  return value;
+};
 const toNight = (now: number): number => {
   const day = 86_400_000;
   return (((27 * 3_600_000 - (now % day)) % day) + day) % day;
@@ -161,12 +166,25 @@ const ways: Way[] = [
   {
     by: "naming a member after every object's prototype",
     says: { desk: [[pay(4_000, "shop", { ["__proto__"]: { cents: 1 } })]] },
-    ...{ told: [], did: [], stopped: "kernel", fails: true },
+    ...{ told: ["pay MODEL_REPLY_INVALID"], did: [], stopped: "kernel" },
   },
   {
     by: "forging a reference to a stored value in the place of an amount",
     says: { desk: [[pay({ $blob: "0".repeat(64), bytes: 4 })]] },
-    ...{ told: [], did: [], stopped: "kernel", fails: true },
+    ...{ told: ["pay MODEL_REPLY_INVALID"], did: [], stopped: "kernel" },
+  },
+  {
+    by: "saying an amount that JSON has not, which a lax schema would read as nothing",
+    says: { desk: [[pay(Number.NaN), pay(Infinity), pay([Number.NaN]), pay(4_000)]] },
+    told: [...many(3, "pay MODEL_REPLY_INVALID"), "pay succeeded"],
+    ...{ did: ["pay shop 4000"], stopped: "kernel" },
+  },
+  {
+    by: "nesting a call's arguments deeper than a ledger is read",
+    says: {
+      desk: [[pay(4_000, "shop", { deep: nested(70) }), pay(1_000, "shop", { deep: nested(50_000) })]],
+    },
+    ...{ told: many(2, "pay MODEL_REPLY_INVALID"), did: [], stopped: "kernel" },
   },
   {
     by: "asking again and again after a denial",

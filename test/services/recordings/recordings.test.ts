@@ -30,6 +30,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+
 const optionsWith = (more: Partial<ImportOptions> = {}): ImportOptions => ({
   chance: systemChance,
   folder: join(folder, "out"),
@@ -295,6 +297,16 @@ describe("what is imported", () => {
       '{"system":"s","messages":[{"role":"user","content":"x"}],"response":{"content":[],"stop_reason":"tired"}}',
       /message 2: .*tired/,
     ],
+    [
+      "a member that no encoding keeps",
+      '[{"role":"user","content":"x"},{"role":"assistant","content":"y","reasoning":{"__proto__":1}}]',
+      /conversation 1: .*__proto__/,
+    ],
+    [
+      "a member that nests too deeply",
+      `[{"role":"user","content":"x"},{"role":"assistant","content":"y","reasoning":${nested(5_000)}}]`,
+      /conversation 1: .*nests deeper than 64/,
+    ],
   ];
   test.each(badly)(
     "from a file with %s is refused with its place, and nothing is written",
@@ -361,9 +373,25 @@ describe("what is imported", () => {
           await rm(join(folder, "out"), { recursive: true });
         },
       ),
-      { numRuns: 40 },
+      // Found by seed 2051997279, path 8:1:1:1:2:82:82:82:82:82:82:82:82; the other is too deep for a value.
+      {
+        numRuns: 40,
+        examples: [...hostileInputs.map((input) => [[roundWith(input)], false, "so"] as never)],
+      },
     );
   });
+});
+
+const hostileInputs = [
+  JSON.parse('{"__proto__":1}') as object,
+  JSON.parse(`{"x":${"[".repeat(90)}${"]".repeat(90)}}`) as object,
+  { x: "\ud800", "\ud800": 1 },
+  { $blob: "00", bytes: 1 },
+];
+const roundWith = (input: object) => ({
+  says: null,
+  calls: [{ name: "look", input, isError: false, isMissing: false }],
+  answer: undefined,
 });
 
 test("the commands import, verify, show and replay where there is no server and no application", async () => {
