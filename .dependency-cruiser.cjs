@@ -43,7 +43,11 @@ const law = [
 
   // Lower folders know nothing of higher ones.
   { name: "actors-values", from: actors("values"), may: [protocol, packages("zod")] },
-  { name: "actors-machine", from: actors("machine"), may: [protocol, packages("zod", "xstate")] },
+  {
+    name: "actors-machine",
+    from: actors("machine"),
+    may: [protocol, actors("values"), packages("zod", "xstate")],
+  },
   {
     name: "actors-contract",
     from: actors("contract"),

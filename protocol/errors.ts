@@ -359,6 +359,11 @@ const table = {
     retriable: true,
     remedy: "Wait until one has ended, or raise `budget.childrenOpenMax` up to the limit.",
   },
+  INTENTS_TOO_MANY: {
+    meaning: "the saga has as many calls, timers and tasks open as is allowed, or would have more",
+    retriable: true,
+    remedy: "Open fewer at once, or raise `budget.intentsOpenMax` of its definition up to the limit.",
+  },
   // Performing
   NOT_PERFORMED: {
     meaning: "the tool says that nothing happened outside",

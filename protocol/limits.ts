@@ -111,6 +111,18 @@ export const limits = {
   depthMax: 8,
   /** Children that one saga has open at once: each is a ledger, and all of them report to one. */
   childrenOpenMax: 64,
+  /**
+   * What one saga may have open at once, unless its budget says otherwise: two workflows of the largest graph, or four
+   * full replies of a model. All of it stands in its state and in each snapshot, a kilobyte each at worst.
+   */
+  intentsOpenMax: 1_000,
+  /** The most that a budget may say: a state of ten thousand is copied and written in tens of milliseconds. */
+  intentsOpenCeiling: 10_000,
+  /**
+   * Calls of one reply, unless its agent says otherwise: no task of a model's is done by more at once, and a model that
+   * repeats itself is told before each of them is an effect.
+   */
+  callsPerReplyMax: 256,
   retryAttemptsMax: 5,
   retryBackoffMs: 500,
   retryBackoffMaxMs: 30_000,
@@ -213,4 +225,6 @@ assert(
 assert(limits.toldDepthMax + 5 < limits.nestingMax, "what a parent is told can be read by it");
 assert(limits.nestingMax < limits.ownNestingMax, "what is written can be read");
 assert(limits.inlineBytesMax < limits.messageBytesMax, "an inline value fits into a message");
+assert(limits.callsPerReplyMax <= limits.intentsOpenMax, "the calls of one reply may all be open");
+assert(limits.intentsOpenMax <= limits.intentsOpenCeiling, "what may be open by default may be said");
 assert(limits.signalHorizonMs > limits.duplicateWindowMs, "the ledger remembers longer than the server");

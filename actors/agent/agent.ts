@@ -41,6 +41,7 @@ import { chainDigest } from "../request/conversation.ts";
 import { type Ended, endBy } from "./hand-off.ts";
 import { lastStepOf } from "./last-step.ts";
 import { mayPart, partingOf, partingParts } from "./final-reply.ts";
+import { withLast } from "../values/draft.ts";
 import { readReply } from "./reply.ts";
 import { Asked } from "../request/request.ts";
 import { emptyRetention } from "../request/retention.ts";
@@ -168,7 +169,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       }),
       /** While the model is asked: what comes in is shown to it after its reply. */
       note: assign(({ context, event }) => {
-        if (event.type === "sagamesh.corrected") return { parts: [...context.parts, event.part] };
+        if (event.type === "sagamesh.corrected") return { parts: withLast(context.parts, event.part) };
         return event.type === "sagamesh.result"
           ? settleCall(context, event.call, partOf(context.calls, event))
           : {};
@@ -180,7 +181,7 @@ export function agentMachine(spec: AgentSpec): AnyStateMachine {
       hear: enqueueActions(({ context, event, enqueue }) => {
         if (event.type !== "sagamesh.signal") return;
         const { name, data, at, from } = event;
-        const parts: MessagePart[] = [...context.parts, partOfSignal(name, data, { at, from })];
+        const parts: MessagePart[] = withLast(context.parts, partOfSignal(name, data, { at, from }));
         if (!wants(context, name)) {
           enqueue.assign({ parts });
           return;

@@ -5,6 +5,7 @@ import type { Json } from "../../protocol/json.ts";
 import type { ModelReply, MessagePart } from "../../protocol/model.ts";
 import type { CallError } from "../contract/calls.ts";
 import { type AgentEvent, errorPart, type ResultPart } from "./events.ts";
+import { withKey } from "../values/draft.ts";
 import type { Reading, StartedCall } from "./reply.ts";
 
 export interface CallState {
@@ -55,7 +56,7 @@ export function rewrittenIn(
   if (state === undefined) return calls;
   const { rewritten: _before, ...rest } = state;
   const told = by === undefined ? { rewritten: instead } : { edited: { by, input: instead } };
-  return { ...calls, [call]: { ...rest, ...told } };
+  return withKey(calls, call, { ...rest, ...told });
 }
 
 /** What the model is told beside an outcome: whose arguments the call was made with. */

@@ -8,6 +8,7 @@ import { callStates, type CallState, partOf, rewrittenOf } from "./calls.ts";
 import type { AgentEvent, ResultPart } from "./events.ts";
 import type { Retained } from "./retention.ts";
 import { chainDigest } from "../request/conversation.ts";
+import { withKey, withLast, withoutAt } from "../values/draft.ts";
 import type { AgentSpec } from "../request/agent-spec.ts";
 import type { Ended } from "./hand-off.ts";
 import type { Reading } from "./reply.ts";
@@ -55,11 +56,26 @@ const isWait = (context: AgentContext, call: string): boolean => context.calls[c
 export function settleCall(context: AgentContext, call: string, part: ResultPart): Partial<AgentContext> {
   const state = context.calls[call];
   if (state === undefined || state.part !== undefined) return {};
-  const calls = { ...context.calls, [call]: { ...state, part: { ...part, ...rewrittenOf(state) } } };
-  const batch = context.batch.filter((open) => open !== call);
+  const calls = withKey(context.calls, call, { ...state, part: { ...part, ...rewrittenOf(state) } });
+  const at = placeIn(context.batch, call);
+  const batch = at === undefined ? context.batch : withoutAt(context.batch, at);
   const next = { ...context, calls, batch };
-  return hasNews(next) && onlyWaits(next) ? wakeUp(next) : { calls, batch };
+  return onlyWaits(next) && hasNews(next) ? wakeUp(next) : { calls, batch };
 }
+
+/** A batch is in the order of its calls' numbers, so one of thousands is found without looking at each. */
+function placeIn(batch: readonly string[], call: string): number | undefined {
+  let [low, high] = [0, batch.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (numberOf(batch[middle] ?? "") < numberOf(call)) low = middle + 1;
+    else high = middle;
+  }
+  return batch[low] === call ? low : undefined;
+}
+
+/** The number of a call in its reply. */
+const numberOf = (call: string): number => Number(call.slice(call.indexOf(".") + 1));
 
 /** Whether a call of an earlier reply is settled and the model was not told yet. */
 const hasNews = ({ calls, step }: AgentContext): boolean =>
@@ -72,7 +88,9 @@ const wakeUp = (context: AgentContext): Partial<AgentContext> => ({
 });
 
 export const onlyWaits = ({ calls, batch }: AgentContext): boolean =>
-  batch.length > 0 && batch.every((call) => calls[call]?.wait !== undefined);
+  batch.length > 0 &&
+  calls[batch.at(-1) ?? ""]?.wait !== undefined &&
+  batch.every((call) => calls[call]?.wait !== undefined);
 
 /** Ends every open wait, saying what ended it. */
 export function endWaits(context: AgentContext, woke: Json): Pick<AgentContext, "calls" | "batch" | "parts"> {
@@ -139,13 +157,13 @@ export function takeReply(
   };
   // What the memory has become meanwhile is no reason to talk: it is shown when there is one.
   const isCorrected = context.parts.some((part) => part.type !== "memory");
-  return isCorrected || (hasNews(next) && onlyWaits(next)) ? { ...next, ...wakeUp(next) } : next;
+  return isCorrected || (onlyWaits(next) && hasNews(next)) ? { ...next, ...wakeUp(next) } : next;
 }
 
 /** The context after news of a call that came while the model is not asked. */
 export function afterNews(context: AgentContext, event: AgentEvent): Partial<AgentContext> {
   if (event.type === "sagamesh.corrected")
-    return wakeUp({ ...context, parts: [...context.parts, event.part] });
+    return wakeUp({ ...context, parts: withLast(context.parts, event.part) });
   return event.type === "sagamesh.result"
     ? settleCall(context, event.call, partOf(context.calls, event))
     : {};

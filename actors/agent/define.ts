@@ -5,6 +5,7 @@ import { z } from "zod";
 import { digestOf } from "../../protocol/digest.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
 import { contextFaults, type ContextPolicy, cuttingPolicy, summarizeOf } from "../contract/context-policy.ts";
 import { commonFaults, define, twiceNamed } from "../contract/define.ts";
 import type { Moves, SagaDefinition, SignalSchemas } from "../contract/definition.ts";
@@ -95,6 +96,8 @@ export interface AgentConfig<
   context?: ContextPolicy;
   /** How often in a row its model is told that a reply cannot be taken before the saga fails; 3 unless given. */
   repairsMax?: number;
+  /** How many calls one reply may make; a reply with more cannot be taken, and the model is told. 256 unless given. */
+  callsPerReplyMax?: number;
 }
 
 /**
@@ -124,6 +127,7 @@ export function defineAgent<
     memory,
     context,
     repairsMax: config.repairsMax,
+    callsPerReplyMax: config.callsPerReplyMax,
     sends: writable(config.sends ?? []),
     handsOffTo: config.handsOffTo ?? [],
     ask: config.ask,
@@ -185,6 +189,7 @@ const identityOf = (
   memory: memoryIdentity(memory),
   context,
   repairsMax: config.repairsMax,
+  callsPerReplyMax: config.callsPerReplyMax,
   whenFlagged: config.whenFlagged,
   whenCancelled: config.whenCancelled,
   references: config.references,
@@ -204,8 +209,9 @@ function calledFaults(spec: AgentSpec): string[] {
   return faults;
 }
 
-/** What is wrong with an agent's memory, context policy and bound on repairs. */
-function agentFaults({ name, tools, agents, signals, memory, context, repairsMax }: AgentSpec): string[] {
+/** What is wrong with an agent's memory, context policy and bounds on its replies. */
+function agentFaults(spec: AgentSpec): string[] {
+  const { name, tools, agents, signals, memory, context, repairsMax, callsPerReplyMax: calls = 1 } = spec;
   const known = Object.keys(signals);
   // A compensating tool's success may change the memory as well.
   const callables = [...withCompensations(tools), ...agents].map((callable) => callable.name);
@@ -214,6 +220,11 @@ function agentFaults({ name, tools, agents, signals, memory, context, repairsMax
     ...memoryFaults(name, memory, { callables, signals: known }),
     ...contextFaults(name, context, known),
     ...(isBounded ? [] : [`${name}: repairsMax is ${repairsMax}, not a whole number from 0`]),
+    ...(Number.isInteger(calls) && calls >= 1 && calls <= limits.intentsOpenCeiling
+      ? []
+      : [
+          `${name}: callsPerReplyMax is ${calls}, not a whole number above 0 to ${limits.intentsOpenCeiling}`,
+        ]),
   ];
 }
 

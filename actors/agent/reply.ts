@@ -3,11 +3,13 @@
  *
  * AR1 Every call of a reply becomes a call or is answered with why not; one that is refused stops no other.
  * AR2 What is read of a call is read whole: a member that no schema knows refuses the call instead of being dropped.
+ * AR4 A reply with more calls than one may make is taken as one that made none, and its model is told how many it may.
  * AR3 Text ends a saga only where the output is a text; otherwise it costs a repair.
  */
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
 import type { Call, ModelMessage, ModelReply, MessagePart } from "../../protocol/model.ts";
 import { didYouMean } from "../../protocol/nearest.ts";
 import { faultOfSend, readHandOff } from "../request/between-sagas.ts";
@@ -93,6 +95,8 @@ export function readReply(spec: AgentSpec, step: number, reply: ModelReply): Rea
     return repaired(reading, [
       { type: "text", text: "Your reply was cut off at its length limit and not taken. Answer shorter." },
     ]);
+  const { callsPerReplyMax = limits.callsPerReplyMax } = spec;
+  if (calls.length > callsPerReplyMax) return tooMany(reading, calls.length, callsPerReplyMax);
   if (reply.stop === "pause" && calls.length === 0) return reading;
   if (calls.length === 0) return readText(spec, reading, reply.text);
   const last = calls.find(
@@ -108,6 +112,24 @@ export function readReply(spec: AgentSpec, step: number, reply: ModelReply): Rea
     calls.map((call) =>
       refused(call, "MODEL_REPLY_INVALID", `${last.tool} must be the only call of a reply; nothing was done`),
     ),
+  );
+}
+
+/** AR4. The conversation keeps none of the calls: each would have to be answered, in a message as long as the reply. */
+function tooMany(reading: Reading, calls: number, most: number): Reading {
+  const { message } = reading;
+  const { text, model } = message.role === "assistant" ? message : {};
+  return repaired(
+    {
+      ...reading,
+      message: { role: "assistant", model: model ?? "", ...(text === undefined ? {} : { text }), calls: [] },
+    },
+    [
+      {
+        type: "text",
+        text: `Your reply made ${calls} calls, and one reply may make ${most}. None of them was made. Make at most ${most} now, and the others after their results.`,
+      },
+    ],
   );
 }
 

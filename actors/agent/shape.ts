@@ -45,6 +45,7 @@ export const AgentShape = z.object({
   memory: memory.optional(),
   context: anObject.optional(),
   repairsMax: z.number().optional(),
+  callsPerReplyMax: z.number().optional(),
   moves: z.enum(["pinned", "auto"]).optional(),
 });
 

@@ -29,6 +29,11 @@ export interface Budget {
   readonly depthMax?: number;
   /** Children open at once: 64 at most, which is the default. */
   readonly childrenOpenMax?: number;
+  /**
+   * Calls, timers, tasks and whatever else this saga may have open at once: 1,000 unless given, 10,000 at most. A model's
+   * call beyond it is refused with INTENTS_TOO_MANY; a machine's saga whose step asks for more fails with that code.
+   */
+  readonly intentsOpenMax?: number;
 }
 
 /** Of an agent, whose model can be told. */
@@ -51,6 +56,7 @@ const bounds = {
   children: Number.MAX_SAFE_INTEGER,
   depthMax: limits.depthMax,
   childrenOpenMax: limits.childrenOpenMax,
+  intentsOpenMax: limits.intentsOpenCeiling,
 } as const;
 const mayBeNone: ReadonlySet<string> = new Set(["toolCalls", "children", "depthMax", "childrenOpenMax"]);
 

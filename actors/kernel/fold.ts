@@ -21,6 +21,7 @@ import { inOneTurn, withLast, withoutAt, withoutKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { dismissAttendants } from "./asking.ts";
 import { blank } from "./blank.ts";
+import { excessOf } from "./open-bound.ts";
 import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
 import { takeCancel } from "./cancel.ts";
 import { correct, corrects } from "./doubt.ts";
@@ -237,13 +238,21 @@ function takeResult(f: Folding, event: EventOf<"result">): void {
 
 /** Everything that follows at once: the machine's events, kept signals, undoing, the end. */
 function run(f: Folding): void {
+  let most = movesMax(f);
   for (let moves = 1; ; moves++) {
     const queued = f.queue.shift();
     if (queued !== undefined) deliver(f, queued);
     else if (!dismissAttendants(f) && !offerKept(f) && !progressPlans(f) && !progressEnd(f)) return;
-    if (moves === limits.movesPerEventMax) endAsRestless(f);
-    assert(moves < 10 * limits.movesPerEventMax, "a turn comes to rest");
+    if (moves === 1) most = Math.max(most, movesMax(f));
+    if (moves === most) endAsRestless(f);
+    assert(moves < most + 10 * limits.movesPerEventMax, "a turn comes to rest");
   }
+}
+
+/** Thousands that wait, refusals of one reply or signals that came early, are no machine that asks again and again. */
+function movesMax({ queue, state }: Folding): number {
+  const waiting = queue.length + state.kept.length;
+  return limits.movesPerEventMax + (waiting > limits.movesPerEventMax / 2 ? waiting : 0);
 }
 
 /** What an actor is told reaches the machine only if the actor still waits: a state may have been left since. */
@@ -272,6 +281,9 @@ function follow(f: Folding, next: MachineStep): void {
   f.state.snapshot = next.snapshot;
   f.moved = true;
   f.offered = 0;
+  const excess = excessOf(f, next.actions);
+  if (excess !== undefined)
+    return beginEndByUndoing(f, { status: "failed", code: "INTENTS_TOO_MANY", reason: excess });
   for (const [k, action] of next.actions.entries()) {
     f.asks = next.actions;
     f.asksDone = k + 1;

@@ -38,6 +38,7 @@ import { askForRaise } from "./raise.ts";
 import { recallTool } from "../request/recall.ts";
 import { isTaken } from "../contract/reserved-signals.ts";
 import { budgetRefusal, equalDoubt, missingApproval } from "./may-issue.ts";
+import { refusalOfMore } from "./open-bound.ts";
 import { currentOf, send, sendLater, sendToChild } from "./tell-child.ts";
 import { countChild, openingOf } from "./slices.ts";
 import type { Definition } from "../contract/definition.ts";
@@ -101,6 +102,8 @@ function forward(f: Folding, { id: actor, name, data }: ForwardParams): void {
 function invoke(f: Folding, actor: string, src: string, input: Json, dependsOn?: readonly string[]): void {
   const callable = f.definition.machine.bound(src);
   assert(callable !== undefined, `"${src}" is bound; machine-faults.ts refuses what is not`);
+  const full = isCall(f, actor) && callable.kind !== "compensation" ? refusalOfMore(f) : undefined;
+  if (full !== undefined) return refuseActor(f, actor, callable.name, "INTENTS_TOO_MANY", full);
   const calling = isCall(f, actor) ? { from: actor } : {};
   const given = f.definition.kind.calls === "given" ? { given: true as const } : {};
   // IS1. A machine that is not type-checked could otherwise write what no reader of the ledger takes.

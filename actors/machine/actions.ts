@@ -150,19 +150,23 @@ function delayMsOf(delay: number): number {
  */
 function inOrder(collected: readonly RawAction[]): readonly RawAction[] {
   if (!collected.some(({ type }) => type === "xstate.sendTo")) return collected;
-  const early = (raw: RawAction, index: number) =>
-    raw.type === "xstate.sendTo" &&
-    collected.slice(index).some((later) => startedBy(later) === (raw.params as SendParams).to);
-  return collected.flatMap((raw, index) => {
-    if (early(raw, index)) return [];
+  const starts = new Map<AnyActorRef, number>();
+  for (const [at, raw] of collected.entries()) {
     const actor = startedBy(raw);
-    if (actor === undefined) return [raw];
-    return [
-      raw,
-      ...collected
-        .slice(0, index)
-        .filter((sent, at) => early(sent, at) && (sent.params as SendParams).to === actor),
-    ];
+    if (actor !== undefined) starts.set(actor, at);
+  }
+  const early = new Map<AnyActorRef, RawAction[]>();
+  const isEarly = (raw: RawAction, at: number): boolean =>
+    raw.type === "xstate.sendTo" && (starts.get((raw.params as SendParams).to) ?? -1) > at;
+  for (const [at, raw] of collected.entries()) {
+    if (!isEarly(raw, at)) continue;
+    const { to } = raw.params as SendParams;
+    early.set(to, [...(early.get(to) ?? []), raw]);
+  }
+  return collected.flatMap((raw, at) => {
+    if (isEarly(raw, at)) return [];
+    const actor = startedBy(raw);
+    return actor === undefined ? [raw] : [raw, ...(early.get(actor) ?? [])];
   });
 }
 
@@ -172,19 +176,36 @@ const startedBy = (raw: RawAction): AnyActorRef | undefined =>
 /** AX2: an `always` that leaves the state it just entered neither calls its tools nor arms its timers. */
 function withoutStillborn(actions: MachineAction[]): MachineAction[] {
   if (!actions.some(({ type }) => type === "stop" || type === "untimer")) return actions;
-  let kept: MachineAction[] = [];
+  const kept: (MachineAction | undefined)[] = [];
+  // The places of what one that comes later may take back, by the name that it gives.
+  const [starts, sends, timers] = [places(), places(), places()];
+  const drop = (at: number): void => void (kept[at] = undefined);
   for (const action of actions) {
-    const born =
-      action.type === "stop" ? kept.findLastIndex((k) => k.type === "invoke" && k.id === action.id) : -1;
-    if (action.type === "stop" && born >= 0) {
-      kept = kept.filter((k, i) => i < born || !(i === born || (k.type === "send" && k.to === action.id)));
+    const born = action.type === "stop" ? starts.of(action.id).pop() : undefined;
+    if (born !== undefined && action.type === "stop") {
+      drop(born);
+      for (const at of sends.of(action.id)) if (at > born) drop(at);
       continue;
     }
-    if (action.type === "untimer")
-      kept = kept.filter(
-        (k) => !(k.type === "timer" || (k.type === "send" && k.delayMs !== undefined)) || k.id !== action.id,
-      );
+    if (action.type === "untimer") timers.of(action.id).splice(0).forEach(drop);
+    if (action.type === "invoke") starts.of(action.id).push(kept.length);
+    if (action.type === "send") sends.of(action.to).push(kept.length);
+    if (action.type === "timer") timers.of(action.id).push(kept.length);
+    if (action.type === "send" && action.delayMs !== undefined && action.id !== undefined)
+      timers.of(action.id).push(kept.length);
     kept.push(action);
   }
-  return kept;
+  return kept.filter((action) => action !== undefined);
+}
+
+/** Lists of places by a name. */
+function places(): { of(name: string): number[] } {
+  const lists = new Map<string, number[]>();
+  return {
+    of(name) {
+      const list = lists.get(name) ?? [];
+      lists.set(name, list);
+      return list;
+    },
+  };
 }

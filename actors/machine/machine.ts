@@ -17,6 +17,7 @@ import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Callable, callableOf } from "./callable.ts";
 import { actionsOf, type MachineAction, type MachineEvent, type RawAction } from "./actions.ts";
+import { startInPlace } from "./children.ts";
 import { type MachineSnapshot, nodesOf, reviveStored, storedOf } from "./snapshot.ts";
 
 /** `taken` is false if no transition was enabled: then the snapshot is the same and there are no actions. */
@@ -93,6 +94,7 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
     ...own.options,
     maxIterations: Math.min(own.options.maxIterations ?? Infinity, limits.microstepsMax),
   };
+  startInPlace(own, (logic, options) => createActor(logic, options));
   const bound = (src: string) => callableOf(own.implementations.actors[src]);
   const { scope, collected } = createInertScope(own.id);
   const translation = { self: scope.self, bound, builtin: options.builtin ?? false };

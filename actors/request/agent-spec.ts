@@ -52,6 +52,8 @@ export interface AgentSpec {
   readonly context?: CuttingPolicy | undefined;
   /** How often in a row the model is told that its reply cannot be taken; `limits.repairsMax` unless given. */
   readonly repairsMax?: number | undefined;
+  /** How many calls one reply may make; `limits.callsPerReplyMax` unless given. */
+  readonly callsPerReplyMax?: number | undefined;
   readonly sends: readonly Addressee[];
   readonly handsOffTo: readonly (Callable & { readonly description?: string })[];
   /** Whom its questions are for. */

@@ -9,6 +9,7 @@ import { defineTool } from "../../actors/contract/tool.ts";
 import { toActors } from "../../actors/machine/callable.ts";
 import { defineSaga } from "../../actors/saga/define.ts";
 import type { SagaDefinition } from "../../actors/contract/definition.ts";
+import { limits } from "../../protocol/limits.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import { scriptedModel } from "../../services/models/scripted.ts";
 
@@ -63,10 +64,11 @@ function crowdMachine(calls: number, toolMs: number) {
     output: z.object({}),
     signals: {},
     machine,
+    budget: { intentsOpenMax: limits.intentsOpenCeiling },
   });
 }
 
-const crowdAgent = (_calls: number, toolMs: number) =>
+const crowdAgent = (calls: number, toolMs: number) =>
   defineAgent({
     name: crowdName("agent"),
     version: 1,
@@ -77,6 +79,8 @@ const crowdAgent = (_calls: number, toolMs: number) =>
     output: z.object({}),
     signals: {},
     tools: [dwell(toolMs)],
+    callsPerReplyMax: calls,
+    budget: { intentsOpenMax: limits.intentsOpenCeiling },
   });
 
 const crowdModel = (calls: number) =>

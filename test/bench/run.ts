@@ -18,6 +18,7 @@ import { measureRecovery } from "./recovery.ts";
 import { measureSleeping } from "./sleeping.ts";
 import { measureSteps } from "./steps.ts";
 import { measureTokens } from "./tokens.ts";
+import { measureTurns } from "./turns.ts";
 import { measureWake } from "./wake.ts";
 
 interface Options {
@@ -58,6 +59,10 @@ const benches: Readonly<
     run: ({ sleeping }) => measureSleeping({ sagas: sleeping, turns: 3 }),
   },
   tokens: { does: "from a model's word to whoever listens", run: measureTokens },
+  turns: {
+    does: "the decision of one turn, by how much it opens and closes",
+    run: () => measureTurns([100, 1_000, 2_000, 5_000, 10_000]),
+  },
   recovery: {
     does: "how long sagas stand still when a host dies, and when all are replaced",
     run: ({ rounds }) => measureRecovery({ rounds, sagas: 60 }),

@@ -19,6 +19,7 @@ import {
   sendTo,
   setup,
   spawnChild,
+  StateNode,
   transition,
 } from "xstate";
 import { z } from "zod";
@@ -64,6 +65,13 @@ function thrown(body: () => unknown): { code: string; message: string; cause: un
   throw new Error("nothing was thrown");
 }
 
+/** A snapshot as text, with state nodes by their ids: how the door's own nodes hold their actions is no matter of state. */
+const textOf = (snapshot: object): string =>
+  JSON.stringify(snapshot, function (this: Record<string, unknown>, key, value: unknown) {
+    const plain = this[key];
+    return plain instanceof StateNode ? plain.id : value;
+  });
+
 describe.each(corpus)("the door to $name", (of) => {
   test("agrees with the public initialTransition and transition", () => {
     const door = openMachine(of.machine);
@@ -72,13 +80,13 @@ describe.each(corpus)("the door to $name", (of) => {
       fc.property(fc.array(fc.constantFrom(...alphabet), { maxLength: 15 }), (path) => {
         let [snapshot, actions] = initialTransition(of.machine, of.input);
         let step = door.initial(of.input);
-        expect(JSON.stringify(step.snapshot)).toBe(JSON.stringify(snapshot));
+        expect(textOf(step.snapshot)).toBe(textOf(snapshot));
         expect(outcomeOf(step.actions)).toEqual(outcomeOf(actions.flatMap(publicAction)));
         for (const event of path) {
           if (snapshot.status !== "active") return;
           [snapshot, actions] = transition(of.machine, snapshot, event);
           step = door.step(step.snapshot, event);
-          expect(JSON.stringify(step.snapshot)).toBe(JSON.stringify(snapshot));
+          expect(textOf(step.snapshot)).toBe(textOf(snapshot));
           expect(outcomeOf(step.actions)).toEqual(outcomeOf(actions.flatMap(publicAction)));
         }
       }),
