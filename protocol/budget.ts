@@ -11,7 +11,7 @@ const count = z.int().nonnegative();
 
 /** Amounts of what a budget counts over a tree of sagas: a pool, a slice of one, a reservation. */
 export const Amounts = z.object({
-  /** Decisions of models. */
+  /** Askings of models: decisions, and each further attempt of one. */
   steps: count.optional(),
   /** Input and output tokens, cached ones too. */
   tokens: count.optional(),

@@ -38,7 +38,7 @@ export interface OpenModel extends OpenBase<"model"> {
   readonly notBefore?: number;
   /** Who stands in for the model in this attempt. */
   readonly ask?: string;
-  /** Of one with a reservation: the turn that decided its present attempt, where that is a later one. */
+  /** The turn that decided its present attempt, where that is a later one. */
   readonly since?: number;
   /** Attempts that were begun by hosts that fell silent; they count as none of the retries. */
   readonly lost?: number;

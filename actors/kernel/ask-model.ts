@@ -4,7 +4,7 @@
 import type { Json } from "../../protocol/json.ts";
 import type { ModelQuery } from "../contract/definition.ts";
 import type { Callable } from "../machine/callable.ts";
-import { judgeDecision, judgeModelCall, judgeSummary, type Verdict } from "./budget.ts";
+import { countStep, judgeDecision, judgeModelCall, judgeSummary, type Verdict } from "./budget.ts";
 import { type Folding, newId, openIntent, refuseActor } from "./folding.ts";
 import { decider } from "./lineage.ts";
 
@@ -22,7 +22,7 @@ export function askModel(f: Folding, callable: Callable, actor: string, input: J
     return;
   }
   const { open, ...intent } = query.intentOf(f.at, verdict.with.outputTokensMax);
-  f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
+  countStep(f);
   openIntent(f, {
     intent: { kind: "model", id: newId(f), name: query.model, ...intent, ...verdict.with },
     input: open,

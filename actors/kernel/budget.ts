@@ -7,6 +7,9 @@
  * BU3 A decision is the last one if another might not fit after it. The model is told so in a message of its own, and
  *     may only finish or undo (last-step.ts); after it no other is asked for until the limit is raised.
  * BU4 What tokens cost is bounded only where tokens or dollars are limited, and from nothing longer than one message.
+ * BU5 A step is one asking of a provider that may have happened: each attempt counts in the turn that decides it, before it
+ *     is begun, and so does a call that is begun again because its host may have died of it. Never less than was asked; more
+ *     by each attempt that was decided and whose host died, or was called off, before it asked.
  */
 import {
   type AmountName,
@@ -133,6 +136,11 @@ export function refusalOfCall(f: Folding): string | undefined {
 
 export const countCall = (f: Folding): void => {
   f.state.spent = { ...f.state.spent, toolCalls: f.state.spent.toolCalls + 1 };
+};
+
+/** BU5. */
+export const countStep = (f: Folding): void => {
+  f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
 };
 
 /** BU4. The conversation has grown; what the model itself said comes with the reply's cost. */
@@ -408,10 +416,14 @@ export const leftOf = (left: Amounts, bounds: Amounts, name: AmountName): string
  * Another attempt of a model call needs its reservation once more beside what the last one has cost. Why it may not
  * be made, or undefined.
  */
-export const refusalOfRetry = (f: Folding, { intent }: OpenIntent): string | undefined =>
-  intent.kind === "model" && intent.budget !== undefined && !fits(f)
-    ? refusalAgain(f, intent.budget)
-    : undefined;
+export function refusalOfRetry(f: Folding, { intent }: OpenIntent): string | undefined {
+  const { budget } = f.state;
+  if (intent.kind !== "model" || budget === undefined) return undefined;
+  const left = leftIn(f) ?? {};
+  if (left.steps !== undefined && left.steps < 1)
+    return `asking the model again reserves 1 of steps, and ${leftOf(left, budget.limits, "steps")}`;
+  return intent.budget !== undefined && !fits(f) ? refusalAgain(f, intent.budget) : undefined;
+}
 
 function refusalAgain(f: Folding, reserved: Amounts): string {
   const left = leftIn(f) ?? {};
@@ -428,13 +440,13 @@ export function takeAdopted(f: Folding): void {
   for (const [id, open] of openEntries(f)) {
     if (!isOpen(open, "model")) continue;
     const { intent, actor, attempt, ask, lost = 0 } = open;
-    if (intent.budget === undefined || f.state.budget === undefined) continue;
-    if (!mayHaveBegun(open, f.state.turn)) continue;
-    f.state.budget = withLate(f.state.budget, open);
+    if (f.state.budget === undefined || !mayHaveBegun(open, f.state.turn)) continue;
+    if (intent.budget !== undefined) f.state.budget = withLate(f.state.budget, open);
     const refusal = refusalOfRetry(f, open);
     if (refusal === undefined) {
       const asking = ask === undefined ? {} : { ask };
       f.intents.push({ kind: "retry", id, attempt: attempt + 1, notBefore: f.at, ...asking });
+      countStep(f);
       changeOpen(f, open, { attempt: attempt + 1, notBefore: f.at, since: f.state.turn, lost: lost + 1 });
     } else {
       const error = actorError("denied", "BUDGET_EXCEEDED", refusal);
@@ -445,5 +457,5 @@ export function takeAdopted(f: Folding): void {
 }
 
 /** Whether a host that takes the saga over must say so before it asks a model (takeAdopted). */
-export const hasReservedCall = ({ open }: Pick<SagaState, "open">): boolean =>
-  Object.values(open).some(({ intent }) => intent.kind === "model" && intent.budget !== undefined);
+export const hasCountedCall = ({ open, budget }: Pick<SagaState, "open" | "budget">): boolean =>
+  budget !== undefined && Object.values(open).some(({ intent }) => intent.kind === "model");

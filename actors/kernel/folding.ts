@@ -163,15 +163,17 @@ export const closedAs = (as: ClosedAs, because?: ClosedBecause): Closed =>
 
 /**
  * Closes an intent without telling its actor, and records as what. A model call's cost may still come in, unless the
- * call was decided in this very turn: then it never begins and costs neither money nor one of the budget's steps.
+ * call was decided in this very turn. An attempt that was never begins, and costs neither money nor one of the budget's
+ * steps.
  */
 export function closeIntent(f: Folding, id: IntentId, closed: Closed): void {
   const open = f.state.open[id];
   if (open?.intent.kind === "model") {
-    if (turnOf(id) === f.state.turn) f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
-    else if (open.intent.budget === undefined) f.state.unpaid = [...f.state.unpaid.slice(-99), id];
-    else if (f.state.budget !== undefined && mayHaveBegun(open, f.state.turn))
-      f.state.budget = withLate(f.state.budget, open);
+    const hasBegun = mayHaveBegun(open, f.state.turn);
+    if (!hasBegun) f.state.spent = { ...f.state.spent, steps: f.state.spent.steps - 1 };
+    if (turnOf(id) === f.state.turn) return endIntent(f, id, closed);
+    if (open.intent.budget === undefined) f.state.unpaid = [...f.state.unpaid.slice(-99), id];
+    else if (f.state.budget !== undefined && hasBegun) f.state.budget = withLate(f.state.budget, open);
   }
   if (open !== undefined) endIntent(f, id, closed);
 }

@@ -8,7 +8,7 @@ import type { Result } from "../../protocol/result.ts";
 import type { Retry } from "../../protocol/tool.ts";
 import { isOpen, type OpenIntent, type OpenModel, type OpenTool } from "../contract/state.ts";
 import { backoffMs } from "../values/retry.ts";
-import { refusalOfRetry } from "./budget.ts";
+import { countStep, refusalOfRetry } from "./budget.ts";
 import {
   actorError,
   closedBy,
@@ -74,8 +74,8 @@ function openAgain(f: Folding, open: OpenTool | OpenModel): void {
   const notBefore = Math.max(open.notBefore ?? 0, earliest);
   const asking = model?.ask === undefined ? {} : { ask: model.ask };
   f.intents.push({ kind: "retry", id, attempt: open.attempt, notBefore, ...asking });
-  const begins = model?.intent.budget === undefined ? {} : { since: f.state.turn };
-  setOpen(f, { ...open, notBefore, ...begins });
+  if (model !== undefined) countStep(f);
+  setOpen(f, { ...open, notBefore, ...(model === undefined ? {} : { since: f.state.turn }) });
 }
 
 /** What is left of the budget does not allow another attempt. */

@@ -14,7 +14,7 @@
  * How a saga is given back and how it leaves is in activation.ts.
  */
 import { accept } from "../../actors/kernel/accept.ts";
-import { hasReservedCall } from "../../actors/kernel/budget.ts";
+import { hasCountedCall } from "../../actors/kernel/budget.ts";
 import { type DecidedTurn, decideTurn } from "../../actors/kernel/fold.ts";
 import { PastNeeded } from "../../actors/kernel/past.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -105,7 +105,7 @@ interface Turn {
 function decide({ saga, deps, pace }: Residence, from: Loaded, isProven: boolean, given: Batch): Turn {
   const at = deps.clock.now();
   const before = stateOf(from);
-  const isAnew = !isProven && before !== undefined && hasReservedCall(before);
+  const isAnew = !isProven && before !== undefined && hasCountedCall(before);
   const batch: Batch = isAnew
     ? { ...given, events: [...given.events, { type: "adopted", anew: true }] }
     : given;

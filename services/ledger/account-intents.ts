@@ -6,17 +6,17 @@ import { variantAfter } from "../../actors/request/variant.ts";
 import type { Closing } from "../../protocol/closing.ts";
 import type { Event, EventOf, Vote } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
-import type { Intent } from "../../protocol/intent.ts";
+import type { Intent, IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { DecidedIntent, Ended, Reading, StepPlace, Telling } from "./account.ts";
 import { askDecision, isDecision, stepOfCall } from "./account-decisions.ts";
 import { takeEffect, takeUndoing } from "./account-effects.ts";
-import { countIntent, reserve, takeUnasked } from "./account-spending.ts";
+import { countIntent, countStep, reserve, takeUnasked } from "./account-spending.ts";
 
 /** An intent that was decided, or the next attempt of one. */
 export function takeIntent(reading: Reading, intent: Intent, at: StepPlace): void {
   reserve(reading, intent);
-  if (intent.kind === "retry") return takeRetry(reading, intent.id, intent.attempt);
+  if (intent.kind === "retry") return takeRetry(reading, intent, at);
   const call = "call" in intent ? intent.call : undefined;
   const own = "input" in intent ? intent.input : undefined;
   const told: Telling = {
@@ -61,9 +61,17 @@ function endedAtOnce(intent: DecidedIntent, { turn, at, event }: StepPlace): End
   return { intent: id, as: "denied", code, reason, turn, at, event };
 }
 
-function takeRetry(reading: Reading, id: IntentId, attempt: number): void {
+function takeRetry(
+  reading: Reading,
+  { id, attempt }: Pick<IntentOf<"retry">, "id" | "attempt">,
+  { turn }: StepPlace,
+): void {
   const told = reading.intents.get(id);
   if (told === undefined) return;
+  if (told.intent.kind === "model") {
+    countStep(reading, 1);
+    reading.retriedIn.set(id, turn);
+  }
   Object.assign(told, { attempt, deferred: undefined, ended: undefined, before: undefined });
   reading.open.set(id, told);
   reading.changes.push({ type: "retried", intent: told });

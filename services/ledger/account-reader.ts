@@ -48,6 +48,7 @@ function begin({ saga, at, steps }: Turn): Reading {
     ...{ numbers: new Map(), news: new Map(), superseded: new Map(), decisions: [], answered: new Set() },
     ...{ fresh: [], withdrawn: undefined, inputs: new Map() },
     ...{ spent: nothingSpent, below: undefined, reserved: new Map(), paid: new Set(), raises: [] },
+    retriedIn: new Map(),
     exceeded: undefined,
     ...{ paused: undefined, flags: [], changes: [] },
   };

@@ -12,10 +12,15 @@ import type { Intent } from "../../protocol/intent.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { DecidedIntent, Reading, StepPlace, Telling } from "./account.ts";
 
+/** Each attempt of a model call is one; one that never began is taken back. */
+export function countStep(reading: Reading, change: 1 | -1): void {
+  reading.spent = { ...reading.spent, steps: reading.spent.steps + change };
+}
+
 /** What counts as it is decided. */
 export function countIntent(reading: Reading, intent: DecidedIntent): void {
-  const { steps, toolCalls, children } = reading.spent;
-  if (intent.kind === "model") reading.spent = { ...reading.spent, steps: steps + 1 };
+  const { toolCalls, children } = reading.spent;
+  if (intent.kind === "model") countStep(reading, 1);
   if (intent.kind === "tool" && isCounted(intent))
     reading.spent = { ...reading.spent, toolCalls: toolCalls + 1 };
   if (intent.kind === "saga" && intent.undoes === undefined)
@@ -88,8 +93,9 @@ export function takeUnasked(
   { turn }: StepPlace,
 ): void {
   const isGivenUp = as === "cancelled" || as === "superseded";
-  if (kind !== "model" || !isGivenUp || (because !== "forked" && turnOf(id) !== turn)) return;
-  reading.spent = { ...reading.spent, steps: reading.spent.steps - 1 };
+  const began = reading.retriedIn.get(id) ?? turnOf(id);
+  if (kind !== "model" || !isGivenUp || (because !== "forked" && began !== turn)) return;
+  countStep(reading, -1);
 }
 
 /** What calls of the origin's may still cost is the origin's. */

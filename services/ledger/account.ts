@@ -190,6 +190,8 @@ export interface Reading extends Mutable<{ [K in keyof Account]: Growing<Account
   withdrawn: IntentId | undefined;
   /** Decisions whose first result is in. */
   readonly answered: Set<IntentId>;
+  /** The turns that decided the last attempts of model calls, where those are not their first. */
+  readonly retriedIn: Map<IntentId, number>;
   /** Attempts whose cost is in. */
   readonly paid: Set<string>;
   readonly raises: BudgetChange[];
