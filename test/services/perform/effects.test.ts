@@ -311,7 +311,9 @@ describe("an approval", () => {
     const { saga, task } = await asked(act);
     expect(act.begun).toEqual([]);
     await mesh.client.vote(task, { vote: "approve", by: "ann" });
-    await mesh.client.vote(task, { vote: "approve", by: "bob" });
+    const late = mesh.client.vote(task, { vote: "approve", by: "bob" });
+    // Stored before the first one was taken, or told that it is over.
+    await late.catch((error: unknown) => expect(error).toMatchObject({ code: "TASK_OVER" }));
     expect(await saga.result()).toMatchObject({ output: { outcomes: [{ outcome: "succeeded" }] } });
     expect(act.begun).toHaveLength(1);
   });
