@@ -4,8 +4,8 @@
 import type { Json } from "../../protocol/json.ts";
 import type { ModelQuery } from "../contract/definition.ts";
 import type { Callable } from "../machine/callable.ts";
-import { countStep, judgeDecision, judgeModelCall, judgeSummary, type Verdict } from "./budget.ts";
-import { type Folding, newId, openIntent, refuseActor } from "./folding.ts";
+import { judgeDecision, judgeModelCall, judgeSummary, type Verdict } from "./budget.ts";
+import { countStep, type Folding, newId, openIntent, refuseActor } from "./folding.ts";
 import { decider } from "./lineage.ts";
 
 /** Opens the intent of a call, or says why not: to the actor, or to a model that must hear first that it is the last. */

@@ -7,9 +7,8 @@
  * BU3 A decision is the last one if another might not fit after it. The model is told so in a message of its own, and
  *     may only finish or undo (last-step.ts); after it no other is asked for until the limit is raised.
  * BU4 What tokens cost is bounded only where tokens or dollars are limited, and from nothing longer than one message.
- * BU5 A step is one asking of a provider that may have happened: each attempt counts in the turn that decides it, before it
- *     is begun, and so does a call that is begun again because its host may have died of it. Never less than was asked; more
- *     by each attempt that was decided and whose host died, or was called off, before it asked.
+ * BU5 A step is one asking of a provider that may have happened: each attempt, one after a host's death too, counts in the
+ *     turn that decides it. Never less than was asked; more by attempts that were decided and then never begun.
  */
 import {
   type AmountName,
@@ -29,6 +28,7 @@ import type { ModelQuery } from "../contract/definition.ts";
 import {
   actorError,
   changeOpen,
+  countStep,
   type Draft,
   endIntent,
   type Folding,
@@ -136,11 +136,6 @@ export function refusalOfCall(f: Folding): string | undefined {
 
 export const countCall = (f: Folding): void => {
   f.state.spent = { ...f.state.spent, toolCalls: f.state.spent.toolCalls + 1 };
-};
-
-/** BU5. */
-export const countStep = (f: Folding): void => {
-  f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
 };
 
 /** BU4. The conversation has grown; what the model itself said comes with the reply's cost. */
@@ -417,18 +412,15 @@ export const leftOf = (left: Amounts, bounds: Amounts, name: AmountName): string
  * be made, or undefined.
  */
 export function refusalOfRetry(f: Folding, { intent }: OpenIntent): string | undefined {
-  const { budget } = f.state;
-  if (intent.kind !== "model" || budget === undefined) return undefined;
-  const left = leftIn(f) ?? {};
-  if (left.steps !== undefined && left.steps < 1)
-    return `asking the model again reserves 1 of steps, and ${leftOf(left, budget.limits, "steps")}`;
+  if (intent.kind !== "model" || f.state.budget === undefined) return undefined;
+  if ((leftIn(f)?.steps ?? 1) < 1) return refusalAgain(f, { steps: 1 }, "steps");
   return intent.budget !== undefined && !fits(f) ? refusalAgain(f, intent.budget) : undefined;
 }
 
-function refusalAgain(f: Folding, reserved: Amounts): string {
+function refusalAgain(f: Folding, reserved: Amounts, short?: AmountName): string {
   const left = leftIn(f) ?? {};
-  const name = amountNames.find((one) => (left[one] ?? 0) < 0) ?? "tokens";
-  const before = { ...left, [name]: Math.max(0, (left[name] ?? 0) + (reserved[name] ?? 0)) };
+  const name = short ?? amountNames.find((one) => (left[one] ?? 0) < 0) ?? "tokens";
+  const before = { ...left, [name]: Math.max(0, (left[name] ?? 0) + (short ? 0 : (reserved[name] ?? 0))) };
   return `asking the model again reserves ${reserved[name] ?? 0} ${nameOf(name)}, and ${leftOf(before, f.state.budget?.limits ?? {}, name)}`;
 }
 
@@ -455,7 +447,3 @@ export function takeAdopted(f: Folding): void {
     }
   }
 }
-
-/** Whether a host that takes the saga over must say so before it asks a model (takeAdopted). */
-export const hasCountedCall = ({ open, budget }: Pick<SagaState, "open" | "budget">): boolean =>
-  budget !== undefined && Object.values(open).some(({ intent }) => intent.kind === "model");

@@ -178,6 +178,11 @@ export function closeIntent(f: Folding, id: IntentId, closed: Closed): void {
   if (open !== undefined) endIntent(f, id, closed);
 }
 
+/** BU5 of budget.ts. */
+export const countStep = (f: Folding): void => {
+  f.state.spent = { ...f.state.spent, steps: f.state.spent.steps + 1 };
+};
+
 /** The same for one whose cost is reported, or accounted for by the code that closes it. */
 export function endIntent(f: Folding, id: IntentId, closed: Closed): void {
   const open = f.state.open[id];

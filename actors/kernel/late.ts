@@ -46,3 +46,7 @@ export const lateCallOf = (
   intent: IntentId,
   attempt: number,
 ): LateCall | undefined => budget?.late.find((one) => one.intent === intent && one.attempt === attempt);
+
+/** Whether a host that takes the saga over must say so before it asks a model (takeAdopted in budget.ts). */
+export const hasCountedCall = ({ open, budget }: Pick<SagaState, "open" | "budget">): boolean =>
+  budget !== undefined && Object.values(open).some(({ intent }) => intent.kind === "model");

@@ -8,10 +8,11 @@ import type { Result } from "../../protocol/result.ts";
 import type { Retry } from "../../protocol/tool.ts";
 import { isOpen, type OpenIntent, type OpenModel, type OpenTool } from "../contract/state.ts";
 import { backoffMs } from "../values/retry.ts";
-import { countStep, refusalOfRetry } from "./budget.ts";
+import { refusalOfRetry } from "./budget.ts";
 import {
   actorError,
   closedBy,
+  countStep,
   endIntent,
   type Folding,
   isAwaited,

@@ -14,7 +14,7 @@
  * How a saga is given back and how it leaves is in activation.ts.
  */
 import { accept } from "../../actors/kernel/accept.ts";
-import { hasCountedCall } from "../../actors/kernel/budget.ts";
+import { hasCountedCall } from "../../actors/kernel/late.ts";
 import { type DecidedTurn, decideTurn } from "../../actors/kernel/fold.ts";
 import { PastNeeded } from "../../actors/kernel/past.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
