@@ -10,6 +10,7 @@ import { assert } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { SagaState } from "../contract/state.ts";
+import { withKey } from "../values/draft.ts";
 
 type Input = Pick<EventOf<"signal">, "type" | "id"> | Pick<EventOf<"task">, "type" | "intent" | "id">;
 type Remembered = Pick<SagaState, "seen" | "seenPacks">;
@@ -58,10 +59,8 @@ function compareAt(codes: string, at: number, code: string): number {
 }
 
 /** `seen` with the input in it, known until then (milliseconds since the epoch). */
-export const remember = (seen: Remembered["seen"], input: Input, until: number): Record<string, number> => ({
-  ...seen,
-  [seenKey(input)]: until,
-});
+export const remember = (seen: Remembered["seen"], input: Input, until: number): Record<string, number> =>
+  withKey(seen, seenKey(input), until);
 
 /** Drops what no repeat can name any more, and packs what has gathered. Called at fixed turns (SB2). */
 export function tidySeen(state: Remembered, at: number): Remembered {
