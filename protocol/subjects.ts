@@ -121,6 +121,8 @@ export const headers = {
   reason: "Saga-Reason",
   origin: "Saga-Origin",
   msgId: "Nats-Msg-Id",
+  /** What the server compared when it stored the message: the sequence of the one before it on its subject, 0 for none. */
+  expectedSeq: "Nats-Expected-Last-Subject-Sequence",
   contentType: "Content-Type",
   trace: "traceparent",
   signature: "Saga-Signature",

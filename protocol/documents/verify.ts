@@ -15,6 +15,26 @@ export const SignedDocument = z.object({
 });
 export type SignedDocument = z.infer<typeof SignedDocument>;
 
+/** A message on a ledger's subject that is no turn of it. */
+export const ForeignMessage = z.object({
+  /** Its sequence in the stream. */
+  seq: z.int(),
+  /** Milliseconds since the epoch by the server's clock. */
+  at: z.number(),
+  bytes: z.int(),
+  /** Why it is no turn. */
+  why: z.string(),
+  /** Its first bytes, as text; what cannot be shown is escaped. */
+  begins: z.string(),
+  /** Its headers, which say what their writer liked. */
+  headers: z.record(z.string(), z.string()),
+});
+export type ForeignMessage = z.infer<typeof ForeignMessage>;
+
+/** How many there are on a ledger's subject, and the first of them. */
+export const ForeignDocument = z.object({ count: z.int(), first: z.array(ForeignMessage) });
+export type ForeignDocument = z.infer<typeof ForeignDocument>;
+
 /** `verify`. */
 export const VerifyDocument = z.object({
   saga: SagaId,
@@ -46,6 +66,8 @@ export const VerifyDocument = z.object({
   /** Absent where nothing is signed and no key was asked for. */
   signed: SignedDocument.optional(),
   /** `turn` 0: what is wrong belongs to no single turn, such as the file's first line. */
+  /** What stands on the ledger's subject and is no turn; absent where nothing does. It changes nothing about the saga. */
+  foreign: ForeignDocument.optional(),
   findings: z.array(z.object({ turn: z.int(), code: z.string(), what: z.string() })),
 });
 export type VerifyDocument = z.infer<typeof VerifyDocument>;

@@ -32,9 +32,10 @@ import type { Chance, Clock, Ports, StoredMessage } from "../wire/ports.ts";
 import { reasonToKeep, remainsOf } from "./due.ts";
 import { archiveName, ledgerOf, nameFile, onDisk, readArchive, writeArchive } from "./file.ts";
 import { manifestOfView } from "./manifest.ts";
+import { chainOf, emptyHead, lastTurnOf } from "../ledger/chain.ts";
 
 export interface ArchiveDeps {
-  readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims">;
+  readonly ports: Pick<Ports, "ledger" | "chain" | "blobs" | "snapshots" | "claims">;
   readonly clock: Clock;
   readonly chance: Chance;
   /** The person or program that archives; the tombstone records it. */
@@ -73,18 +74,20 @@ export async function archiveSaga(
 ): Promise<ArchiveDocument> {
   const { ports, clock } = deps;
   for (let looks = 1; ; looks++) {
-    const last = await patiently(clock, () => ports.ledger.last(saga));
+    const last = await patiently(clock, () => lastTurnOf(ports, saga));
     if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
     const now = isTombstone(last) ? 0 : await patiently(clock, () => ports.claims.now());
     if (!isTombstone(last) && now - last.storedAt < options.afterMs)
       return { saga, outcome: "kept", reason: "its last turn is too young" };
-    const messages = await patiently(clock, () => ports.ledger.read(saga, 0, last.seq));
-    if (messages.at(-1)?.seq !== last.seq) {
+    const stored = await patiently(clock, () => ports.ledger.read(saga, 0, last.seq));
+    if (stored.at(-1)?.seq !== last.seq) {
       // Purged by another meanwhile, or a replica lags.
       if (looks < looksMax) continue;
       throw new MeshError("UNAVAILABLE", `the ledger of ${saga} cannot be read up to ${last.seq}`);
     }
-    if (isTombstone(last)) return finish(deps, saga, { last, before: messages.slice(0, -1) }, options);
+    const { links } = chainOf(saga, emptyHead, stored, { rules: ports.chain });
+    const messages = links.map(({ message }) => message);
+    if (isTombstone(last)) return finish(deps, saga, { last, before: messages }, options);
     const whole = await readWhole(deps, saga, messages);
     const reason = reasonToKeep(whole.view, options.isForced);
     const turns = messages.length;

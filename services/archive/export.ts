@@ -11,13 +11,15 @@ import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { childrenOf } from "../views/children.ts";
 import { type Registered, viewingBy } from "../client/registry.ts";
-import { readLedger, viewOf } from "../views/view.ts";
+import { viewOf } from "../views/view.ts";
 import { unreadableOf } from "../ledger/many.ts";
 import type { LedgerSource } from "../ledger/reader.ts";
 import type { Chance } from "../wire/ports.ts";
-import { type ArchiveSection, ledgerOf, nameFile, readArchive, writeArchive } from "./file.ts";
+import { type ArchiveSection, nameFile, readArchive, writeArchive } from "./file.ts";
 import { manifestOfView } from "./manifest.ts";
 import { verifyArchive } from "./verify.ts";
+import { emptyHead, readChain } from "../ledger/chain.ts";
+import { assertNotArchived, turnsOf } from "../ledger/reader.ts";
 
 /** Where a saga's ledger is, and what is registered there. */
 export interface ExportSource {
@@ -79,9 +81,12 @@ async function sectionOf(
 ): Promise<{ section: ArchiveSection; children: SagaId[] }> {
   const { source, registered } = await find(saga);
   const last = await source.ledger.last(saga);
-  if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
-  const messages = await source.ledger.read(saga, 0, last.seq);
-  const turns = await readLedger({ ledger: ledgerOf(saga, messages), blobs: source.blobs }, saga);
+  const { links, tombstone } =
+    last === undefined ? { links: [] } : await readChain(source, saga, emptyHead, last.seq);
+  if (tombstone !== undefined) await assertNotArchived(source.blobs, tombstone);
+  if (links.length === 0) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+  const messages = links.map(({ message }) => message);
+  const turns = await turnsOf(source, links);
   const view = viewOf(
     turns.map(({ turn }) => turn),
     viewingBy(registered),

@@ -10,6 +10,7 @@ import { decodeTurn, isTombstone, type LedgerSource } from "../ledger/reader.ts"
 import { onlyAwaited } from "../views/awaited.ts";
 import { isAsleep, readLedger, type SagaView, viewOfAccount } from "../views/view.ts";
 import type { Ports } from "../wire/ports.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** A saga that has not ended. */
 export interface LivingSaga {
@@ -62,7 +63,7 @@ async function readLiving(
   saga: SagaId,
   { under, quietSince }: Required<Pick<LivingOptions, "under" | "quietSince">>,
 ): Promise<LivingSaga | "ended" | "another"> {
-  const last = await ports.ledger.last(saga);
+  const last = await lastTurnOf(ports, saga);
   if (last === undefined || isTombstone(last)) return "ended";
   const told = definitionOfText(last.headers[headers.definition]);
   const isMeant = last.storedAt < quietSince && (told === undefined || under(told));

@@ -46,6 +46,7 @@ import { assertBegunAs, ownStart, startFork, startSaga } from "./start.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
 import { castVote } from "./vote.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /**
  * How a saga ended. `standing` lists effects that were not undone, `<tool> <key>`; of a saga that completed those in
@@ -297,7 +298,7 @@ async function* after<T>(check: () => Promise<void>, follow: () => AsyncIterable
 }
 
 async function ledgerOf(ports: Ports, id: SagaId): Promise<Turn[]> {
-  if ((await ports.ledger.last(id)) === undefined) return [];
+  if ((await lastTurnOf(ports, id)) === undefined) return [];
   return (await readLedger(ports, id)).map(({ turn }) => turn);
 }
 

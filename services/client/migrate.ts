@@ -25,6 +25,7 @@ import { patiently } from "../wire/patience.ts";
 import { endIn } from "./follow-turns.ts";
 import { type ClientDeps, sendSignal } from "./send.ts";
 import { readLedger } from "../views/view.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** Which sagas are moved, and whether only to say which could be. */
 export interface MigrateOptions {
@@ -144,7 +145,7 @@ async function definitionAbove(
   parent: ParentRef | undefined,
 ): Promise<Definition | undefined> {
   if (parent === undefined) return undefined;
-  const last = await patiently(deps.clock, () => deps.ports.ledger.last(parent.saga));
+  const last = await patiently(deps.clock, () => lastTurnOf(deps.ports, parent.saga));
   if (last === undefined || isTombstone(last)) return undefined;
   return targetOf(
     deps,
@@ -184,7 +185,7 @@ async function hasMoved(
   { ports, clock }: ClientDeps,
   { saga, to, turns: before }: MigrateDocument,
 ): Promise<boolean> {
-  const last = await patiently(clock, () => ports.ledger.last(saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return false;
   if (last.headers[headers.turn] === String(before)) return false;
   const turns = (await readTurns(ports, saga, emptyHead, last.seq)).map(({ turn }) => turn);

@@ -11,13 +11,14 @@ import { livingHosts } from "../deployments/served.ts";
 import { isTombstone } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, MembershipPort, Ports } from "../wire/ports.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** The definition that a saga waits for a host of; undefined where one serves it, or there is no such saga. */
 export async function unservedOf(
-  { ports, clock }: { readonly ports: Pick<Ports, "ledger" | "membership">; readonly clock: Clock },
+  { ports, clock }: { readonly ports: Pick<Ports, "ledger" | "chain" | "membership">; readonly clock: Clock },
   saga: SagaId,
 ): Promise<DefinitionRef | undefined> {
-  const last = await patiently(clock, () => ports.ledger.last(saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return undefined;
   const ref = definitionOfText(last.headers[headers.definition]);
   return ref && patiently(clock, () => unservedNow(ports.membership, ref));

@@ -2,18 +2,22 @@
  * Append: ④ one turn onto one ledger by compare-and-set, with every answer the server can give put into
  * one of two: it is there, or the saga is another host's.
  *
- * AD1 A refused append is ours only if the stored turn has our hash, never because its number is ours.
+ * AD1 A refused append is ours only if a stored message has our hash, never because its number is ours. It need not be
+ *    the last one: something foreign may follow it.
  * AD2 A doubtful answer is resolved by sending the identical message again; nothing else happens to the saga
  *    meanwhile.
  * AD3 A refusal that the ledger does not bear out is a deposed leader's, which has not seen the turn before this one:
  *    a doubtful answer like any other. To believe it would be safe, and would drop a saga for nothing.
+ * AD4 What is compared is the sequence of the last message on the subject, a turn or not. Where all that was stored since
+ *    the turn before ours is foreign (services/ledger/chain.ts), the same bytes are sent again, after that. An append that
+ *    compared with an earlier one can no longer be stored, so there are never two of ours.
  */
-import { chainHash } from "../../protocol/digest.ts";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
+import { chainOf, claimOf } from "../ledger/chain.ts";
 import { isTransient, patiently } from "../wire/patience.ts";
-import type { Clock, LedgerPort } from "../wire/ports.ts";
+import type { ChainRules, Clock, LedgerPort } from "../wire/ports.ts";
 
 /** A turn as it is sent. */
 export interface TurnMessage {
@@ -21,35 +25,85 @@ export interface TurnMessage {
   /** Of `data`, as the next turn will name it. */
   readonly hash: string;
   readonly headers: Headers;
+  /** Of the turn before it; 0 for the first. */
   readonly expectedSeq: number;
 }
 
 /** `fenced`: another host has appended since the turn was decided. */
 export type Appended = { readonly type: "appended"; readonly seq: number } | { readonly type: "fenced" };
 
+/** What appending needs. */
+export interface AppendDeps {
+  readonly ledger: LedgerPort;
+  readonly chain?: ChainRules | undefined;
+  readonly clock: Clock;
+  readonly onRetry?: (reason: string) => void;
+}
+
 /**
  * Appends until the server says what became of it. Rejects only when aborted, with a turn of unknown fate: the
  * caller drops the saga, and the host that loads it next sees.
  */
 export async function appendTurn(
-  deps: { ledger: LedgerPort; clock: Clock; onRetry?: (reason: string) => void },
+  deps: AppendDeps,
   saga: SagaId,
   message: TurnMessage,
   signal: AbortSignal,
 ): Promise<Appended> {
   const forever = { patienceMs: Number.POSITIVE_INFINITY, signal };
+  const since = { seq: message.expectedSeq, seen: new Set<number>() };
   const append = async (): Promise<Appended> => {
-    try {
-      return { type: "appended", seq: (await deps.ledger.append(saga, message)).seq };
-    } catch (error) {
-      if (isTransient(error)) deps.onRetry?.(describeError(error));
-      if (!isMeshError(error, "WRONG_SEQUENCE")) throw error;
+    for (;;) {
+      try {
+        const ack = await deps.ledger.append(saga, { ...message, expectedSeq: since.seq });
+        return { type: "appended", seq: ack.seq };
+      } catch (error) {
+        if (isTransient(error)) deps.onRetry?.(describeError(error));
+        if (!isMeshError(error, "WRONG_SEQUENCE")) throw error;
+      }
+      const found = await lookSince(deps, saga, message, since); // Not answered: the append is sent again.
+      if (found !== undefined) return found;
     }
-    const last = await patiently(deps.clock, () => deps.ledger.last(saga), forever);
-    if (last !== undefined && chainHash(last.data) === message.hash)
-      return { type: "appended", seq: last.seq }; // AD1
-    if (last === undefined || last.seq > message.expectedSeq) return { type: "fenced" };
-    throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`); // AD3
   };
   return patiently(deps.clock, append, forever);
+}
+
+/**
+ * What a refused append comes to. Undefined: it is to be sent again, after `since`, which is moved to where the ledger ends
+ * (AD4); what was looked at is not read twice. Throws UNAVAILABLE where the refusal is not borne out (AD3).
+ */
+async function lookSince(
+  { ledger, chain: rules }: AppendDeps,
+  saga: SagaId,
+  message: TurnMessage,
+  since: { seq: number; readonly seen: Set<number> },
+): Promise<Appended | undefined> {
+  const last = await ledger.last(saga);
+  if (last === undefined && since.seq === message.expectedSeq) return { type: "fenced" };
+  const lastSeq = Math.max(last?.seq ?? 0, message.expectedSeq);
+  if (lastSeq < since.seq) {
+    since.seq = lastSeq; // What was foreign was removed.
+    return undefined;
+  }
+  if (lastSeq === since.seq)
+    throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`);
+  const newer = await ledger.read(saga, since.seq, lastSeq);
+  if (newer.at(-1)?.seq !== lastSeq)
+    throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was not read up to ${lastSeq}`);
+  const own = claimOf(message);
+  if (own === undefined) throw new MeshError("INTERNAL", "a turn names its place");
+  try {
+    const before = { turn: own.turn - 1, seq: message.expectedSeq, hash: own.prev };
+    const { links, tombstone } = chainOf(saga, before, newer, { rules, seen: since.seen });
+    const [next, ...others] = links;
+    if (next?.head.hash === message.hash && others.length === 0 && tombstone === undefined)
+      return { type: "appended", seq: next.head.seq }; // AD1
+    if (next !== undefined || tombstone !== undefined) return { type: "fenced" };
+  } catch (error) {
+    if (isMeshError(error, "LEDGER_BROKEN")) return { type: "fenced" }; // Who loads the saga next is told.
+    throw error;
+  }
+  for (const { seq } of newer) since.seen.add(seq);
+  since.seq = lastSeq;
+  return undefined;
 }

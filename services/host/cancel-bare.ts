@@ -6,6 +6,7 @@
  * CY2 What the saga's host performed may be what kills: how those attempts ended is told by their claims, and nothing of
  *     them is performed again.
  */
+import { lastTurnOf } from "../ledger/chain.ts";
 import { accept } from "../../actors/kernel/accept.ts";
 import { type DecidedTurn, decideTurn } from "../../actors/kernel/fold.ts";
 import { isUnfinishedFork } from "../../actors/kernel/lineage.ts";
@@ -41,7 +42,7 @@ export async function readBare(
   { ports, clock, app }: Pick<HostDeps, "ports" | "clock" | "app">,
   saga: SagaId,
 ): Promise<BareSaga | undefined> {
-  const last = await patiently(clock, () => ports.ledger.last(saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return undefined;
   const stored = await patiently(clock, () => readTurns(ports, saga, emptyHead, last.seq));
   const turns = stored.map(({ turn }) => turn);

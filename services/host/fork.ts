@@ -37,6 +37,7 @@ import { appendTurn } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { type Loaded, noSnapshot } from "./load.ts";
 import { definitionSetBy, encodeAs, traceIdOf } from "./turn-message.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** What the activation that begins a fork gives. */
 export interface ForkStart {
@@ -92,7 +93,7 @@ async function readOrigin(
   { definition }: EventOf<"start">,
   { saga, turn, head }: ForkOrder,
 ): Promise<StoredTurn[]> {
-  const last = await patiently(deps.clock, () => deps.ports.ledger.last(saga));
+  const last = await patiently(deps.clock, () => lastTurnOf(deps.ports, saga));
   if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga} to fork from`);
   await assertNotArchived(deps.ports.blobs, last);
   const turns = await patiently(deps.clock, () => readTurns(deps.ports, saga, emptyHead, last.seq));
@@ -314,7 +315,7 @@ async function copy(
     }
     if (isGone() || deps.hasLapsed()) return undefined;
     const outcome = await appendTurn(
-      { ledger: deps.ports.ledger, clock: deps.clock, onRetry: (why) => deps.observe.append("retried", why) },
+      { ...deps.ports, clock: deps.clock, onRetry: (why) => deps.observe.append("retried", why) },
       turn.saga,
       message,
       deps.signal,

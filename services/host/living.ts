@@ -16,6 +16,7 @@ import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
 import type { Log } from "../process/log.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** What counting takes. */
 export interface CountingDeps {
@@ -67,7 +68,7 @@ async function livingHash(
   saga: SagaId,
   hashes: ReadonlySet<string>,
 ): Promise<string | undefined> {
-  const last = await patiently(clock, () => ports.ledger.last(saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return undefined;
   const told = definitionOfText(last.headers[headers.definition]);
   if (told !== undefined && !hashes.has(told.hash)) return undefined; // XL1

@@ -1,10 +1,11 @@
 /**
  * Load: a saga's state from its ledger, by the shortest way that is proven.
  *
- * LO1 The head is the leader's. A snapshot counts only with the hash of its turn and of its definition.
+ * LO1 The head is the leader's, as the chain tells. A snapshot counts only with the number and the hash of its turn, which
+ *     the ledger has, and with its definition.
  * LO2 A snapshot only saves time: without it the same state is folded from the first turn.
  * LO3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
- * LO4 Of a saga that another host serves, the last message alone is read.
+ * LO4 Of a saga that another host serves, the last turn alone is read.
  * LO5 A saga whose machine was left out by a cancellation is put together without it: nobody takes again what it dies of.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
@@ -23,23 +24,17 @@ import { headers } from "../../protocol/subjects.ts";
 import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { App } from "../app/app.ts";
 import { foldingToEnd, isBare } from "../ledger/bare-state.ts";
-import {
-  emptyHead,
-  type Head,
-  isTombstone,
-  readTombstone,
-  readTurns,
-  type StoredTurn,
-} from "../ledger/reader.ts";
+import { claimOf, emptyHead, type Head, lastTurnOf, type Link, readChain } from "../ledger/chain.ts";
+import { isTombstone, readTombstone, readTurns, type StoredTurn, turnsOf } from "../ledger/reader.ts";
 import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
 import { Unserved } from "./unserved.ts";
-import { readPast, readSnapshot, type Snapshot } from "./snapshots.ts";
+import { readPast, readSnapshot } from "./snapshots.ts";
 
 /** Where a saga is loaded from. */
 export interface LoadDeps {
-  readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs"> & { readonly loop?: LoopPort };
+  readonly ports: Pick<Ports, "ledger" | "chain" | "snapshots" | "blobs"> & { readonly loop?: LoopPort };
   readonly clock: Clock;
 }
 
@@ -92,16 +87,39 @@ export async function loadSaga(
 ): Promise<Loaded | Tombstone | undefined> {
   const last = await patiently(deps.clock, () => deps.ports.ledger.last(saga));
   if (last === undefined) return undefined;
-  if (isTombstone(last)) return readTombstone(deps.ports.blobs, last); // A snapshot may be there still; it is over.
-  const present = definitionOfText(last.headers[headers.definition]);
-  if (present !== undefined) served(app, saga, present); // LO4
+  await assertServed(deps, app, saga, last); // LO4
+  const loading = isTombstone(last) ? undefined : await loadBySnapshot(deps, app, saga, last);
+  if (loading !== undefined) return loading;
+  const { links, tombstone } = await patiently(deps.clock, () =>
+    readChain(deps.ports, saga, emptyHead, last.seq),
+  );
+  if (tombstone !== undefined) return readTombstone(deps.ports.blobs, tombstone);
+  return links.length === 0 ? undefined : loadLinks(deps, app, saga, links);
+}
+
+/** LO4: what another host serves is not read, unless it is not the last turn that says so. Throws VERSION_UNSERVED. */
+async function assertServed(deps: LoadDeps, app: App, saga: SagaId, last: StoredMessage): Promise<void> {
+  const told = definitionOfText(last.headers[headers.definition]);
+  if (told === undefined || app.definition(told) !== undefined) return;
+  const turn = await patiently(deps.clock, () => lastTurnOf(deps.ports, saga));
+  const present = definitionOfText(turn?.headers[headers.definition]);
+  if (present !== undefined) served(app, saga, present);
+}
+
+/** Undefined where there is none that counts (LO1), or the saga is over: then the whole ledger tells. */
+async function loadBySnapshot(
+  deps: LoadDeps,
+  app: App,
+  saga: SagaId,
+  last: StoredMessage,
+): Promise<Loaded | undefined> {
   const found = await readSnapshot(deps, saga);
-  if (found === undefined || !isUsable(found.snapshot, last)) return loadWhole(deps, app, saga, last.seq);
+  if (found === undefined) return undefined;
   const { snapshot, bytes } = found;
-  const turns = await turnsSince(deps, saga, snapshot.head, last.seq);
+  if (app.definition(snapshot.definition) === undefined) return undefined; // Its ledger says which it is.
+  const turns = await turnsSince(deps, saga, snapshot.head, last);
   const since = turns?.map(({ turn }) => turn) ?? [];
-  if (turns === undefined || lastMigration(since) !== undefined || isBare(since))
-    return loadWhole(deps, app, saga, last.seq); // LO3, LO5
+  if (turns === undefined || lastMigration(since) !== undefined || isBare(since)) return undefined; // LO3, LO5
   const definition = served(app, saga, snapshot.definition);
   try {
     const state = await foldOn(deps, definition, stateFromJson(definition, snapshot.state), turns);
@@ -114,28 +132,38 @@ export async function loadSaga(
     };
   } catch (error) {
     if (error instanceof MeshError && error.code === "UNAVAILABLE") throw error;
-    return loadWhole(deps, app, saga, last.seq); // LO2: a snapshot that does not lead to the head is thrown away.
+    return undefined; // LO2: a snapshot that does not lead to the head is thrown away.
   }
 }
 
-/** Undefined if they do not follow the snapshot (LO2). Throws UNAVAILABLE. */
+/** Undefined if they do not follow the snapshot (LO2), or it is not the turn's that it names (LO1). Throws UNAVAILABLE. */
 async function turnsSince(
   deps: LoadDeps,
   saga: SagaId,
-  after: Head,
-  throughSeq: number,
+  head: Head,
+  last: StoredMessage,
 ): Promise<StoredTurn[] | undefined> {
+  if (head.seq > last.seq) return undefined;
+  if (head.seq === last.seq) return isHeadOf(saga, head, last) ? [] : undefined;
+  const { ports, clock } = deps;
   try {
-    return await patiently(deps.clock, () => readTurns(deps.ports, saga, after, throughSeq));
+    const turns = await patiently(clock, () => readTurns(ports, saga, head, last.seq));
+    if (turns.length > 0) return turns; // The first of them proves it, by naming its hash.
+    const [own] = await patiently(clock, () => ports.ledger.read(saga, head.seq - 1, head.seq));
+    return own !== undefined && isHeadOf(saga, head, own) ? [] : undefined;
   } catch (error) {
     if (isMeshError(error, "UNAVAILABLE")) throw error;
     return undefined;
   }
 }
 
-/** LO1. Turns that follow it prove its hash by naming it. */
-const isUsable = ({ head }: Snapshot, last: StoredMessage): boolean =>
-  head.seq < last.seq || (head.seq === last.seq && head.hash === chainHash(last.data));
+/** LO1. */
+const isHeadOf = (saga: SagaId, { turn, seq, hash }: Head, message: StoredMessage): boolean => {
+  const claim = claimOf(message);
+  return (
+    claim?.saga === saga && claim.turn === turn && message.seq === seq && chainHash(message.data) === hash
+  );
+};
 
 /** Folds turns onto a state, with its past if they need it. */
 async function foldOn(
@@ -175,7 +203,12 @@ const bytesOf = (turns: readonly StoredTurn[]): number => turns.reduce((sum, { b
 
 /** Loads from the first turn, with the conversation. */
 export async function loadWhole(deps: LoadDeps, app: App, saga: SagaId, throughSeq: number): Promise<Loaded> {
-  const stored = await patiently(deps.clock, () => readTurns(deps.ports, saga, emptyHead, throughSeq));
+  const { links } = await patiently(deps.clock, () => readChain(deps.ports, saga, emptyHead, throughSeq));
+  return loadLinks(deps, app, saga, links);
+}
+
+async function loadLinks(deps: LoadDeps, app: App, saga: SagaId, links: readonly Link[]): Promise<Loaded> {
+  const stored = await patiently(deps.clock, () => turnsOf(deps.ports, links));
   const turns = stored.map(({ turn }) => turn);
   const definition = served(app, saga, presentDefinition(turns));
   const { state, messages } = await inPieces(deps.ports.loop, foldingToEnd(definition, turns));

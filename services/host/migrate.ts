@@ -28,6 +28,7 @@ import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, Inputs, ReadItem } from "./inputs.ts";
 import { type Loaded, noSnapshot } from "./load.ts";
 import { Unserved } from "./unserved.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** A saga under its new definition, as it is before the turn that records the move. */
 export interface Move {
@@ -96,7 +97,7 @@ async function moveOf(
   signal: EventOf<"signal">,
 ): Promise<Move | undefined> {
   const { ports, clock, app } = deps;
-  const last = await patiently(clock, () => ports.ledger.last(saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return undefined;
   const stored = await patiently(clock, () => readTurns(ports, saga, emptyHead, last.seq));
   const turns = stored.map(({ turn }) => turn);

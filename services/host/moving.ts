@@ -33,6 +33,7 @@ import { hasEnded } from "./living.ts";
 import { type Loaded, loadSaga } from "./load.ts";
 import { judgeMove, type Move } from "./migrate.ts";
 import { Unserved } from "./unserved.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** A saga as it is loaded, or with the move that is to be made first. Throws what `loadSaga` throws. */
 export async function loadOrMove(
@@ -70,7 +71,7 @@ async function moveOf(
   const target = deps.routing.startsAs(from.name, saga);
   if (target === undefined || isSameDefinition(target, from)) return undefined; // MJ4
   if ((moves ?? (await deps.movesOf(from))) !== "auto") return undefined;
-  const last = await patiently(clock, () => ports.ledger.last(saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return undefined;
   const note = readStay(await patiently(clock, () => ports.snapshots.get(saga, stayEntry)));
   if (note !== undefined && isSameDefinition(note.to, target) && holds(note, last)) return undefined; // MJ2

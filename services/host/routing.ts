@@ -27,6 +27,7 @@ import { patiently } from "../wire/patience.ts";
 import type { Clock, Delivery, Ports } from "../wire/ports.ts";
 import { NoneServed, Unserved, wordsOf } from "./unserved.ts";
 import type { Waiting } from "./waiting.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** Where what this host lacks goes. */
 export interface Routing {
@@ -150,12 +151,12 @@ function chosen(wanted: Wanted, saga: SagaId, found: ReturnType<typeof chooseFor
 export const meantFor = ({ headers: fields }: Delivery): DefinitionRef | undefined =>
   definitionOfText(fields[headers.definition]);
 
-/** RK3: the definition a saga goes on under, by its last message; undefined while it has no ledger. Throws UNAVAILABLE. */
+/** RK3: the definition a saga goes on under, by its last turn; undefined while it has no ledger. Throws UNAVAILABLE. */
 export async function presentDefinitionOf(
-  { ports, clock }: { readonly ports: Pick<Ports, "ledger">; readonly clock: Clock },
+  { ports, clock }: { readonly ports: Pick<Ports, "ledger" | "chain">; readonly clock: Clock },
   saga: SagaId,
 ): Promise<DefinitionRef | undefined> {
-  const last = await patiently(clock, () => ports.ledger.last(saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
   return definitionOfText(last?.headers[headers.definition]);
 }
 

@@ -159,5 +159,5 @@ async function settle(
   const decided = decideTurn(definition, state, { saga, at, events: taken });
   const from = { definition, traceId: traceIdOf(saga) };
   const message = await encodeTurn(deps, from, head, decided, at);
-  await appendTurn({ ledger: deps.ports.ledger, clock: deps.clock }, saga, message, deps.signal);
+  await appendTurn({ ...deps.ports, clock: deps.clock }, saga, message, deps.signal);
 }

@@ -27,6 +27,7 @@ import {
   recordings,
 } from "../ledger/recorded-results.ts";
 import type { HostDeps } from "./host-deps.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
 
 /** A fork as its host has it. */
 export interface SimulatedSaga {
@@ -118,7 +119,7 @@ const isBefore = (a: IntentId, b: IntentId): boolean =>
 
 /** A ledger as it is now; none of an origin that is gone, whose calls are then answered by stand-ins. */
 async function turnsOf({ ports, clock }: Pick<HostDeps, "ports" | "clock">, saga: SagaId): Promise<Turn[]> {
-  const last = await patiently(clock, () => ports.ledger.last(saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined) return [];
   try {
     await assertNotArchived(ports.blobs, last);

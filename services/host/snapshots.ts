@@ -9,12 +9,13 @@
  * SN3 A part of the past is stored before the snapshot that names it (actors/kernel/past.ts).
  */
 import { type PastPart, layBy, partOf } from "../../actors/kernel/past.ts";
+import { z } from "zod";
 import type { Definition } from "../../actors/contract/definition.ts";
 import { stateToJson } from "../../actors/kernel/replay.ts";
 import type { Past, SagaState } from "../../actors/contract/state.ts";
 import { contentTypes, decodeOwn, encodeMsgpack } from "../../protocol/codec.ts";
 import { sha256 } from "../../protocol/digest.ts";
-import type { DefinitionRef } from "../../protocol/event.ts";
+import { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -38,6 +39,13 @@ export interface Snapshot {
   readonly state: unknown;
 }
 
+const Sealed = z.object({
+  format: z.literal(format),
+  head: z.object({ turn: z.int().positive(), seq: z.int().positive(), hash: z.string() }),
+  definition: DefinitionRef,
+  state: z.unknown(),
+});
+
 /** What was written, for the state that stays in memory. */
 export interface Written {
   readonly bytes: number;
@@ -52,8 +60,9 @@ export async function readSnapshot(
 ): Promise<{ snapshot: Snapshot; bytes: number } | undefined> {
   const content = await readEntry(deps, saga);
   if (content === undefined) return undefined;
-  const snapshot = content.value as unknown as Snapshot; // Proof: written below, as its hash and its format say.
-  return snapshot.format === format ? { snapshot, bytes: content.bytes } : undefined;
+  // Who else may write there can seal what they like: what is read of it before it is proven is checked.
+  const parsed = Sealed.safeParse(content.value);
+  return parsed.success ? { snapshot: parsed.data, bytes: content.bytes } : undefined;
 }
 
 /** Writes a snapshot of a turn that is acked. A lost one costs time only. Throws APP_INVALID, UNAVAILABLE. */
@@ -100,6 +109,9 @@ export async function readPast(
   return expected === "" ? parts : undefined;
 }
 
+/** Some gigabytes: more is no snapshot, and would be asked for piece by piece. */
+const piecesMax = 4_096;
+
 interface Content {
   readonly value: Json;
   readonly digest: string;
@@ -136,6 +148,7 @@ async function readEntry(
   const entry = unseal(await get(name));
   const cut = entry?.value as { pieces?: unknown; digest?: unknown } | undefined;
   if (typeof cut?.pieces !== "number") return entry;
+  if (!(cut.pieces <= piecesMax)) return undefined;
   const pieces = await Promise.all(
     Array.from({ length: cut.pieces }, (_, index) => get(pieceName(name, index))),
   );

@@ -8,6 +8,7 @@ import { begunWith, type StartIdentity } from "../../protocol/start.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { Ports, StoredMessage } from "../wire/ports.ts";
 import { decodeTurn, isTombstone, type LedgerSource, readTombstone } from "./reader.ts";
+import { emptyHead, lastTurnOf, walkFrom } from "./chain.ts";
 
 /** A saga that has begun. */
 export interface BegunSaga {
@@ -20,27 +21,27 @@ export interface BegunSaga {
 }
 
 /**
- * The last message of a saga's ledger. Throws SAGA_UNKNOWN for an id that was never started, and SAGA_NOT_BEGUN for one
+ * The message of a saga's last turn, or its tombstone. Throws SAGA_UNKNOWN for an id that was never started, and SAGA_NOT_BEGUN for one
  * whose start waits for a host; in an archive every saga that is not there is unknown.
  */
 export async function lastMessageOf(source: LedgerSource, saga: SagaId): Promise<StoredMessage> {
-  const last = await source.ledger.last(saga);
+  const last = await lastTurnOf(source, saga);
   if (last !== undefined) return last;
   const standing = await source.inbox?.standingStart(saga);
   if (standing !== undefined)
     throw new MeshError("SAGA_NOT_BEGUN", `the start of ${saga} is stored; no host has taken it yet`);
   // Between the two looks it may have been taken and acked.
-  const begun = source.inbox === undefined ? undefined : await source.ledger.last(saga);
+  const begun = source.inbox === undefined ? undefined : await lastTurnOf(source, saga);
   if (begun === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
   return begun;
 }
 
 /** What a saga was begun with, or undefined if it has no ledger. Throws LEDGER_BROKEN, UNAVAILABLE. */
 export async function readBegun(
-  ports: Pick<Ports, "ledger" | "blobs">,
+  ports: Pick<Ports, "ledger" | "chain" | "blobs">,
   saga: SagaId,
 ): Promise<BegunSaga | undefined> {
-  const last = await ports.ledger.last(saga);
+  const last = await lastTurnOf(ports, saga);
   if (last === undefined) return undefined;
   if (isTombstone(last)) {
     const { definition, inputDigest, parent, fork } = await readTombstone(ports.blobs, last);
@@ -48,15 +49,13 @@ export async function readBegun(
     return { definition, as: { name: definition.name, inputDigest, parent } };
   }
   const own = new AbortController();
-  const messages = ports.ledger.follow({ saga, signal: own.signal })[Symbol.asyncIterator]();
+  const walk = walkFrom(saga, emptyHead, ports.chain);
   try {
-    const first = await messages.next();
-    if (first.done === true)
-      throw new MeshError("UNAVAILABLE", `the first turn of ${saga} could not be read`);
-    return begunIn(await decodeTurn(ports.blobs, first.value));
+    for await (const message of ports.ledger.follow({ saga, signal: own.signal }))
+      if (walk.take(message) === "turn") return begunIn(await decodeTurn(ports.blobs, message));
+    throw new MeshError("UNAVAILABLE", `the first turn of ${saga} could not be read`);
   } finally {
     own.abort();
-    await messages.return?.();
   }
 }
 

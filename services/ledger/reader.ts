@@ -2,14 +2,13 @@
  * Ledger reader: stored messages to turns, with the chain checked on the way.
  *
  * LR1 Each turn's `prev` is the hash of the bytes before it, its number the one before plus one, its saga the
- *     subject's. What does not hold throws LEDGER_BROKEN with the turn.
+ *     subject's. What does not hold is no turn and is skipped (chain.ts).
  * LR2 A tombstone is no turn. A reader that asks for the turns of an archived saga is refused: SAGA_ARCHIVED.
  * LR3 What was ever written is read, deeper than any value may come in today: a saga that took such a value before there
  *     was a limit can be looked at, cancelled and undone.
  */
 import { z } from "zod";
 import { decodeOwn, mayHoldBlob } from "../../protocol/codec.ts";
-import { chainHash } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -17,26 +16,19 @@ import { headers } from "../../protocol/subjects.ts";
 import { Tombstone, tombstoneEvent } from "../../protocol/tombstone.ts";
 import { ledgerVersion, Turn } from "../../protocol/turn.ts";
 import { inflate } from "../wire/blobs.ts";
-import type { BlobPort, InboxPort, LedgerPort, LoopPort, StoredMessage } from "../wire/ports.ts";
+import type { BlobPort, InboxPort, LoopPort, StoredMessage } from "../wire/ports.ts";
+import { type ChainSource, type Head, lastTurnOf, type Link, readChain } from "./chain.ts";
+
+export { emptyHead, type Head } from "./chain.ts";
 
 /** What reading needs. A mesh has it, and so has an archive. */
-export interface LedgerSource {
-  readonly ledger: Pick<LedgerPort, "last" | "read">;
+export interface LedgerSource extends ChainSource {
   readonly blobs: Pick<BlobPort, "get">;
   /** Tells a saga that waits for its first host from one that is not; an archive has no such thing. */
   readonly inbox?: Pick<InboxPort, "standingStart">;
   /** Given way to between turns. */
   readonly loop?: LoopPort;
 }
-
-/** Where a ledger stands: what the next turn follows. Sequence 0 and an empty hash before the first. */
-export interface Head {
-  readonly turn: number;
-  readonly seq: number;
-  readonly hash: string;
-}
-
-export const emptyHead: Head = { turn: 0, seq: 0, hash: "" };
 
 /** A turn with its place in the stream. */
 export interface StoredTurn {
@@ -47,47 +39,38 @@ export interface StoredTurn {
   readonly bytes: number;
 }
 
-/** A ledger's turns after `after` up to sequence `throughSeq`, verified against `after`. */
+/**
+ * A ledger's turns after `after` up to sequence `throughSeq`, chained to it; foreign messages are skipped. Throws
+ * SAGA_ARCHIVED (LR2), LEDGER_BROKEN, LEDGER_VERSION, UNAVAILABLE.
+ */
 export async function readTurns(
   ports: LedgerSource,
   saga: SagaId,
   after: Head,
   throughSeq: number,
 ): Promise<StoredTurn[]> {
-  const messages = await ports.ledger.read(saga, after.seq, throughSeq);
+  const chain = await readChain(ports, saga, after, throughSeq);
+  if (chain.tombstone !== undefined) await assertNotArchived(ports.blobs, chain.tombstone);
+  return turnsOf(ports, chain.links);
+}
+
+/** A chain's messages as turns. Throws LEDGER_BROKEN, LEDGER_VERSION, UNAVAILABLE. */
+export async function turnsOf(
+  ports: Pick<LedgerSource, "blobs" | "loop">,
+  links: readonly Link[],
+): Promise<StoredTurn[]> {
   const turns: StoredTurn[] = [];
-  let head = after;
-  for (const message of messages) {
-    const stored = await readTurn(ports.blobs, saga, message, head);
-    turns.push(stored);
-    head = stored.head;
+  for (const link of links) {
+    turns.push(await turnOfLink(ports.blobs, link));
     await ports.loop?.breathe();
   }
-  if (head.seq !== throughSeq)
-    throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was read up to ${head.seq}, not ${throughSeq}`);
   return turns;
 }
 
-/** One stored message as the turn that follows `after`. */
-export async function readTurn(
-  blobs: LedgerSource["blobs"],
-  saga: SagaId,
-  message: StoredMessage,
-  after: Head,
-): Promise<StoredTurn> {
+/** One link as a turn. Throws as `turnsOf`. */
+export async function turnOfLink(blobs: LedgerSource["blobs"], { message, head }: Link): Promise<StoredTurn> {
   const turn = await decodeTurn(blobs, message);
-  const broken = (what: string) =>
-    new MeshError("LEDGER_BROKEN", `turn ${after.turn + 1} of ${saga} (sequence ${message.seq}) ${what}`);
-  if (turn.saga !== saga) throw broken(`belongs to ${turn.saga}`);
-  if (turn.turn !== after.turn + 1) throw broken(`has number ${turn.turn}`);
-  if (turn.prev !== after.hash)
-    throw broken(`does not follow the turn before it: expected ${after.hash}, got ${turn.prev}`);
-  return {
-    turn,
-    head: { turn: turn.turn, seq: message.seq, hash: chainHash(message.data) },
-    storedAt: message.storedAt,
-    bytes: message.data.length,
-  };
+  return { turn, head, storedAt: message.storedAt, bytes: message.data.length };
 }
 
 /**
@@ -141,7 +124,7 @@ export async function readTombstone(
 
 /** The same by the saga's id; undefined for one that was not archived, or never started. Throws UNAVAILABLE. */
 export async function findTombstone(ports: LedgerSource, saga: SagaId): Promise<Tombstone | undefined> {
-  const last = await ports.ledger.last(saga);
+  const last = await lastTurnOf(ports, saga);
   return last !== undefined && isTombstone(last) ? readTombstone(ports.blobs, last) : undefined;
 }
 

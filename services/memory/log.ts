@@ -23,6 +23,10 @@ export interface MemoryLog {
   list(): { saga: SagaId; turns: number }[];
   /** Removes a saga's messages before the sequence. */
   purgeBefore(saga: SagaId, seq: number): void;
+  /** Removes one of a saga's messages. */
+  remove(saga: SagaId, seq: number): void;
+  /** The sequence of the last message on the saga's subject as the true leader compares it; 0 for none. */
+  headSeq(saga: SagaId): number;
   /** Calls back at each storing, of one saga or of any; returns the end of it. */
   watch(saga: SagaId | undefined, wake: () => void): () => void;
 }
@@ -46,6 +50,13 @@ export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather
         knownSeq: all.at(-1)?.seq ?? 0,
       });
     return now < deposed.until && weather.chance.happens(askedShare) ? deposed.knownSeq : undefined;
+  };
+  const drop = (saga: SagaId, isDropped: (message: StoredMessage) => boolean) => {
+    bySaga.set(
+      saga,
+      turnsOf(saga).filter((message) => !isDropped(message)),
+    );
+    all = all.filter((message) => !isDropped(message) || sagaOfLedger(message.subject) !== saga);
   };
   const turnsOf = (saga: SagaId | undefined) => (saga === undefined ? all : (bySaga.get(saga) ?? []));
 
@@ -78,16 +89,11 @@ export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather
       const turns = turnsOf(saga);
       return turns.slice(placeAfter(turns, afterSeq));
     },
-    list: () => [...bySaga].map(([saga, turns]) => ({ saga, turns: turns.length })),
-    purgeBefore: (saga, seq) => {
-      const isPurged = (message: StoredMessage) =>
-        message.seq < seq && sagaOfLedger(message.subject) === saga;
-      bySaga.set(
-        saga,
-        turnsOf(saga).filter((message) => !isPurged(message)),
-      );
-      all = all.filter((message) => !isPurged(message));
-    },
+    list: () =>
+      [...bySaga].flatMap(([saga, turns]) => (turns.length === 0 ? [] : [{ saga, turns: turns.length }])),
+    purgeBefore: (saga, seq) => drop(saga, (message) => message.seq < seq),
+    remove: (saga, seq) => drop(saga, (message) => message.seq === seq),
+    headSeq: (saga) => turnsOf(saga).at(-1)?.seq ?? 0,
     watch: (saga, wake) => {
       const watcher = { saga, wake };
       watchers.add(watcher);

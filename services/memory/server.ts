@@ -111,10 +111,14 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     createStream({ clock, weather, replicas, duplicateWindowMs, isFull, take, ...(headOf && { headOf }) });
 
   const log = createLog(clock, replicas, weather);
-  const ledger = stream((message) => log.add(message));
+  const ledger = stream(
+    (message) => log.add(message),
+    (subject) => log.headSeq(sagaOfLedger(subject)),
+  );
 
   const append = (message: Storing, reply: Reply<Ack>) => {
-    const head = log.deposedHead(sagaOfLedger(message.subject));
+    const head =
+      message.expectedSeq === undefined ? undefined : log.deposedHead(sagaOfLedger(message.subject));
     if (head === undefined) return ledger.store(message, reply);
     // A deposed leader finds no replica to store with, so it refuses or is silent.
     const code = head === message.expectedSeq ? "UNAVAILABLE" : "WRONG_SEQUENCE";

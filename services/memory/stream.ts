@@ -10,8 +10,9 @@
  *     then its subject and its Msg-Id are in flight, and a second writer is told so.
  * SR3 A Msg-Id is known for the window, from its first storing; a repeat does not renew it, and it outlives
  *     its message.
- * SR4 A writer that compares-and-sets on a subject is its only one: a plain write does not move its sequence here, unless
- *     the stream tells what stands (`headOf`), as a queue does, whose acks take messages away.
+ * SR4 A plain write does not move a subject's sequence here, unless the stream tells what stands (`headOf`), as a queue
+ *     does, whose acks take messages away, and a ledger, to which others may publish. What an append compared stands
+ *     beside it, as on a server.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { type Headers, headers as headerNames } from "../../protocol/subjects.ts";
@@ -69,7 +70,11 @@ export function createStream({
     const seq = ++lastSeq;
     if (expectedSeq !== undefined) heads.set(subject, seq); // SR4
     if (msgId !== undefined) known.add(msgId, seq);
-    const fields = msgId === undefined ? headers : { ...headers, [headerNames.msgId]: msgId };
+    const fields = {
+      ...headers,
+      ...(msgId === undefined ? {} : { [headerNames.msgId]: msgId }),
+      ...(expectedSeq === undefined ? {} : { [headerNames.expectedSeq]: String(expectedSeq) }),
+    };
     take({ subject, seq, headers: fields, data, storedAt: clock.now() });
     return { seq, duplicate: false };
   };

@@ -16,7 +16,7 @@ import { type Headers, headers } from "../../protocol/subjects.ts";
 /** Fields by which JetStream is told, or tells, about a message. */
 export const natsHeaders = {
   msgId: headers.msgId,
-  expectedSubjectSeq: "Nats-Expected-Last-Subject-Sequence",
+  expectedSubjectSeq: headers.expectedSeq,
   schedule: "Nats-Schedule",
   scheduleTarget: "Nats-Schedule-Target",
   ttl: "Nats-TTL",

@@ -13,6 +13,9 @@
  *     not at hand, the document says which turns were not.
  * VF7 A signature, of a turn or of a vote, is of what it stands beside (verify-signatures.ts).
  * VF8 How far it goes is said, and held against what else names its turns (verify-evidence.ts).
+ * VF9 What is foreign before the last turn that chains, or says that it is no later one, is told and is no finding: the
+ *     ledger is whole without it. What stands after that turn and says that it is a later one is taken for a turn, and is a
+ *     finding: either it was forged, or a turn before it was changed or removed.
  */
 import { foldTurn } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -27,6 +30,7 @@ import type { App } from "../app/app.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
 import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger/reader.ts";
 import { inPieces } from "../wire/loop.ts";
+import { foreignDocument, toldApart } from "./foreign.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import { definitionSetBy, traceIdOf, turnHeaders } from "../wire/turn-headers.ts";
@@ -60,10 +64,13 @@ export async function verifyLedger(
   app?: App,
   options: Omit<VerifyOptions, "app"> = {},
 ): Promise<VerifyDocument> {
-  const last = await lastMessageOf(ports, saga);
-  await assertNotArchived(ports.blobs, last);
+  const last = (await ports.ledger.last(saga)) ?? (await lastMessageOf(ports, saga));
   const messages = await ports.ledger.read(saga, 0, last.seq);
-  return verifyMessages(ports, saga, messages, { ...options, app });
+  const { turns, tombstone, foreign } = await toldApart(ports, saga, messages);
+  if (tombstone !== undefined) await assertNotArchived(ports.blobs, tombstone);
+  if (turns.length === 0) await lastMessageOf(ports, saga); // Nothing but what is foreign: there is no such saga.
+  const document = await verifyMessages(ports, saga, turns, { ...options, app });
+  return { ...document, ...foreignDocument(foreign) };
 }
 
 /** A place in a ledger, and what is known of the one before it. */
@@ -181,14 +188,12 @@ function checkOrder({ seq, headers: fields }: StoredMessage, place: number, seqB
   const findings: Finding[] = [];
   const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
   if (seq <= seqBefore) broken(`it is stored at ${seq}, and the turn before it at ${seqBefore}`);
-  const expected = fields[expectedSeqHeader];
-  if (expected !== undefined && expected !== String(seqBefore))
+  const expected = fields[headers.expectedSeq];
+  // Where something foreign stands between, it was stored after that; and that may have been removed.
+  if (expected !== undefined && !(Number(expected) >= seqBefore && Number(expected) < seq))
     broken(`it was to be stored after ${expected}, and the turn before it is at ${seqBefore}`);
   return findings;
 }
-
-/** JetStream keeps what an append expected of its subject. */
-const expectedSeqHeader = "Nats-Expected-Last-Subject-Sequence";
 
 /** VF2. */
 function* checkInputs(turns: readonly Turn[]): Generator<undefined, Finding[]> {

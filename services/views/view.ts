@@ -8,13 +8,7 @@ import { accountOf } from "../ledger/account-reader.ts";
 import type { Account, ToldIntent } from "../ledger/account.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
 import { reasonOf } from "../ledger/closing-words.ts";
-import {
-  assertNotArchived,
-  emptyHead,
-  type LedgerSource,
-  readTurns,
-  type StoredTurn,
-} from "../ledger/reader.ts";
+import { emptyHead, type LedgerSource, readTurns, type StoredTurn } from "../ledger/reader.ts";
 import { budgetOf } from "./view-budget.ts";
 import type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
 
@@ -25,9 +19,11 @@ export type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
  * the turn.
  */
 export async function readLedger(ports: LedgerSource, saga: SagaId): Promise<StoredTurn[]> {
-  const last = await lastMessageOf(ports, saga);
-  await assertNotArchived(ports.blobs, last);
-  return readTurns(ports, saga, emptyHead, last.seq);
+  const last = await ports.ledger.last(saga);
+  const turns = last === undefined ? [] : await readTurns(ports, saga, emptyHead, last.seq);
+  if (turns.length > 0) return turns;
+  const { seq } = await lastMessageOf(ports, saga); // It may have begun between the two looks.
+  return readTurns(ports, saga, emptyHead, seq);
 }
 
 /** The view of a stored ledger. Throws as `readLedger` does. */

@@ -12,6 +12,7 @@
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
+import type { CheckSignature } from "./signing.ts";
 
 /** Time. Production: the machine's clock. Simulation: virtual. */
 export interface Clock {
@@ -60,19 +61,24 @@ export interface LedgerPort {
    * UNAVAILABLE.
    */
   append(saga: SagaId, message: { data: Uint8Array; headers: Headers; expectedSeq: number }): Promise<Ack>;
-  /** The saga's last turn as the leader has it, or undefined. */
+  /**
+   * The last message on the saga's subject as the leader has it, or undefined. A turn, unless somebody else published there:
+   * services/ledger/chain.ts tells.
+   */
   last(saga: SagaId): Promise<StoredMessage | undefined>;
-  /** The saga's turns with sequence > `afterSeq`, in order, up to and with `throughSeq`. */
+  /** The messages on the saga's subject with sequence > `afterSeq`, in order, up to and with `throughSeq`. */
   read(saga: SagaId, afterSeq: number, throughSeq: number): Promise<StoredMessage[]>;
-  /** Follows turns as they are stored, from after `afterSeq`; of every saga where none is named. Ends with the signal. */
+  /** Follows messages as they are stored, from after `afterSeq`; of every saga where none is named. Ends with the signal. */
   follow(options: { saga?: SagaId; afterSeq?: number; signal: AbortSignal }): AsyncIterable<StoredMessage>;
-  /** Ids of all sagas that have a ledger, with how many turns are stored. */
+  /** Ids of all sagas on whose ledger's subject something is stored, with how many messages. */
   list(): Promise<{ saga: SagaId; turns: number }[]>;
   /**
    * Removes the saga's messages before the one of sequence `seq`, which must be stored: it and all after it stay,
    * and so does the sequence that the next append must name. Again is free. Throws UNAVAILABLE.
    */
   purgeBefore(saga: SagaId, seq: number): Promise<void>;
+  /** Removes the one message of this sequence, for good. One that is not there is no error. Throws UNAVAILABLE. */
+  remove(saga: SagaId, seq: number): Promise<void>;
 }
 
 export interface Delivery extends StoredMessage {
@@ -255,9 +261,22 @@ export interface MembershipPort {
   follow(signal: AbortSignal): AsyncIterable<{ host: string; data: Uint8Array | undefined }>;
 }
 
+/** How a reader tells a ledger's turns from what else stands on its subject (services/ledger/chain.ts). */
+export interface ChainRules {
+  /**
+   * With these a message that none of the keys signed is no turn. All hosts of a mesh must be told the same keys: what one
+   * takes for a turn and another not makes them go on from different ones.
+   */
+  readonly trust?: { readonly check: CheckSignature; readonly keys: ReadonlySet<string> } | undefined;
+  /** Is told what is no turn, each time that it is read. */
+  readonly tell?: ((saga: SagaId, foreign: readonly StoredMessage[]) => void) | undefined;
+}
+
 /** The whole of the outside that sagamesh itself stands on. Tools and models are the application's. */
 export interface Ports {
   readonly ledger: LedgerPort;
+  /** Absent: whatever follows in the chain is a turn, signed or not. */
+  readonly chain?: ChainRules | undefined;
   readonly inbox: InboxPort;
   readonly work: WorkPort;
   readonly claims: ClaimPort;

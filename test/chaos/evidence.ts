@@ -3,7 +3,9 @@
  */
 import { join } from "node:path";
 import type { SagaId } from "../../protocol/ids.ts";
-import { emptyHead, readTurn, type StoredTurn } from "../../services/ledger/reader.ts";
+import { chainOf, emptyHead } from "../../services/ledger/chain.ts";
+import { isPlanted } from "../support/foreign.ts";
+import { type StoredTurn, turnsOf } from "../../services/ledger/reader.ts";
 import type { LedgerSource } from "../../services/ledger/reader.ts";
 import { follow } from "../../services/nats/follow.ts";
 import type { StoredMessage } from "../../services/wire/ports.ts";
@@ -74,11 +76,14 @@ export async function readLedgers({
     const last = await ports.ledger.last(saga);
     const stored = await ports.ledger.read(saga, 0, last?.seq ?? 0);
     messages.set(saga, stored);
-    const turns: StoredTurn[] = [];
-    ledgers.set(saga, turns);
+    ledgers.set(saga, []);
     try {
-      for (const message of stored)
-        turns.push(await readTurn(ports.blobs, saga, message, turns.at(-1)?.head ?? emptyHead));
+      const { links, foreign } = chainOf(saga, emptyHead, stored);
+      ledgers.set(saga, await turnsOf(ports, links));
+      const ours = foreign.find(
+        ({ message }) => !isPlanted(message) && message.headers[attackHeader] === undefined,
+      );
+      if (ours !== undefined) broken.set(saga, `${ours.message.seq} is no turn, and no attacker's`);
     } catch (error) {
       broken.set(saga, String(error));
     }

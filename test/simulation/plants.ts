@@ -49,8 +49,31 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "services/host/append.ts",
-        find: "chainHash(last.data) === message.hash",
-        replace: 'last.headers["Saga-Turn"] === message.headers["Saga-Turn"]',
+        find: "next?.head.hash === message.hash",
+        replace: "next !== undefined",
+      },
+    ],
+  },
+  {
+    name: "foreign taken for a fence",
+    from: 5,
+    rule: "what does not chain is no turn of another host",
+    edits: [
+      {
+        file: "services/host/append.ts",
+        find: "since.seq = lastSeq;\n  return undefined;",
+        replace: 'return { type: "fenced" };',
+      },
+    ],
+  },
+  {
+    name: "last message believed",
+    rule: "a last message is the last turn only if it chains",
+    edits: [
+      {
+        file: "services/ledger/chain.ts",
+        find: "if (last === undefined || (await isBelieved(source, saga, last))) return last;",
+        replace: "if (last === undefined || source.ledger !== undefined) return last;",
       },
     ],
   },

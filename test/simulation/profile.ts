@@ -40,6 +40,8 @@ export interface Profile {
   readonly drainEveryMs: number;
   /** What each host serves, where they differ; all serve the first version else. */
   readonly pools: readonly Pool[] | undefined;
+  /** Messages that somebody else publishes on each saga's ledger, at most. */
+  readonly foreignMax: number;
   /** Processes' clocks are off by so much at most, milliseconds. */
   readonly skewMs: number;
 }
@@ -60,6 +62,7 @@ export function profileOf(seed: number, over: Partial<Profile> = {}): Profile {
   const faults = scaled(rough, network, until);
   const differing = seededChance(seed, "pools"); // Apart: what a seed was before stays so where hosts are equal.
   const pools = differing.happens(0.3) ? differing.pick(worlds) : undefined;
+  const disturbed = seededChance(seed, "disturbed"); // Apart, like the pools.
   const given: Profile = {
     hosts: chance.pick([2, 2, 3]),
     workers: 2,
@@ -79,6 +82,7 @@ export function profileOf(seed: number, over: Partial<Profile> = {}): Profile {
     alone: chance.happens(0.15),
     drainEveryMs: chance.pick([0, 0, 4_000]),
     pools,
+    foreignMax: disturbed.happens(0.35) ? disturbed.between(1, 6) : 0,
     ...over,
   };
   // A host that hears of no other can hand nothing on.

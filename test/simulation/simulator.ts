@@ -9,12 +9,15 @@
  */
 import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { decodeTurn, emptyHead, readTurn, type StoredTurn } from "../../services/ledger/reader.ts";
+import { chainOf, emptyHead } from "../../services/ledger/chain.ts";
+import { decodeTurn, type StoredTurn, turnsOf } from "../../services/ledger/reader.ts";
 import type { Log } from "../../services/process/log.ts";
 import type { Trace } from "../../services/memory/gate.ts";
 import { createMemoryMesh, type MemoryMesh } from "../../services/memory/mesh.ts";
 import type { Account, StoredInput } from "./account.ts";
 import { judge, type Violation } from "./oracle.ts";
+import { startDisturber } from "./disturber.ts";
+import { isPlanted } from "../support/foreign.ts";
 import { createOutside } from "./outside.ts";
 import { createCrew } from "./processes.ts";
 import { type Profile, profileOf } from "./profile.ts";
@@ -63,6 +66,7 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
   const crew = createCrew({ mesh, profile, seed, world, outside, log });
   crew.start();
   const client = startClient(mesh, workload);
+  startDisturber(mesh, { seed, profile, sagas: workload.sagas });
 
   const isAtRest = () => {
     const { inbox, work } = mesh.server.open();
@@ -151,6 +155,7 @@ function watchTurns(
     const stored = mesh.server.ledger.after(undefined, cursor);
     cursor = stored.at(-1)?.seq ?? cursor;
     for (const message of stored) {
+      if (isPlanted(message)) continue;
       const turn = await decodeTurn(noBlobs, message);
       trace?.(
         message.storedAt,
@@ -174,11 +179,12 @@ async function readLedgers(mesh: MemoryMesh): Promise<Pick<Account, "ledgers" | 
   const ledgers = new Map<SagaId, StoredTurn[]>();
   const broken = new Map<SagaId, string>();
   for (const { saga } of mesh.server.ledger.list()) {
-    const turns: StoredTurn[] = [];
-    ledgers.set(saga, turns);
+    ledgers.set(saga, []);
     try {
-      for (const message of mesh.server.ledger.after(saga, 0))
-        turns.push(await readTurn(noBlobs, saga, message, turns.at(-1)?.head ?? emptyHead));
+      const { links, foreign } = chainOf(saga, emptyHead, mesh.server.ledger.after(saga, 0));
+      ledgers.set(saga, await turnsOf({ blobs: noBlobs }, links));
+      const ours = foreign.find(({ message }) => !isPlanted(message));
+      if (ours !== undefined) broken.set(saga, `${ours.message.seq} is no turn, and nobody's from outside`);
     } catch (error) {
       broken.set(saga, String(error));
     }

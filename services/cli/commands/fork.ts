@@ -15,6 +15,7 @@ import { withMesh } from "../frame/context.ts";
 import { parseJson, parseJsonOrText } from "../frame/json.ts";
 import { takingHosts } from "../../deployments/served.ts";
 import { noHost, watchStarted } from "../telling/started.ts";
+import { lastTurnOf } from "../../ledger/chain.ts";
 
 /** A host that is there copies a thousand turns in a second. */
 const beginWithinMs = 10_000;
@@ -157,7 +158,7 @@ async function hasBegun(
   signal: AbortSignal,
 ): Promise<boolean> {
   for (const until = systemClock.now() + beginWithinMs; ; await systemClock.sleep(lookMs, signal)) {
-    const last = await ports.ledger.last(id);
+    const last = await lastTurnOf(ports, id);
     if (last !== undefined && Number(last.headers[headers.turn]) > turn) return true;
     const refused = await refusalOfStart(ports, id, since);
     if (refused !== undefined) throw refused;

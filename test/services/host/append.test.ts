@@ -9,7 +9,8 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chainHash } from "../../../protocol/digest.ts";
 import { type ErrorCode, MeshError } from "../../../protocol/errors.ts";
-import { headers } from "../../../protocol/subjects.ts";
+import { headers, subjects } from "../../../protocol/subjects.ts";
+import { claimOf } from "../../../services/ledger/chain.ts";
 import { appendTurn, type Appended, type TurnMessage } from "../../../services/host/append.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { connectNats } from "../../../services/nats/connection.ts";
@@ -23,8 +24,13 @@ const saga = sagaId("s1");
 const never = new AbortController().signal;
 
 /** A turn's message as a host makes it: the hash says which bytes they are. */
-function messageOf(turn: number, body: string, expectedSeq: number): TurnMessage {
-  const data = bytes(JSON.stringify({ turn, body }));
+function messageOf(
+  turn: number,
+  body: string,
+  expectedSeq: number,
+  { of = saga, prev = `the one before ${turn}` }: { of?: string; prev?: string } = {},
+): TurnMessage {
+  const data = bytes(JSON.stringify({ v: 3, saga: of, turn, prev: turn === 1 ? "" : prev, body }));
   return { data, hash: chainHash(data), headers: { [headers.turn]: String(turn) }, expectedSeq };
 }
 
@@ -141,7 +147,7 @@ describe.each([1, 3] as const)("appendTurn, %i server(s) in memory", (replicas) 
         given += 1;
         if (given > 1) throw new MeshError("WRONG_SEQUENCE", "as one server says of a stored message");
         const { seq } = await ports.ledger.append(of, message);
-        await ports.ledger.append(of, messageOf(2, "theirs", seq));
+        await ports.ledger.append(of, messageOf(2, "theirs", seq, { prev: mine.hash }));
         throw new MeshError("UNAVAILABLE", "as told");
       },
     };
@@ -192,6 +198,113 @@ describe.each([1, 3] as const)("appendTurn, %i server(s) in memory", (replicas) 
   });
 });
 
+describe.each([1, 3] as const)("what is foreign on the subject, %i server(s) in memory", (replicas) => {
+  const disturbed = (strikes: readonly (Strike | undefined)[] = []) => {
+    const { mesh, ports, deps, given, ...rest } = memory(replicas, strikes);
+    const read: [number, number][] = [];
+    const publish = (...bodies: string[]) => {
+      for (const body of bodies)
+        mesh.server.ledger.append(
+          { subject: subjects.ledger(saga), data: bytes(body), headers: {} },
+          () => {},
+        );
+    };
+    const ledger: LedgerPort = {
+      ...deps.ledger,
+      read: (of, afterSeq, throughSeq) => {
+        read.push([afterSeq, throughSeq]);
+        return deps.ledger.read(of, afterSeq, throughSeq);
+      },
+    };
+    const append = (message: TurnMessage) =>
+      mesh.clock.until(appendTurn({ ...deps, ledger }, saga, message, never));
+    const sent = () => given.map((one) => (JSON.parse(one) as [string, number, string])[2]);
+    return { ...rest, mesh, ports, deps, ledger, append, publish, read, sent };
+  };
+
+  test("is no fence: the same bytes are sent again, after it", async () => {
+    const { append, publish, mesh, sent } = disturbed();
+    publish("on an id not yet started", "");
+    await mesh.clock.advance(20);
+    expect(await append(messageOf(1, "a", 0))).toEqual({ type: "appended", seq: 3 });
+    publish("{");
+    await mesh.clock.advance(20);
+    expect(await append(messageOf(2, "b", 3))).toEqual({ type: "appended", seq: 5 });
+    expect(await append(messageOf(3, "c", 5))).toEqual({ type: "appended", seq: 6 });
+    expect(new Set(sent()).size).toBe(3);
+    expect(sent()).toHaveLength(5);
+  });
+
+  test("and follows our turn whose answer was lost does not hide it", async () => {
+    const { append, publish, turns } = disturbed([stored("UNAVAILABLE")]);
+    const mine = append(messageOf(1, "a", 0));
+    publish("after it", "and again");
+    expect(await mine).toMatchObject({ type: "appended" });
+    expect((await turns()).filter((one) => one.includes('"body"'))).toHaveLength(1);
+  });
+
+  test("does not hide another's turn before it or after it", async () => {
+    const { append, publish, mesh, turns } = disturbed();
+    publish("before");
+    await mesh.clock.advance(20);
+    await append(messageOf(1, "theirs", 0));
+    publish("after");
+    await mesh.clock.advance(20);
+    expect(await append(messageOf(1, "mine", 0))).toEqual({ type: "fenced" });
+    expect(await turns()).toHaveLength(3);
+  });
+
+  test("does not hide the tombstone of turns that are gone", async () => {
+    const { append, publish, mesh, ports } = disturbed();
+    await append(messageOf(1, "a", 0));
+    await append(messageOf(2, "theirs", 1));
+    const tombstone = JSON.stringify({ v: 1, type: "tombstone", saga, turns: 2, prev: "theirs" });
+    await mesh.clock.until(
+      ports.ledger.append(saga, {
+        data: bytes(tombstone),
+        headers: { [headers.event]: "archived" },
+        expectedSeq: 2,
+      }),
+    );
+    await mesh.clock.until(ports.ledger.purgeBefore(saga, 3));
+    publish("after all");
+    await mesh.clock.advance(20);
+    expect(await append(messageOf(2, "mine", 1))).toEqual({ type: "fenced" });
+  });
+
+  test("of a thousand messages each is read once", async () => {
+    const { append, publish, mesh, read } = disturbed();
+    publish(...Array.from({ length: 1_000 }, (_, n) => `flood ${n}`));
+    await mesh.clock.advance(20);
+    expect(await append(messageOf(1, "a", 0))).toEqual({ type: "appended", seq: 1_001 });
+    publish("more");
+    await mesh.clock.advance(20);
+    expect(await append(messageOf(2, "b", 1_001))).toEqual({ type: "appended", seq: 1_003 });
+    const last = read.filter(([after]) => after > 0);
+    expect(read.length - last.length).toBeLessThanOrEqual(3); // A replica that lags is asked again.
+    expect(last.every(([after]) => after === 1_001)).toBe(true);
+  });
+
+  test("and is removed while it is compared with stops nothing", async () => {
+    const { publish, mesh, ports, deps, ledger } = disturbed();
+    publish("soon gone");
+    await mesh.clock.advance(20);
+    let given = 0;
+    const removing: LedgerPort = {
+      ...ledger,
+      append: async (of, message) => {
+        if (++given === 2) await ports.ledger.remove(of, 1);
+        return ledger.append(of, message);
+      },
+    };
+    const mine = messageOf(1, "a", 0);
+    expect(await mesh.clock.until(appendTurn({ ...deps, ledger: removing }, saga, mine, never))).toEqual({
+      type: "appended",
+      seq: 2,
+    });
+  });
+});
+
 test.each([1, 3] as const)(
   "on %i a repeated append is refused, read back and found to be ours",
   async (replicas) => {
@@ -235,7 +348,7 @@ describe("appendTurn on a real server", () => {
     );
 
   test("a repeated append is refused with 10071, read back and found to be ours", async () => {
-    const message = messageOf(1, "a", 0);
+    const message = messageOf(1, "a", 0, { of: "again" });
     const first = await append(ports, "again", message);
     await expect(ports.ledger.append(sagaId("again"), message)).rejects.toMatchObject({
       code: "WRONG_SEQUENCE",
@@ -245,7 +358,7 @@ describe("appendTurn on a real server", () => {
 
   test("an append whose answer was lost had been stored, and is appended once", async () => {
     const of = sagaId("lost");
-    const message = messageOf(1, "a", 0);
+    const message = messageOf(1, "a", 0, { of });
     const outcome = await append(ports, "lost", message, [stored("UNAVAILABLE"), lost("UNAVAILABLE")]);
     const last = await ports.ledger.last(of);
     expect(outcome).toEqual({ type: "appended", seq: last?.seq });
@@ -259,20 +372,24 @@ describe("appendTurn on a real server", () => {
     for (let turn = 1; turn <= 100; turn++) {
       // Now and then an answer is lost on the way: the race is then decided by the read back.
       const unlucky = turn % 7 === 0 ? [stored("UNAVAILABLE")] : turn % 5 === 0 ? [lost("UNAVAILABLE")] : [];
-      const a = append(ports, "race", messageOf(turn, "a", head), unlucky);
-      const b = append(others, "race", messageOf(turn, "b", head));
+      // Somebody else publishes there too: before the two, or between them, so that one has not seen it.
+      if (turn % 4 === 0) nc.publish(subjects.ledger(of), bytes("from elsewhere"));
+      const a = append(ports, "race", messageOf(turn, "a", head, { of }), unlucky);
+      if (turn % 3 === 0) nc.publish(subjects.ledger(of), bytes(""));
+      const b = append(others, "race", messageOf(turn, "b", head, { of }));
       const outcomes: Appended[] = await Promise.all([a, b]);
       const appended = outcomes.filter((outcome) => outcome.type === "appended");
       expect(appended).toHaveLength(1);
       const [winner] = appended;
       if (winner?.type !== "appended") throw new Error("one of them appended");
       wins[outcomes[0] === winner ? "a" : "b"] += 1;
-      const last = await ports.ledger.last(of);
-      expect(last?.seq).toBe(winner.seq);
-      expect(text(last?.data ?? bytes(""))).toContain(outcomes[0] === winner ? '"a"' : '"b"');
+      const [own] = await ports.ledger.read(of, winner.seq - 1, winner.seq);
+      expect(text(own?.data ?? bytes(""))).toContain(outcomes[0] === winner ? '"a"' : '"b"');
       head = winner.seq;
     }
-    expect(await ports.ledger.read(of, 0, head)).toHaveLength(100);
+    const all = await ports.ledger.read(of, 0, head);
+    expect(all.filter((message) => claimOf(message) !== undefined)).toHaveLength(100);
+    expect(all.length).toBeGreaterThan(140);
     expect(wins.a + wins.b).toBe(100);
   });
 });

@@ -11,15 +11,20 @@ import { z } from "zod";
 import { toActors } from "../../../actors/machine/callable.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
+import { contentTypes, decode, encodeMsgpack } from "../../../protocol/codec.ts";
+import { sha256 } from "../../../protocol/digest.ts";
 import { limits } from "../../../protocol/limits.ts";
+import { subjects } from "../../../protocol/subjects.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { type Host, startHost } from "../../../services/host/host.ts";
+import { chainOf, emptyHead } from "../../../services/ledger/chain.ts";
 import { decodeTurn } from "../../../services/ledger/reader.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import type { Ports, SnapshotPort } from "../../../services/wire/ports.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";
+import { foreignKinds, plantedOf } from "../../support/foreign.ts";
 
 const saga = sagaId("s1");
 
@@ -143,15 +148,18 @@ function openMesh(app: ReturnType<typeof bookingApp>) {
     const isAsleep = () => mesh.server.open().inbox === 0 && host?.resident() === 0;
     for (let quiet = 0; quiet < 3; quiet = isAsleep() ? quiet + 1 : 0) await mesh.clock.advance(500);
   };
+  const linked = () =>
+    chainOf(saga, emptyHead, mesh.server.ledger.after(saga, 0)).links.map(({ message }) => message);
   const turns = (): Promise<Turn[]> =>
-    mesh.clock.until(
-      Promise.all(
-        mesh.server.ledger.after(saga, 0).map((message) => decodeTurn(client.ports.blobs, message)),
-      ),
-    );
+    mesh.clock.until(Promise.all(linked().map((message) => decodeTurn(client.ports.blobs, message))));
   return {
     shelf,
     turns,
+    /** Publishes something foreign on its ledger's subject. */
+    plant(kind: string) {
+      const subject = subjects.ledger(saga);
+      mesh.server.ledger.append({ ...plantedOf(kind, saga, linked()), subject }, () => undefined);
+    },
     /** Starts the saga and lets it come to rest and be let go of. */
     async begin(seats: number) {
       await start();
@@ -309,6 +317,58 @@ describe("a snapshot", () => {
     for (const [name, entry] of other.shelf) mesh.shelf.set(name, entry);
     expect((await mesh.wake("note", note)).turns).toBeGreaterThan(15);
   });
+
+  /** Seals what a forger made of a snapshot, as anybody may who may write there. */
+  const forge = (shelf: Map<string, Uint8Array>, change: (snapshot: Forged) => unknown) => {
+    const entry = shelf.get(`${saga} `)!;
+    const content = encodeMsgpack(
+      change(decode(entry.subarray(67), contentTypes.msgpack) as unknown as Forged),
+    );
+    const digest = Buffer.from(sha256(content));
+    shelf.set(`${saga} `, Buffer.concat([entry.subarray(0, 3), digest, content]));
+  };
+  interface Forged {
+    readonly head: { readonly turn: number; readonly seq: number; readonly hash: string };
+    readonly definition: object;
+  }
+  const withHead =
+    (change: (head: Forged["head"]) => object) =>
+    (snapshot: Forged): unknown => ({ ...snapshot, head: { ...snapshot.head, ...change(snapshot.head) } });
+  const forgeries: Record<string, (snapshot: Forged) => unknown> = {
+    "the number of its turn": withHead(({ turn }) => ({ turn: turn - 1 })),
+    "a later number": withHead(({ turn }) => ({ turn: turn + 1 })),
+    "a later place": withHead(({ seq }) => ({ seq: seq + 1 })),
+    "its hash": withHead(({ hash }) => ({ hash: `${hash.slice(1)}A` })),
+    "no head": (snapshot) => ({ ...snapshot, head: null }),
+    "its definition": (snapshot) => ({ ...snapshot, definition: { ...snapshot.definition, hash: "0" } }),
+    "its format": (snapshot) => ({ ...snapshot, format: 99 }),
+    "nothing in it": () => null,
+    "more pieces than there can be": () => ({ pieces: 1e9, digest: "" }),
+  };
+
+  test.each(Object.keys(forgeries))("that was forged in %s is not believed", async (what) => {
+    const mesh = openMesh(bookingApp());
+    await mesh.begin(15);
+    expect((await mesh.wake("note", note)).turns).toBeLessThan(5);
+    const before = (await mesh.turns()).length;
+    forge(mesh.shelf, forgeries[what]!);
+    expect((await mesh.wake("note", note)).turns).toBeGreaterThan(15);
+    expect(await mesh.turns()).toHaveLength(before + 1);
+  });
+
+  test.each(Object.keys(foreignKinds))(
+    "is of a saga that goes on where %s follows its turn, and again",
+    async (kind) => {
+      const mesh = openMesh(bookingApp());
+      await mesh.begin(15);
+      mesh.plant(kind);
+      await mesh.wake("note", note);
+      mesh.plant(kind);
+      mesh.plant("nothing at all");
+      await mesh.wake("note", note);
+      expect(JSON.stringify(await mesh.turns()).match(/"name":"note"/g)).toHaveLength(2);
+    },
+  );
 
   test("too large for a message is kept in pieces and read from them, and with a piece lost it is not used", async () => {
     const mesh = openMesh(bookingApp());

@@ -97,7 +97,8 @@ describe("one bit that was turned", () => {
       fc.asyncProperty(anyLedger, anyPlace, anyPlace, anyBit, async (ledger, place, which, bit) => {
         const at = place % ledger.messages.length;
         const message = ledger.messages[at]!;
-        const names = Object.keys(message.headers);
+        // What the server wrote names a place between two turns; what else stands there is another saga's.
+        const names = Object.keys(message.headers).filter((name) => !name.startsWith("Nats-"));
         const name = names[which % names.length]!;
         const headers = { ...message.headers, [name]: turnedText(message.headers[name]!, bit) };
         const messages = ledger.messages.with(at, { ...message, headers });
@@ -153,14 +154,15 @@ describe("the order of the stream", () => {
     ]);
   });
 
-  test("two turns of one number are named", async () => {
+  test("a turn that stands there twice is no second turn, and is told", async () => {
     const ledger = firstOf();
     const again: StoredMessage = { ...ledger.messages[2]!, seq: ledger.messages[2]!.seq + 0.5 };
-    const { findings } = await verifyLedger(
+    const checked = await verifyLedger(
       sourceWith(ledger, { messages: ledger.messages.toSpliced(3, 0, again) }),
       ledger.saga,
     );
-    expect(findings).toContainEqual(expect.objectContaining({ turn: 4, what: "it has number 3" }));
+    expect(checked).toMatchObject({ ok: true, turns: ledger.messages.length });
+    expect(checked.foreign).toMatchObject({ count: 1, first: [{ seq: again.seq }] });
   });
 });
 

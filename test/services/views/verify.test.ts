@@ -85,9 +85,15 @@ describe("verifyLedger", () => {
     expect(findings[0]).toMatchObject({ turn: 2, what: "it has number 3" });
   });
 
-  test("a turn of another saga is found", async () => {
-    const { findings } = await verify(stored(changed(2, (turn) => ({ ...turn, saga: "saga-2" as SagaId }))));
-    expect(findings).toContainEqual(expect.objectContaining({ turn: 3, what: "it belongs to saga-2" }));
+  test("a turn of another saga is foreign, and where it took a turn's place that one is missed", async () => {
+    const { findings, foreign } = await verify(
+      stored(changed(2, (turn) => ({ ...turn, saga: "saga-2" as SagaId }))),
+    );
+    expect(foreign).toMatchObject({
+      count: 1,
+      first: [{ why: expect.stringContaining("turn 3 of saga-2") }],
+    });
+    expect(findings).toContainEqual(expect.objectContaining({ turn: 3, what: "it has number 4" }));
   });
 
   test("a result of an intent that nobody decided is found", async () => {

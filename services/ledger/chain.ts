@@ -1,0 +1,281 @@
+/**
+ * Chain: which of the messages on a ledger's subject are its turns. All others are foreign: whoever may publish there can
+ * write them, and nothing of them counts.
+ *
+ * QC1 A message is the next turn if it names the saga, the number after the head's and the head's hash, and, where this
+ *     reader trusts named keys, if one of them signed it. What else a turn holds is not looked at: a message that one
+ *     version of a host took for a turn and another did not would make two ledgers of one.
+ * QC2 A tombstone must follow the head in the same way. After its turns were purged nothing stands before it, which
+ *     nobody brings about who may only publish: the server wrote beside it what it was stored after.
+ * QC3 A message that claims a later turn and was stored after one that is gone is no foreign one: a turn was removed.
+ *     That is LEDGER_BROKEN. To go on from before it would be to do again what it says was done.
+ * QC4 A last message is believed where what it was stored after is the message whose hash it names; if not, the ledger
+ *     is read. Usually that costs one read, and only those who look at nothing but the last message pay it.
+ */
+import { contentTypes, decode } from "../../protocol/codec.ts";
+import { chainHash } from "../../protocol/digest.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
+import { turnToSign } from "../../protocol/signing.ts";
+import { headers } from "../../protocol/subjects.ts";
+import { tombstoneEvent } from "../../protocol/tombstone.ts";
+import type { ChainRules, LedgerPort, LoopPort, StoredMessage } from "../wire/ports.ts";
+import { signerOf } from "../wire/signing.ts";
+
+/** Where a ledger stands: what the next turn follows. Sequence 0 and an empty hash before the first. */
+export interface Head {
+  readonly turn: number;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+export const emptyHead: Head = { turn: 0, seq: 0, hash: "" };
+
+/** What a message says of its own place. */
+export interface Claim {
+  readonly kind: "turn" | "tombstone";
+  readonly saga: string;
+  /** Its number; of a tombstone the one after the last turn. */
+  readonly turn: number;
+  readonly prev: string;
+}
+
+/** A message that is no turn, and what it says it is, if anything. */
+export interface Foreign {
+  readonly message: StoredMessage;
+  readonly claim: Claim | undefined;
+}
+
+/** A turn's message, and the head that it makes. */
+export interface Link {
+  readonly message: StoredMessage;
+  readonly head: Head;
+}
+
+/** A ledger's messages, told apart. */
+export interface Chain {
+  readonly links: readonly Link[];
+  /** What the turns were archived under. Nothing follows it. */
+  readonly tombstone?: StoredMessage;
+  readonly foreign: readonly Foreign[];
+}
+
+/** What reading a chain needs. */
+export interface ChainSource {
+  readonly ledger: Pick<LedgerPort, "last" | "read">;
+  readonly chain?: ChainRules | undefined;
+  /** Given way to between messages. */
+  readonly loop?: LoopPort;
+}
+
+/** What a message says of its place; undefined for one that says nothing. Of any version, and however deep. */
+export function claimOf({
+  data,
+  headers: fields,
+}: Pick<StoredMessage, "data" | "headers">): Claim | undefined {
+  const value = membersOf(data, fields[headers.contentType]);
+  const { saga, prev, v } = value ?? {};
+  if (typeof saga !== "string" || typeof prev !== "string" || typeof v !== "number") return undefined;
+  const { turn, turns, type } = value ?? {};
+  if (fields[headers.event] === tombstoneEvent)
+    return type === "tombstone" && isCount(turns) ? { kind: type, saga, turn: turns + 1, prev } : undefined;
+  return isCount(turn) ? { kind: "turn", saga, turn, prev } : undefined;
+}
+
+const isCount = (value: Json | undefined): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value > 0;
+
+function membersOf(
+  data: Uint8Array,
+  contentType = contentTypes.json as string,
+): Record<string, Json> | undefined {
+  try {
+    // Not by the codec where the codec is strict: a turn that it cannot read is a turn still (QC1).
+    const value: unknown =
+      contentType === contentTypes.json
+        ? JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString())
+        : decode(data, contentType);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, Json>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a message was stored after on its subject, by the server's own word; undefined for one that compared nothing. */
+export function storedAfter({ headers: fields }: Pick<StoredMessage, "headers">): number | undefined {
+  const told = fields[headers.expectedSeq];
+  return told !== undefined && /^\d+$/.test(told) ? Number(told) : undefined;
+}
+
+/** Takes a ledger's messages in the order of the stream, and tells of each what it is. */
+export interface Walk {
+  /** After what was taken. */
+  readonly head: Head;
+  readonly isArchived: boolean;
+  take(message: StoredMessage): "turn" | "tombstone" | "foreign";
+}
+
+/** A walk that begins after `after`. */
+export function walkFrom(saga: SagaId, after: Head, rules?: ChainRules): Walk {
+  let head = after;
+  let isArchived = false;
+  return {
+    get head() {
+      return head;
+    },
+    get isArchived() {
+      return isArchived;
+    },
+    take: (message) => {
+      const claim = isArchived ? undefined : claimOf(message);
+      if (claim === undefined || !follows(claim, saga, head) || !isTrusted(message, rules)) return "foreign";
+      if (claim.kind === "tombstone") isArchived = true;
+      else head = { turn: claim.turn, seq: message.seq, hash: chainHash(message.data) };
+      return claim.kind;
+    },
+  };
+}
+
+const follows = (claim: Claim, saga: SagaId, head: Pick<Head, "turn" | "hash">): boolean =>
+  claim.saga === saga && claim.turn === head.turn + 1 && claim.prev === head.hash;
+
+function isTrusted({ data, headers: fields }: StoredMessage, rules: ChainRules | undefined): boolean {
+  if (rules?.trust === undefined) return true;
+  const written = fields[headers.signature];
+  if (written === undefined) return false;
+  const { check, keys } = rules.trust;
+  const key = signerOf(check, written, turnToSign(data));
+  return key !== undefined && keys.has(key);
+}
+
+/** What a reader knows beforehand of messages that it tells apart. */
+export interface Known {
+  readonly rules?: ChainRules | undefined;
+  /** Sequences between that were looked at before. */
+  readonly seen?: ReadonlySet<number> | undefined;
+}
+
+/**
+ * A saga's messages after `after`, told apart. Whoever reads is told of the foreign ones. Throws LEDGER_BROKEN for a turn
+ * that was removed (QC3).
+ */
+export function chainOf(
+  saga: SagaId,
+  after: Head,
+  messages: readonly StoredMessage[],
+  known: Known = {},
+): Chain {
+  const sorting = sortFrom(saga, after, known);
+  for (const message of messages) sorting.take(message);
+  return sorting.end();
+}
+
+function sortFrom(
+  saga: SagaId,
+  after: Head,
+  { rules, seen }: Known,
+): { take(message: StoredMessage): void; end(): Chain } {
+  const walk = walkFrom(saga, after, rules);
+  const links: Link[] = [];
+  const foreign: Foreign[] = [];
+  const stored = new Set(seen);
+  let first: StoredMessage | undefined;
+  let tombstone: StoredMessage | undefined;
+  return {
+    take: (message) => {
+      const kind = walk.take(message);
+      if (kind === "turn") links.push({ message, head: walk.head });
+      else if (kind === "tombstone") tombstone = message;
+      else foreign.push({ message, claim: claimOf(message) });
+      stored.add(message.seq);
+      first ??= message;
+    },
+    end: () => {
+      const orphan =
+        tombstone === undefined
+          ? foreign.find((one) => isOrphan(saga, walk.head, one, stored) && isTrusted(one.message, rules))
+          : undefined;
+      if (orphan !== undefined && orphan.message === first && orphan.claim?.kind === "tombstone") {
+        tombstone = first; // QC2
+        foreign.shift();
+      } else if (orphan !== undefined) throw goneBefore(saga, walk.head, orphan); // QC3
+      const strangers = foreign.map(({ message }) => message);
+      if (strangers.length > 0) rules?.tell?.(saga, strangers);
+      return { links, foreign, ...(tombstone === undefined ? {} : { tombstone }) };
+    },
+  };
+}
+
+/** Whether a message that claims a later place was stored after one that is no longer there. */
+function isOrphan(
+  saga: SagaId,
+  head: Head,
+  { message, claim }: Foreign,
+  stored: ReadonlySet<number>,
+): boolean {
+  if (claim?.saga !== saga || claim.turn <= head.turn) return false;
+  const before = storedAfter(message) ?? 0;
+  return before > head.seq && !stored.has(before);
+}
+
+const goneBefore = (saga: SagaId, head: Head, { message, claim }: Foreign): MeshError =>
+  new MeshError(
+    "LEDGER_BROKEN",
+    `turn ${head.turn + 1} of ${saga} is gone: at ${message.seq} stands turn ${claim?.turn ?? 0}, which was stored after ${storedAfter(message) ?? 0}, and nothing is there`,
+  );
+
+/** All of a ledger after `after`, through a sequence. Throws UNAVAILABLE where it could not be read so far, LEDGER_BROKEN. */
+export async function readChain(
+  source: ChainSource,
+  saga: SagaId,
+  after: Head,
+  throughSeq: number,
+): Promise<Chain> {
+  const messages = await source.ledger.read(saga, after.seq, throughSeq);
+  const readTo = messages.at(-1)?.seq ?? after.seq;
+  if (readTo !== throughSeq)
+    throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was read up to ${readTo}, not ${throughSeq}`);
+  const sorting = sortFrom(saga, after, { rules: source.chain });
+  for (const message of messages) {
+    sorting.take(message);
+    await source.loop?.breathe();
+  }
+  return sorting.end();
+}
+
+/**
+ * The message of a saga's last turn, or its tombstone; undefined where no turn is stored, whatever else is (QC4). Throws
+ * UNAVAILABLE, LEDGER_BROKEN.
+ */
+export async function lastTurnOf(source: ChainSource, saga: SagaId): Promise<StoredMessage | undefined> {
+  for (let looks = 1; ; looks++) {
+    const last = await source.ledger.last(saga);
+    if (last === undefined || (await isBelieved(source, saga, last))) return last;
+    try {
+      const { links, tombstone } = await readChain(source, saga, emptyHead, last.seq);
+      return tombstone ?? links.at(-1)?.message;
+    } catch (error) {
+      // Archived between the two looks: there is another last message by now.
+      if (!isMeshError(error, "UNAVAILABLE") || looks >= looksMax) throw error;
+    }
+  }
+}
+
+const looksMax = 3;
+
+async function isBelieved(source: ChainSource, saga: SagaId, last: StoredMessage): Promise<boolean> {
+  const claim = claimOf(last);
+  const before = storedAfter(last);
+  if (claim?.saga !== saga || before === undefined || !isTrusted(last, source.chain)) return false;
+  if (before === 0) return follows(claim, saga, emptyHead);
+  const [former] = await source.ledger.read(saga, before - 1, before);
+  if (former === undefined) return false;
+  const its = claimOf(former);
+  const head = {
+    turn: its?.kind === "turn" && its.saga === saga ? its.turn : 0,
+    hash: chainHash(former.data),
+  };
+  return head.turn > 0 && follows(claim, saga, head);
+}
