@@ -3,8 +3,8 @@
  *
  * AR1 Every call of a reply becomes a call or is answered with why not; one that is refused stops no other.
  * AR2 What is read of a call is read whole: a member that no schema knows refuses the call instead of being dropped.
- * AR4 A reply with more calls than one may make is taken as one that made none, and its model is told how many it may.
  * AR3 Text ends a saga only where the output is a text; otherwise it costs a repair.
+ * AR4 A reply with more calls than one may make is taken as one that made none, and its model is told how many it may.
  */
 import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";

@@ -10,16 +10,16 @@
 import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
-import type { Lineage } from "../../protocol/fork.ts";
 import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import type { Definition } from "../contract/definition.ts";
 import { lateCallOf } from "./late.ts";
 import { assertDoubtsWhole } from "./past.ts";
-import { reservedSignals } from "../contract/reserved-signals.ts";
 import { counts } from "./settle.ts";
-import { corrects, misfitOf } from "./doubt.ts";
+import { corrects, newMisfit } from "./doubt.ts";
+import { isSameFork } from "./lineage.ts";
+import { isMovedTo } from "./migrated.ts";
 import { wasSeen } from "./seen.ts";
-import { type Doubt, isDeferred, isOpen, type OpenIntent, type SagaState } from "../contract/state.ts";
+import { isDeferred, isOpen, type OpenIntent, type SagaState } from "../contract/state.ts";
 import { readSignal } from "./read-signal.ts";
 import { recordedVote, refusalOfVote } from "./task.ts";
 import { correction, lateResult, recordable, refusalOfValue } from "./values.ts";
@@ -82,16 +82,13 @@ function acceptStart(state: SagaState, event: EventOf<"start">): Acceptance {
   return same && sameParent ? { type: "known" } : { type: "taken" };
 }
 
-const isSameFork = (own: Lineage | undefined, other: Lineage | undefined): boolean =>
-  own !== undefined && own.saga === other?.saga && own.turn === other.turn && own.order === other.order;
-
 function acceptSignal(
   definition: Definition,
   state: SagaState,
   event: EventOf<"signal">,
   now: number,
 ): Acceptance {
-  if (wasSeen(state, event) || isMoved(state, event)) return { type: "known" };
+  if (wasSeen(state, event) || isMovedTo(state, event)) return { type: "known" };
   const unfit = refusalOfValue(state, event); // AE3
   if (unfit !== undefined) return unfit;
   try {
@@ -101,12 +98,6 @@ function acceptSignal(
     return { type: "refused", error };
   }
 }
-
-/** A saga is asked to go on under the definition it has. To any other it is moved before anything is judged. */
-const isMoved = ({ definition }: SagaState, { name, data }: EventOf<"signal">): boolean => {
-  const read = name === "migrate" ? reservedSignals.migrate.safeParse(data) : undefined;
-  return read?.data?.definition.hash === definition.hash;
-};
 
 function acceptResult(definition: Definition, state: SagaState, event: EventOf<"result">): Acceptance {
   const { intent, attempt } = event;
@@ -127,12 +118,6 @@ function acceptResult(definition: Definition, state: SagaState, event: EventOf<"
   if (misfit !== undefined) return refused("BAD_RESULT", `${intent} of ${state.saga}: ${misfit}`);
   if (doubt === undefined && turnOf(intent) <= state.turn) assertDoubtsWhole(state);
   return settledOrStale(state, intent);
-}
-
-/** Why a success that comes for a doubt cannot be read. The very one that made the doubt is known. */
-function newMisfit(definition: Definition, doubt: Doubt, { result }: EventOf<"result">): string | undefined {
-  if (result.outcome !== "succeeded" || digestOf(result.output) === doubt.unread) return undefined;
-  return misfitOf(definition, doubt, result.output);
 }
 
 /** A task is settled by votes and a timer by its firing: a result must not take their place. */

@@ -21,8 +21,8 @@ import { inOneTurn, withKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { blank } from "./blank.ts";
 import { changeEffect, recordDoubt, recordEffect, setEffect, settleEffects } from "./effects.ts";
-import { folding } from "./fold.ts";
-import type { Draft, Folding } from "./folding.ts";
+
+import { type Draft, type Folding, folding } from "./folding.ts";
 import { checked } from "./read-result.ts";
 import { remember, tidySeen } from "./seen.ts";
 import { standingChild } from "./undo-child.ts";

@@ -1,6 +1,7 @@
 /**
  * Cancel: a saga is called off from outside, or a parent wants undone what it did.
  */
+import { isMeshError } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
 import { closedAs, closeIntent, type Folding, openEntries } from "./folding.ts";
@@ -65,4 +66,14 @@ function closeDoubtTasks(f: Folding): void {
   for (const [id, open] of openEntries(f))
     if (open.intent.kind === "task" && open.intent.about === "doubt")
       closeIntent(f, id, closedAs("cancelled"));
+}
+
+/** What the machine's own code throws ends the saga as a recorded failure, on every host alike. */
+export function guarded(f: Folding, body: () => void): void {
+  try {
+    body();
+  } catch (error) {
+    if (!isMeshError(error, "MACHINE_THREW")) throw error;
+    beginEndByUndoing(f, { status: "failed", code: "MACHINE_THREW", reason: error.message });
+  }
 }

@@ -3,6 +3,7 @@
  *
  * DK1 A definite result for an intent in doubt corrects it in every state, ended ones included.
  */
+import { digestOf } from "../../protocol/digest.ts";
 import { assert } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import { type IntentId, placeOf, turnOf } from "../../protocol/ids.ts";
@@ -51,6 +52,16 @@ export function misfitOf(definition: Definition, { tool }: Doubt, output: Json):
   const schema = definition.tools.get(tool)?.output;
   const read = schema === undefined ? undefined : readWith(schema, output);
   return read?.success === false ? read.reason : undefined;
+}
+
+/** Why a success that comes for a doubt cannot be read. The very one that made the doubt is known. */
+export function newMisfit(
+  definition: Definition,
+  doubt: Doubt,
+  { result }: EventOf<"result">,
+): string | undefined {
+  if (result.outcome !== "succeeded" || digestOf(result.output) === doubt.unread) return undefined;
+  return misfitOf(definition, doubt, result.output);
 }
 
 /** It is not known whether it happened: the effect is held, and what the tool names settles the doubt. */

@@ -5,9 +5,9 @@
  * FD2 Events are folded in the order given; what one brings about at once is folded before the next.
  */
 import { digestOf } from "../../protocol/digest.ts";
-import { assert, isMeshError, MeshError } from "../../protocol/errors.ts";
+import { assert, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
-import { type SagaId, turnOf } from "../../protocol/ids.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
@@ -23,15 +23,15 @@ import { dismissAttendants } from "./asking.ts";
 import { blank } from "./blank.ts";
 import { excessOf } from "./open-bound.ts";
 import { answeredBy, charge, openBudget, payLate, takeAdopted } from "./budget.ts";
-import { takeCancel } from "./cancel.ts";
+import { guarded, takeCancel } from "./cancel.ts";
 import { correct, corrects } from "./doubt.ts";
 import { takeDeferred, takeTimer } from "./due.ts";
 import { endAsRestless, endOfMachine, progressEnd } from "./end.ts";
-import { type AskedModel, type Draft, type Folding, isAwaited, type Queued } from "./folding.ts";
+import { type AskedModel, type Draft, type Folding, folding, isAwaited, type Queued } from "./folding.ts";
 import { servedBy } from "./open-index.ts";
 import { settleEffects } from "./effects.ts";
 import { takeForked } from "./fork.ts";
-import { holdEvent, holdSignal, isPaused, nextHeld, queuedOf } from "./held.ts";
+import { holdEvent, holdSignal, isPaused, isUnasked, nextHeld, queuedOf } from "./held.ts";
 import { issue } from "./issue.ts";
 import { lateCallOf } from "./late.ts";
 import { learn } from "./learn.ts";
@@ -39,7 +39,7 @@ import { takeMigrated } from "./migrated.ts";
 import { assertDoubtsWhole } from "./past.ts";
 import { takeRaise } from "./raise.ts";
 import { issueRetry } from "./retry-attempt.ts";
-import { remember, tidySeen, wasSeen } from "./seen.ts";
+import { isFirst, tidySeen } from "./seen.ts";
 import { counts, settle, usageOf } from "./settle.ts";
 import { settleSlice } from "./slices.ts";
 import { endPause, steer } from "./steering.ts";
@@ -94,21 +94,6 @@ function decide(
   return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
 }
 
-/** A turn of which nothing is decided yet. */
-export const folding = (definition: Definition, state: Draft, at: number): Folding => ({
-  ...{ definition, at, state },
-  ...{ intents: [], closed: [], closedAt: new Map(), unanswered: new Map(), nextK: 0 },
-  ...{ queue: [], said: [], asked: [], shown: [], moved: false, offered: 0, asks: [], asksDone: 0 },
-  ...{
-    index: undefined,
-    effects: undefined,
-    areEffectsChanged: false,
-    undoing: undefined,
-    closedUpTo: new Map(),
-  },
-  ...{ overTasks: [], isSwept: false },
-});
-
 function take(f: Folding, event: Event): void {
   switch (event.type) {
     case "start":
@@ -122,7 +107,7 @@ function take(f: Folding, event: Event): void {
     case "timer":
       return takeTimer(f, event);
     case "task":
-      return isFirst(f, event) ? takeVote(f, event) : undefined;
+      return isFirst(f.state, event, f.at) ? takeVote(f, event) : undefined;
     case "adopted":
       return event.anew === true ? takeAdopted(f) : undefined;
     case "forked":
@@ -130,17 +115,6 @@ function take(f: Folding, event: Event): void {
     case "migrated":
       return takeMigrated(f, event);
   }
-}
-
-/**
- * Whether an input is taken for the first time, from now on remembered. Two of one id may come in one turn. An id
- * is kept until every host's clock agrees that a repeat would be refused by its age.
- */
-function isFirst(f: Folding, event: EventOf<"signal" | "task">): boolean {
-  if (wasSeen(f.state, event)) return false;
-  const sentAt = event.type === "signal" ? Math.max(event.sentAt, f.at) : f.at;
-  f.state.seen = remember(f.state.seen, event, sentAt + limits.signalHorizonMs + limits.clockSkewMs);
-  return true;
 }
 
 function takeStart(f: Folding, event: EventOf<"start">): void {
@@ -161,7 +135,7 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
 }
 
 function takeSignal(f: Folding, event: EventOf<"signal">): void {
-  if (!isFirst(f, event)) return;
+  if (!isFirst(f.state, event, f.at)) return;
   if (event.name === "cancel") return takeCancel(f, event) ? letGo(f) : undefined;
   if (event.name === "resume") return takeResume(f, event);
   if (event.name === "budget") return takeRaise(f, event);
@@ -180,13 +154,6 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
 /** A kept signal as the machine takes it. Read anew each time: what a schema makes of it may not be JSON. */
 const eventOf = (f: Folding, signal: KeptSignal): MachineEvent =>
   f.definition.kind.signalEvent(f.definition, signal, { now: f.at, free: isUnasked(f) });
-
-/** Whether the model was not asked yet: what was decided in this turn never begins if it is decided anew. */
-const isUnasked = ({ definition, state }: Folding): boolean => {
-  const { decision } = definition.kind;
-  const id = decision === undefined ? undefined : state.actors[decision];
-  return id === undefined || turnOf(id) === state.turn;
-};
 
 /** The machine takes what came while it was paused. One that was not has its flags acknowledged all the same. */
 function takeResume(f: Folding, event: EventOf<"signal">): void {
@@ -290,16 +257,6 @@ function follow(f: Folding, next: MachineStep): void {
     issue(f, action);
   }
   if (next.snapshot.status !== "active") endOfMachine(f);
-}
-
-/** What the machine's own code throws ends the saga as a recorded failure, on every host alike. */
-function guarded(f: Folding, body: () => void): void {
-  try {
-    body();
-  } catch (error) {
-    if (!isMeshError(error, "MACHINE_THREW")) throw error;
-    beginEndByUndoing(f, { status: "failed", code: "MACHINE_THREW", reason: error.message });
-  }
 }
 
 /** Offers kept signals, oldest first, after the machine moved. One that no state takes stays or is dropped. */

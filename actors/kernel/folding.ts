@@ -73,7 +73,7 @@ export interface Folding {
   /** What the machine's step asks for, and how much of that has been carried out, the action at hand included. */
   asks: readonly MachineAction[];
   asksDone: number;
-  /** What is open, by what is asked of it; undefined until that is asked (OX1). */
+  /** What is open, by what is asked of it; undefined until that is asked (OX1 of open-index.ts). */
   index: OpenIndex | undefined;
   /** What stands, by its intent; undefined until that is asked. `state.effects` follows its changes (effects.ts). */
   effects: Map<IntentId, StandingEffect> | undefined;
@@ -106,6 +106,21 @@ export interface Queued {
   /** A timer's name. */
   readonly timer?: string;
 }
+
+/** A turn of which nothing is decided yet. */
+export const folding = (definition: Definition, state: Draft, at: number): Folding => ({
+  ...{ definition, at, state },
+  ...{ intents: [], closed: [], closedAt: new Map(), unanswered: new Map(), nextK: 0 },
+  ...{ queue: [], said: [], asked: [], shown: [], moved: false, offered: 0, asks: [], asksDone: 0 },
+  ...{
+    index: undefined,
+    effects: undefined,
+    areEffectsChanged: false,
+    undoing: undefined,
+    closedUpTo: new Map(),
+  },
+  ...{ overTasks: [], isSwept: false },
+});
 
 export const newId = (f: Folding): IntentId => intentId(f.state.turn, f.nextK++);
 

@@ -12,7 +12,7 @@
  *     person who pauses an agent to correct it must not see the reply carried out first that is to be corrected.
  */
 import { assert } from "../../protocol/errors.ts";
-import type { IntentId } from "../../protocol/ids.ts";
+import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import type { Folding, Queued } from "./folding.ts";
 import { withLast, withoutAt } from "../values/draft.ts";
@@ -91,3 +91,10 @@ function readAgain({ definition }: Folding, { by, name, value }: Unread): unknow
   assert(read.success, `what ${name} said was read before, and its schema is pure`);
   return read.data;
 }
+
+/** Whether the model was not asked yet: what was decided in this turn never begins if it is decided anew. */
+export const isUnasked = ({ definition, state }: Folding): boolean => {
+  const { decision } = definition.kind;
+  const id = decision === undefined ? undefined : state.actors[decision];
+  return id === undefined || turnOf(id) === state.turn;
+};

@@ -79,3 +79,7 @@ export const forbidden = ({
   fork?.effects === "forbidden"
     ? { code: "EFFECTS_FORBIDDEN", reason: "this is a fork, and its effects are forbidden" }
     : undefined;
+
+/** Whether two forks are one and the same. */
+export const isSameFork = (own: Lineage | undefined, other: Lineage | undefined): boolean =>
+  own !== undefined && own.saga === other?.saga && own.turn === other.turn && own.order === other.order;

@@ -16,6 +16,8 @@ import type { Intent } from "../../protocol/intent.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { askAnew } from "./ask-anew.ts";
 import { closedAs, closeIntent, type Folding, openEntries } from "./folding.ts";
+import { reservedSignals } from "../contract/reserved-signals.ts";
+import type { SagaState } from "../contract/state.ts";
 import { remember } from "./seen.ts";
 
 /**
@@ -66,3 +68,9 @@ export function takeMigrated(f: Folding, { to, id: signal, sentAt }: EventOf<"mi
     askAnew(f, open);
   }
 }
+
+/** A saga is asked to go on under the definition it has. To any other it is moved before anything is judged. */
+export const isMovedTo = ({ definition }: SagaState, { name, data }: EventOf<"signal">): boolean => {
+  const read = name === "migrate" ? reservedSignals.migrate.safeParse(data) : undefined;
+  return read?.data?.definition.hash === definition.hash;
+};

@@ -62,6 +62,21 @@ function compareAt(codes: string, at: number, code: string): number {
 export const remember = (seen: Remembered["seen"], input: Input, until: number): Record<string, number> =>
   withKey(seen, seenKey(input), until);
 
+/**
+ * Whether an input is taken for the first time, from now on remembered in the state. Two of one id may come in one turn.
+ * An id is kept until every host's clock agrees that a repeat would be refused by its age. `at`: the turn's time.
+ */
+export function isFirst(
+  state: { -readonly [K in keyof Remembered]: Remembered[K] },
+  event: EventOf<"signal" | "task">,
+  at: number,
+): boolean {
+  if (wasSeen(state, event)) return false;
+  const sentAt = event.type === "signal" ? Math.max(event.sentAt, at) : at;
+  state.seen = remember(state.seen, event, sentAt + limits.signalHorizonMs + limits.clockSkewMs);
+  return true;
+}
+
 /** Drops what no repeat can name any more, and packs what has gathered. Called at fixed turns (SB2). */
 export function tidySeen(state: Remembered, at: number): Remembered {
   const entries = Object.entries(state.seen).filter(([, until]) => until > at);

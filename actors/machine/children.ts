@@ -5,7 +5,7 @@
  * a state that invokes thousands costs the square of that. Its own actions are kept, in their order, and only what they
  * do to the snapshot is done here: to one copy of that record for a turn (draft.ts).
  *
- * CI1 What a step asks for, and the snapshot after it, are what XState alone would have made of it.
+ * JC1 What a step asks for, and the snapshot after it, are what XState alone would have made of it.
  */
 import type { AnyActorLogic, AnyActorRef, AnyStateMachine, AnyStateNode } from "xstate";
 import { withKey, withoutKey } from "../values/draft.ts";

@@ -4,8 +4,8 @@
  * A turn of thousands of events changes the same record thousands of times. A copy for each change costs the square of
  * their number; one copy for the first and none after it costs as much as there is to do.
  *
- * DR1 What was there before the turn is never written into: its first change copies it.
- * DR2 Once the turn is over its copies are values like any other, and nothing writes into them again. Outside of a turn
+ * DJ1 What was there before the turn is never written into: its first change copies it.
+ * DJ2 Once the turn is over its copies are values like any other, and nothing writes into them again. Outside of a turn
  *     each change makes a copy.
  */
 

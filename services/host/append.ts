@@ -6,18 +6,16 @@
  *    the last one: something foreign may follow it.
  * AD2 A doubtful answer is resolved by sending the identical message again; nothing else happens to the saga
  *    meanwhile.
- * AD3 A refusal that the ledger does not bear out is a deposed leader's, which has not seen the turn before this one:
- *    a doubtful answer like any other. To believe it would be safe, and would drop a saga for nothing.
- * AD4 What is compared is the sequence of the last message on the subject, a turn or not. Where all that was stored since
+ * AD3 What is compared is the sequence of the last message on the subject, a turn or not. Where all that was stored since
  *    the turn before ours is foreign (services/ledger/chain.ts), the same bytes are sent again, after that. An append that
  *    compared with an earlier one can no longer be stored, so there are never two of ours.
  */
-import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
+import { describeError, isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
-import { chainOf, claimOf } from "../ledger/chain.ts";
 import { isTransient, patiently } from "../wire/patience.ts";
 import type { ChainRules, Clock, LedgerPort } from "../wire/ports.ts";
+import { lookSince } from "./refused.ts";
 
 /** A turn as it is sent. */
 export interface TurnMessage {
@@ -66,44 +64,4 @@ export async function appendTurn(
     }
   };
   return patiently(deps.clock, append, forever);
-}
-
-/**
- * What a refused append comes to. Undefined: it is to be sent again, after `since`, which is moved to where the ledger ends
- * (AD4); what was looked at is not read twice. Throws UNAVAILABLE where the refusal is not borne out (AD3).
- */
-async function lookSince(
-  { ledger, chain: rules }: AppendDeps,
-  saga: SagaId,
-  message: TurnMessage,
-  since: { seq: number; readonly seen: Set<number> },
-): Promise<Appended | undefined> {
-  const last = await ledger.last(saga);
-  if (last === undefined && since.seq === message.expectedSeq) return { type: "fenced" };
-  const lastSeq = Math.max(last?.seq ?? 0, message.expectedSeq);
-  if (lastSeq < since.seq) {
-    since.seq = lastSeq; // What was foreign was removed.
-    return undefined;
-  }
-  if (lastSeq === since.seq)
-    throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`);
-  const newer = await ledger.read(saga, since.seq, lastSeq);
-  if (newer.at(-1)?.seq !== lastSeq)
-    throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was not read up to ${lastSeq}`);
-  const own = claimOf(message);
-  if (own === undefined) throw new MeshError("INTERNAL", "a turn names its place");
-  try {
-    const before = { turn: own.turn - 1, seq: message.expectedSeq, hash: own.prev };
-    const { links, tombstone } = chainOf(saga, before, newer, { rules, seen: since.seen });
-    const [next, ...others] = links;
-    if (next?.head.hash === message.hash && others.length === 0 && tombstone === undefined)
-      return { type: "appended", seq: next.head.seq }; // AD1
-    if (next !== undefined || tombstone !== undefined) return { type: "fenced" };
-  } catch (error) {
-    if (isMeshError(error, "LEDGER_BROKEN")) return { type: "fenced" }; // Who loads the saga next is told.
-    throw error;
-  }
-  for (const { seq } of newer) since.seen.add(seq);
-  since.seq = lastSeq;
-  return undefined;
 }

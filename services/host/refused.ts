@@ -1,0 +1,50 @@
+/**
+ * Refused: what became of a turn whose append the server refused, by what the ledger holds since the turn before it.
+ *
+ * JR1 A refusal that the ledger does not bear out is a deposed leader's, which has not seen the turn before this one:
+ *    a doubtful answer like any other. To believe it would be safe, and would drop a saga for nothing.
+ */
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { chainOf, claimOf } from "../ledger/chain.ts";
+import type { AppendDeps, Appended, TurnMessage } from "./append.ts";
+
+/**
+ * What a refused append comes to. Undefined: it is to be sent again, after `since`, which is moved to where the ledger ends
+ * (AD3 of append.ts); what was looked at is not read twice. Throws UNAVAILABLE where the refusal is not borne out (JR1).
+ */
+export async function lookSince(
+  { ledger, chain: rules }: AppendDeps,
+  saga: SagaId,
+  message: TurnMessage,
+  since: { seq: number; readonly seen: Set<number> },
+): Promise<Appended | undefined> {
+  const last = await ledger.last(saga);
+  if (last === undefined && since.seq === message.expectedSeq) return { type: "fenced" };
+  const lastSeq = Math.max(last?.seq ?? 0, message.expectedSeq);
+  if (lastSeq < since.seq) {
+    since.seq = lastSeq; // What was foreign was removed.
+    return undefined;
+  }
+  if (lastSeq === since.seq)
+    throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`);
+  const newer = await ledger.read(saga, since.seq, lastSeq);
+  if (newer.at(-1)?.seq !== lastSeq)
+    throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was not read up to ${lastSeq}`);
+  const own = claimOf(message);
+  if (own === undefined) throw new MeshError("INTERNAL", "a turn names its place");
+  try {
+    const before = { turn: own.turn - 1, seq: message.expectedSeq, hash: own.prev };
+    const { links, tombstone } = chainOf(saga, before, newer, { rules, seen: since.seen });
+    const [next, ...others] = links;
+    if (next?.head.hash === message.hash && others.length === 0 && tombstone === undefined)
+      return { type: "appended", seq: next.head.seq }; // AD1 of append.ts
+    if (next !== undefined || tombstone !== undefined) return { type: "fenced" };
+  } catch (error) {
+    if (isMeshError(error, "LEDGER_BROKEN")) return { type: "fenced" }; // Who loads the saga next is told.
+    throw error;
+  }
+  for (const { seq } of newer) since.seen.add(seq);
+  since.seq = lastSeq;
+  return undefined;
+}
