@@ -38,6 +38,7 @@ export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 export type { Json } from "../protocol/json.ts";
 export type { MigrateDocument } from "../protocol/documents/migrate.ts";
 export type { Turn } from "../protocol/turn.ts";
+export type { UnreadableSaga } from "../protocol/documents/unreadable.ts";
 export { StandInVote, TaskNotice } from "../protocol/notice.ts";
 export { type App, defineApp } from "./app/app.ts";
 export type { AppConfig } from "./app/app-config.ts";
@@ -50,6 +51,7 @@ export type { Mesh, SagaDescription, SagaEnd, SagaHandle } from "./client/mesh.t
 export type { VotedTask, VoteInput } from "./client/send.ts";
 export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";
+export type { Many } from "./ledger/many.ts";
 export { connect, type ConnectOptions } from "./runtime/connect.ts";
 export { gatewayLinks, type GatewayLinks, type GatewayLinksOptions } from "./runtime/links.ts";
 export type { StartHostOptions } from "./runtime/run-host.ts";

@@ -48,7 +48,7 @@ export const plants: readonly Plant[] = [
     rule: "a refused append is ours only if the stored turn has our hash",
     edits: [
       {
-        file: "services/host/append.ts",
+        file: "services/host/refused.ts",
         find: "next?.head.hash === message.hash",
         replace: "next !== undefined",
       },
@@ -60,7 +60,7 @@ export const plants: readonly Plant[] = [
     rule: "what does not chain is no turn of another host",
     edits: [
       {
-        file: "services/host/append.ts",
+        file: "services/host/refused.ts",
         find: "since.seq = lastSeq;\n  return undefined;",
         replace: 'return { type: "fenced" };',
       },
@@ -215,7 +215,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: 'if (doubt !== undefined && corrects(definition, doubt, event)) return { type: "new", event };',
+        find: "if (doubt !== undefined && corrects(definition, doubt, event))\n    return correction(definition, state, doubt, event);",
         replace: "",
       },
     ],
@@ -226,7 +226,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: "if (wasSeen(state, event) || isMoved(state, event))",
+        find: "if (wasSeen(state, event) || isMovedTo(state, event))",
         replace: "if (event.sentAt < state.updatedAt)",
       },
     ],
@@ -237,8 +237,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: "if (wasSeen(state, event) || isMoved(state, event))",
-        replace: "if (isMoved(state, event))",
+        find: "if (wasSeen(state, event) || isMovedTo(state, event))",
+        replace: "if (isMovedTo(state, event))",
       },
     ],
   },
@@ -556,7 +556,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "actors/kernel/end.ts",
-        find: "if (openEntries(f).length > 0) return false;\n  const { ending }",
+        find: "if (openIndex(f).size > 0) return false;\n  const { ending }",
         replace: "f.state.open = {};\n  const { ending }",
       },
     ],

@@ -39,7 +39,7 @@ const pay = defineTool({
   compensation: { tool: look, input: () => ({ of: "" }) },
 });
 const helper = (policies: readonly Policy[], agents: readonly SagaDefinition[] = []) =>
-  given(agentOf({ policies, agents, tools: [pay, look, hold] }), begun);
+  given(agentOf({ policies, agents, tools: [pay, look, hold], callsPerReplyMax: 1_000 }), begun);
 const kindsOf = (story: Story) => story.intents.map(({ kind }) => kind);
 const reasonOf = (story: Story) =>
   (story.intents.find(({ kind }) => kind === "denied") as { reason?: string }).reason;

@@ -425,7 +425,8 @@ describe("driving and reading a saga", () => {
     const { stdout, code } = await cli("tail", "book-3", "--json");
     const lines = stdout.trim().split("\n");
     const turns = lines.slice(0, -1).map((line) => Turn.parse(JSON.parse(line)).turn);
-    expect(turns).toEqual([1, 2, 3, 4].slice(0, turns.length));
+    expect(turns).toEqual(turns.map((_, k) => k + 1));
+    expect(turns.length).toBeGreaterThan(2);
     expect(EndDocument.parse(JSON.parse(lines.at(-1) ?? "")).status).toBe("completed");
     expect(code).toBe(0);
   });

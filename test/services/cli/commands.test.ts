@@ -78,10 +78,11 @@ describe("what the outside lacks", () => {
     expect({ code, stderr }).toMatchObject({ code: 1 });
   });
 
-  /** A line of a shell as words; what is set before the command is left out. */
+  /** A line of a shell as words; what is set before the command is left out, and where its output goes. */
   function wordsOf(line: string): string[] {
-    const words = [...line.matchAll(/(?:'([^']*)'|"([^"]*)"|[^\s'"])+/g)].map(([word]) =>
-      word.replaceAll(/^(--?[\w-]+=)?'([^']*)'$/g, "$1$2").replaceAll(/(^|=)(['"])(.*)\2$/g, "$1$3"),
+    const words = [...line.replace(/ > .*$/, "").matchAll(/(?:'([^']*)'|"([^"]*)"|[^\s'"])+/g)].map(
+      ([word]) =>
+        word.replaceAll(/^(--?[\w-]+=)?'([^']*)'$/g, "$1$2").replaceAll(/(^|=)(['"])(.*)\2$/g, "$1$3"),
     );
     return words.slice(words.indexOf("sagamesh") + 1);
   }

@@ -502,7 +502,7 @@ describe("nobody who can send a saga messages passes the policies by", () => {
   test("voting again, for a call that is made", () => {
     const once = asked.when(voted("1.0", "approve", { by: "boss", id: "v" }));
     once.then({ kind: "tool", name: "pay" });
-    once.when(voted("2-0", "approve", { by: "boss", id: "w" })).thenNotTaken("known");
+    once.when(voted("2-0", "approve", { by: "boss", id: "w" })).thenNotTaken("over");
   });
 
   test("reporting a result of a call that was denied, or never was", () => {
