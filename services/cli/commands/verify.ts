@@ -83,7 +83,7 @@ export const verify = defineCommand({
       unread: told.unread,
     };
     if (word === undefined) {
-      await verifyAll(context, archive, options, told.tell).catch((error: unknown) => {
+      await verifyAll(context, archive, options, told).catch((error: unknown) => {
         told.end(); // What was looked at was looked at.
         throw error;
       });
@@ -128,7 +128,7 @@ async function verifyAll(
   context: CommandContext,
   archive: string | undefined,
   options: Options,
-  tell: (document: VerifyDocument) => void,
+  { tell, tellAgain }: Pick<ReturnType<typeof tellVerified>, "tell" | "tellAgain">,
 ): Promise<void> {
   const { signal, config } = context;
   if (archive !== undefined)
@@ -141,6 +141,6 @@ async function verifyAll(
     );
     const inMesh = { ...options, ...crossing.options, archiveDir };
     await verifyEach(sagas, (saga) => verifyInMesh(ports, saga, inMesh), tell, signal);
-    for (const document of crossing.found()) tell(document);
+    for (const document of crossing.found()) tellAgain(document);
   });
 }

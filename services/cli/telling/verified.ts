@@ -7,11 +7,14 @@ import type { Output } from "../frame/output.ts";
 import { describeDefinition } from "./describe.ts";
 import { nowAndThen } from "./progress-note.ts";
 
-/** What is told as it is found. A saga may be told of again, by what the ledgers of others say of it. */
+/** What is told as it is found. */
 interface Telling {
   /** Why an archive was not looked at. */
   readonly unread: (why: string) => void;
+  /** Of each ledger that was looked at, in the mesh or in a file: two files may be of one saga. */
   readonly tell: (document: VerifyDocument) => void;
+  /** Of a saga that was looked at, what the ledgers of others say of it. */
+  readonly tellAgain: (document: VerifyDocument) => void;
   /** Whether it was told of. */
   readonly has: (saga: SagaId) => boolean;
   /** The exit code. */
@@ -23,7 +26,7 @@ export function tellVerified(
   output: Output,
   { isMany, heads }: { isMany: boolean; heads: boolean },
 ): Telling {
-  const count = { turns: 0, folded: 0, ended: 0, unread: 0 };
+  const count = { looked: 0, broken: 0, turns: 0, folded: 0, ended: 0, unread: 0 };
   const lookedAt = nowAndThen(output.note);
   const seen = new Set<SagaId>();
   const broken = new Set<SagaId>();
@@ -39,15 +42,22 @@ export function tellVerified(
     },
     tell: (document: VerifyDocument) => {
       const { saga, turns, folded, standing } = document;
-      if (!seen.has(saga)) {
-        count.turns += turns;
-        if (folded) count.folded += 1;
-        if (standing?.endedIn !== undefined) count.ended += 1;
-      }
       seen.add(saga);
+      count.looked += 1;
+      count.turns += turns;
+      if (folded) count.folded += 1;
+      if (standing?.endedIn !== undefined) count.ended += 1;
+      if (!document.ok) count.broken += 1;
       if (!document.ok) broken.add(saga);
       show(document);
-      lookedAt(`looked at ${seen.size} sagas, ${count.turns} turns`);
+      lookedAt(`looked at ${count.looked} sagas, ${count.turns} turns`);
+    },
+    tellAgain: (document) => {
+      if (!document.ok && !broken.has(document.saga)) {
+        count.broken += 1;
+        broken.add(document.saga);
+      }
+      show(document);
     },
     has: (saga) => seen.has(saga),
     end: () => {
@@ -55,10 +65,10 @@ export function tellVerified(
         output.print(
           undefined,
           () =>
-            `${seen.size} sagas, ${count.turns} turns: ${seen.size - broken.size} whole, ${broken.size} with findings` +
-            `; ${count.folded} folded; ${count.ended} ended, ${seen.size - count.ended} not${count.unread === 0 ? "" : `; ${count.unread} archived elsewhere`}`,
+            `${count.looked} sagas, ${count.turns} turns: ${count.looked - count.broken} whole, ${count.broken} with findings` +
+            `; ${count.folded} folded; ${count.ended} ended, ${count.looked - count.ended} not${count.unread === 0 ? "" : `; ${count.unread} archived elsewhere`}`,
         );
-      return broken.size === 0 ? 0 : 1;
+      return count.broken === 0 ? 0 : 1;
     },
   };
 }

@@ -114,33 +114,39 @@ async function depose<T>(meanwhile: () => Promise<void>, ask: () => T): Promise<
   return answers;
 }
 
-function messageOf(body: string, expectedSeq: number): TurnMessage {
-  const data = bytes(body);
+/** As much of a turn as an append reads: its place, and a body to know it by. */
+function messageOf(body: string, expectedSeq: number, after?: { turn: number; hash: string }): TurnMessage {
+  const { turn, hash: prev } = after ?? { turn: 0, hash: "" };
+  const data = bytes(JSON.stringify({ v: 1, saga: "deposed-ledger", turn: turn + 1, prev, body }));
   return { data, hash: chainHash(data), headers: {}, expectedSeq };
 }
+const bodyOf = (data: Uint8Array): string => (JSON.parse(text(data)) as { body: string }).body;
 
 const append = ({ ports }: Side, saga: string, message: TurnMessage) =>
   appendTurn({ ledger: ports.ledger, clock: systemClock }, sagaId(saga), message, never);
 
 test("a turn is appended once and in order, whatever a deposed leader says of the ledger", async () => {
   const saga = "deposed-ledger";
-  const first = await append(newSide, saga, messageOf("one", 0));
+  const one = messageOf("one", 0);
+  const first = await append(newSide, saga, one);
   if (first.type !== "appended") throw new Error("the first turn was refused");
-  let head = first.seq;
+  const afterOne = { turn: 1, hash: one.hash };
+  let head = { ...afterOne, seq: first.seq };
   const answers = await depose(
     async () => {
       for (const body of ["two", "three"]) {
-        const appended = await append(newSide, saga, messageOf(body, head));
+        const message = messageOf(body, head.seq, head);
+        const appended = await append(newSide, saga, message);
         if (appended.type !== "appended") throw new Error(`${body} was refused`);
-        head = appended.seq;
+        head = { turn: head.turn + 1, hash: message.hash, seq: appended.seq };
       }
     },
     () => ({
-      next: append(oldSide, saga, messageOf("four", head)),
-      zombie: append(oldSide, saga, messageOf("two, by a zombie", first.seq)),
+      next: append(oldSide, saga, messageOf("four", head.seq, head)),
+      zombie: append(oldSide, saga, messageOf("two, by a zombie", first.seq, afterOne)),
       lasts: Array.from({ length: 20 }, () =>
         oldSide.ports.ledger.last(sagaId(saga)).then(
-          (last) => (last === undefined ? "nothing" : text(last.data)),
+          (last) => (last === undefined ? "nothing" : bodyOf(last.data)),
           () => "silence",
         ),
       ),
@@ -157,7 +163,7 @@ test("a turn is appended once and in order, whatever a deposed leader says of th
     0,
     (await newSide.ports.ledger.last(sagaId(saga)))!.seq,
   );
-  expect(stored.map(({ data }) => text(data))).toEqual(["one", "two", "three", "four"]);
+  expect(stored.map(({ data }) => bodyOf(data))).toEqual(["one", "two", "three", "four"]);
 }, 120_000);
 
 test("a claim that the new leader gave is not given again by the old one", async () => {
