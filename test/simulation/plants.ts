@@ -538,7 +538,7 @@ export const plants: readonly Plant[] = [
       {
         file: "actors/kernel/issue.ts",
         find: "      return askModel(f, callable, actor, input);",
-        replace: `      for (const [old, open] of f.definition.kind.decision === undefined ? [] : openEntries(f)) {
+        replace: `      for (const [old, open] of f.definition.kind.decision === undefined ? [] : Object.entries(f.state.open)) {
         if (open.intent.kind !== "tool" || open.intent.undoes !== undefined || open.actor === undefined) continue;
         closeIntent(f, old, closedAs("superseded"));
         const id = newId(f);
