@@ -416,7 +416,7 @@ const law = [
   {
     name: "services-index",
     from: "^services/index\\.ts$",
-    may: [protocol, allActors, services("wire", "app", "client", "runtime")],
+    may: [protocol, allActors, services("wire", "app", "ledger", "client", "runtime")],
   },
 ];
 

@@ -12,31 +12,8 @@
  */
 import { describeError, isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { Headers } from "../../protocol/subjects.ts";
 import { isTransient, patiently } from "../wire/patience.ts";
-import type { ChainRules, Clock, LedgerPort } from "../wire/ports.ts";
-import { lookSince } from "./refused.ts";
-
-/** A turn as it is sent. */
-export interface TurnMessage {
-  readonly data: Uint8Array;
-  /** Of `data`, as the next turn will name it. */
-  readonly hash: string;
-  readonly headers: Headers;
-  /** Of the turn before it; 0 for the first. */
-  readonly expectedSeq: number;
-}
-
-/** `fenced`: another host has appended since the turn was decided. */
-export type Appended = { readonly type: "appended"; readonly seq: number } | { readonly type: "fenced" };
-
-/** What appending needs. */
-export interface AppendDeps {
-  readonly ledger: LedgerPort;
-  readonly chain?: ChainRules | undefined;
-  readonly clock: Clock;
-  readonly onRetry?: (reason: string) => void;
-}
+import { type AppendDeps, type Appended, lookSince, type TurnMessage } from "./refused.ts";
 
 /**
  * Appends until the server says what became of it. Rejects only when aborted, with a turn of unknown fate: the

@@ -6,8 +6,30 @@
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import type { Headers } from "../../protocol/subjects.ts";
 import { chainOf, claimOf } from "../ledger/chain.ts";
-import type { AppendDeps, Appended, TurnMessage } from "./append.ts";
+import type { ChainRules, Clock, LedgerPort } from "../wire/ports.ts";
+
+/** A turn as it is sent. */
+export interface TurnMessage {
+  readonly data: Uint8Array;
+  /** Of `data`, as the next turn will name it. */
+  readonly hash: string;
+  readonly headers: Headers;
+  /** Of the turn before it; 0 for the first. */
+  readonly expectedSeq: number;
+}
+
+/** `fenced`: another host has appended since the turn was decided. */
+export type Appended = { readonly type: "appended"; readonly seq: number } | { readonly type: "fenced" };
+
+/** What appending needs. */
+export interface AppendDeps {
+  readonly ledger: LedgerPort;
+  readonly chain?: ChainRules | undefined;
+  readonly clock: Clock;
+  readonly onRetry?: (reason: string) => void;
+}
 
 /**
  * What a refused append comes to. Undefined: it is to be sent again, after `since`, which is moved to where the ledger ends

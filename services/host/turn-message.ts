@@ -15,7 +15,7 @@ import type { Head } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import { signTurn } from "../wire/signing.ts";
 import { type TurnOrigin, turnHeaders } from "../wire/turn-headers.ts";
-import type { TurnMessage } from "./append.ts";
+import type { TurnMessage } from "./refused.ts";
 import type { HostDeps } from "./host-deps.ts";
 
 export { definitionSetBy, traceIdOf } from "../wire/turn-headers.ts";
