@@ -35,7 +35,7 @@ import { manifestOfView } from "./manifest.ts";
 import { chainOf, emptyHead, lastTurnOf } from "../ledger/chain.ts";
 
 export interface ArchiveDeps {
-  readonly ports: Pick<Ports, "ledger" | "chain" | "blobs" | "snapshots" | "claims">;
+  readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims">;
   readonly clock: Clock;
   readonly chance: Chance;
   /** The person or program that archives; the tombstone records it. */
@@ -85,7 +85,7 @@ export async function archiveSaga(
       if (looks < looksMax) continue;
       throw new MeshError("UNAVAILABLE", `the ledger of ${saga} cannot be read up to ${last.seq}`);
     }
-    const { links } = chainOf(saga, emptyHead, stored, { rules: ports.chain });
+    const { links } = chainOf(saga, emptyHead, stored);
     const messages = links.map(({ message }) => message);
     if (isTombstone(last)) return finish(deps, saga, { last, before: messages }, options);
     const whole = await readWhole(deps, saga, messages);

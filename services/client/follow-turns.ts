@@ -18,7 +18,7 @@ export async function* followTurns(ports: Ports, saga: SagaId, signal?: AbortSig
   const headSeq = (await ports.ledger.last(saga))?.seq ?? 0;
   let ended = false;
   const seen = new Set<number>(); // Of what is foreign.
-  const walk = walkFrom(saga, emptyHead, ports.chain);
+  const walk = walkFrom(saga, emptyHead);
   try {
     for await (const message of ports.ledger.follow({ saga, signal: following })) {
       const kind = walk.take(message);
@@ -44,7 +44,7 @@ async function assertNotPurged(
   saga: SagaId,
   { after, seen, message }: { after: Head; seen: ReadonlySet<number>; message: StoredMessage },
 ): Promise<void> {
-  const { tombstone } = chainOf(saga, after, [message], { rules: ports.chain, seen });
+  const { tombstone } = chainOf(saga, after, [message], seen);
   if (tombstone !== undefined) await assertNotArchived(ports.blobs, tombstone);
 }
 

@@ -15,7 +15,7 @@ import { lastTurnOf } from "../ledger/chain.ts";
 
 /** The definition that a saga waits for a host of; undefined where one serves it, or there is no such saga. */
 export async function unservedOf(
-  { ports, clock }: { readonly ports: Pick<Ports, "ledger" | "chain" | "membership">; readonly clock: Clock },
+  { ports, clock }: { readonly ports: Pick<Ports, "ledger" | "membership">; readonly clock: Clock },
   saga: SagaId,
 ): Promise<DefinitionRef | undefined> {
   const last = await patiently(clock, () => lastTurnOf(ports, saga));

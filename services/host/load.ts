@@ -34,7 +34,7 @@ import { readPast, readSnapshot } from "./snapshots.ts";
 
 /** Where a saga is loaded from. */
 export interface LoadDeps {
-  readonly ports: Pick<Ports, "ledger" | "chain" | "snapshots" | "blobs"> & { readonly loop?: LoopPort };
+  readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs"> & { readonly loop?: LoopPort };
   readonly clock: Clock;
 }
 

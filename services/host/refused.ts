@@ -8,7 +8,7 @@ import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import { chainOf, claimOf } from "../ledger/chain.ts";
-import type { ChainRules, Clock, LedgerPort } from "../wire/ports.ts";
+import type { Clock, LedgerPort } from "../wire/ports.ts";
 
 /** A turn as it is sent. */
 export interface TurnMessage {
@@ -26,7 +26,6 @@ export type Appended = { readonly type: "appended"; readonly seq: number } | { r
 /** What appending needs. */
 export interface AppendDeps {
   readonly ledger: LedgerPort;
-  readonly chain?: ChainRules | undefined;
   readonly clock: Clock;
   readonly onRetry?: (reason: string) => void;
 }
@@ -36,7 +35,7 @@ export interface AppendDeps {
  * (AD3 of append.ts); what was looked at is not read twice. Throws UNAVAILABLE where the refusal is not borne out (JR1).
  */
 export async function lookSince(
-  { ledger, chain: rules }: AppendDeps,
+  { ledger }: AppendDeps,
   saga: SagaId,
   message: TurnMessage,
   since: { seq: number; readonly seen: Set<number> },
@@ -57,7 +56,7 @@ export async function lookSince(
   if (own === undefined) throw new MeshError("INTERNAL", "a turn names its place");
   try {
     const before = { turn: own.turn - 1, seq: message.expectedSeq, hash: own.prev };
-    const { links, tombstone } = chainOf(saga, before, newer, { rules, seen: since.seen });
+    const { links, tombstone } = chainOf(saga, before, newer, since.seen);
     const [next, ...others] = links;
     if (next?.head.hash === message.hash && others.length === 0 && tombstone === undefined)
       return { type: "appended", seq: next.head.seq }; // AD1 of append.ts

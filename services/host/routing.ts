@@ -153,7 +153,7 @@ export const meantFor = ({ headers: fields }: Delivery): DefinitionRef | undefin
 
 /** RK3: the definition a saga goes on under, by its last turn; undefined while it has no ledger. Throws UNAVAILABLE. */
 export async function presentDefinitionOf(
-  { ports, clock }: { readonly ports: Pick<Ports, "ledger" | "chain">; readonly clock: Clock },
+  { ports, clock }: { readonly ports: Pick<Ports, "ledger">; readonly clock: Clock },
   saga: SagaId,
 ): Promise<DefinitionRef | undefined> {
   const last = await patiently(clock, () => lastTurnOf(ports, saga));

@@ -125,7 +125,6 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
   const outcome = await appendTurn(
     {
       ledger: deps.ports.ledger,
-      chain: deps.ports.chain,
       clock: deps.clock,
       onRetry: (reason) => deps.observe.append("retried", reason),
     },

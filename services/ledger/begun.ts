@@ -38,7 +38,7 @@ export async function lastMessageOf(source: LedgerSource, saga: SagaId): Promise
 
 /** What a saga was begun with, or undefined if it has no ledger. Throws LEDGER_BROKEN, UNAVAILABLE. */
 export async function readBegun(
-  ports: Pick<Ports, "ledger" | "chain" | "blobs">,
+  ports: Pick<Ports, "ledger" | "blobs">,
   saga: SagaId,
 ): Promise<BegunSaga | undefined> {
   const last = await lastTurnOf(ports, saga);
@@ -49,7 +49,7 @@ export async function readBegun(
     return { definition, as: { name: definition.name, inputDigest, parent } };
   }
   const own = new AbortController();
-  const walk = walkFrom(saga, emptyHead, ports.chain);
+  const walk = walkFrom(saga, emptyHead);
   try {
     for await (const message of ports.ledger.follow({ saga, signal: own.signal }))
       if (walk.take(message) === "turn") return begunIn(await decodeTurn(ports.blobs, message));

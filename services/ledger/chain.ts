@@ -2,9 +2,9 @@
  * Chain: which of the messages on a ledger's subject are its turns. All others are foreign: whoever may publish there can
  * write them, and nothing of them counts.
  *
- * QC1 A message is the next turn if it names the saga, the number after the head's and the head's hash, and, where this
- *     reader trusts named keys, if one of them signed it. What else a turn holds is not looked at: a message that one
- *     version of a host took for a turn and another did not would make two ledgers of one.
+ * QC1 A message is the next turn if it names the saga, the number after the head's and the head's hash. What else a turn
+ *     holds is not looked at, nor who signed it: a message that one host took for a turn and another did not would make
+ *     two ledgers of one.
  * QC2 A tombstone must follow the head in the same way. After its turns were purged nothing stands before it, which
  *     nobody brings about who may only publish: the server wrote beside it what it was stored after.
  * QC3 A message that claims a later turn and was stored after one that is gone is no foreign one: a turn was removed.
@@ -17,11 +17,9 @@ import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
-import { turnToSign } from "../../protocol/signing.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { tombstoneEvent } from "../../protocol/tombstone.ts";
-import type { ChainRules, LedgerPort, LoopPort, StoredMessage } from "../wire/ports.ts";
-import { signerOf } from "../wire/signing.ts";
+import type { LedgerPort, LoopPort, StoredMessage } from "../wire/ports.ts";
 
 /** Where a ledger stands: what the next turn follows. Sequence 0 and an empty hash before the first. */
 export interface Head {
@@ -64,7 +62,6 @@ export interface Chain {
 /** What reading a chain needs. */
 export interface ChainSource {
   readonly ledger: Pick<LedgerPort, "last" | "read">;
-  readonly chain?: ChainRules | undefined;
   /** Given way to between messages. */
   readonly loop?: LoopPort;
 }
@@ -118,7 +115,7 @@ export interface Walk {
 }
 
 /** A walk that begins after `after`. */
-export function walkFrom(saga: SagaId, after: Head, rules?: ChainRules): Walk {
+export function walkFrom(saga: SagaId, after: Head): Walk {
   let head = after;
   let isArchived = false;
   return {
@@ -130,7 +127,7 @@ export function walkFrom(saga: SagaId, after: Head, rules?: ChainRules): Walk {
     },
     take: (message) => {
       const claim = isArchived ? undefined : claimOf(message);
-      if (claim === undefined || !follows(claim, saga, head) || !isTrusted(message, rules)) return "foreign";
+      if (claim === undefined || !follows(claim, saga, head)) return "foreign";
       if (claim.kind === "tombstone") isArchived = true;
       else head = { turn: claim.turn, seq: message.seq, hash: chainHash(message.data) };
       return claim.kind;
@@ -141,33 +138,17 @@ export function walkFrom(saga: SagaId, after: Head, rules?: ChainRules): Walk {
 const follows = (claim: Claim, saga: SagaId, head: Pick<Head, "turn" | "hash">): boolean =>
   claim.saga === saga && claim.turn === head.turn + 1 && claim.prev === head.hash;
 
-function isTrusted({ data, headers: fields }: StoredMessage, rules: ChainRules | undefined): boolean {
-  if (rules?.trust === undefined) return true;
-  const written = fields[headers.signature];
-  if (written === undefined) return false;
-  const { check, keys } = rules.trust;
-  const key = signerOf(check, written, turnToSign(data));
-  return key !== undefined && keys.has(key);
-}
-
-/** What a reader knows beforehand of messages that it tells apart. */
-export interface Known {
-  readonly rules?: ChainRules | undefined;
-  /** Sequences between that were looked at before. */
-  readonly seen?: ReadonlySet<number> | undefined;
-}
-
 /**
- * A saga's messages after `after`, told apart. Whoever reads is told of the foreign ones. Throws LEDGER_BROKEN for a turn
- * that was removed (QC3).
+ * A saga's messages after `after`, told apart. `seen`: sequences between that were looked at before. Throws LEDGER_BROKEN
+ * for a turn that was removed (QC3).
  */
 export function chainOf(
   saga: SagaId,
   after: Head,
   messages: readonly StoredMessage[],
-  known: Known = {},
+  seen?: ReadonlySet<number>,
 ): Chain {
-  const sorting = sortFrom(saga, after, known);
+  const sorting = sortFrom(saga, after, seen);
   for (const message of messages) sorting.take(message);
   return sorting.end();
 }
@@ -175,9 +156,9 @@ export function chainOf(
 function sortFrom(
   saga: SagaId,
   after: Head,
-  { rules, seen }: Known,
+  seen?: ReadonlySet<number>,
 ): { take(message: StoredMessage): void; end(): Chain } {
-  const walk = walkFrom(saga, after, rules);
+  const walk = walkFrom(saga, after);
   const links: Link[] = [];
   const foreign: Foreign[] = [];
   const stored = new Set(seen);
@@ -194,15 +175,11 @@ function sortFrom(
     },
     end: () => {
       const orphan =
-        tombstone === undefined
-          ? foreign.find((one) => isOrphan(saga, walk.head, one, stored) && isTrusted(one.message, rules))
-          : undefined;
+        tombstone === undefined ? foreign.find((one) => isOrphan(saga, walk.head, one, stored)) : undefined;
       if (orphan !== undefined && orphan.message === first && orphan.claim?.kind === "tombstone") {
         tombstone = first; // QC2
         foreign.shift();
       } else if (orphan !== undefined) throw goneBefore(saga, walk.head, orphan); // QC3
-      const strangers = foreign.map(({ message }) => message);
-      if (strangers.length > 0) rules?.tell?.(saga, strangers);
       return { links, foreign, ...(tombstone === undefined ? {} : { tombstone }) };
     },
   };
@@ -237,7 +214,7 @@ export async function readChain(
   const readTo = messages.at(-1)?.seq ?? after.seq;
   if (readTo !== throughSeq)
     throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was read up to ${readTo}, not ${throughSeq}`);
-  const sorting = sortFrom(saga, after, { rules: source.chain });
+  const sorting = sortFrom(saga, after);
   for (const message of messages) {
     sorting.take(message);
     await source.loop?.breathe();
@@ -268,7 +245,7 @@ const looksMax = 3;
 async function isBelieved(source: ChainSource, saga: SagaId, last: StoredMessage): Promise<boolean> {
   const claim = claimOf(last);
   const before = storedAfter(last);
-  if (claim?.saga !== saga || before === undefined || !isTrusted(last, source.chain)) return false;
+  if (claim?.saga !== saga || before === undefined) return false;
   if (before === 0) return follows(claim, saga, emptyHead);
   const [former] = await source.ledger.read(saga, before - 1, before);
   if (former === undefined) return false;

@@ -12,7 +12,6 @@
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
-import type { CheckSignature } from "./signing.ts";
 
 /** Time. Production: the machine's clock. Simulation: virtual. */
 export interface Clock {
@@ -261,22 +260,9 @@ export interface MembershipPort {
   follow(signal: AbortSignal): AsyncIterable<{ host: string; data: Uint8Array | undefined }>;
 }
 
-/** How a reader tells a ledger's turns from what else stands on its subject (services/ledger/chain.ts). */
-export interface ChainRules {
-  /**
-   * With these a message that none of the keys signed is no turn. All hosts of a mesh must be told the same keys: what one
-   * takes for a turn and another not makes them go on from different ones.
-   */
-  readonly trust?: { readonly check: CheckSignature; readonly keys: ReadonlySet<string> } | undefined;
-  /** Is told what is no turn, each time that it is read. */
-  readonly tell?: ((saga: SagaId, foreign: readonly StoredMessage[]) => void) | undefined;
-}
-
 /** The whole of the outside that sagamesh itself stands on. Tools and models are the application's. */
 export interface Ports {
   readonly ledger: LedgerPort;
-  /** Absent: whatever follows in the chain is a turn, signed or not. */
-  readonly chain?: ChainRules | undefined;
   readonly inbox: InboxPort;
   readonly work: WorkPort;
   readonly claims: ClaimPort;
