@@ -32,13 +32,15 @@ export interface InboxContext {
   readonly requests: Requests;
   readonly partitions: number;
   readonly ackWaitMs: number;
+  /** Makes the stream and its consumers again if they are gone. */
+  readonly remake: () => Promise<void>;
   readonly report: Report;
 }
 
 const nothing = new Uint8Array();
 
 export const createInbox = (context: InboxContext): InboxPort => {
-  const { nc, jsm, requests, partitions, ackWaitMs, report } = context;
+  const { nc, jsm, requests, partitions, ackWaitMs, remake, report } = context;
   const stream = streams.inbox;
   return {
     partitions,
@@ -46,7 +48,7 @@ export const createInbox = (context: InboxContext): InboxPort => {
     standingStart: (saga) => newestOfLeader(jsm, stream, subjects.inboxStartOf(saga)),
     consume: async (partition, { inFlightMax, startsMax }, take) => {
       const pull = (consumer: string, most: () => number) =>
-        startPull(nc, { stream, consumer, inFlightMax: most, leaseMs: ackWaitMs, report }, take);
+        startPull(nc, { stream, consumer, inFlightMax: most, leaseMs: ackWaitMs, remake, report }, take);
       const pulls = [
         pull(consumers.starts(partition), startsMax),
         pull(consumers.inbox(partition), () => inFlightMax),

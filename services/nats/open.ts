@@ -14,14 +14,16 @@ import { createBlobs } from "./blobs.ts";
 import { createClaims } from "./claims.ts";
 import { createDead } from "./dead.ts";
 import { declareConsumer, declareStream, found } from "./declare.ts";
-import { createInbox, inputsConsumer, startsConsumer } from "./inbox.ts";
+import { createInbox } from "./inbox.ts";
 import { createLedger } from "./ledger.ts";
 import { createLive } from "./live.ts";
 import { createMembership } from "./membership.ts";
 import type { Report } from "./progress.ts";
+import { inboxConsumers, isQueue, queuesOf } from "./queues.ts";
 import { createRegistry } from "./registry.ts";
 import { createRequests, requestTimeoutMs } from "./requests.ts";
 import { createSnapshots } from "./snapshots.ts";
+import { laterNumbers } from "./remake.ts";
 import { whileStarting } from "./start-up.ts";
 import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
 import { createSuspects } from "./suspects.ts";
@@ -67,15 +69,16 @@ export async function openNatsPorts(
   } = options;
   const declaring = await jetstreamManager(nc, { checkAPI: false });
   const declare = () => declareMesh(declaring, options, inboxAckWaitMs);
-  const partitions = await whileStarting("the streams", declare, { report });
+  const { partitions, replicas } = await whileStarting("the streams", declare, { report });
   const js = jetstream(nc, { timeout: requestTimeoutMs });
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: askTimeoutMs });
   const requests = createRequests(nc);
   const context = { nc, js, jsm, requests, report };
+  const queues = queuesOf(jsm, { partitions, replicas, ackWaitMs: inboxAckWaitMs, report });
   return {
     ledger: createLedger(context),
-    inbox: createInbox({ ...context, partitions, ackWaitMs: inboxAckWaitMs }),
-    work: createWork({ ...context, ackWaitMs: workAckWaitMs }),
+    inbox: createInbox({ ...context, partitions, ackWaitMs: inboxAckWaitMs, remake: queues.inbox }),
+    work: createWork({ ...context, ackWaitMs: workAckWaitMs, remake: queues.work }),
     claims: createClaims(context),
     snapshots: createSnapshots(context),
     blobs: await whileStarting("the object store", () => createBlobs(context), { report }),
@@ -95,19 +98,21 @@ async function declareMesh(
   jsm: JetStreamManager,
   options: OpenOptions,
   inboxAckWaitMs: number,
-): Promise<number> {
+): Promise<{ partitions: number; replicas: number }> {
   const existing = await existingMesh(jsm);
   const partitions = options.partitions ?? existing?.partitions ?? partitionsDefault;
   const declared = declareStreams({ partitions, replicas: options.replicas });
   // What is missing, a stream of a newer version say, is made with as many copies as the others have.
-  const missing = { num_replicas: options.replicas ?? existing?.replicas ?? 1 };
-  await Promise.all(declared.map((stream) => declareStream(jsm, stream, missing)));
-  const inboxConsumers = Array.from({ length: partitions }, (_, partition) => [
-    inputsConsumer(partition, inboxAckWaitMs),
-    startsConsumer(partition, inboxAckWaitMs),
-  ]).flat();
-  await Promise.all(inboxConsumers.map((consumer) => declareConsumer(jsm, streams.inbox, consumer)));
-  return partitions;
+  const replicas = options.replicas ?? existing?.replicas ?? 1;
+  const isOld = (await found(streams.ledger, () => jsm.streams.info(streams.ledger))) !== undefined;
+  const missing = (name: string) => ({
+    num_replicas: replicas,
+    ...(isOld && isQueue(name) ? laterNumbers() : {}),
+  });
+  await Promise.all(declared.map((stream) => declareStream(jsm, stream, missing(stream.name))));
+  const consumers = inboxConsumers(partitions, inboxAckWaitMs);
+  await Promise.all(consumers.map((consumer) => declareConsumer(jsm, streams.inbox, consumer)));
+  return { partitions, replicas };
 }
 
 /** How many partitions and copies the mesh has, if there is one. */

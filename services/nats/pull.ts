@@ -16,6 +16,8 @@
  * PU4 After `stop` nothing is handed over; what was on its way is given back.
  * PU5 An ack that a dying server took with it is said again when the message comes back, and the receiver does not
  *     see it twice. It would otherwise work on it again, and perhaps wait for a claim that is its own.
+ * PU6 The consumer may be gone, which the server says by the same words as an election: it is looked for, and nothing is
+ *     asked for until it was.
  */
 import { createInbox, type Msg, type NatsConnection, type Subscription } from "@nats-io/nats-core";
 import type { Consumption, Delivery } from "../wire/ports.ts";
@@ -33,6 +35,8 @@ const tickMs = 500;
 const retryDelayMs = 250;
 /** For what the server has sent already. */
 const drainMs = 2_000;
+/** What the server says to those that wait at a consumer, or a stream, that is taken away. */
+const consumerDeleted = "Consumer Deleted";
 /** For how long at least an ack is remembered: an election and a lease. It may be twice that. */
 const ackMemoryMs = 15_000;
 
@@ -42,6 +46,8 @@ export interface PullOptions {
   /** Asked each time; where it shrinks, what is held beyond it is left to end. */
   readonly inFlightMax: () => number;
   readonly leaseMs: number;
+  /** Looks for the consumer, and makes it again if it is gone (PU6). Never rejects. */
+  readonly remake: () => Promise<void>;
   readonly report: Report;
 }
 
@@ -59,12 +65,13 @@ export function startPull(
   options: PullOptions,
   take: (delivery: Delivery) => void,
 ): Consumption {
-  const { stream, consumer, inFlightMax, leaseMs, report } = options;
+  const { stream, consumer, inFlightMax, leaseMs, remake, report } = options;
   const name = `consumer ${consumer} of ${stream}`;
   const held = new Map<number, { leaseUntil: number }>();
   const acked = createAckMemory();
   let isStopped = false;
   let pullAfter = 0;
+  let isLookedFor = false;
   let isRefillDue = false;
   let asking = ask();
   const tick = setInterval(onTick, tickMs);
@@ -115,10 +122,22 @@ export function startPull(
       from.requested = 0;
       pullAfter = performance.now() + retryDelayMs;
       setTimeout(refill, retryDelayMs + 1).unref();
+      const isGone = description === consumerDeleted;
+      if (status === 503 || isGone) lookForIt();
       // 503 and a change of leader are an election and pass; anything else a person should see.
-      if (status !== 503 && description !== "Leadership Change") report(`${name}: ${status} ${description}`);
+      else if (description !== "Leadership Change") report(`${name}: ${status} ${description}`);
     }
     scheduleRefill();
+  }
+
+  /** PU6. */
+  function lookForIt(): void {
+    if (isLookedFor || isStopped) return;
+    isLookedFor = true;
+    void remake().finally(() => {
+      isLookedFor = false;
+      refill();
+    });
   }
 
   function onTick(): void {
@@ -152,7 +171,7 @@ export function startPull(
     // Many small requests would each wait at the server; a quarter of the slots is worth one.
     const isWorthwhile = free > 0 && (asking.requested === 0 || free >= most / 4);
     const now = performance.now();
-    if (isStopped || !isWorthwhile || now < pullAfter || nc.isClosed()) return;
+    if (isStopped || isLookedFor || !isWorthwhile || now < pullAfter || nc.isClosed()) return;
     if (asking.requested === 0) asking.heardAt = now;
     asking.requested += free;
     const request = { batch: free, expires: expiresMs * 1e6, idle_heartbeat: heartbeatMs * 1e6 };

@@ -7,14 +7,16 @@
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
+import { isMeshError } from "../../protocol/errors.ts";
 import { consumers, parseWorkConsumer, streams, subjects } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
 import type { WorkPort } from "../wire/ports.ts";
-import { declareConsumer, type DeclaredConsumer } from "./declare.ts";
+import { declareConsumer, type DeclaredConsumer, found } from "./declare.ts";
 import { translated } from "./errors.ts";
 import type { Report } from "./progress.ts";
 import { publish } from "./publish.ts";
 import { startPull } from "./pull.ts";
+import { createRemake } from "./remake.ts";
 import type { Requests } from "./requests.ts";
 import { whileStarting } from "./start-up.ts";
 
@@ -23,34 +25,44 @@ export interface WorkContext {
   readonly jsm: JetStreamManager;
   readonly requests: Requests;
   readonly ackWaitMs: number;
+  /** Makes the stream again if it is gone. */
+  readonly remake: () => Promise<void>;
   readonly report: Report;
 }
 
 export const createWork = (context: WorkContext): WorkPort => {
-  const { nc, jsm, requests, ackWaitMs, report } = context;
+  const { nc, jsm, requests, ackWaitMs, remake, report } = context;
   const stream = streams.work;
   const eachOf = async (tool: string, act: (consumer: string) => Promise<unknown>) => {
     for (const consumer of await consumersOf(context, tool)) await translated(tool, () => act(consumer));
   };
   return {
-    publish: (ref, message) => publish(requests, { ...message, subject: subjects.work(ref), stream }),
+    publish: async (ref, message) => {
+      try {
+        return await publish(requests, { ...message, subject: subjects.work(ref), stream });
+      } catch (error) {
+        // A mesh without workers has only its hosts to notice.
+        if (isMeshError(error, "UNAVAILABLE")) void remake();
+        throw error;
+      }
+    },
     // A worker that starts in the middle of an election waits for it.
     open: (ref, { concurrencyMax }) =>
       whileStarting(`the queue of ${ref.name}`, () => prepareConsumer(context, ref, concurrencyMax), {
         report,
       }),
-    consume: async (ref, { inFlightMax }, take) =>
-      startPull(
-        nc,
-        {
-          stream,
-          consumer: consumers.work(ref),
-          inFlightMax: () => inFlightMax,
-          leaseMs: ackWaitMs,
-          report,
-        },
-        take,
-      ),
+    consume: async (ref, { inFlightMax, whenGone }, take) => {
+      const consumer = consumers.work(ref);
+      const isThere = async () =>
+        (await found(consumer, () => jsm.consumers.info(stream, consumer))) !== undefined;
+      const make = async () => {
+        await remake();
+        await whenGone?.();
+      };
+      const remakeBoth = createRemake({ what: `the queue of ${ref.name}`, isThere, make, report });
+      const pulled = { stream, consumer, inFlightMax: () => inFlightMax, leaseMs: ackWaitMs };
+      return startPull(nc, { ...pulled, remake: remakeBoth, report }, take);
+    },
     pause: (tool) => eachOf(tool, (consumer) => jsm.consumers.pause(stream, consumer, forGood())),
     resume: (tool) => eachOf(tool, (consumer) => jsm.consumers.resume(stream, consumer)),
   };

@@ -151,10 +151,10 @@ export interface WorkPort {
   publish(ref: ContractRef, message: { data: Uint8Array; headers: Headers; msgId: string }): Promise<Ack>;
   /** Creates the contract's queue if need be; `concurrencyMax` bounds what is out of it at once over the whole mesh. */
   open(ref: ContractRef, options: { concurrencyMax?: number | undefined }): Promise<void>;
-  /** Takes from a queue that is open. */
+  /** Takes from a queue that is open. `whenGone` opens it again where it is found gone; until then nothing is taken. */
   consume(
     ref: ContractRef,
-    options: { inFlightMax: number },
+    options: { inFlightMax: number; whenGone?: () => Promise<void> },
     take: (delivery: Delivery) => void,
   ): Promise<Consumption>;
   /**

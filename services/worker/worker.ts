@@ -141,13 +141,18 @@ async function consumeAll(
   serve: (tool: Tool) => (delivery: Delivery) => void,
 ): Promise<Consumption[]> {
   const { work } = deps.ports;
-  for (const tool of served) await work.open(refOf(tool), { concurrencyMax: tool.concurrencyMax });
+  const open = (tool: Tool) => work.open(refOf(tool), { concurrencyMax: tool.concurrencyMax });
+  for (const tool of served) await open(tool);
   for (const name of new Set(served.map((tool) => tool.name))) await holdWhilePaused(deps, name);
   const consumptions: Consumption[] = [];
-  for (const tool of served)
-    consumptions.push(
-      await work.consume(refOf(tool), { inFlightMax: limits.inFlightPerToolMax }, serve(tool)),
-    );
+  for (const tool of served) {
+    const whenGone = async () => {
+      await open(tool);
+      await holdWhilePaused(deps, tool.name);
+    };
+    const options = { inFlightMax: limits.inFlightPerToolMax, whenGone };
+    consumptions.push(await work.consume(refOf(tool), options, serve(tool)));
+  }
   return consumptions;
 }
 
