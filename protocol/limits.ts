@@ -70,6 +70,8 @@ export const limits = {
   earlyInputDelayMs: 2_000,
   /** And this often at least: a server that leads no more and does not know it yet, for 20 s at most, may lack the ledger. */
   earlyInputLooksMin: 12,
+  /** An answer to what an ended saga never asked is offered again for this long only: such a server does not last so long. */
+  endedInputMs: 25_000,
   /** Child processes that die of the same message, alone with it, before it is set aside. */
   victimsMax: 3,
   /** Child processes for one suspect each that a host or worker starts at once; one that lives on after the probation counts no more. */

@@ -180,7 +180,9 @@ export async function answerOther(
     return "dropped";
   }
   const error = new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`);
-  await self.inputs.putBackOrRefuse(item.delivery, limits.earlyInputDelayMs, error);
+  // What goes on may still come to that turn; what has ended decides nothing that somebody could have answered.
+  const forMs = own.loaded.state.phase.kind === "ended" ? limits.endedInputMs : limits.earlyInputMs;
+  await self.inputs.putBackOrRefuse(item.delivery, limits.earlyInputDelayMs, error, forMs);
   return "answered";
 }
 

@@ -3,8 +3,8 @@
  * were taken and are not acked.
  *
  * IP1 Held deliveries are the saga's lease: each is acked, refused or given back, once, by one of the functions below.
- * IP2 An input that cannot be taken now is put back for an hour; only then is it refused, with a code, kept as a dead
- *     letter.
+ * IP2 An input that cannot be taken now is put back for an hour, and for less where the saga has ended; only then is it
+ *     refused, with a code, kept as a dead letter.
  * IP3 A start that is for another host goes there, or waits for one; only what no host ever served is refused (IP2).
  */
 import type { Acceptance } from "../../actors/kernel/accept.ts";
@@ -78,7 +78,7 @@ export interface Inputs {
   answer(item: ReadItem, judged: Extract<Acceptance, { type: "refused" | "taken" }>): Promise<void>;
   refuse(delivery: Delivery, error: MeshError): Promise<void>;
   putBack(delivery: Delivery, delayMs?: number): Promise<void>;
-  putBackOrRefuse(delivery: Delivery, delayMs: number, error: MeshError): Promise<void>;
+  putBackOrRefuse(delivery: Delivery, delayMs: number, error: MeshError, forMs?: number): Promise<void>;
   /** Lets it go to a host that serves this definition. */
   passOn(delivery: Delivery, definition: DefinitionRef): Promise<void>;
   /** Empties all of it: every delivery is given back, or goes on. What this host observed, also of a batch under way, is left. */
@@ -114,9 +114,13 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
   }
 
   /** IP2. */
-  const putBackOrRefuse = (delivery: Delivery, delayMs: number, error: MeshError): Promise<void> =>
-    deps.clock.now() - delivery.storedAt > limits.earlyInputMs &&
-    delivery.deliveries >= limits.earlyInputLooksMin
+  const putBackOrRefuse = (
+    delivery: Delivery,
+    delayMs: number,
+    error: MeshError,
+    forMs: number = limits.earlyInputMs,
+  ): Promise<void> =>
+    deps.clock.now() - delivery.storedAt > forMs && delivery.deliveries >= limits.earlyInputLooksMin
       ? refuse(delivery, error)
       : putBack(delivery, delayMs);
 

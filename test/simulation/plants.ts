@@ -203,7 +203,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "services/host/detour.ts",
-        find: "await self.inputs.putBackOrRefuse(item.delivery, limits.earlyInputDelayMs, error);",
+        find: "await self.inputs.putBackOrRefuse(item.delivery, limits.earlyInputDelayMs, error, forMs);",
         replace: "await self.inputs.refuse(item.delivery, error);",
       },
     ],

@@ -7,7 +7,7 @@ import { assign, setup } from "xstate";
 import { z } from "zod";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import { toActors } from "../../../actors/machine/callable.ts";
-import type { SagaId } from "../../../protocol/ids.ts";
+import type { IntentId, SagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { headers, subjects } from "../../../protocol/subjects.ts";
 import { defineApp } from "../../../services/app/app.ts";
@@ -80,6 +80,35 @@ test("a signal that came too early is taken when it is sent again, once however 
   await clock.until(handle.signal("end", {}));
   expect(await clock.until(handle.result())).toMatchObject({ output: { notes: 1 } });
 });
+
+test.each(["open", "ended"])(
+  "an answer to what no turn asked waits for it, while its saga is %s",
+  async (how) => {
+    const { clock, operator, client, saga, letters } = await openMesh();
+    const handle = await clock.until(client.start(noting, {}, { id: saga }));
+    if (how === "ended") {
+      await clock.until(handle.signal("end", {}));
+      await clock.until(handle.result());
+    }
+    const intent = "9-0" as IntentId; // Proof: of an id's form.
+    for (const [subject, body] of [
+      [subjects.task(saga, intent), { vote: "approve", by: "ann" }],
+      [subjects.result(saga, intent), { outcome: "succeeded", output: {}, attempt: 1, by: "w" }],
+      [subjects.timerTarget(saga, intent), {}],
+    ] as const)
+      await clock.until(
+        operator.ports.inbox.publish({ subject, data: Buffer.from(JSON.stringify(body)), headers: {} }),
+      );
+    const told = async () => (await letters()).map(({ code }) => code);
+    await clock.advance(limits.endedInputMs - 5_000);
+    expect(await told(), "a server that is behind may lack the turn").toEqual([]);
+    await clock.advance(60_000);
+    const all = ["INTENT_UNKNOWN", "INTENT_UNKNOWN", "INTENT_UNKNOWN"];
+    expect(await told()).toEqual(how === "ended" ? all : []);
+    await clock.advance(limits.earlyInputMs);
+    expect(await told()).toEqual(all);
+  },
+);
 
 test("what is wrong with a message is wrong when it is sent again: it is set aside once more, whole", async () => {
   const { clock, operator, client, saga, signal, letters, signalsTaken } = await openMesh();
