@@ -23,7 +23,6 @@ import { openHistory } from "./linear/history.ts";
 import { judgeHistories } from "./linear/judge.ts";
 import { recordedPorts } from "./linear/record.ts";
 import { type Options, Usage } from "./options.ts";
-import { excused, notYetAttacks } from "./not-yet.ts";
 import { judgeEvidence } from "./oracle.ts";
 import type { Violation } from "./violation.ts";
 import { planBlows } from "./plan.ts";
@@ -76,10 +75,10 @@ export async function runChaos(options: Options, tell: (line: string) => void): 
       ],
     });
   const evidence = await look();
-  const { counted: violations, excuses } = excused(await judgeEvidence(evidence));
+  const violations = await judgeEvidence(evidence);
   const isKept = options.data !== undefined || !isAsWished(options, { violations }); // C2
   const report = reportOf(evidence, {
-    ...{ violations, excuses, settledAfterMs, seconds: Math.round((calmAt - beganAt) / 1_000) },
+    ...{ violations, settledAfterMs, seconds: Math.round((calmAt - beganAt) / 1_000) },
     ...{ failedStarts: cast.crew.failedStarts(), folder: isKept ? folder : undefined },
     unfound: [],
   });
@@ -173,11 +172,10 @@ async function raise(
 /** Throws Usage for a name that no attack has. */
 async function chosenAttacks(names: readonly string[]): Promise<Attack[]> {
   const all = await loadAttacks();
-  const ready = all.filter(({ name }) => !Object.hasOwn(notYetAttacks, name));
   const [first] = names;
   if (first === "none") return [];
-  if (first === "all") return ready;
-  if (first === "short") return ready.filter(({ short }) => short);
+  if (first === "all") return all;
+  if (first === "short") return all.filter(({ short }) => short);
   return names.map((name) => {
     const found = all.find((attack) => attack.name === name);
     if (found !== undefined) return found;
@@ -235,7 +233,7 @@ async function calmDown(
   await cast.attackers.cancelAll();
   const early = await settle(settling, (saga) => sleepers.has(saga), settleMs);
   const holdings = early.length > 0 ? [] : await findHoldings(settling);
-  cast.driver.wakeSleepers();
+  cast.driver.endSleepers();
   const late = await settle(settling, () => false, early.length > 0 ? settleMs / 4 : settleMs);
   return { busy: late, holdings };
 }

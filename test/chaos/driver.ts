@@ -2,7 +2,7 @@
  * Driver: the clients. Starts sagas all the time, signals and cancels some of them, and notes what was acked.
  *
  * What a client wants is the simulator's workload. Beside it are sleepers: agents that wait for a signal for as long as
- * the run lasts, and are woken at its end.
+ * the run lasts. At its end half of them are woken, and the others are cancelled: who has only waited can be cancelled, too.
  */
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { subjects } from "../../protocol/subjects.ts";
@@ -16,7 +16,8 @@ export interface Driver {
   readonly sleepers: readonly SagaId[];
   /** Asks for sagas until the signal. */
   run(signal: AbortSignal): Promise<void>;
-  wakeSleepers(): void;
+  /** Wakes every other sleeper, and cancels the rest. */
+  endSleepers(): void;
   /** Whether all that was to be said has been acked. */
   isQuiet(): boolean;
 }
@@ -55,10 +56,17 @@ export function createDriver({ mesh, seed, everyMs, sleepers: count }: DriverOpt
         await clock.sleep(pauseMs, signal).catch(() => undefined); // Aborted: the loop ends.
       }
     },
-    wakeSleepers: () =>
+    endSleepers: () =>
       send(
-        sleepers.map((saga) => ({
-          ...{ atMs: 0, subject: subjects.signal(saga, "go"), body: { n: 1 }, id: "wake", times: 1 },
+        sleepers.map((saga, n) => ({
+          ...(n % 2 === 0
+            ? { subject: subjects.signal(saga, "go"), body: { n: 1 }, id: "wake" }
+            : {
+                subject: subjects.signal(saga, "cancel"),
+                body: { reason: "the run is over" },
+                id: "cancel",
+              }),
+          ...{ atMs: 0, times: 1 },
         })),
       ),
     isQuiet: () => clients.every((client) => client.isQuiet()),

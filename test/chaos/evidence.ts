@@ -4,7 +4,6 @@
 import { join } from "node:path";
 import type { SagaId } from "../../protocol/ids.ts";
 import { chainOf, emptyHead } from "../../services/ledger/chain.ts";
-import { isPlanted } from "../support/foreign.ts";
 import { type StoredTurn, turnsOf } from "../../services/ledger/reader.ts";
 import type { LedgerSource } from "../../services/ledger/reader.ts";
 import { follow } from "../../services/nats/follow.ts";
@@ -57,13 +56,17 @@ export interface Evidence {
   readonly beats: ReadonlyMap<string, readonly Beat[]>;
 }
 
+/** By the header that attackers write beside what they send. */
+export const isAttackers = ({ headers }: Pick<StoredMessage, "headers">): boolean =>
+  headers[attackHeader] !== undefined;
+
 /** Parts those of attackers from all others. */
-export function parted<T extends { readonly headers: Readonly<Record<string, string>> }>(
+export const parted = <T extends Pick<StoredMessage, "headers">>(
   list: readonly T[],
-): { own: T[]; attacked: T[] } {
-  const isOwn = ({ headers }: T) => headers[attackHeader] === undefined;
-  return { own: list.filter(isOwn), attacked: list.filter((one) => !isOwn(one)) };
-}
+): { own: T[]; attacked: T[] } => ({
+  own: list.filter((one) => !isAttackers(one)),
+  attacked: list.filter(isAttackers),
+});
 
 /** All ledgers, as messages and as turns. */
 export async function readLedgers({
@@ -80,9 +83,7 @@ export async function readLedgers({
     try {
       const { links, foreign } = chainOf(saga, emptyHead, stored);
       ledgers.set(saga, await turnsOf(ports, links));
-      const ours = foreign.find(
-        ({ message }) => !isPlanted(message) && message.headers[attackHeader] === undefined,
-      );
+      const ours = foreign.find(({ message }) => !isAttackers(message));
       if (ours !== undefined) broken.set(saga, `${ours.message.seq} is no turn, and no attacker's`);
     } catch (error) {
       broken.set(saga, String(error));

@@ -5,7 +5,7 @@
  * | promise | what is looked for beside |
  * |---|---|
  * | P2 | a letter that says anything but what the workload provoked on purpose |
- * | P3 | a turn that stood in a ledger once and does not any more; whatever `verify` finds in a ledger |
+ * | P3 | a turn that stood in a ledger once and does not any more; whatever `verify` finds in a ledger, or does not tell of what stands beside it |
  * | P5 | memory or un-acked inputs held although everything waits |
  * | END | a process that ended by itself, or did not end when told to |
  * | ATTACK | an attacker's input that is neither in a ledger nor a letter with a code, and what its attack says must not be |
@@ -31,7 +31,7 @@ import { errand, journey, planner } from "../simulation/sagas.ts";
 import type { StoredInput } from "../simulation/account.ts";
 import type { Act } from "../simulation/world.ts";
 import type { Standstill } from "./crew.ts";
-import type { Evidence } from "./evidence.ts";
+import { type Evidence, isAttackers } from "./evidence.ts";
 import type { Violation } from "./violation.ts";
 
 /** For folding: nothing is performed. */
@@ -122,13 +122,25 @@ const performingMs = 6_000;
 const concerns = ({ pid, from, to }: Standstill, { by, at, sentAt }: Act): boolean =>
   by.endsWith(`#${pid}`) && to >= sentAt - performingMs && from <= at;
 
-async function verified({ messages, blobs }: Evidence): Promise<Violation[]> {
+/** A ledger is whole without what attackers put beside it; with it, `verify` tells of each of those and of nothing else. */
+async function verified({ messages, ledgers, blobs }: Evidence): Promise<Violation[]> {
   const violations: Violation[] = [];
   for (const [saga, stored] of messages) {
-    const source = { ledger: ledgerOf(stored), blobs };
-    const { findings } = await verifyLedger(source, saga, app);
+    const said = (what: string) => violations.push({ promise: "P3", what: `verify: ${saga} ${what}` });
+    const own = stored.filter((message) => !isAttackers(message));
+    if (own.length === 0) continue;
+    const verify = (list: readonly StoredMessage[]) =>
+      verifyLedger({ ledger: ledgerOf(list), blobs }, saga, app);
+    for (const { turn, code, what } of (await verify(own)).findings)
+      said(`turn ${turn}: ${code} ${what.slice(0, 400)}`);
+    if (own.length === stored.length) continue;
+    const { findings, turns, foreign } = await verify(stored);
+    const linked = ledgers.get(saga)?.length ?? 0;
+    const told = turns - linked + (foreign?.count ?? 0);
+    if (told !== stored.length - own.length)
+      said(`tells of ${told} messages that are no turns, and there are ${stored.length - own.length}`);
     for (const { turn, code, what } of findings)
-      violations.push({ promise: "P3", what: `verify: ${saga} turn ${turn}: ${code} ${what.slice(0, 400)}` });
+      if (turn <= linked) said(`turn ${turn}, beside what is no turn: ${code} ${what.slice(0, 400)}`);
   }
   return violations;
 }

@@ -36,8 +36,6 @@ export interface Report {
   /** The longest that an event loop was held by its process's own work. */
   readonly heldMs: number;
   readonly violations: readonly Violation[];
-  /** What was found and is not counted yet: not-yet.ts. */
-  readonly excuses: readonly string[];
   /** Of the proofs, those that were not found. */
   readonly unfound: readonly string[];
   /** Where everything is kept, if it is. */
@@ -46,7 +44,7 @@ export interface Report {
 
 export type Measured = Pick<
   Report,
-  "seconds" | "settledAfterMs" | "failedStarts" | "violations" | "excuses" | "unfound" | "folder"
+  "seconds" | "settledAfterMs" | "failedStarts" | "violations" | "unfound" | "folder"
 >;
 
 const app = defineApp({ sagas: [journey, errand, planner] });
@@ -127,7 +125,6 @@ export function describeReport(report: Report): string {
     `losses      ${report.losses}; letters: ${list(report.letters)}`,
     `attacks     ${list(report.attacks)} strikes; letters: ${list(report.lettersOfAttacks)}`,
     `histories   ${describeLinearity(report.linearity)}`,
-    ...report.excuses.map((excuse) => `not yet     ${excuse}`),
     `loops       held for at most ${report.heldMs} ms`,
     ...report.recovery.map(
       ({ after, blows, all, undisturbed }) =>

@@ -69,15 +69,23 @@ async function unacked({ jsm }: Servers): Promise<string[]> {
   return found;
 }
 
-/** P5: hosts that still hold sagas although all of them wait or have ended. */
+/** A timer that could not be taken back wakes a saga that has ended, for as long as what is idle lingers. */
+const looksMax = 3;
+
+/** P5: hosts that still hold sagas although all of them wait or have ended, however often they are looked at. */
 export async function findHoldings({ crew, servers }: Settling): Promise<Busy> {
-  await delay(limits.lingerMs * 2); // What has just fallen asleep lingers.
   const hosts = crew.members.filter(({ role }) => role === "host");
-  const holding = await Promise.all(
-    hosts.map(async ({ name, resident }) => ({ name, sagas: await resident() })),
-  );
-  return [
-    ...holding.flatMap(({ name, sagas }) => (sagas === 0 ? [] : [`${name} holds ${sagas} sagas`])),
-    ...(await unacked(servers)),
-  ];
+  let holdings: Busy = [];
+  for (let looks = 0; looks < looksMax; looks++) {
+    await delay(limits.lingerMs * 2); // What has just fallen asleep lingers.
+    const holding = await Promise.all(
+      hosts.map(async ({ name, resident }) => ({ name, sagas: await resident() })),
+    );
+    holdings = [
+      ...holding.flatMap(({ name, sagas }) => (sagas === 0 ? [] : [`${name} holds ${sagas} sagas`])),
+      ...(await unacked(servers)),
+    ];
+    if (holdings.length === 0) return [];
+  }
+  return holdings;
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { headers, subjects } from "../../../protocol/subjects.ts";
 import type { IntentId, SagaId } from "../../../protocol/ids.ts";
 import type { Attack, Field } from "../attack.ts";
+import { tasksOf } from "./votes.ts";
 import type { SeededChance } from "../../../services/memory/faults.ts";
 
 const nested = (depth: number, open: string, close: string): string =>
@@ -21,19 +22,19 @@ const values: readonly ((chance: SeededChance) => string)[] = [
   () => '{"a":1,"a":{"b":2}}',
 ];
 
-/** Each member of `known` is as its reader wants it; the value comes beside it, or in its place. */
+/**
+ * Each member of `known` is as its reader wants it; the value comes beside it, or in its place. But for a name: a start of
+ * what no host has served waits for one that does, and that is as it should be.
+ */
 const body = (chance: SeededChance, known: Readonly<Record<string, string>>): Buffer => {
   const value = chance.pick(values)(chance);
   const names = Object.keys(known);
-  const spoiled = chance.pick([...names, "beside"]);
+  const spoiled = chance.pick([...names.filter((name) => name !== "name"), "beside"]);
   const members = names.map((name) => `"${name}":${name === spoiled ? value : known[name]!}`);
   return Buffer.from(`{${[...members, ...(spoiled === "beside" ? [`"beside":${value}`] : [])].join(",")}}`);
 };
 
-const intents = ["1-0", "2-0", "3-0"] as const;
-
 async function strikeSaga(field: Field, chance: SeededChance, saga: SagaId): Promise<void> {
-  const intent = chance.pick(intents) as string as IntentId; // Proof: of an id's form.
   const fields = { [headers.event]: chance.nonce() };
   switch (chance.pick(["signal", "vote", "start"] as const)) {
     case "signal": {
@@ -46,12 +47,14 @@ async function strikeSaga(field: Field, chance: SeededChance, saga: SagaId): Pro
       return;
     }
     case "vote": {
+      const intent = chance.pick(["1-0", ...(await tasksOf(field, saga))]) as IntentId; // Proof: of an id's form.
       const known = { by: '"eve"', as: '"desk"', vote: '"answer"', answer: "true" };
       await field.store(subjects.task(saga, intent), body(chance, known), fields);
       return;
     }
     case "start": {
-      const known = { name: '"planner"', input: `{"plan":[],"beside":${chance.pick(values)(chance)}}` };
+      const input = `{"plan":[],"beside":${chance.pick(values)(chance)}}`;
+      const known = { name: '"planner"', input };
       const other = field.nameSaga("planner");
       await field.store(subjects.start(other), body(chance, known), fields);
     }

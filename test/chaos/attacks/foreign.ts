@@ -3,40 +3,29 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { subjects } from "../../../protocol/subjects.ts";
 import type { StoredMessage } from "../../../services/wire/ports.ts";
+import { foreignKinds, type Planted } from "../../support/foreign.ts";
 import type { Attack, Field } from "../attack.ts";
 import type { SeededChance } from "../../../services/memory/faults.ts";
 
-type Forgery = (
-  stored: readonly StoredMessage[],
-  chance: SeededChance,
-) => Pick<StoredMessage, "data" | "headers">;
-
-const changed = (
-  { data, headers }: StoredMessage,
-  chance: SeededChance,
-): Pick<StoredMessage, "data" | "headers"> => {
-  const bytes = Buffer.from(data);
-  const at = chance.between(0, bytes.length - 1);
-  bytes[at] = (bytes[at]! + chance.between(1, 255)) % 256;
-  return { data: bytes, headers };
-};
-
-const forgeries: readonly Forgery[] = [
-  () => ({ data: Buffer.from("garbage"), headers: {} }),
-  () => ({ data: Buffer.alloc(0), headers: {} }),
-  () => ({ data: Buffer.from('{"v":1,"turn":1}'), headers: { "Content-Type": "application/json" } }),
-  (stored) => ({ data: stored[0]?.data ?? Buffer.alloc(1), headers: stored[0]?.headers ?? {} }),
-  (stored) => ({ data: stored.at(-1)?.data ?? Buffer.alloc(1), headers: stored.at(-1)?.headers ?? {} }),
-  (stored, chance) => {
-    const last = stored.at(-1);
-    return last === undefined ? { data: Buffer.from("{}"), headers: {} } : changed(last, chance);
-  },
-];
+/** A copy of the last turn of which a byte is another. */
+function changed(stored: readonly StoredMessage[], chance: SeededChance): Planted {
+  const last = stored.at(-1);
+  if (last === undefined || last.data.length === 0) return { data: Buffer.from("{}"), headers: {} };
+  const data = Buffer.from(last.data);
+  const at = chance.between(0, data.length - 1);
+  data[at] = (data[at]! + chance.between(1, 255)) % 256;
+  return { data, headers: last.headers };
+}
 
 async function forge(field: Field, chance: SeededChance, saga: SagaId): Promise<void> {
   const last = await field.ports.ledger.last(saga);
   const stored = last === undefined ? [] : await field.ports.ledger.read(saga, 0, last.seq);
-  const { data, headers } = chance.pick(forgeries)(stored, chance);
+  const kind = chance.pick([
+    ...Object.values(foreignKinds),
+    (_: SagaId, turns: readonly StoredMessage[]) => changed(turns, chance),
+  ]);
+  const { data, headers } = kind(saga, stored);
+  // The server would read its own as commands.
   const given = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith("Nats-")));
   await field.store(subjects.ledger(saga), data, given);
 }
@@ -60,7 +49,7 @@ async function strike(field: Field, chance: SeededChance): Promise<void> {
 
 export const attack: Attack = {
   name: "foreign",
-  does: "publishes garbage, copies and changed copies of turns on ledgers, also of sagas that are not there yet",
+  does: "publishes all kinds of what is no turn, and changed copies of turns, on ledgers, also of sagas that are not there yet",
   everyMs: 9_000,
   short: true,
   strike,

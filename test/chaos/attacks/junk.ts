@@ -41,6 +41,7 @@ const inboxOf = (saga: SagaId, chance: SeededChance): readonly string[] => {
     subjects.result(saga, intent),
     subjects.task(saga, intent),
     subjects.timerTarget(saga, intent),
+    subjects.timer(saga, intent),
     `saga.${saga}.result.nonsense`,
     "saga.not$an_id.start",
   ];
@@ -60,6 +61,16 @@ const bucketsOf = (saga: SagaId, chance: SeededChance): readonly string[] => [
   entrySubject(buckets.suspect, `junk-${chance.between(0, 99)}`),
   entrySubject(buckets.registry, chance.pick(["deployments", "definition.junk", "junk"])),
   chunkSubject("junk"),
+  `$O.${buckets.blob}.M.${Buffer.from("junk").toString("base64url")}`,
+];
+
+/** A subject of each kind that a stream keeps, but for ledgers: what is put there is `foreign.ts`. */
+export const storedTargets = (saga: SagaId, chance: SeededChance): readonly string[] => [
+  ...inboxOf(saga, chance),
+  ...bucketsOf(saga, chance),
+  workOf(chance),
+  subjects.dead("inbox", saga),
+  subjects.dead("work", `junk-${chance.between(0, 99)}`),
 ];
 
 async function strike(field: Field, chance: SeededChance): Promise<void> {
@@ -67,12 +78,7 @@ async function strike(field: Field, chance: SeededChance): Promise<void> {
   await field.begin(saga, { plan: [{ calls: ["book"] }, { wait: 3_600_000 }] });
   await field.until("begun", saga);
   for (let n = 0; n < 24 && !field.over.aborted; n++) {
-    const subject = chance.pick([
-      ...inboxOf(saga, chance),
-      ...bucketsOf(saga, chance),
-      workOf(chance),
-      subjects.dead("inbox", saga),
-    ]);
+    const subject = chance.pick(storedTargets(saga, chance));
     await field.store(subject, chance.pick(bodies)(chance), chance.pick(odd));
     const hosts = await field.ports.membership.hosts();
     for (const quiet of [subjects.live(saga, "junk"), ...hosts.map(({ host }) => subjects.hop(host))])

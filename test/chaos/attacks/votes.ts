@@ -21,7 +21,7 @@ const vote = async (field: Field, chance: SeededChance, saga: SagaId, intent: st
 };
 
 /** The tasks that stand in the ledger now, by a glance at its bytes. */
-async function tasksOf({ ports }: Field, saga: SagaId): Promise<string[]> {
+export async function tasksOf({ ports }: Field, saga: SagaId): Promise<string[]> {
   const last = await ports.ledger.last(saga);
   const stored = last === undefined ? [] : await ports.ledger.read(saga, 0, last.seq);
   const text = stored.map(({ data }) => Buffer.from(data).toString()).join("\n");
