@@ -47,11 +47,14 @@ export interface StrictMessagesApi extends AsyncDisposable {
   readonly headers: readonly IncomingMessage["headers"][];
   /** Connections that were closed before their answer was complete. */
   readonly hungUp: () => number;
-  /** The next answers, in order. A request without one gets a 500. */
+  /** The next answers, in order. */
   readonly answer: (...answers: readonly (ScriptedMessage | ScriptedError)[]) => void;
 }
 
-export async function startStrictMessagesApi(): Promise<StrictMessagesApi> {
+/** `reply` answers what the script does not; without it such a request gets a 500. */
+export async function startStrictMessagesApi(
+  reply: (body: Json) => Promise<ScriptedMessage | ScriptedError> = async () => scriptOver,
+): Promise<StrictMessagesApi> {
   const requests: Json[] = [];
   const headers: IncomingMessage["headers"][] = [];
   const answers: (ScriptedMessage | ScriptedError)[] = [];
@@ -59,13 +62,13 @@ export async function startStrictMessagesApi(): Promise<StrictMessagesApi> {
   let hungUp = 0;
   const server = createServer((request, response) => {
     response.on("close", () => (hungUp += response.writableFinished ? 0 : 1));
-    void readBody(request).then((text) => {
+    void readBody(request).then(async (text) => {
       headers.push(request.headers);
       const body = parse(text);
       requests.push(body);
       const fault = findFault(request, body, issued);
       if (fault !== undefined) return sendError(response, fault);
-      const answer = answers.shift() ?? { status: 500, type: "api_error", message: "the script is over" };
+      const answer = answers.shift() ?? (await reply(body));
       if ("status" in answer) return sendError(response, answer);
       return sendMessage(response, body, answer, issued);
     });
@@ -83,6 +86,8 @@ export async function startStrictMessagesApi(): Promise<StrictMessagesApi> {
     },
   };
 }
+
+const scriptOver: ScriptedError = { status: 500, type: "api_error", message: "the script is over" };
 
 function sendError(response: ServerResponse, { status, type, message, headers = {} }: ScriptedError): void {
   response.writeHead(status, { ...serverHeaders(), "content-type": "application/json", ...headers });
