@@ -20,7 +20,7 @@ import type { OpenIntent, SagaState, Spent, StandingEffect } from "../contract/s
 import { inOneTurn, withKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { blank } from "./blank.ts";
-import { changeEffect, recordDoubt, recordEffect, setEffect, settleEffects } from "./effects.ts";
+import { changeEffect, recordDoubt, recordEffect, addEffect, settleEffects } from "./effects.ts";
 
 import { type Draft, type Folding, folding } from "./folding.ts";
 import { checked } from "./read-result.ts";
@@ -110,7 +110,7 @@ function stand(f: Folding, { open, result, since, undoing }: BareEffect): void {
   f.state.turn = since; // The turn in which it was settled stands in it.
   if (open.intent.kind === "saga") {
     const child = result && standingChild(f, open, result);
-    if (child !== undefined) setEffect(f, child);
+    if (child !== undefined) addEffect(f, child);
   } else if (result === undefined) recordEffect(f, id, open, "in_doubt", undefined);
   else recordEffect(f, id, open, "succeeded", checked(f, open, result).output);
   const change: Partial<StandingEffect> =

@@ -1,5 +1,8 @@
 /**
  * Effects: what stands, with its undoing registered, and what is in doubt.
+ *
+ * EE1 What is new goes to the end of the list without a look at what stands already: a fold of a whole ledger, whose states
+ *     between no other sees, makes one list and none for each turn.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import type { IntentId } from "../../protocol/ids.ts";
@@ -7,7 +10,7 @@ import type { Result } from "../../protocol/result.ts";
 import type { Doubt, OpenIntent, StandingEffect } from "../contract/state.ts";
 import { type EffectToUndo, type Tool, undoOf } from "../contract/tool.ts";
 import { argumentsDigest, type Folding, noteStanding, toolOf } from "./folding.ts";
-import { withKey } from "../values/draft.ts";
+import { draftedList, withKey } from "../values/draft.ts";
 import { assertWhole } from "./past.ts";
 import { saidUndo } from "./undo-child.ts";
 
@@ -20,15 +23,24 @@ export function standingOf(f: Folding): readonly StandingEffect[] {
 
 /** By their intents, in the order in which they stand. */
 function effectsOf(f: Folding): Map<IntentId, StandingEffect> {
-  f.effects ??= new Map(f.state.effects.map((effect) => [effect.intent, effect]));
+  f.effects ??= new Map([...f.state.effects, ...f.newEffects].map((effect) => [effect.intent, effect]));
   return f.effects;
 }
 
-/** Puts into the state's list what the turn has made of it: once for many changes. */
+/** Puts into the state's list what the turn has made of it: once for many changes (EE1). */
 export function settleEffects(f: Folding): void {
-  if (!f.areEffectsChanged || f.effects === undefined) return;
-  f.state.effects = [...f.effects.values()];
+  if (f.areEffectsChanged && f.effects !== undefined) f.state.effects = [...f.effects.values()];
+  else if (f.newEffects.length > 0) f.state.effects = grown(f, f.newEffects);
+  f.newEffects = [];
   f.areEffectsChanged = false;
+}
+
+/** The state's list with more at its end. */
+function grown({ state: { effects }, growing }: Folding, more: readonly StandingEffect[]): StandingEffect[] {
+  const list = growing?.has(effects) === true ? (effects as StandingEffect[]) : draftedList(effects); // Proof: only what was made here is in it.
+  for (const effect of more) list.push(effect);
+  growing?.add(list);
+  return list;
 }
 
 /** What stands under an intent; throws PastNeeded where that may have been laid by. */
@@ -36,6 +48,13 @@ export function effectOf(f: Folding, id: IntentId): StandingEffect | undefined {
   const effect = effectsOf(f).get(id);
   if (effect === undefined) assertWhole(f.state);
   return effect;
+}
+
+/** An effect stands that did not before, after all that do. */
+export function addEffect(f: Folding, effect: StandingEffect): void {
+  f.effects?.set(effect.intent, effect);
+  f.newEffects.push(effect);
+  f.undoing = undefined;
 }
 
 /** An effect stands, in the place of what stood under its intent. */
@@ -82,7 +101,8 @@ export function recordEffect(
   };
   // Only what is in doubt can stand already. The list may be long, and nearly every success is a new one.
   const standing = Object.hasOwn(f.state.doubts, id) ? effectOf(f, id) : undefined;
-  setEffect(f, standing === undefined ? effect : { ...effect, settledAt: standing.settledAt });
+  if (standing === undefined) addEffect(f, effect);
+  else setEffect(f, { ...effect, settledAt: standing.settledAt });
   if (outcome === "in_doubt") noteStanding(f, id);
 }
 

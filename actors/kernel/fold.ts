@@ -27,7 +27,15 @@ import { guarded, takeCancel } from "./cancel.ts";
 import { correct, corrects } from "./doubt.ts";
 import { takeDeferred, takeTimer } from "./due.ts";
 import { endAsRestless, endOfMachine, progressEnd } from "./end.ts";
-import { type AskedModel, type Draft, type Folding, folding, isAwaited, type Queued } from "./folding.ts";
+import {
+  type AskedModel,
+  type Draft,
+  type Folding,
+  folding,
+  type Growing,
+  isAwaited,
+  type Queued,
+} from "./folding.ts";
 import { servedBy } from "./open-index.ts";
 import { settleEffects } from "./effects.ts";
 import { takeForked } from "./fork.ts";
@@ -59,27 +67,30 @@ export interface DecidedTurn {
 
 /**
  * Decides one turn. `state` is undefined before the first turn, whose first event is the start. The state
- * given is left as it was. Throws INTERNAL for events that `accept` would not have let through, and PastNeeded.
+ * given is left as it was, but for lists that are `growing`: a fold of many turns that keeps none of the states between
+ * gives the same for all of them. Throws INTERNAL for events that `accept` would not have let through, and PastNeeded.
  */
 export function decideTurn(
   definition: Definition,
   state: SagaState | undefined,
   turn: { readonly saga: SagaId; readonly at: number; readonly events: readonly Event[] },
+  growing?: Growing,
 ): DecidedTurn {
-  return inOneTurn(() => decide(definition, state, turn));
+  return inOneTurn(() => decide(definition, state, turn, growing));
 }
 
 function decide(
   definition: Definition,
   state: SagaState | undefined,
   turn: { readonly saga: SagaId; readonly at: number; readonly events: readonly Event[] },
+  growing: Growing | undefined,
 ): DecidedTurn {
   const [first] = turn.events;
   assert(state !== undefined || first?.type === "start", "a ledger begins with a start");
   const draft: Draft = state === undefined ? blank(turn.saga, definition) : { ...state };
   draft.turn += 1;
   draft.updatedAt = turn.at;
-  const f = folding(definition, draft, turn.at);
+  const f = folding(definition, draft, turn.at, growing);
   const steps = turn.events.map((event) => {
     f.intents = [];
     f.closed = [];

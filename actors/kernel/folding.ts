@@ -78,6 +78,10 @@ export interface Folding {
   /** What stands, by its intent; undefined until that is asked. `state.effects` follows its changes (effects.ts). */
   effects: Map<IntentId, StandingEffect> | undefined;
   areEffectsChanged: boolean;
+  /** What stands since, after all in `state.effects`. */
+  newEffects: StandingEffect[];
+  /** Lists that this fold of many turns may let grow. */
+  readonly growing: Growing | undefined;
   /** What the undoing waits for, as long as nothing else can have changed (undo.ts). */
   undoing: Undoing | undefined;
   /** Tasks that are over and may have left someone who serves them. */
@@ -89,6 +93,9 @@ export interface Folding {
   /** So many kept signals were offered to the machine where it is, and not taken. */
   offered: number;
 }
+
+/** The lists that a fold of many turns has made for itself: no state before it and none after it holds them. */
+export type Growing = WeakSet<readonly unknown[]>;
 
 /** A model intent with the input it has while it is open; one that is superseded within its turn is known by this alone. */
 export interface AskedModel {
@@ -108,14 +115,15 @@ export interface Queued {
 }
 
 /** A turn of which nothing is decided yet. */
-export const folding = (definition: Definition, state: Draft, at: number): Folding => ({
-  ...{ definition, at, state },
+export const folding = (definition: Definition, state: Draft, at: number, growing?: Growing): Folding => ({
+  ...{ definition, at, state, growing },
   ...{ intents: [], closed: [], closedAt: new Map(), unanswered: new Map(), nextK: 0 },
   ...{ queue: [], said: [], asked: [], shown: [], moved: false, offered: 0, asks: [], asksDone: 0 },
   ...{
     index: undefined,
     effects: undefined,
     areEffectsChanged: false,
+    newEffects: [],
     undoing: undefined,
     closedUpTo: new Map(),
   },

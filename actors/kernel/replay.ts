@@ -16,6 +16,7 @@ import type { ModelMessage } from "../../protocol/model.ts";
 import type { Step, Turn } from "../../protocol/turn.ts";
 import type { Definition } from "../contract/definition.ts";
 import { type DecidedTurn, decideTurn } from "./fold.ts";
+import type { Growing } from "./folding.ts";
 import { type Comparison, compared, comparedClosing, lastMigration } from "./migrated.ts";
 import type { SagaState } from "../contract/state.ts";
 
@@ -43,6 +44,7 @@ export function foldTurn(
   state: SagaState | undefined,
   turn: Turn,
   comparison: Comparison = "strict",
+  growing?: Growing,
 ): Pick<DecidedTurn, "state" | "said" | "asked"> {
   const expected = (state?.turn ?? 0) + 1;
   if (turn.turn !== expected)
@@ -51,7 +53,7 @@ export function foldTurn(
       `the ledger of ${turn.saga} has turn ${turn.turn} where ${expected} belongs`,
     );
   const events = turn.steps.map((step) => step.event);
-  const decided = decideTurn(definition, state, { saga: turn.saga, at: turn.at, events });
+  const decided = decideTurn(definition, state, { saga: turn.saga, at: turn.at, events }, growing);
   const difference = differenceOf(turn, decided.steps, comparison);
   if (difference !== undefined)
     throw new MeshError(
@@ -134,8 +136,10 @@ export function* foldingLedger(
   let state = from;
   const messages: ModelMessage[] = [];
   const moved = lastMigration(turns)?.turn ?? 0;
+  const growing: Growing = new WeakSet(); // No state between two turns leaves this function.
   for (const turn of turns) {
-    const folded = foldTurn(definition, state, turn, turn.turn < moved ? "but for requests" : "strict");
+    const comparison = turn.turn < moved ? "but for requests" : "strict";
+    const folded = foldTurn(definition, state, turn, comparison, growing);
     state = folded.state;
     for (const message of folded.said) messages.push(message);
     yield;

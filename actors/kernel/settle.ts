@@ -17,7 +17,7 @@ import { servedBy } from "./open-index.ts";
 import { learnResult } from "./learn.ts";
 import { checked, unreadOf } from "./read-result.ts";
 import { mayRetry, retry } from "./retry-attempt.ts";
-import { recordDoubt, recordEffect, setEffect } from "./effects.ts";
+import { recordDoubt, recordEffect, addEffect } from "./effects.ts";
 import { askAboutStuck, settleUndone } from "./undo.ts";
 import { standingChild, type UndoneChild } from "./undo-child.ts";
 
@@ -48,7 +48,7 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
       : settleChildUndoing(f, id, open.intent.undoes, result);
   const child = standingChild(f, open, result);
   if (child !== undefined) {
-    setEffect(f, child);
+    addEffect(f, child);
     if (result.outcome === "succeeded" && result.undoable !== true) noteStanding(f, id);
   }
   if (result.outcome === "succeeded")

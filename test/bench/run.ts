@@ -11,6 +11,7 @@ import { measureStepBytes } from "./bytes.ts";
 import { measureConversations } from "./conversation.ts";
 import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
+import { measureFolds } from "./fold.ts";
 import { measureHop } from "./hop.ts";
 import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
@@ -62,6 +63,10 @@ const benches: Readonly<
   turns: {
     does: "the decision of one turn, by how much it opens and closes",
     run: () => measureTurns([100, 1_000, 2_000, 5_000, 10_000]),
+  },
+  fold: {
+    does: "a saga of n steps that stand, folded from its first turn",
+    run: () => measureFolds([1_000, 10_000, 50_000]),
   },
   recovery: {
     does: "how long sagas stand still when a host dies, and when all are replaced",

@@ -245,10 +245,10 @@ export const tellTales = (few: number): unknown =>
   });
 
 /**
- * What a turn does, in executions: of every function and block of ours and of XState's, as V8 counts them, and of what
+ * What a turn or a fold does, in executions: of every function and block of ours and of XState's, as V8 counts them, and of what
  * functions of the language do with each member of an object or a list.
  */
-function workOf(turn: () => void): number {
+export function workOf(turn: () => void): number {
   const members = countingMembers();
   const blocks = countingBlocks();
   try {

@@ -10,9 +10,14 @@ import {
   stateToJson,
 } from "../../../actors/kernel/replay.ts";
 import { isMeshError } from "../../../protocol/errors.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
 import { canonicalJson } from "../../../protocol/json.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { given, replied, started, succeeded } from "../../../services/testing/given.ts";
+import { noopSaga } from "../../bench/noop-saga.ts";
+import { frozenState } from "../../support/frozen.ts";
+import { longLedger } from "../../support/long-ledger.ts";
+import { workOf } from "../../support/many-tales.ts";
 import { agentOf, call, calling, finish, hold, look } from "../../support/workbench.ts";
 
 const begun = started({ of: "x" });
@@ -43,6 +48,21 @@ describe("a ledger", () => {
       canonicalJson(stateToJson(definition, story.state)),
     );
     expect(messages).toEqual(story.messages);
+  });
+
+  test("of n steps that stand costs in proportion to fold, and leaves the state that it begins with as it was", () => {
+    const saga = parseSagaId("long");
+    const { definition: long } = noopSaga("host");
+    const work = (steps: number): number => {
+      const [first, ...others] = longLedger(long, saga, { steps, stays: true }, steps);
+      const from = frozenState(foldLedger(long, [first!]).state);
+      let stand = 0;
+      const done = workOf(() => (stand = foldLedger(long, others, from).state.effects.length));
+      expect([from.effects.length, stand]).toEqual([0, steps - 1]);
+      return done;
+    };
+    work(3);
+    expect(work(1_000) / work(100)).toBeLessThan(12);
   });
 
   test("of no turn is none", () => {
