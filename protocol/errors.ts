@@ -92,6 +92,12 @@ const table = {
     retriable: false,
     remedy: "`sagamesh inspect SAGA` says how it ended. Start a new saga to do the work again.",
   },
+  SAGA_SERVED: {
+    meaning: "the saga's hosts can do themselves what was to be done in their place",
+    retriable: false,
+    remedy:
+      "`sagamesh cancel SAGA` has them undo it. Where they cannot (FOLD_DIVERGED, say), --force does it beside them.",
+  },
   SAGA_ARCHIVED: {
     meaning: "the saga's turns were archived and purged; only its tombstone is left",
     retriable: false,
@@ -429,7 +435,7 @@ const table = {
     meaning: "every process that takes this message dies of it",
     retriable: false,
     remedy:
-      "Correct what kills the process (its log names the saga, and the signal or exit code it died with), then `sagamesh dead retry LETTER`.",
+      "Correct what kills the process (its log names the saga, and the signal or exit code it died with), then `sagamesh dead retry LETTER`. Or end the saga: `sagamesh cancel SAGA`; where that is set aside, too, `sagamesh undo SAGA --offline --app FILE`.",
   },
   ...workflowErrors,
   CANCELLED: {

@@ -22,6 +22,7 @@ export const commands: CommandGroups = {
     fork: async () => (await import("./commands/fork.ts")).fork,
     signal: async () => (await import("./commands/signal.ts")).signal,
     cancel: async () => (await import("./commands/cancel.ts")).cancel,
+    undo: async () => (await import("./commands/undo.ts")).undo,
     link: async () => (await import("./commands/link.ts")).link,
     settle: async () => (await import("./commands/settle.ts")).settle,
   },

@@ -4,7 +4,7 @@
  *
  * CY1 Nothing of the machine runs here (actors/kernel/bare.ts). It is decided once: the same cancellation again is known.
  * CY2 What the saga's host performed may be what kills: how those attempts ended is told by their claims, and nothing of
- *     them is performed again.
+ *     them is performed again. One that has no claim to tell, for it may be repeated, is in doubt: it is undone by its key.
  */
 import { lastTurnOf } from "../ledger/chain.ts";
 import { accept } from "../../actors/kernel/accept.ts";
@@ -79,7 +79,7 @@ export async function cancelBare(
     (open) =>
       open.intent.kind === "tool" && open.intent.undoes === undefined && isOwnWork(open, deps.placementOf),
   );
-  const results = await Promise.all(own.map((open) => resultOfOwn(deps, open, error)));
+  const results = await Promise.all(own.map((open) => resultOfCut(deps, open, error)));
   const at = deps.clock.now();
   const decided = decideBare(bare, cancel, results, at);
   if (decided === undefined) return false;
@@ -88,6 +88,18 @@ export async function cancelBare(
   const { ledger } = deps.ports;
   const appended = await appendTurn({ ledger, clock: deps.clock }, bare.state.saga, message, deps.signal);
   return appended.type === "appended";
+}
+
+/** A failure of an attempt that may have got through: where no other attempt follows, the effect is held for in doubt. */
+export const maybe = ({ code, message: reason }: MeshError): Result => ({
+  ...{ outcome: "failed", code, reason, retry: true },
+});
+
+/** CY2. What may be repeated fails where the saga goes on. Here nothing does it again, so it is told that it may have happened. */
+async function resultOfCut(deps: HostDeps, open: OpenIntent, error: MeshError): Promise<EventOf<"result">> {
+  const tool = open.intent.kind === "tool" ? deps.app.tools.get(open.intent.contract) : undefined;
+  const event = await resultOfOwn(deps, open, error);
+  return tool?.effect === "idempotent" ? { ...event, result: maybe(error) } : event;
 }
 
 /** How an attempt of the host's own ended, which may be what its processes died of. Nothing of it is performed (CY2). */

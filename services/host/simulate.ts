@@ -132,7 +132,7 @@ async function turnsOf({ ports, clock }: Pick<HostDeps, "ports" | "clock">, saga
 }
 
 /** The generator of samples is loaded when one is needed: few hosts ever do. */
-async function standIn(definition: Definition, { intent }: OpenIntent): Promise<Result> {
+export async function standIn(definition: Definition, { intent }: OpenIntent): Promise<Result> {
   const name = "name" in intent ? intent.name : "";
   const callee = intent.kind === "tool" ? definition.tools.get(name) : definition.sagas.get(name);
   const { sampleOf } = await import("../app/sample.ts");

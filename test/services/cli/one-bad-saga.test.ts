@@ -115,7 +115,7 @@ const readers: Readonly<Record<string, readonly Reader[]>> = {
 const readNotMany = [
   ...["new", "demo", "up", "host", "worker", "gateway", "plan", "run", "start", "fork", "signal", "cancel"],
   ...["link", "inspect", "tail", "why", "import", "export", "approve", "deny", "edit", "answer", "pause"],
-  ...["resume", "dead", "decode", "mcp", "completion"],
+  ...["resume", "dead", "decode", "mcp", "completion", "undo"],
 ];
 
 /** What doctor's quick look at last turns cannot find: `verify --all` does. */
