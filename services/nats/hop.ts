@@ -10,7 +10,7 @@ import { errors, type Msg, type MsgHdrs, type NatsConnection, RequestError } fro
 import { subjects } from "../../protocol/subjects.ts";
 import type { HandedOn, InboxPort } from "../wire/ports.ts";
 import { createDelivery, type DeliveryWatch, handingOf } from "./delivery.ts";
-import { toMeshError } from "./errors.ts";
+import { toMeshError, translated } from "./errors.ts";
 import { decodeHeaders, encodeHeaders } from "./headers.ts";
 import { requestTimeoutMs } from "./requests.ts";
 
@@ -40,7 +40,13 @@ export const createHop = (nc: NatsConnection): Pick<InboxPort, "handOn" | "recei
         message.respond(handed !== undefined && take(handed) ? answers.taken : answers.not);
       },
     });
-    await nc.flush(); // So that the first host that hears of this one finds it listening.
+    try {
+      // So that the first host that hears of this one finds it listening.
+      await translated(subjects.hop(host), () => nc.flush());
+    } catch (error) {
+      sub.unsubscribe(); // A second try has one of its own.
+      throw error;
+    }
     return { stop: async () => sub.unsubscribe() };
   },
 });

@@ -1,0 +1,148 @@
+/**
+ * Goal: whatever is asked of the ports while the connection goes away is answered with an error of the mesh's own, so that
+ * who asked can tell that it may be asked again. A host that was told otherwise never heard again what is handed on to it.
+ * Method: a real server that stands still while every method of every port is called, and is then killed. The table of
+ * methods is complete by its type: a new method without a row does not compile.
+ */
+import type { NatsConnection } from "@nats-io/nats-core";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { sha256 } from "../../../protocol/digest.ts";
+import { isMeshError } from "../../../protocol/errors.ts";
+import type { IntentId } from "../../../protocol/ids.ts";
+import { connectNats } from "../../../services/nats/connection.ts";
+import { openNatsPorts } from "../../../services/nats/open.ts";
+import type { Delivery, Ports } from "../../../services/wire/ports.ts";
+import { bytes, consumeInbox, sagaId } from "../../contract/mesh-under-test.ts";
+import { startTestServer, type TestServer } from "../../support/nats-server.ts";
+
+type Methods<P> = { [K in keyof P]: P[K] extends (...given: never[]) => unknown ? K : never }[keyof P];
+type Asked = (ports: Ports, held: Delivery) => Promise<unknown>;
+type Table = { readonly [P in Exclude<keyof Ports, "loop">]: Readonly<Record<Methods<Ports[P]>, Asked>> };
+
+const saga = sagaId("s1");
+const intent = "1-0" as IntentId; // Proof: of an id's form.
+const tool = { name: "search", contract: "c1" };
+const message = { data: bytes("x"), headers: {}, msgId: "m" };
+const signal = "saga.s1.signal.go";
+const over = AbortSignal.timeout(60_000);
+const first = <T>(list: AsyncIterable<T>) => list[Symbol.asyncIterator]().next();
+
+const table: Table = {
+  ledger: {
+    append: ({ ledger }) => ledger.append(saga, { ...message, expectedSeq: 0 }),
+    last: ({ ledger }) => ledger.last(saga),
+    read: ({ ledger }) => ledger.read(saga, 0, 1),
+    follow: ({ ledger }) => first(ledger.follow({ saga, signal: over })),
+    list: ({ ledger }) => ledger.list(),
+    purgeBefore: ({ ledger }) => ledger.purgeBefore(saga, 1),
+    remove: ({ ledger }) => ledger.remove(saga, 1),
+  },
+  inbox: {
+    publish: ({ inbox }) => inbox.publish({ ...message, subject: signal }),
+    standingStart: ({ inbox }) => inbox.standingStart(saga),
+    consume: ({ inbox }) => inbox.consume(0, { inFlightMax: 1, startsMax: () => 1 }, () => undefined),
+    handOn: ({ inbox }, held) => inbox.handOn("nobody", held, "x"),
+    receive: ({ inbox }) => inbox.receive("h1", () => false),
+    schedule: ({ inbox }) => inbox.schedule({ saga, intent, dueAt: Date.now() + 60_000, headers: {} }),
+    unschedule: ({ inbox }) => inbox.unschedule(saga),
+  },
+  work: {
+    publish: ({ work }) => work.publish(tool, message),
+    open: ({ work }) => work.open(tool, {}),
+    consume: ({ work }) => work.consume(tool, { inFlightMax: 1 }, () => undefined),
+    pause: ({ work }) => work.pause("search"),
+    resume: ({ work }) => work.resume("search"),
+  },
+  claims: {
+    create: ({ claims }) => claims.create("s1.1-0", 1, "n"),
+    list: ({ claims }) => claims.list(saga),
+    now: ({ claims }) => claims.now(),
+  },
+  snapshots: {
+    get: ({ snapshots }) => snapshots.get(saga),
+    put: ({ snapshots }) => snapshots.put(saga, bytes("x")),
+    drop: ({ snapshots }) => snapshots.drop(saga),
+  },
+  blobs: {
+    put: ({ blobs }) => blobs.put(sha256("x"), bytes("x")),
+    get: ({ blobs }) => blobs.get(sha256("y")),
+  },
+  dead: {
+    publish: ({ dead }) => dead.publish({ ...message, subject: "dead.inbox.s1" }),
+    list: ({ dead }) => dead.list(),
+    get: ({ dead }) => dead.get(1),
+    remove: ({ dead }) => dead.remove(1),
+  },
+  live: {
+    publish: async ({ live }) => live.publish(saga, "lane", bytes("x")),
+    follow: ({ live }) => first(live.follow(saga, over)),
+  },
+  registry: {
+    put: ({ registry }) => registry.put("k", bytes("x")),
+    list: ({ registry }) => registry.list(),
+    read: ({ registry }) => registry.read("k"),
+    write: ({ registry }) => registry.write("k", bytes("x"), 0),
+  },
+  membership: {
+    beat: ({ membership }) => membership.beat("h1", bytes("x"), 5_000),
+    leave: ({ membership }) => membership.leave("h1"),
+    hosts: ({ membership }) => membership.hosts(),
+    follow: ({ membership }) => first(membership.follow(over)),
+  },
+  throttles: {
+    read: ({ throttles }) => throttles.read("k"),
+    write: ({ throttles }) => throttles.write("k", bytes("x"), 0),
+    list: ({ throttles }) => throttles.list(),
+  },
+  suspects: {
+    get: ({ suspects }) => suspects.get("k"),
+    put: ({ suspects }) => suspects.put("k", bytes("x"), 5_000),
+    remove: ({ suspects }) => suspects.remove("k", 1),
+  },
+};
+
+let server: TestServer;
+let nc: NatsConnection;
+let ports: Awaited<ReturnType<typeof openNatsPorts>>;
+beforeEach(async () => {
+  server = await startTestServer();
+  nc = await connectNats({ servers: server.url.split(","), name: "test" });
+  ports = await openNatsPorts(nc, { partitions: 1 });
+  await ports.work.open(tool, {});
+});
+afterEach(async () => {
+  await ports.close();
+  await nc.close();
+  await server.stop();
+});
+
+async function oneDelivery(): Promise<Delivery> {
+  const delivered = new Promise<Delivery>((resolve) => void consumeInbox(ports, resolve));
+  await ports.inbox.publish({ ...message, subject: signal });
+  return delivered;
+}
+
+test("what is asked while the connection goes away fails with an error of the mesh's own, whatever it is", async () => {
+  const held = await oneDelivery();
+  const rows = Object.entries(table).flatMap(([port, methods]) =>
+    Object.entries(methods as Record<string, Asked>).map(([name, ask]) => ({ name: `${port}.${name}`, ask })),
+  );
+  process.kill(server.pid, "SIGSTOP");
+  const asked = rows.map(({ name, ask }) =>
+    ask(ports, held).then(
+      () => `${name}: resolved`,
+      (error: unknown) =>
+        isMeshError(error) ? `${name}: ${error.code}` : `${name}: OUTSIDE ${String(error)}`,
+    ),
+  );
+  await delay(100);
+  await server.stop();
+  await delay(3_000); // Longer than a request waits for its answer.
+  await ports.close();
+  await nc.close();
+  const said = await Promise.all(asked.map((one) => Promise.race([one, delay(2_000, "open")])));
+  expect(said.filter((one) => one.includes("OUTSIDE"))).toEqual([]);
+  expect(said).toContain("inbox.receive: UNAVAILABLE");
+  expect(said).toContain("ledger.append: UNAVAILABLE");
+}, 30_000);
