@@ -11,6 +11,7 @@ import { errand, journey, planner } from "../../simulation/sagas.ts";
 import { startTestServer } from "../../support/nats-server.ts";
 import type { SeededChance } from "../../../services/memory/faults.ts";
 import type { Attack, Field } from "../attack.ts";
+import { isAttackers } from "../evidence.ts";
 
 const app = defineApp({ sagas: [journey, errand, planner] });
 
@@ -57,7 +58,9 @@ async function strike(field: Field, chance: SeededChance): Promise<void> {
   while (stored.length < 4 && candidates.length > 0) {
     const saga = candidates.splice(chance.between(0, candidates.length - 1), 1)[0]!;
     const last = await ports.ledger.last(saga);
-    stored.splice(0, stored.length, ...(await ports.ledger.read(saga, 0, last?.seq ?? 0)));
+    const all = await ports.ledger.read(saga, 0, last?.seq ?? 0);
+    // What another attacker put there is no turn: that it is changed, or gone, changes nothing.
+    stored.splice(0, stored.length, ...all.filter((message) => !isAttackers(message)));
   }
   const first = stored[0];
   if (first === undefined || stored.length < 4) return;
@@ -67,8 +70,12 @@ async function strike(field: Field, chance: SeededChance): Promise<void> {
     const nc = await connectNats({ servers: server.url.split(","), name: "tamper" });
     const there = await openNatsPorts(nc, { partitions: 1 });
     const jsm = await jetstreamManager(nc);
-    const verify = async () =>
-      (await verifyLedger({ ledger: there.ledger, blobs: ports.blobs }, saga, app)).findings;
+    // A turn that stands twice is no turn the second time: the ledger is whole without it, and it is told of.
+    const verify = async () => {
+      const source = { ledger: there.ledger, blobs: ports.blobs };
+      const { findings, foreign } = await verifyLedger(source, saga, app);
+      return [...findings, ...(foreign?.first ?? [])];
+    };
     for (const [how, tamper] of Object.entries(tamperings)) {
       await copyTo(there, saga, tamper(stored, chance));
       const found = await verify().catch((error: unknown) => [String(error)]); // Refused to read it: told, too.
