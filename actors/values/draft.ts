@@ -40,19 +40,31 @@ export const draftedList = <T>(list: readonly T[]): T[] =>
 /** The record with a key set. One that was there keeps its place, another comes last. */
 export function withKey<K extends string, V>(record: Readonly<Record<K, V>>, key: K, value: V): Record<K, V> {
   const copy: Record<K, V> = drafted(record);
-  // A key like any other, which an assignment would take for the prototype.
-  if (key === "__proto__")
-    Object.defineProperty(copy, key, { value, enumerable: true, writable: true, configurable: true });
-  else copy[key] = value;
+  put(copy, key, value);
   return copy;
 }
 
 /** The record without the key. */
 export function withoutKey<K extends string, V>(record: Readonly<Record<K, V>>, key: K): Record<K, V> {
   if (!Object.hasOwn(record, key)) return record;
+  if (own?.has(record) !== true) return owned(copyWithout(record, key));
   const copy: Record<K, V> = drafted(record);
   delete copy[key];
   return copy;
+}
+
+/** Most turns take one key of few. A copy that a key is deleted from is slow ever after, and to make: four times this. */
+function copyWithout<K extends string, V>(record: Readonly<Record<K, V>>, key: K): Record<K, V> {
+  const copy = {} as Record<K, V>;
+  for (const other in record) if (other !== key) put(copy, other, record[other]);
+  return copy;
+}
+
+/** Sets a key like any other, where an assignment would take it for the prototype. */
+function put<K extends string, V>(record: Record<K, V>, key: K, value: V): void {
+  if (key === "__proto__")
+    Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true });
+  else record[key] = value;
 }
 
 /** The list with one more at its end. */
