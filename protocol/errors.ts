@@ -324,6 +324,12 @@ const table = {
     remedy:
       "The host asks again by itself. If it lasts, read the provider's words in the message and its status page.",
   },
+  MODEL_PORT_INVALID: {
+    meaning: "what a model port returned is no reply",
+    retriable: false,
+    remedy:
+      "Correct the port: the message names the member that is missing or wrong. Nothing is asked again by itself, because the provider has answered; fork the saga before that call, or begin another.",
+  },
   MODEL_OVERLOADED: {
     meaning: "the model's provider takes no more requests now",
     retriable: true,

@@ -6,14 +6,16 @@
  *    are reckoned here, by the model's price.
  * DE3 Where less than the conversation was sent, the digest of what was sent is recorded with the reply.
  * DE4 A call whose input cannot be recorded (too deep, NaN, `__proto__`) is a call with a fault: the model is told why and
- *    asked again, and the reply's other calls are made.
+ *    asked again, and the reply's other calls are made. Where a reply's calls fit one by one and not together, each has it.
+ * DE5 What a port returned is taken, told to the model, or fails at once with a code: the provider has answered and is paid,
+ *    and to ask again would wait for a port that says the same. Only what a port throws may be asked for again.
  */
 import { z } from "zod";
 import { withReferences } from "../../actors/request/call-references.ts";
 import type { BuiltRequest } from "../../actors/contract/definition.ts";
 import { priced } from "../../actors/kernel/spending.ts";
 import type { ModelPrice } from "../../protocol/budget.ts";
-import { describeError, MeshError } from "../../protocol/errors.ts";
+import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import {
@@ -23,7 +25,7 @@ import {
   ModelReply,
   readCallInput,
 } from "../../protocol/model.ts";
-import type { Result, Usage } from "../../protocol/result.ts";
+import { type Result, Usage } from "../../protocol/result.ts";
 import { replyLimits, toValue } from "../../protocol/value.ts";
 import type { Clock } from "../wire/ports.ts";
 import type { CutOff } from "./cut-off.ts";
@@ -63,13 +65,9 @@ export async function decide(
   const spent = (cost: Usage) => {
     usage = priced(cost, price);
   };
+  let answer: unknown;
   try {
-    const answer = await port.decide(built.request, {
-      abort: cutOff.signal,
-      live: deps.live,
-      spent,
-    });
-    return readAnswer(answer, built, { price, references });
+    answer = await port.decide(built.request, { abort: cutOff.signal, live: deps.live, spent });
   } catch (error) {
     if (cutOff.isCut && !timedOut)
       return { outcome: "cancelled", code: "CANCELLED", reason: "superseded", ...withUsage(usage) };
@@ -77,26 +75,73 @@ export async function decide(
   } finally {
     callOff();
   }
+  const result = readAnswer(answer, built, { price, references });
+  return result.outcome === "failed" ? { ...withUsage(usage), ...result } : result;
 }
 
 const withUsage = (usage: Usage | undefined): { usage?: Usage } => (usage === undefined ? {} : { usage });
 
-/** DE3. What the port says of what was sent is not taken, nor of what its calls rest on. */
+/** DE3, DE5. What the port says of what was sent is not taken, nor of what its calls rest on. */
 function readAnswer(
   answer: unknown,
   { sent, request }: BuiltRequest,
   { price, references }: { readonly price: ModelPrice | undefined; readonly references: boolean },
 ): Result {
-  const parsed = ModelReply.safeParse(answer);
-  if (!parsed.success) return failure("MODEL_REPLY_INVALID", z.prettifyError(parsed.error), true);
   try {
-    const own = parsed.data.calls.map(({ dependsOn: _rests, refs: _refs, ...call }) => readable(call));
-    const plain = { ...parsed.data, calls: own };
+    const parsed = ModelReply.safeParse(answer);
+    if (!parsed.success) return noReply(z.prettifyError(parsed.error), answer, price);
+    const { sent: _sent, route: _route, usage, calls, blocks, reason, ...rest } = parsed.data;
+    const own = calls.map(({ dependsOn: _rests, refs: _refs, ...call }) => readable(call));
+    const plain = { ...rest, ...recordable(blocks, reason), calls: own, usage };
     const reply = references ? withReferences(plain, request.messages) : plain;
-    const output = toValue({ ...reply, sent, usage: priced(parsed.data.usage, price) }, replyLimits);
-    return { outcome: "succeeded", output };
+    return {
+      outcome: "succeeded",
+      output: fitted({ ...reply, ...(sent === undefined ? {} : { sent }), usage: priced(usage, price) }),
+    };
   } catch (error) {
-    return failure("MODEL_REPLY_INVALID", describeError(error), true);
+    return noReply(describeError(error), answer, price); // A getter of the port's own.
+  }
+}
+
+/** DE5. Nothing that the model could mend: the port is at fault. What it says of the cost is believed all the same. */
+function noReply(why: string, answer: unknown, price: ModelPrice | undefined): Result {
+  const said = failure("MODEL_PORT_INVALID", why, false);
+  try {
+    const cost = WithUsage.safeParse(answer);
+    return cost.success ? { ...said, usage: priced(cost.data.usage, price) } : said;
+  } catch {
+    return said;
+  }
+}
+
+const WithUsage = z.object({ usage: Usage });
+
+/** A provider's blocks, if they can be recorded; else why they were left out, for people. Text and calls do not stand in them. */
+function recordable(
+  blocks: ModelReply["blocks"],
+  reason: string | undefined,
+): Pick<ModelReply, "blocks" | "reason"> {
+  const said = reason === undefined ? {} : { reason };
+  if (blocks === undefined) return said;
+  try {
+    toValue(blocks, replyLimits);
+    return { ...said, blocks };
+  } catch (error) {
+    const why = `the provider's blocks were left out: ${describeError(error)}`;
+    return { reason: reason === undefined ? why : `${reason}; ${why}` };
+  }
+}
+
+/** The reply as it is recorded (DE4). */
+function fitted(reply: ModelReply): Json {
+  try {
+    return toValue(reply, replyLimits);
+  } catch (error) {
+    if (!isMeshError(error, "VALUE_REFUSED")) throw error;
+    const fault = `the reply could not be recorded, and none of its calls was made: ${error.message}`;
+    const { blocks: _blocks, ...rest } = reply;
+    const calls = reply.calls.map((call) => ({ tool: call.tool, input: "", fault: call.fault ?? fault }));
+    return toValue({ ...rest, calls }, replyLimits);
   }
 }
 

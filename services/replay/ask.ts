@@ -31,7 +31,7 @@ export interface Answer {
 const attemptsMax = 3;
 const pauseMs = 1_000;
 
-/** Throws what the port throws, MODEL_REPLY_INVALID, and the signal's reason. */
+/** Throws what the port throws, MODEL_PORT_INVALID, and the signal's reason. */
 export async function askPort(port: ModelPort, request: ModelRequest, options: AskOptions): Promise<Answer> {
   const { signal, clock, price } = options;
   for (let attempt = 1; ; attempt++) {
@@ -40,7 +40,7 @@ export async function askPort(port: ModelPort, request: ModelRequest, options: A
       const abort = AbortSignal.any([signal, AbortSignal.timeout(limits.modelTimeoutMs)]);
       const answer = await port.decide(request, { abort, live: () => undefined, spent: () => undefined });
       const read = ModelReply.safeParse(answer);
-      if (!read.success) throw new MeshError("MODEL_REPLY_INVALID", z.prettifyError(read.error));
+      if (!read.success) throw new MeshError("MODEL_PORT_INVALID", z.prettifyError(read.error));
       const { sent: _sent, route: _route, ...reply } = read.data;
       return {
         reply: { ...reply, usage: priced(reply.usage, price) },
