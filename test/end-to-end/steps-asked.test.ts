@@ -16,7 +16,7 @@ import { startStrictMessagesApi } from "../support/strict-messages-api.ts";
 const seed = Number(process.env["MESH_SEED"] ?? 14);
 const sagasCount = 16;
 const notesCount = 5;
-const killsCount = 8;
+const killsCount = 6;
 
 /** Sagas name themselves in their input. */
 const me = (n: number) => `noter-${n}.`;

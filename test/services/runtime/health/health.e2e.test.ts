@@ -5,12 +5,16 @@
  * ask. What a process is not ready for is brought about for real: its server stands still, it drains, it starts
  * before its server answers.
  */
+import { jetstreamManager } from "@nats-io/jetstream";
 import { createServer, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { InspectDocument } from "../../../../protocol/documents/inspect.ts";
 import { ServingDocument } from "../../../../protocol/documents/process.ts";
+import { parseSagaId } from "../../../../protocol/ids.ts";
+import { streams } from "../../../../protocol/subjects.ts";
 import { connectNats } from "../../../../services/nats/connection.ts";
+import { openNatsPorts } from "../../../../services/nats/open.ts";
 import { runCli, type RunningCli, startCli } from "../../../support/cli.ts";
 import { startTestServer, type TestServer } from "../../../support/nats-server.ts";
 import { parsePrometheus, type Scrape } from "../../../support/prometheus.ts";
@@ -115,6 +119,34 @@ describe("metrics", () => {
       (one) => one.sum("sagamesh_inputs_refused_total") > 0,
     );
     expect(sum("sagamesh_inputs_refused_total", { source: "inbox", code: "BAD_MESSAGE" })).toBe(1);
+  });
+
+  test("a saga that cannot be read is counted by its code and named in the log, and others go on", async () => {
+    const former = await serve("host", "desk");
+    expect((await startSaga("desk", "headless", { errand: "ask", to: "rome" })).code).toBe(0);
+    await until(
+      () => scrape(former.url),
+      (one) => one.sum("sagamesh_turns_total") >= 2,
+    );
+    former.cli.process.kill("SIGKILL");
+    await former.cli.ended;
+    const nc = await connectNats({ servers: server.url, name: "test" });
+    const ports = await openNatsPorts(nc);
+    const saga = parseSagaId("headless");
+    const last = await ports.ledger.last(saga);
+    await ports.ledger.purgeBefore(saga, last?.seq ?? 0);
+    const [host] = await Promise.all([serve("host", "desk"), serve("worker", "desk")]);
+    nc.publish("saga.headless.signal.go", "{}");
+    const { sum } = await until(
+      () => scrape(host.url),
+      (one) => one.sum("sagamesh_sagas_not_taken_total") > 0,
+    );
+    expect(sum("sagamesh_sagas_not_taken_total", { code: "LEDGER_BROKEN" })).toBeGreaterThan(0);
+    expect(await host.cli.says('"sagaId":"headless"', "stderr")).toContain("saga not taken");
+    expect((await startSaga("desk", "beside", { errand: "book", to: "rome" }, "--wait")).code).toBe(0);
+    await (await jetstreamManager(nc)).streams.purge(streams.inbox); // Else it would be offered to the hosts of other tests.
+    await ports.close();
+    await nc.close();
   });
 
   test("a host that takes a killed one's saga over counts the recovery and what the call then cost", async () => {
