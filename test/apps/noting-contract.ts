@@ -16,5 +16,5 @@ const parts = {
   ...{ input: z.object({ me: z.string() }), output: z.object({}), tools: [note] },
 } as const;
 
-export const noting = defineAgent({ ...parts, name: "noting" });
+export const noting = defineAgent({ ...parts, name: "noting", budget: { steps: 1_000 } });
 export const thrifty = defineAgent({ ...parts, name: "thrifty", budget: { steps: thriftySteps } });
