@@ -46,6 +46,14 @@ export const limits = {
   inboxAckWaitMs: 3_000,
   /** Three heartbeats fit into the lease, so one may be lost. */
   inboxHeartbeatMs: 900,
+  /** A heartbeat that comes so late is of a host that gets too little of its machine: half of one. */
+  strainedMs: 450,
+  /** Heartbeats in time before such a host takes twice as much again. */
+  pulsesInTime: 5,
+  /** The share of its bounds that it takes at least. */
+  strainedShareMin: 1 / 16,
+  /** It says so this often at most. */
+  strainSaidEveryMs: 30_000,
   /** A host that wrote no heartbeat for this long is dead: its partitions go to others. */
   hostTtlMs: 2_000,
   hostBeatMs: 600,
@@ -77,6 +85,12 @@ export const limits = {
   /** Child processes for one suspect each that a host or worker starts at once; one that lives on after the probation counts no more. */
   childrenStartingMax: 4,
   probationMs: 5_000,
+  /** Suspects that a host or worker has in child processes at once, as far as they have not lived on for the probation. */
+  suspectsAtOnceMax: 64,
+  /** Marks that a host or worker reads or writes at once: after a death there may be thousands. */
+  marksAtOnceMax: 16,
+  /** Deliveries that a process knows it had, twice as many at most: more than it may hold un-acked. */
+  returnsKnownMax: 16_384,
   /** A child that dies within this of an input died of it and of none that came later. */
   handOneByOneMs: 500,
   /** Heartbeats of its parent during which a child may say nothing; then it hangs: about half a minute. */

@@ -12,12 +12,14 @@ import { createRoom } from "../process/room.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
+import { createReturns } from "../suspects/returns.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
 import { createThrottle } from "../throttle/throttle.ts";
 import { assertUnchanged } from "./changed.ts";
 import { type HostDeps, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
 import { register } from "./register.ts";
+import { createStrain } from "./strain.ts";
 import type { Awaited } from "./waiting.ts";
 
 /** How much one host takes upon itself. */
@@ -101,6 +103,8 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
     ),
     log,
   );
+  const name = options.incarnation;
+  const process = { name, returns: createReturns(), strain: createStrain(options, name) };
   let count = 0;
   let stopping = false;
   const begin = () => {
@@ -110,7 +114,7 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
       { host: incarnation, definitions: app.startable.map(({ name, version }) => `${name}@${version}`) },
       "host serves",
     );
-    return serveAs({ ...deps, incarnation }, () => {
+    return serveAs({ ...deps, incarnation }, process, () => {
       if (!stopping) present = begin();
     });
   };

@@ -6,17 +6,20 @@
  *
  * IC1 A host that stood still for longer than a lease is dead to the mesh. Its pulse tells: what wakes up then
  *    appends nothing and begins nothing, and the incarnation ends with it.
+ * IC2 Its process did not die: what it had bears no mark of it from then on, and what comes back to it is no suspect.
  */
 import { limits } from "../../protocol/limits.ts";
 import { registeredMoves } from "../app/old-contracts.ts";
 import { every } from "../process/every.ts";
 import type { Quarantine } from "../suspects/quarantine.ts";
+import type { Returns } from "../suspects/returns.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { createPartitions } from "./partitions.ts";
 import { createResidents, type Residents } from "./residents.ts";
 import { servedBy } from "./register.ts";
 import { joinRoster, type Roster } from "./roster.ts";
 import { createRouting } from "./routing.ts";
+import type { Strain } from "./strain.ts";
 import { hostQuarantine, keyOf, sagaOf } from "./suspects.ts";
 import { type Awaited, createWaiting } from "./waiting.ts";
 import { type Guests, receiveGuests } from "./guests.ts";
@@ -38,9 +41,18 @@ const drainLookMs = 20;
 /** Beyond the grace, for what is given back and reported. What is not is told by its effect's class, as after a death. */
 const givingBackMs = 2_000;
 
+/** What all incarnations of a host's process share. */
+export interface HostProcess {
+  /** The name of the first. */
+  readonly name: string;
+  readonly returns: Returns;
+  readonly strain: Strain;
+}
+
 /** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (IC1). */
 export function serveAs(
   given: Omit<HostDeps, "hasLapsed" | "routing" | "movesOf">,
+  { name, returns, strain }: HostProcess,
   onLapse: () => void,
 ): Incarnation {
   const { clock, log, incarnation } = given;
@@ -61,27 +73,32 @@ export function serveAs(
     hasLapsed: () => lapsed || clock.now() - pulseAt > limits.inboxAckWaitMs,
   };
   const residents = createResidents(deps);
-  const quarantine = hostQuarantine(deps, given.isolate, async (saga) => residents.find(saga)?.release());
-  const partitions = createPartitions(deps, { residents, quarantine, over: over.signal });
+  const quarantine = hostQuarantine(deps, {
+    ...{ process: name, returns, isolate: given.isolate },
+    living: () => roster.hosts().map(({ host }) => host),
+    evict: async (saga) => residents.find(saga)?.release(),
+  });
+  const partitions = createPartitions(deps, { residents, quarantine, strain, over: over.signal });
 
-  /** IC1: everything goes back at once; what is running tells its end as an ordinary input. */
+  /** IC1, IC2: everything goes back at once; what is running tells its end as an ordinary input. */
   const lapse = () => {
     lapsed = true;
-    log.warn({ host: incarnation, stoodStillMs: clock.now() - pulseAt }, "host stood still for too long");
+    const stoodStillMs = clock.now() - pulseAt;
+    log.warn({ host: incarnation, stoodStillMs }, "host stood still for too long");
+    strain.lapsed(stoodStillMs);
     over.abort();
-    const ending = [partitions.stop(), residents.release(), quarantine.end(), roster.leave()];
+    const ending = [quarantine.forget(), partitions.stop(), residents.release()];
+    ending.push(quarantine.end(), roster.leave());
     Promise.all(ending).catch((error: unknown) => log.warn({ err: error }, "not everything given back"));
     onLapse();
   };
   const pulse = () => {
     if (deps.hasLapsed()) return lapse();
+    strain.pulse(clock.now() - pulseAt - limits.inboxHeartbeatMs);
     pulseAt = clock.now();
     residents.prolong();
     quarantine.beat();
-    quarantine.tidy((key) => {
-      const resident = residents.find(sagaOf(key));
-      return resident !== undefined && resident.idleSince() === undefined;
-    });
+    quarantine.tidy((key) => residents.isBusy(sagaOf(key)));
   };
 
   const roster = joinRoster(

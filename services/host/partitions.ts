@@ -16,12 +16,15 @@ import type { Consumption, Delivery } from "../wire/ports.ts";
 import type { Quarantine } from "../suspects/quarantine.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Residents } from "./residents.ts";
+import type { Strain } from "./strain.ts";
 import { keyOf } from "./suspects.ts";
 
 /** What becomes of the inputs of the partitions. */
 export interface PartitionsContext {
   readonly residents: Residents;
   readonly quarantine: Quarantine;
+  /** How much of the bounds is taken now. */
+  readonly strain: Pick<Strain, "share">;
   /** Aborted: no further partition is consumed. */
   readonly over: AbortSignal;
 }
@@ -38,13 +41,14 @@ export interface Partitions {
 /** Nothing is consumed yet. */
 export function createPartitions(
   deps: HostDeps,
-  { residents, quarantine, over }: PartitionsContext,
+  { residents, quarantine, strain, over }: PartitionsContext,
 ): Partitions {
   const consumptions = new Map<number, Consumption>();
   /** How many partitions there are to be. */
   let own = 0;
   /** PX2. */
-  const startsMax = () => Math.ceil(deps.sagasMax / Math.max(1, own));
+  const startsMax = () => Math.ceil((deps.sagasMax * strain.share()) / Math.max(1, own));
+  const inFlightMax = () => Math.ceil(limits.inFlightPerPartitionMax * strain.share());
 
   const take = (partition: number) => (delivery: Delivery) => {
     let address: Address;
@@ -79,7 +83,7 @@ export function createPartitions(
       await Promise.all(gone.map(([partition, consumption]) => layDown(partition, consumption)));
       for (const partition of partitions) {
         if (consumptions.has(partition) || over.aborted) continue;
-        const options = { inFlightMax: limits.inFlightPerPartitionMax, startsMax };
+        const options = { inFlightMax, startsMax };
         consumptions.set(partition, await deps.ports.inbox.consume(partition, options, take(partition)));
       }
     },

@@ -23,6 +23,8 @@ export interface Residents {
   of(saga: SagaId, partition: number): Activation;
   /** The activation of a saga whose partition is this host's. */
   find(saga: SagaId): Activation | undefined;
+  /** Whether that has it in memory, and it is not idle. */
+  isBusy(saga: SagaId): boolean;
   /** These are this host's no more: each goes once what it has begun has ended. */
   leave(isMeant: (resident: Resident) => boolean): void;
   /** Prolongs the leases of all that is held. */
@@ -56,6 +58,10 @@ export function createResidents(deps: HostDeps): Residents {
       return activation;
     },
     find: (saga) => residents.get(saga)?.activation,
+    isBusy: (saga) => {
+      const resident = residents.get(saga);
+      return resident !== undefined && resident.activation.idleSince() === undefined;
+    },
     leave: (isMeant) => {
       for (const [saga, resident] of residents) {
         const { partition, activation } = resident;

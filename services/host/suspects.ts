@@ -8,6 +8,7 @@ import { parseInboxSubject } from "../../protocol/subjects.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery } from "../wire/delivery.ts";
 import type { Isolate } from "../suspects/child.ts";
+import type { Returns } from "../suspects/returns.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
 import type { Delivery } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
@@ -27,15 +28,29 @@ export const poison = (what: string): MeshError =>
     `${what}: ${limits.victimsMax} processes of its own died of it, one after the other`,
   );
 
-/** Without a way to start a process nothing is suspected. `evict` releases a saga that is resident. */
+/** What a host's quarantine lives on, beside what the parts of its incarnation share. */
+export interface HostQuarantine {
+  /** The host's process: its name in its first incarnation. */
+  readonly process: string;
+  readonly returns: Returns;
+  /** The hosts that live, by their incarnations. */
+  readonly living: () => readonly string[];
+  readonly isolate: Isolate | undefined;
+  /** Releases a saga that is resident. */
+  readonly evict: (saga: SagaId) => Promise<void>;
+}
+
+/** Without a way to start a process nothing is suspected. */
 export function hostQuarantine(
   deps: HostDeps,
-  isolate: Isolate | undefined,
-  evict: (saga: SagaId) => Promise<void>,
+  { process, returns, living, isolate, evict }: HostQuarantine,
 ): Quarantine {
   if (isolate === undefined) return noQuarantine;
   return createQuarantine({
     ...deps,
+    incarnation: process,
+    returns,
+    isAlive: (marker) => living().some((host) => isSameProcess(host, marker)),
     isolate,
     settlesInChild: true,
     isOurs: (key, deliveries) => isServedHere(deps, sagaOf(key), deliveries),
@@ -51,6 +66,10 @@ export function hostQuarantine(
     },
   });
 }
+
+/** Incarnations of one process are called as its first, with a number. Former versions put marks under each of these names. */
+const isSameProcess = (a: string, b: string): boolean =>
+  a === b || a.startsWith(`${b}-`) || b.startsWith(`${a}-`);
 
 /** Whether this host has the definition: the ledger tells, and of a saga without one its start. Throws UNAVAILABLE. */
 async function isServedHere(deps: HostDeps, saga: SagaId, deliveries: readonly Delivery[]): Promise<boolean> {

@@ -58,6 +58,7 @@ const askAs =
 
 function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
   const ask = askAs(gate, "inbox");
+  const returned = new Map<number, number>();
   return {
     partitions: server.inbox.partitions.length,
     publish: (message) => {
@@ -68,8 +69,8 @@ function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
     consume: async (partition, { inFlightMax, startsMax }, take) => {
       const { starts, others } = await ask("consume", () => server.inbox.partitions[partition]!);
       const both = [
-        consume({ gate, port: "inbox", queue: starts, inFlightMax: startsMax, take }),
-        consume({ gate, port: "inbox", queue: others, inFlightMax: () => inFlightMax, take }),
+        consume({ gate, port: "inbox", queue: starts, returned, inFlightMax: startsMax, take }),
+        consume({ gate, port: "inbox", queue: others, returned, inFlightMax: mostOf(inFlightMax), take }),
       ];
       return {
         stop: async () => {
@@ -97,7 +98,14 @@ function createWork(server: MemoryServer, gate: ProcessGate): WorkPort {
       ask("open", () => void server.work.queue(subjects.work(ref), concurrencyMax)),
     consume: async (ref, { inFlightMax }, take) => {
       const queue = await ask("consume", () => server.work.queue(subjects.work(ref)));
-      return consume({ gate, port: "work", queue, inFlightMax: () => inFlightMax, take });
+      return consume({
+        gate,
+        port: "work",
+        queue,
+        returned: new Map(),
+        inFlightMax: () => inFlightMax,
+        take,
+      });
     },
     pause: (tool) => ask("pause", () => server.work.queues(tool).forEach((queue) => queue.pause(true))),
     resume: (tool) => ask("resume", () => server.work.queues(tool).forEach((queue) => queue.pause(false))),
@@ -264,15 +272,20 @@ function followCore<T>(
 }
 
 interface Consuming extends Queued {
+  /** How often messages were given back unread, by their sequences. */
+  readonly returned: Map<number, number>;
   readonly inFlightMax: () => number;
   readonly take: (delivery: Delivery) => void;
 }
+
+const mostOf = (most: number | (() => number)): (() => number) =>
+  typeof most === "number" ? () => most : most;
 
 /**
  * Attaches the process to the queue until it stops or crashes. Done once the server has answered: a call that
  * failed must not leave a consumption behind that no caller can stop.
  */
-function consume({ gate, port, queue, inFlightMax, take }: Consuming): Consumption {
+function consume({ gate, port, queue, returned, inFlightMax, take }: Consuming): Consumption {
   let isStopped = false;
   const link = queue.attach({
     inFlightMax,
@@ -280,10 +293,12 @@ function consume({ gate, port, queue, inFlightMax, take }: Consuming): Consumpti
     receive: ({ message, deliveries }) =>
       gate.reach(
         () => {
-          const delivery = toDelivery({ gate, port, queue }, message, deliveries);
-          // What was on its way when the consumption was stopped goes back, so that another may have it.
-          if (isStopped) gate.post(() => queue.nak(message.seq, 0));
-          else take(delivery);
+          const { seq } = message;
+          const unread = returned.get(seq) ?? 0;
+          // What was on its way when the consumption was stopped goes back, so that another may have it; no receiver had it.
+          if (!isStopped) return take(toDelivery({ gate, port, queue }, message, deliveries - unread));
+          returned.set(seq, unread + 1);
+          gate.post(() => queue.nak(seq, 0));
         },
         { mayOvertake: true },
       ),

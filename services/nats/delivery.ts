@@ -27,6 +27,8 @@ export interface Delivered {
   readonly reply: string;
   readonly headers: Headers;
   readonly data: Uint8Array;
+  /** How many of its deliveries no receiver had. */
+  readonly unread?: number;
 }
 
 /** What handing a delivery on needs of it. */
@@ -42,12 +44,13 @@ const handings = new WeakMap<Delivery, Handing>();
 /** Undefined for what no consumer of this process delivered: a child's, say. */
 export const handingOf = (delivery: Delivery): Handing | undefined => handings.get(delivery);
 
-/** The message as it came from the server. */
-export const deliveredBy = (message: Msg): Delivered => ({
+/** The message as it came from the server, to a process that gave it back unread so many times. */
+export const deliveredBy = (message: Msg, returned: { times(seq: number): number }): Delivered => ({
   subject: message.subject,
   reply: message.reply!,
   headers: decodeHeaders(message).fields,
   data: message.data,
+  unread: returned.times(parseAckSubject(message.reply!).seq),
 });
 
 /**
@@ -77,7 +80,7 @@ export function createDelivery(nc: NatsConnection, message: Delivered, watch: De
     headers: message.headers,
     data: message.data,
     storedAt: place.storedAt,
-    deliveries: place.deliveries,
+    deliveries: Math.max(1, place.deliveries - (message.unread ?? 0)),
     ack: () => settle("ack", words.ack),
     nak: (delayMs = 0) =>
       settle("nak", delayMs > 0 ? `${words.nak} {"delay": ${Math.round(delayMs * 1e6)}}` : words.nak),

@@ -22,7 +22,7 @@ import { natsHeaders } from "./headers.ts";
 import { createHop } from "./hop.ts";
 import type { Report } from "./progress.ts";
 import { publish } from "./publish.ts";
-import { startPull } from "./pull.ts";
+import { createReturned, startPull } from "./pull.ts";
 import { newestOfLeader } from "./read.ts";
 import type { Requests } from "./requests.ts";
 
@@ -42,16 +42,18 @@ const nothing = new Uint8Array();
 export const createInbox = (context: InboxContext): InboxPort => {
   const { nc, jsm, requests, partitions, ackWaitMs, remake, report } = context;
   const stream = streams.inbox;
+  const returned = createReturned();
+  const pulled = { stream, leaseMs: ackWaitMs, returned, remake, report };
   return {
     partitions,
     publish: (message) => publish(requests, { ...message, stream }), // NI3
     standingStart: (saga) => newestOfLeader(jsm, stream, subjects.inboxStartOf(saga)),
     consume: async (partition, { inFlightMax, startsMax }, take) => {
       const pull = (consumer: string, most: () => number) =>
-        startPull(nc, { stream, consumer, inFlightMax: most, leaseMs: ackWaitMs, remake, report }, take);
+        startPull(nc, { ...pulled, consumer, inFlightMax: most }, take);
       const pulls = [
         pull(consumers.starts(partition), startsMax),
-        pull(consumers.inbox(partition), () => inFlightMax),
+        pull(consumers.inbox(partition), typeof inFlightMax === "number" ? () => inFlightMax : inFlightMax),
       ];
       return {
         stop: async () => {

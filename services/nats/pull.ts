@@ -10,7 +10,8 @@
  * PU1 held + requested never exceeds `inFlightMax` at the moment of a request. What comes beyond it after a restart
  *     of the pull is given back at once.
  * PU2 Only a running request is expected to give signs of life. If none comes for some heartbeats, its server
- *     is dead: a new request is made under a new reply subject, in seconds and not when the old one expires.
+ *     is dead: a new request is made under a new reply subject, in seconds and not when the old one expires. A process
+ *     that stood still itself has not listened, and cannot tell: what is under way to it would be lost with the subject.
  *     After a lost connection that is certain, and done as soon as it is back.
  * PU3 A delivery whose lease has run out no longer counts as held: the server gives it to another.
  * PU4 After `stop` nothing is handed over; what was on its way is given back.
@@ -18,6 +19,7 @@
  *     see it twice. It would otherwise work on it again, and perhaps wait for a claim that is its own.
  * PU6 The consumer may be gone, which the server says by the same words as an election: it is looked for, and nothing is
  *     asked for until it was.
+ * PU7 What this process gives back unread counts as no delivery: no receiver had it, and so none can have died of it.
  */
 import { createInbox, type Msg, type NatsConnection, type Subscription } from "@nats-io/nats-core";
 import type { Consumption, Delivery } from "../wire/ports.ts";
@@ -46,6 +48,8 @@ export interface PullOptions {
   /** Asked each time; where it shrinks, what is held beyond it is left to end. */
   readonly inFlightMax: () => number;
   readonly leaseMs: number;
+  /** What this process was sent and gave back unread (PU7). */
+  readonly returned: Returned;
   /** Looks for the consumer, and makes it again if it is gone (PU6). Never rejects. */
   readonly remake: () => Promise<void>;
   readonly report: Report;
@@ -56,6 +60,8 @@ interface Asking {
   readonly inbox: string;
   readonly sub: Subscription;
   requested: number;
+  /** How many might be held when it was last asked for some: what was asked for is taken, also where that shrank. */
+  most: number;
   heardAt: number;
 }
 
@@ -65,7 +71,7 @@ export function startPull(
   options: PullOptions,
   take: (delivery: Delivery) => void,
 ): Consumption {
-  const { stream, consumer, inFlightMax, leaseMs, remake, report } = options;
+  const { stream, consumer, inFlightMax, leaseMs, returned, remake, report } = options;
   const name = `consumer ${consumer} of ${stream}`;
   const held = new Map<number, { leaseUntil: number }>();
   const acked = createAckMemory();
@@ -73,6 +79,7 @@ export function startPull(
   let pullAfter = 0;
   let isLookedFor = false;
   let isRefillDue = false;
+  let tickedAt = performance.now();
   let asking = ask();
   const tick = setInterval(onTick, tickMs);
   const stopWatching = watchConnection(nc, { onBack: startOver });
@@ -83,6 +90,7 @@ export function startPull(
     const next: Asking = {
       inbox,
       requested: 0,
+      most: 0,
       heardAt: performance.now(),
       sub: nc.subscribe(inbox, {
         callback: (error, message) => {
@@ -98,7 +106,7 @@ export function startPull(
 
   function onDelivery(from: Asking, message: Msg): void {
     if (from.requested > 0) from.requested -= 1;
-    const delivery = createDelivery(nc, deliveredBy(message), {
+    const delivery = createDelivery(nc, deliveredBy(message, returned), {
       settled: (seq, word) => {
         if (held.get(seq) === hold) held.delete(seq);
         if (word === "ack") acked.add(seq);
@@ -108,7 +116,11 @@ export function startPull(
     });
     const hold = { leaseUntil: performance.now() + leaseMs };
     if (delivery.deliveries > 1 && acked.has(delivery.seq)) return void delivery.ack(); // PU5
-    if (isStopped || (held.size >= inFlightMax() && !held.has(delivery.seq))) return giveBack(nc, message); // PU1, PU4
+    const isFull = held.size >= Math.max(inFlightMax(), from.most) && !held.has(delivery.seq);
+    if (isStopped || isFull) {
+      returned.note(delivery.seq); // PU7
+      return giveBack(nc, message); // PU1, PU4
+    }
     held.set(delivery.seq, hold);
     take(delivery);
     scheduleRefill();
@@ -143,6 +155,8 @@ export function startPull(
   function onTick(): void {
     const now = performance.now();
     for (const [seq, hold] of held) if (hold.leaseUntil < now) held.delete(seq); // PU3
+    if (now - tickedAt > 2 * tickMs) asking.heardAt = now; // PU2: what came meanwhile was not read yet.
+    tickedAt = now;
     if (asking.requested > 0 && now - asking.heardAt > silenceMaxMs) startOver();
     acked.age(now);
     refill();
@@ -173,6 +187,7 @@ export function startPull(
     const now = performance.now();
     if (isStopped || isLookedFor || !isWorthwhile || now < pullAfter || nc.isClosed()) return;
     if (asking.requested === 0) asking.heardAt = now;
+    asking.most = most;
     asking.requested += free;
     const request = { batch: free, expires: expiresMs * 1e6, idle_heartbeat: heartbeatMs * 1e6 };
     nc.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(request), {
@@ -188,6 +203,30 @@ export function startPull(
       stopWatching();
       // A connection that is closed or silent has nothing on its way; its leases run out by themselves.
       await withinMs(drainMs, asking.sub.drain());
+    },
+  };
+}
+
+/** How often messages were sent to this process and given back unread, lately. */
+export interface Returned {
+  note(seq: number): void;
+  times(seq: number): number;
+}
+
+const returnedMax = 8_192;
+
+/** Nothing was given back; in two generations. */
+export function createReturned(): Returned {
+  let young = new Map<number, number>();
+  let old = new Map<number, number>();
+  const times = (seq: number) => young.get(seq) ?? old.get(seq) ?? 0;
+  return {
+    times,
+    note: (seq) => {
+      young.set(seq, times(seq) + 1);
+      if (young.size < returnedMax) return;
+      old = young;
+      young = new Map();
     },
   };
 }

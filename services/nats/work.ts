@@ -15,7 +15,7 @@ import { declareConsumer, type DeclaredConsumer, found } from "./declare.ts";
 import { translated } from "./errors.ts";
 import type { Report } from "./progress.ts";
 import { publish } from "./publish.ts";
-import { startPull } from "./pull.ts";
+import { createReturned, startPull } from "./pull.ts";
 import { createRemake } from "./remake.ts";
 import type { Requests } from "./requests.ts";
 import { whileStarting } from "./start-up.ts";
@@ -60,7 +60,8 @@ export const createWork = (context: WorkContext): WorkPort => {
         await whenGone?.();
       };
       const remakeBoth = createRemake({ what: `the queue of ${ref.name}`, isThere, make, report });
-      const pulled = { stream, consumer, inFlightMax: () => inFlightMax, leaseMs: ackWaitMs };
+      const bounds = { inFlightMax: () => inFlightMax, leaseMs: ackWaitMs };
+      const pulled = { stream, consumer, ...bounds, returned: createReturned() };
       return startPull(nc, { ...pulled, remake: remakeBoth, report }, take);
     },
     pause: (tool) => eachOf(tool, (consumer) => jsm.consumers.pause(stream, consumer, forGood())),

@@ -2,7 +2,9 @@
  * Marks: those that this process puts, and taking them away again. One that cannot be read, written or removed is told
  * in the log and stops nothing: it is evidence that is missing, or a suspicion that a trial clears.
  */
+import { limits } from "../../protocol/limits.ts";
 import type { Log } from "../process/log.ts";
+import { createRoom } from "../process/room.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { type Mark, readMark, writeMark } from "./mark.ts";
@@ -20,21 +22,36 @@ export interface Marks {
   isKept(key: string): boolean;
   /** Takes a kept mark away. */
   unmark(key: string): Promise<void>;
-  /** Takes the kept marks of a group away. */
-  forget(group: number): Promise<void>;
+  /** Takes the kept marks of a group away, or all. */
+  forget(group?: number): Promise<void>;
   /** Takes the kept marks away of what is done with. */
   tidy(isBusy: (key: string) => boolean): void;
 }
 
+/** All that waits is let in: what ends lets the next one in. */
+const forever = new AbortController().signal;
+
 /** Marks with none kept. */
 export function createMarks(ports: Pick<Ports, "suspects">, clock: Clock, log: Log): Marks {
   const kept = new Map<string, { readonly revision: number; readonly group: number }>();
+  const room = createRoom(limits.marksAtOnceMax);
+
+  /** A few at a time: after the death of a host there may be thousands. */
+  async function inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const wait = room.enter({ signal: forever });
+    if (wait !== undefined) await wait;
+    try {
+      return await act();
+    } finally {
+      room.leave();
+    }
+  }
 
   async function remove(key: string, revision: number | undefined): Promise<void> {
     if (revision === undefined) return;
-    await ports.suspects
-      .remove(key, revision)
-      .catch((error: unknown) => log.debug({ err: error, suspect: key }, "mark not removed"));
+    await inTurn(() => ports.suspects.remove(key, revision)).catch((error: unknown) =>
+      log.debug({ err: error, suspect: key }, "mark not removed"),
+    );
   }
 
   async function unmark(key: string): Promise<void> {
@@ -46,7 +63,7 @@ export function createMarks(ports: Pick<Ports, "suspects">, clock: Clock, log: L
   return {
     look: async (key) => {
       try {
-        return (await patiently(clock, () => readMark(ports.suspects, key)))?.mark;
+        return (await inTurn(() => patiently(clock, () => readMark(ports.suspects, key))))?.mark;
       } catch (error) {
         log.debug({ err: error, suspect: key }, "mark not read");
         return undefined;
@@ -54,7 +71,7 @@ export function createMarks(ports: Pick<Ports, "suspects">, clock: Clock, log: L
     },
     write: async (key, mark) => {
       try {
-        return await patiently(clock, () => writeMark(ports.suspects, key, mark));
+        return await inTurn(() => patiently(clock, () => writeMark(ports.suspects, key, mark)));
       } catch (error) {
         log.warn({ err: error, suspect: key }, "mark not written");
         return undefined;
@@ -67,7 +84,7 @@ export function createMarks(ports: Pick<Ports, "suspects">, clock: Clock, log: L
     isKept: (key) => kept.has(key),
     unmark,
     forget: async (group) => {
-      const own = [...kept].filter(([, mark]) => mark.group === group);
+      const own = [...kept].filter(([, mark]) => group === undefined || mark.group === group);
       await Promise.all(own.map(([key]) => unmark(key)));
     },
     tidy: (isBusy) => {

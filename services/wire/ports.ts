@@ -123,7 +123,7 @@ export interface InboxPort {
    */
   consume(
     partition: number,
-    options: { inFlightMax: number; startsMax: () => number },
+    options: { inFlightMax: number | (() => number); startsMax: () => number },
     take: (delivery: Delivery) => void,
   ): Promise<Consumption>;
   /**

@@ -37,6 +37,7 @@ import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
+import { createReturns } from "../suspects/returns.ts";
 import { holdWhilePaused } from "../throttle/pause.ts";
 import { createThrottle, type Throttle } from "../throttle/throttle.ts";
 
@@ -317,6 +318,7 @@ function workerQuarantine(deps: WorkerDeps, app: App): Quarantine {
   const signal = new AbortController().signal;
   return createQuarantine({
     ...deps,
+    returns: createReturns(),
     isolate,
     evict: async () => undefined,
     settlesInChild: false,

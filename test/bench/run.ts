@@ -17,6 +17,7 @@ import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
 import { measureRecovery } from "./recovery.ts";
 import { measureSleeping } from "./sleeping.ts";
+import { measureStarved } from "./starved.ts";
 import { measureSteps } from "./steps.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureTurns } from "./turns.ts";
@@ -67,6 +68,10 @@ const benches: Readonly<
   fold: {
     does: "a saga of n steps that stand, folded from its first turn",
     run: () => measureFolds([1_000, 10_000, 50_000]),
+  },
+  starved: {
+    does: "what a host does that gets too little of its machine",
+    run: () => measureStarved(),
   },
   recovery: {
     does: "how long sagas stand still when a host dies, and when all are replaced",

@@ -5,6 +5,7 @@
  * Method: hosts with one agent, whose model thinks for as long as a test says and notes who asked; everything is
  * compared with what the ledger and that account say.
  */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineAgent } from "../../../actors/agent/define.ts";
@@ -46,6 +47,8 @@ function openMesh({ modelMs = 0, toolMs = 0, refusals = 0, steps = 2, calls = ["
   /** `<who> <what>`, in order: model requests, effects begun, entries written. */
   const account: string[] = [];
   const writes: string[] = [];
+  /** `<who> <key>` of each mark that was put. */
+  const marks: string[] = [];
 
   const appOf = ({ clock, gate }: Pick<MemoryProcess, "clock" | "gate">) => {
     const note = (what: string) => account.push(`${gate.name} ${what}`);
@@ -108,9 +111,16 @@ function openMesh({ modelMs = 0, toolMs = 0, refusals = 0, steps = 2, calls = ["
 
   const begin = async (name: string): Promise<Member> => {
     const life = mesh.spawn(name);
-    const { membership } = life.ports;
+    const { membership, suspects } = life.ports;
     const watched: MemoryProcess["ports"] = {
       ...life.ports,
+      suspects: {
+        ...suspects,
+        put: (key, data, ttlMs) => {
+          marks.push(`${life.gate.name} ${key}`);
+          return suspects.put(key, data, ttlMs);
+        },
+      },
       membership: {
         ...membership,
         beat: (host, data, ttlMs) => {
@@ -125,6 +135,7 @@ function openMesh({ modelMs = 0, toolMs = 0, refusals = 0, steps = 2, calls = ["
       log: silentLog,
       incarnation: life.gate.name,
       callbackBase: "sagamesh:",
+      isolate: () => Promise.reject(new Error(`${life.gate.name} starts a child`)),
     };
     const host = await mesh.clock.until(startHost(options, appOf(life).app));
     return { host, life, name: life.gate.name };
@@ -139,6 +150,7 @@ function openMesh({ modelMs = 0, toolMs = 0, refusals = 0, steps = 2, calls = ["
     ...mesh,
     account,
     writes,
+    marks,
     begin,
     work: async () => {
       const life = mesh.spawn("worker");
@@ -449,6 +461,31 @@ describe("a host that stands still for longer than its lease", () => {
     expect(names).not.toContain(a.name);
     expect(mesh.entries().map(({ host }) => host)).toContain(`${a.name}-2`);
   });
+
+  test("leaves no mark and makes no suspect, however often and whenever it does: nothing has died (QA2)", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.integer({ min: 0, max: 2_500 }), fc.integer({ min: 500, max: 9_000 })), {
+          minLength: 2,
+          maxLength: 5,
+        }),
+        async (lapses) => {
+          const mesh = openMesh({ modelMs: 300, toolMs: 200, steps: 4 });
+          const { life } = await mesh.begin("a");
+          const ids = Array.from({ length: 12 }, (_, n) => `errand-${n}`);
+          for (const id of ids) await mesh.start(id);
+          for (const [runningMs, frozenMs] of lapses) {
+            await mesh.clock.advance(runningMs);
+            life.gate.pause();
+            await mesh.clock.advance(frozenMs);
+            life.gate.resume();
+          }
+          await mesh.until("the sagas end", () => ids.every((id) => mesh.ended(id)), 300_000);
+          expect(mesh.marks).toEqual([]);
+        },
+      ),
+      { numRuns: 6 },
+    ));
 
   test("performs no once again", async () => {
     const { mesh } = await frozen({ toolMs: 500 }, (account) =>

@@ -12,6 +12,7 @@ import type { Delivery, Ports } from "../../../services/wire/ports.ts";
 import type { FromChild, ToChild } from "../../../services/suspects/child.ts";
 import { type Mark, readMark, writeMark } from "../../../services/suspects/mark.ts";
 import { createQuarantine, type Quarantine } from "../../../services/suspects/quarantine.ts";
+import { createReturns, type Returns } from "../../../services/suspects/returns.ts";
 
 interface ScriptedChild {
   readonly told: ToChild[];
@@ -27,6 +28,8 @@ let children: ScriptedChild[];
 let onChild: (child: ScriptedChild, message: ToChild) => void;
 let given: string[];
 let calls: string[];
+let returns: Returns;
+let living: Set<string>;
 
 beforeEach(() => {
   mesh = createMemoryMesh({ seed: 1, replicas: 1 });
@@ -35,6 +38,8 @@ beforeEach(() => {
   onChild = () => undefined;
   given = [];
   calls = [];
+  returns = createReturns();
+  living = new Set();
 });
 
 const pass = (ms = 100) => mesh.clock.advance(ms);
@@ -46,6 +51,8 @@ function openQuarantine(isOurs?: (key: string) => Promise<boolean>): Quarantine 
     clock: mesh.clock,
     log: silentLog,
     incarnation: "me",
+    returns,
+    isAlive: (incarnation) => living.has(incarnation),
     evict: async (key) => void calls.push(`evict ${key}`),
     settlesInChild: false,
     giveUp: async (key, deliveries) =>
@@ -134,6 +141,69 @@ describe("quarantine", () => {
     quarantine.tidy(() => false);
     expect(await markOn("saga.a")).toBeUndefined();
     expect(children).toEqual([]);
+  });
+
+  test("what comes back to the process that had it passes at once, and nothing is written, whatever its incarnation (QA2)", async () => {
+    const passed: string[] = [];
+    for (const incarnation of [1, 2, 3]) {
+      const quarantine = openQuarantine();
+      quarantine.take("saga.a", 0, delivered(1, incarnation), () => passed.push(`a ${incarnation}`));
+      quarantine.take("saga.b", 0, delivered(2, 7 + incarnation), () => passed.push(`b ${incarnation}`));
+      await pass();
+      void quarantine.forget(); // As its host does when it lapses.
+      void quarantine.end();
+      await pass();
+    }
+    expect(passed).toEqual(["a 1", "b 1", "a 2", "b 2", "a 3", "b 3"]);
+    expect(await markOn("saga.a")).toBeUndefined();
+    expect(children).toEqual([]);
+  });
+
+  test("what another process had in between is no return: it bears a mark (JE1)", async () => {
+    const quarantine = openQuarantine();
+    quarantine.take("saga.a", 0, delivered(1, 1), () => undefined);
+    quarantine.take("saga.a", 0, delivered(1, 3), () => undefined);
+    await pass();
+    expect(await markOn("saga.a")).toMatchObject({ by: "me", isSuspect: false });
+  });
+
+  test("the mark of a process that lives is no suspicion, and that of one that is gone a moment later is (QA3)", async () => {
+    const passed: string[] = [];
+    onChild = diesOf();
+    for (const key of ["saga.a", "saga.b"]) await put(key, `owner of ${key}`);
+    living = new Set(["owner of saga.a", "owner of saga.b"]);
+    const quarantine = openQuarantine();
+    for (const [at, key] of ["saga.a", "saga.b"].entries())
+      quarantine.take(key, 0, delivered(at, 2), () => passed.push(key));
+    await pass();
+    expect(passed).toEqual([]);
+    living.delete("owner of saga.b");
+    await pass(limits.hostTtlMs + limits.hostBeatMs);
+    expect(passed).toEqual(["saga.a"]);
+    expect(calls).toEqual(["evict saga.b"]);
+  });
+
+  test("however many suspects come at once, only some are in children, and all are cleared (QA4)", async () => {
+    const count = 3 * limits.suspectsAtOnceMax;
+    for (let k = 0; k < count; k++) await put(`saga.s${k}`, "dead host");
+    let most = 0;
+    const inside = new Set<string>();
+    onChild = (child, message) => {
+      if (message.type !== "offer") return;
+      inside.add(message.key);
+      most = Math.max(most, inside.size);
+      mesh.clock.after(50, () => {
+        inside.delete(message.key);
+        child.say({ type: "ack", key: message.key, seq: message.handed.seq });
+        child.say({ type: "quiet", key: message.key });
+      });
+    };
+    const quarantine = openQuarantine();
+    for (let k = 0; k < count; k++) quarantine.take(`saga.s${k}`, 0, delivered(k, 2), () => undefined);
+    await pass(10_000);
+    expect(most).toBe(limits.suspectsAtOnceMax);
+    expect(given.filter((one) => one.startsWith("ack"))).toHaveLength(count);
+    expect(children).toHaveLength(1);
   });
 
   test("what bears another's mark is taken in a child, and is cleared once that has done with it", async () => {
