@@ -33,7 +33,7 @@ export const forkIsolated =
   (order: IsolateOrder): Isolate =>
   (hear) =>
     new Promise((resolve, reject) => {
-      const child = fork(entry, {
+      const child = fork(entry, [String(process.pid)], {
         serialization: "advanced",
         stdio: ["ignore", "inherit", "inherit", "ipc"],
       });

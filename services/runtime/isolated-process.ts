@@ -5,6 +5,7 @@
  *     death of its own.
  */
 import { enableCompileCache } from "node:module";
+import { endWithParent } from "./end-with-parent.ts";
 import { guardExit } from "./exit-guard.ts";
 import type { FromChild, ToChild } from "../suspects/child.ts";
 import type { IsolateOrder, Serves } from "./isolate.ts";
@@ -12,6 +13,7 @@ import type { IsolateOrder, Serves } from "./isolate.ts";
 guardExit();
 enableCompileCache();
 process.once("disconnect", () => process.exit(0));
+endWithParent(Number(process.argv[2])); // Where it cannot hear of that.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 
 const say = (message: FromChild | Serves): void => void process.send?.(message, () => undefined);
