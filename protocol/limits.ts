@@ -185,6 +185,8 @@ export const limits = {
   /** Turns between two snapshots of a saga that keeps running, and of one that falls asleep. */
   snapshotTurns: 100,
   snapshotAsleepTurns: 10,
+  /** Turns of a ledger that are read and folded at once, and then laid by: reading and writing them takes tens of milliseconds. */
+  foldedAtOnceMax: 1_000,
   /**
    * A snapshot may be so many times as large as what the ledger grew by since the last, so all of them together
    * cost a share of the ledger. More for a saga that falls asleep: folding a byte takes ten times as long as

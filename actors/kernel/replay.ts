@@ -127,15 +127,18 @@ export function foldLedger(definition: Definition, turns: readonly Turn[], from?
   }
 }
 
-/** The same in pieces, a turn each: a long ledger takes longer than its process should hold still. */
+/**
+ * The same in pieces, a turn each: a long ledger takes longer than its process should hold still. `moved`: the turn of the
+ * ledger's last move to another definition, where these turns are a part of it.
+ */
 export function* foldingLedger(
   definition: Definition,
   turns: readonly Turn[],
   from?: SagaState,
+  moved = lastMigration(turns)?.turn ?? 0,
 ): Generator<undefined, FoldedLedger> {
   let state = from;
   const messages: ModelMessage[] = [];
-  const moved = lastMigration(turns)?.turn ?? 0;
   const growing: Growing = new WeakSet(); // No state between two turns leaves this function.
   for (const turn of turns) {
     const comparison = turn.turn < moved ? "but for requests" : "strict";

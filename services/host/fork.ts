@@ -35,7 +35,8 @@ import type { Delivery } from "../wire/ports.ts";
 import { recordedPrices } from "../app/prices.ts";
 import { appendTurn } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
-import { type Loaded, noSnapshot } from "./load.ts";
+import type { Loaded } from "./load.ts";
+import { noSnapshot } from "./snapshots.ts";
 import { definitionSetBy, encodeAs, traceIdOf } from "./turn-message.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 

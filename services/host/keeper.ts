@@ -9,9 +9,18 @@
 import { layBy } from "../../actors/kernel/past.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { HostDeps } from "./host-deps.ts";
-import { type Loaded, noSnapshot, type SnapshotAge } from "./load.ts";
-import { type Written, writeSnapshot } from "./snapshots.ts";
+import type { Definition } from "../../actors/contract/definition.ts";
+import type { Head } from "../ledger/chain.ts";
+import type { Log } from "../process/log.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
+import { noSnapshot, type SnapshotAge, type Written, writeSnapshot } from "./snapshots.ts";
+
+/** A saga as it stands after a turn. */
+interface Kept {
+  readonly definition: Definition;
+  readonly state: SagaState;
+  readonly head: Head;
+}
 
 /** Writes one saga's snapshots while it is in memory. */
 export interface Keeper {
@@ -20,7 +29,9 @@ export interface Keeper {
   /** A turn of so many bytes was acked: the state as memory keeps it. */
   grew(bytes: number, state: SagaState): SagaState;
   /** Writes a snapshot if one is due of a saga that goes on, or of one that falls asleep. */
-  keep(loaded: Loaded, saga: "running" | "asleep"): Promise<void>;
+  keep(loaded: Kept, saga: "running" | "asleep"): Promise<void>;
+  /** The newest snapshot, and the ledger since. */
+  age(): SnapshotAge;
 }
 
 const due = {
@@ -29,13 +40,17 @@ const due = {
 } as const;
 
 /** A keeper that knows of no snapshot: `found` tells it of the newest. */
-export function createKeeper(deps: Pick<HostDeps, "ports" | "clock" | "log">): Keeper {
+export function createKeeper(deps: {
+  readonly ports: Pick<Ports, "snapshots">;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Keeper {
   let { turn, bytes, grown } = noSnapshot;
   let writing: Promise<void> | undefined;
   /** What the newest snapshot laid by and the state in memory still holds. */
   let laid: Written["laid"];
 
-  async function write({ definition, state, head }: Loaded): Promise<void> {
+  async function write({ definition, state, head }: Kept): Promise<void> {
     try {
       const written = await writeSnapshot(deps, definition, state, head);
       ({ bytes, laid } = written);
@@ -47,6 +62,7 @@ export function createKeeper(deps: Pick<HostDeps, "ports" | "clock" | "log">): K
   }
 
   return {
+    age: () => ({ turn, bytes, grown }),
     found: (age) => {
       ({ turn, bytes, grown } = age);
       laid = undefined;

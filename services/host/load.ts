@@ -7,12 +7,13 @@
  * LO3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
  * LO4 Of a saga that another host serves, the last turn alone is read.
  * LO5 A saga whose machine was left out by a cancellation is put together without it: nobody takes again what it dies of.
+ * LO6 A long fold is laid by on the way (fold-up.ts), but where all of the past is asked for.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { lastMigration } from "../../actors/kernel/migrated.ts";
 import { PastNeeded, recall } from "../../actors/kernel/past.ts";
-import { foldingLedger, presentDefinition, stateFromJson } from "../../actors/kernel/replay.ts";
+import { presentDefinition, stateFromJson } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -25,30 +26,18 @@ import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { App } from "../app/app.ts";
 import { foldingToEnd, isBare } from "../ledger/bare-state.ts";
 import { claimOf, emptyHead, type Head, lastTurnOf, type Link, readChain } from "../ledger/chain.ts";
-import { isTombstone, readTombstone, readTurns, type StoredTurn, turnsOf } from "../ledger/reader.ts";
+import { isTombstone, readTombstone, turnsOf } from "../ledger/reader.ts";
 import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
-import type { Clock, LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
+import type { LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
+import { type FoldDeps, type FoldedUp, foldUp, tellingTurns } from "./fold-up.ts";
 import { Unserved } from "./unserved.ts";
-import { readPast, readSnapshot } from "./snapshots.ts";
+import { noSnapshot, readPast, readSnapshot, type SnapshotAge } from "./snapshots.ts";
 
 /** Where a saga is loaded from. */
-export interface LoadDeps {
+export interface LoadDeps extends FoldDeps {
   readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs"> & { readonly loop?: LoopPort };
-  readonly clock: Clock;
 }
-
-/** The newest snapshot as a loader found it, and the ledger since. */
-export interface SnapshotAge {
-  /** 0: there is none. */
-  readonly turn: number;
-  readonly bytes: number;
-  /** By how many bytes the ledger has grown since. */
-  readonly grown: number;
-}
-
-/** A saga without a snapshot. */
-export const noSnapshot: SnapshotAge = { turn: 0, bytes: 0, grown: 0 };
 
 /** A saga as it stands after the turn of `head`. */
 export interface Loaded {
@@ -94,7 +83,7 @@ export async function loadSaga(
     readChain(deps.ports, saga, emptyHead, last.seq),
   );
   if (tombstone !== undefined) return readTombstone(deps.ports.blobs, tombstone);
-  return links.length === 0 ? undefined : loadLinks(deps, app, saga, links);
+  return links.length === 0 ? undefined : loadLinks(deps, app, saga, links, true);
 }
 
 /** LO4: what another host serves is not read, unless it is not the last turn that says so. Throws VERSION_UNSERVED. */
@@ -117,19 +106,17 @@ async function loadBySnapshot(
   if (found === undefined) return undefined;
   const { snapshot, bytes } = found;
   if (app.definition(snapshot.definition) === undefined) return undefined; // Its ledger says which it is.
-  const turns = await turnsSince(deps, saga, snapshot.head, last);
-  const since = turns?.map(({ turn }) => turn) ?? [];
-  if (turns === undefined || lastMigration(since) !== undefined || isBare(since)) return undefined; // LO3, LO5
+  const links = await linksSince(deps, saga, snapshot.head, last);
+  if (links === undefined) return undefined;
   const definition = served(app, saga, snapshot.definition);
   try {
-    const state = await foldOn(deps, definition, stateFromJson(definition, snapshot.state), turns);
-    return {
-      definition,
-      state,
-      head: turns.at(-1)?.head ?? snapshot.head,
-      snapshot: { turn: snapshot.head.turn, bytes, grown: bytesOf(turns) },
-      messages: undefined,
-    };
+    const since = await tellingTurns(deps, links);
+    if (lastMigration(since) !== undefined || isBare(since)) return undefined; // LO3, LO5
+    const state = stateFromJson(definition, snapshot.state);
+    const age = { turn: snapshot.head.turn, bytes, grown: 0 };
+    const head = links.at(-1)?.head ?? snapshot.head;
+    if (links.length === 0) return { definition, state, head, snapshot: age, messages: undefined };
+    return { definition, head, ...(await foldOn(deps, definition, state, links, age)), messages: undefined };
   } catch (error) {
     if (error instanceof MeshError && error.code === "UNAVAILABLE") throw error;
     return undefined; // LO2: a snapshot that does not lead to the head is thrown away.
@@ -137,18 +124,19 @@ async function loadBySnapshot(
 }
 
 /** Undefined if they do not follow the snapshot (LO2), or it is not the turn's that it names (LO1). Throws UNAVAILABLE. */
-async function turnsSince(
+async function linksSince(
   deps: LoadDeps,
   saga: SagaId,
   head: Head,
   last: StoredMessage,
-): Promise<StoredTurn[] | undefined> {
+): Promise<readonly Link[] | undefined> {
   if (head.seq > last.seq) return undefined;
   if (head.seq === last.seq) return isHeadOf(saga, head, last) ? [] : undefined;
   const { ports, clock } = deps;
   try {
-    const turns = await patiently(clock, () => readTurns(ports, saga, head, last.seq));
-    if (turns.length > 0) return turns; // The first of them proves it, by naming its hash.
+    const { links, tombstone } = await patiently(clock, () => readChain(ports, saga, head, last.seq));
+    if (tombstone !== undefined) return undefined;
+    if (links.length > 0) return links; // The first of them proves it, by naming its hash.
     const [own] = await patiently(clock, () => ports.ledger.read(saga, head.seq - 1, head.seq));
     return own !== undefined && isHeadOf(saga, head, own) ? [] : undefined;
   } catch (error) {
@@ -170,16 +158,17 @@ async function foldOn(
   deps: LoadDeps,
   definition: Definition,
   from: SagaState,
-  stored: readonly StoredTurn[],
-): Promise<SagaState> {
-  const turns = stored.map(({ turn }) => turn);
+  links: readonly Link[],
+  snapshot: SnapshotAge,
+): Promise<FoldedUp> {
+  const start = { state: from, snapshot, moved: 0, laysBy: true };
   try {
-    return (await inPieces(deps.ports.loop, foldingLedger(definition, turns, from))).state;
+    return await foldUp(deps, definition, links, start);
   } catch (error) {
     if (!(error instanceof PastNeeded)) throw error;
     const whole = await withPast(deps, from);
     if (whole === undefined) throw error;
-    return (await inPieces(deps.ports.loop, foldingLedger(definition, turns, whole))).state;
+    return foldUp(deps, definition, links, { ...start, state: whole, laysBy: false });
   }
 }
 
@@ -199,26 +188,44 @@ export async function loadPast(deps: LoadDeps, app: App, loaded: Loaded): Promis
     : { ...loaded, state };
 }
 
-const bytesOf = (turns: readonly StoredTurn[]): number => turns.reduce((sum, { bytes }) => sum + bytes, 0);
-
 /** Loads from the first turn, with the conversation. */
 export async function loadWhole(deps: LoadDeps, app: App, saga: SagaId, throughSeq: number): Promise<Loaded> {
   const { links } = await patiently(deps.clock, () => readChain(deps.ports, saga, emptyHead, throughSeq));
-  return loadLinks(deps, app, saga, links);
+  return loadLinks(deps, app, saga, links, false);
 }
 
-async function loadLinks(deps: LoadDeps, app: App, saga: SagaId, links: readonly Link[]): Promise<Loaded> {
+async function loadLinks(
+  deps: LoadDeps,
+  app: App,
+  saga: SagaId,
+  links: readonly Link[],
+  laysBy: boolean,
+): Promise<Loaded> {
+  const telling = await tellingTurns(deps, links);
+  const definition = served(app, saga, presentDefinition(telling));
+  const head = links.at(-1)?.head ?? emptyHead;
+  if (isBare(telling)) return { definition, head, ...(await foldBare(deps, definition, links)) };
+  const moved = lastMigration(telling)?.turn ?? 0;
+  const start = { state: undefined, snapshot: noSnapshot, moved };
+  try {
+    return { definition, head, ...(await foldUp(deps, definition, links, { ...start, laysBy })) };
+  } catch (error) {
+    if (!(error instanceof PastNeeded)) throw error;
+    return { definition, head, ...(await foldUp(deps, definition, links, { ...start, laysBy: false })) };
+  }
+}
+
+/** LO5. */
+async function foldBare(
+  deps: LoadDeps,
+  definition: Definition,
+  links: readonly Link[],
+): Promise<Pick<Loaded, "state" | "snapshot" | "messages">> {
   const stored = await patiently(deps.clock, () => turnsOf(deps.ports, links));
   const turns = stored.map(({ turn }) => turn);
-  const definition = served(app, saga, presentDefinition(turns));
   const { state, messages } = await inPieces(deps.ports.loop, foldingToEnd(definition, turns));
-  return {
-    definition,
-    state,
-    head: stored.at(-1)?.head ?? emptyHead,
-    snapshot: { ...noSnapshot, grown: bytesOf(stored) },
-    messages,
-  };
+  const grown = stored.reduce((sum, { bytes }) => sum + bytes, 0);
+  return { state, snapshot: { ...noSnapshot, grown }, messages };
 }
 
 function served(app: App, saga: SagaId, ref: DefinitionRef): Definition {

@@ -26,7 +26,8 @@ import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
 import { patiently } from "../wire/patience.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, Inputs, ReadItem } from "./inputs.ts";
-import { type Loaded, noSnapshot } from "./load.ts";
+import type { Loaded } from "./load.ts";
+import { noSnapshot } from "./snapshots.ts";
 import { Unserved } from "./unserved.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 

@@ -46,6 +46,18 @@ const Sealed = z.object({
   state: z.unknown(),
 });
 
+/** The newest snapshot as a loader found it, and the ledger since. */
+export interface SnapshotAge {
+  /** 0: there is none. */
+  readonly turn: number;
+  readonly bytes: number;
+  /** By how many bytes the ledger has grown since. */
+  readonly grown: number;
+}
+
+/** A saga without a snapshot. */
+export const noSnapshot: SnapshotAge = { turn: 0, bytes: 0, grown: 0 };
+
 /** What was written, for the state that stays in memory. */
 export interface Written {
   readonly bytes: number;

@@ -3,18 +3,27 @@
  *
  * Method: ports that hold a ledger, count what is read of it and refuse to be asked for anything else.
  */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { recall } from "../../../actors/kernel/past.ts";
+import { foldLedger, stateToJson } from "../../../actors/kernel/replay.ts";
 import { encodeJson } from "../../../protocol/codec.ts";
 import { chainHash } from "../../../protocol/digest.ts";
+import { toJson } from "../../../protocol/json.ts";
+import { limits } from "../../../protocol/limits.ts";
 import { headers as names } from "../../../protocol/subjects.ts";
 import { type Tombstone, tombstoneEvent } from "../../../protocol/tombstone.ts";
+import { toStored, type Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
-import { type LoadDeps, loadSaga } from "../../../services/host/load.ts";
+import { type Loaded, type LoadDeps, loadSaga, loadWhole } from "../../../services/host/load.ts";
+import { readPast } from "../../../services/host/snapshots.ts";
 import { Unserved } from "../../../services/host/unserved.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { traceIdOf, turnHeaders } from "../../../services/wire/turn-headers.ts";
 import type { StoredMessage } from "../../../services/wire/ports.ts";
+import { noopSaga } from "../../bench/noop-saga.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";
 import { foreignKinds, plantedOf } from "../../support/foreign.ts";
+import { longLedger } from "../../support/long-ledger.ts";
 
 const saga = sagaId("clerk-1");
 const definition = { name: "clerk", version: 7, hash: "feedfeedfeedfeed" };
@@ -23,6 +32,7 @@ const refuse = () => Promise.reject(new Error("asked for more than the ledger"))
 function depsWith(messages: readonly StoredMessage[], read: number[] = []): LoadDeps {
   return {
     clock: { now: () => 0, sleep: refuse, after: () => () => undefined },
+    log: silentLog,
     ports: {
       ledger: {
         last: async () => messages.at(-1),
@@ -115,3 +125,77 @@ test("a tombstone is read, whatever is served", async () => {
   for (const messages of [[left], [left, foreign]])
     expect(await loadSaga(depsWith(messages), defineApp({}), saga)).toEqual(tombstone);
 });
+
+describe("a long ledger whose snapshot is gone", () => {
+  const { definition: long, ...rest } = noopSaga("host");
+  const app = defineApp({ sagas: [{ ...rest, definition: long }] });
+  const steps = 2 * limits.foldedAtOnceMax + 300;
+  const told = longLedger(long, saga, { steps, stays: true }, steps);
+  const messages = storedOf(told);
+  const whole = stateToJson(long, foldLedger(long, told).state);
+
+  /** Deps with a shelf of snapshots, and a loop that counts how often it is asked to give way, and may end its process. */
+  function depsOf(shelf: Map<string, Uint8Array>, endsAfter = Infinity) {
+    const read: number[] = [];
+    const asked = { times: 0 };
+    const deps = depsWith(messages, read);
+    const ports: LoadDeps["ports"] = {
+      ...deps.ports,
+      snapshots: {
+        get: async (_saga: unknown, name = "") => shelf.get(name),
+        put: async (_saga: unknown, data: Uint8Array, name = "") => void shelf.set(name, data),
+      } as never,
+      loop: {
+        breathe: () => {
+          asked.times += 1;
+          return asked.times > endsAfter ? Promise.reject(new Error("the process ends")) : undefined;
+        },
+      },
+    };
+    return { deps: { ...deps, ports }, read, asked };
+  }
+
+  /** The same with nothing laid by. */
+  async function wholeOf(deps: LoadDeps, { state }: Loaded): Promise<unknown> {
+    const parts = await readPast(deps, saga, state.past!);
+    return stateToJson(long, recall(state, parts!));
+  }
+
+  test("is laid by as it is folded, gives way at each turn, and comes to the same state (LO6, FQ1)", async () => {
+    const shelf = new Map<string, Uint8Array>();
+    const { deps, asked } = depsOf(shelf);
+    const loaded = (await loadSaga(deps, app, saga)) as Loaded;
+    expect([...shelf.keys()].sort()).toEqual(["", "past-1", "past-2"]);
+    expect(loaded.snapshot).toMatchObject({ turn: 2 * limits.foldedAtOnceMax });
+    expect(loaded.state.effects.length).toBeLessThan(limits.foldedAtOnceMax);
+    expect(asked.times).toBeGreaterThanOrEqual(steps);
+    expect(await wholeOf(deps, loaded)).toEqual(whole);
+    const all = await loadWhole(deps, app, saga, messages.at(-1)!.seq);
+    expect(all.state.past).toBeUndefined();
+    expect(stateToJson(long, all.state)).toEqual(whole);
+  });
+
+  test("in the middle of which a process ends is gone on with, not begun anew (FQ1)", async () => {
+    const shelf = new Map<string, Uint8Array>();
+    // It gives way for each turn of the ledger to check its chain and to look what it tells; then to read it, and to fold it.
+    const first = depsOf(shelf, 2 * steps + 3 * limits.foldedAtOnceMax);
+    await expect(loadSaga(first.deps, app, saga)).rejects.toThrow("the process ends");
+    expect([...shelf.keys()].sort()).toEqual(["", "past-1"]);
+    const second = depsOf(shelf);
+    const loaded = (await loadSaga(second.deps, app, saga)) as Loaded;
+    expect(second.read).toEqual([steps - limits.foldedAtOnceMax]);
+    expect(await wholeOf(second.deps, loaded)).toEqual(whole);
+  });
+});
+
+/** Turns as they stand on a ledger. */
+function storedOf(told: readonly Turn[]): StoredMessage[] {
+  let prev = "";
+  return told.map((turn, place) => {
+    const data = encodeJson(toJson(toStored({ ...turn, prev })));
+    prev = chainHash(data);
+    const { definition: of } = noopSaga("host");
+    const fields = turnHeaders(turn, prev, { definition: of, traceId: traceIdOf(saga) });
+    return at((place + 1) * 10, { ...fields, [names.expectedSeq]: String(place * 10) }, data);
+  });
+}

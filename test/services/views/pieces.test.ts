@@ -8,6 +8,7 @@ import { verifyLedger } from "../../../services/views/verify.ts";
 import { readLedger, readView } from "../../../services/views/view.ts";
 import type { LedgerSource } from "../../../services/ledger/reader.ts";
 import { loadWhole } from "../../../services/host/load.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { tickingApp, tickingLedger, tickingSaga } from "../../support/ticking.ts";
 
@@ -45,7 +46,7 @@ const reading: Record<string, (given: ReturnType<typeof watched>) => Promise<unk
   "loads it": ({ source, app, turns }) => {
     const { ports, clock } = createMemoryMesh({ seed: 1 }).spawn("host");
     const from = { ...ports, ...source, ledger: { ...ports.ledger, ...source.ledger }, blobs: ports.blobs };
-    return loadWhole({ ports: from, clock }, app, tickingSaga, turns);
+    return loadWhole({ ports: from, clock, log: silentLog }, app, tickingSaga, turns);
   },
 };
 

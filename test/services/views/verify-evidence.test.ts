@@ -13,6 +13,7 @@ import { parseSagaId } from "../../../protocol/ids.ts";
 import { expectedOf, keptIn } from "../../../services/cli/commands/expecting.ts";
 import { tellVerified } from "../../../services/cli/telling/verified.ts";
 import { loadWhole } from "../../../services/host/load.ts";
+import { silentLog } from "../../../services/process/log.ts";
 import { writeSnapshot } from "../../../services/host/snapshots.ts";
 import { besideSaga } from "../../../services/runtime/evidence.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";
@@ -34,7 +35,9 @@ describe("verify, of a ledger without its last turn,", () => {
     const [saga] = sagas;
     const stored = await until(ports.ledger.last(saga!));
     if (isSnapshotted) {
-      const { definition, state, head } = await until(loadWhole(deps, app, saga!, stored!.seq));
+      const { definition, state, head } = await until(
+        loadWhole({ ...deps, log: silentLog }, app, saga!, stored!.seq),
+      );
       await until(writeSnapshot(deps, definition, state, head));
     }
     const messages = await until(ports.ledger.read(saga!, 0, stored!.seq));

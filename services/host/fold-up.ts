@@ -1,0 +1,96 @@
+/**
+ * Fold up: a ledger's turns folded onto a saga, some at a time, and laid by as it goes.
+ *
+ * FQ1 A long fold is kept on the way: a process that ends in the middle of it costs the next one a share of it, and no more of
+ *     what stands is in memory than of a saga that runs.
+ * FQ2 Turns are read from their bytes as they are folded: fifty thousand at once take more memory than a host may have.
+ */
+import type { Definition } from "../../actors/contract/definition.ts";
+import type { SagaState } from "../../actors/contract/state.ts";
+import { foldingLedger } from "../../actors/kernel/replay.ts";
+import { mayHoldBlob } from "../../protocol/codec.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
+import type { Turn } from "../../protocol/turn.ts";
+import type { Link } from "../ledger/chain.ts";
+import { turnsOf } from "../ledger/reader.ts";
+import type { Log } from "../process/log.ts";
+import { inPieces } from "../wire/loop.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, LoopPort, Ports } from "../wire/ports.ts";
+import { createKeeper } from "./keeper.ts";
+import type { SnapshotAge } from "./snapshots.ts";
+
+/** What folding up lives on. */
+export interface FoldDeps {
+  readonly ports: Pick<Ports, "snapshots" | "blobs"> & { readonly loop?: LoopPort };
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What is folded onto. */
+export interface FoldStart {
+  /** Undefined before the first turn. */
+  readonly state: SagaState | undefined;
+  readonly snapshot: SnapshotAge;
+  /** The turn from which on the saga is its present definition's own; 0: always. */
+  readonly moved: number;
+  /** Whether what stands may be laid by (FQ1): not where all of it is needed. */
+  readonly laysBy: boolean;
+}
+
+/** What it comes to. */
+export interface FoldedUp {
+  readonly state: SagaState;
+  readonly snapshot: SnapshotAge;
+  /** Of the turns that were folded. */
+  readonly messages: ModelMessage[];
+}
+
+/** Folds at least one turn. Throws as `foldTurn`, PastNeeded, UNAVAILABLE. */
+export async function foldUp(
+  deps: FoldDeps,
+  definition: Definition,
+  links: readonly Link[],
+  { state: from, snapshot, moved, laysBy }: FoldStart,
+): Promise<FoldedUp> {
+  const keeper = createKeeper(deps);
+  keeper.found(snapshot);
+  const messages: ModelMessage[] = [];
+  let state = from;
+  let next = 0;
+  do {
+    const some = links.slice(next, next + limits.foldedAtOnceMax);
+    next += limits.foldedAtOnceMax;
+    const stored = await patiently(deps.clock, () => turnsOf(deps.ports, some));
+    const turns = stored.map(({ turn }) => turn);
+    const folded = await inPieces(deps.ports.loop, foldingLedger(definition, turns, state, moved));
+    for (const message of folded.messages) messages.push(message);
+    const bytes = stored.reduce((sum, one) => sum + one.bytes, 0);
+    state = keeper.grew(bytes, folded.state);
+    const head = some.at(-1)?.head;
+    if (!laysBy || head === undefined || next >= links.length) continue;
+    await keeper.keep({ definition, state, head }, "running");
+    state = keeper.grew(0, state);
+  } while (next < links.length);
+  return { state, snapshot: keeper.age(), messages };
+}
+
+/** What an event says of how its ledger is folded, as the bytes of its turn hold it: they are searched, and few are read. */
+const tellingWords = ["migrated", "withoutMachine"] as const;
+
+function mayTell(data: Uint8Array): boolean {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+  return tellingWords.some((word) => bytes.includes(word)) || mayHoldBlob(data);
+}
+
+/** The first turn, and all that may say under which definition, or how else, the ledger is folded. Throws as `turnsOf`. */
+export async function tellingTurns(deps: FoldDeps, links: readonly Link[]): Promise<Turn[]> {
+  const telling: Link[] = [];
+  for (const [at, link] of links.entries()) {
+    if (at === 0 || mayTell(link.message.data)) telling.push(link);
+    await deps.ports.loop?.breathe();
+  }
+  const stored = await patiently(deps.clock, () => turnsOf(deps.ports, telling));
+  return stored.map(({ turn }) => turn);
+}
