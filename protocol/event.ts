@@ -52,6 +52,13 @@ export const Vote = z.object({
 });
 export type Vote = z.infer<typeof Vote>;
 
+/**
+ * What a saga's keys are made of: `decided`, of its decisions. Absent: of the turns in which they were written, as it
+ * was for all sagas once. It holds for the whole ledger, forks of it included.
+ */
+export const Keys = z.literal("decided");
+export type Keys = z.infer<typeof Keys>;
+
 const resultEvent = z.object({
   type: z.literal("result"),
   intent: IntentId,
@@ -74,6 +81,7 @@ const otherEvents = [
     prices: ModelPrices.optional(),
     /** Of a fork; all else is as its origin was started. */
     fork: Lineage.optional(),
+    keys: Keys.optional(),
   }),
   /** `sentAt` is the server's time of the message; repeats are recognised by `id`. */
   z.object({

@@ -1,6 +1,7 @@
 /** Host entry: what a host says of itself in HOSTS, with each heartbeat and at once when it changes. */
 import { z } from "zod";
 import { ServedDefinition } from "./deployments.ts";
+import { Keys } from "./event.ts";
 
 /** The entry of one incarnation, under its name. Other hosts read it to share the partitions, `doctor` to list them. */
 export const HostEntry = z.object({
@@ -14,6 +15,8 @@ export const HostEntry = z.object({
   serves: z.array(ServedDefinition),
   /** The revision of the declared deployments that it goes by; 0: none was declared yet. */
   deployments: z.int().nonnegative(),
+  /** How it can make keys besides the oldest way: a saga begins with what every living host can make. */
+  keys: Keys.optional(),
 });
 export type HostEntry = z.infer<typeof HostEntry>;
 

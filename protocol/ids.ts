@@ -56,14 +56,23 @@ export const mintSagaId = (name: string, now: number, random: number): SagaId =>
     .toString(36)
     .padStart(6, "0")}` as SagaId;
 
-/** A child's id is a hash of its parent's intent: the same intent starts the same child for ever. */
+/** A child's id in such a saga is a hash of its parent's intent, and so is that of one that stands in for people. */
 export const childSagaId = (parent: SagaId, intent: IntentId, name: string): SagaId =>
   `${name.toLowerCase().slice(0, 30)}-${sha256(`${parent}/${intent}`).slice(0, 24)}` as SagaId;
 
 /**
- * The key under which the outside knows an effect: lineage, position and canonical arguments. It survives
- * restart, redelivery and takeover because nothing in it depends on who performs the effect or when.
+ * The key under which the outside knows an effect: of the saga, of what was decided there (the parts of `decision`) and
+ * of the canonical arguments. Nothing in it depends on who performs the effect, when, or in which turn it was written:
+ * decided again from an older copy of its ledger, it is the same effect. 16 and 12 hexadecimal digits.
  */
+export const decidedKey = (saga: SagaId, decision: readonly string[], argumentsDigest: string): string =>
+  `${saga}.${sha256(JSON.stringify(decision)).slice(0, 16)}.${argumentsDigest.slice(0, 12)}`;
+
+/** The id of the child that a decision with this key starts: decided again, it is the same child. */
+export const childOfKey = (key: string, name: string): SagaId =>
+  `${name.toLowerCase().slice(0, 30)}-${sha256(key).slice(0, 24)}` as SagaId;
+
+/** The key as sagas have it that began before keys were made of decisions, and notices of tasks: of the intent's id. */
 export const effectKey = (saga: SagaId, intent: IntentId, argumentsDigest: string): string =>
   keyPrefix(saga, intent) + argumentsDigest.slice(0, 12);
 

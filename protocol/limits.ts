@@ -139,6 +139,11 @@ export const limits = {
    * repeats itself is told before each of them is an effect.
    */
   callsPerReplyMax: 256,
+  /**
+   * Names of actors of which a saga counts how often each was asked for; all after them share one count. No machine that
+   * is written by hand has so many; they stand in each of its snapshots, some thirty bytes each.
+   */
+  namesCountedMax: 1_000,
   retryAttemptsMax: 5,
   retryBackoffMs: 500,
   retryBackoffMaxMs: 30_000,

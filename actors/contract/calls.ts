@@ -22,6 +22,8 @@ export interface NewCall {
   readonly src: string;
   readonly input: Json;
   readonly dependsOn?: readonly string[] | undefined;
+  /** Which decision it is, where the number in its id depends on what else was called before (keys.ts). */
+  readonly decides?: string;
 }
 
 /** The parameters of `sagamesh.start`. */
@@ -30,6 +32,7 @@ export interface StartParams {
   readonly src: string;
   readonly input: Json;
   readonly dependsOn?: readonly string[];
+  readonly decides?: string;
 }
 
 /** The parameters of `sagamesh.forward`. */
@@ -45,7 +48,7 @@ export interface ForwardParams {
 export const say = (message: ModelMessage): never => ({ type: "sagamesh.say", params: { message } }) as never;
 
 /** Starts a call. */
-export const startCall = ({ call, src, input, dependsOn }: NewCall): never =>
+export const startCall = ({ call, src, input, dependsOn, decides }: NewCall): never =>
   ({
     type: "sagamesh.start",
     params: {
@@ -53,6 +56,7 @@ export const startCall = ({ call, src, input, dependsOn }: NewCall): never =>
       src,
       input,
       ...(dependsOn === undefined ? {} : { dependsOn }),
+      ...(decides === undefined ? {} : { decides }),
     } satisfies StartParams,
   }) as never;
 

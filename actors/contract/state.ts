@@ -107,6 +107,8 @@ export interface ProposedCall {
   readonly given?: true;
   /** A human changed the arguments, and who: the input is theirs. */
   readonly editedBy?: string;
+  /** Which decision it is (keys.ts); absent where keys are made of turns. */
+  readonly place?: string;
 }
 
 /** An effect that succeeded or is in doubt and was not undone. */
@@ -261,6 +263,18 @@ export interface Past {
   readonly holdsDoubts: boolean;
 }
 
+/** How often what was decided so far, as far as keys are made of it. See keys.ts. */
+export interface DecidedSoFar {
+  /** Replies of an agent's model that made calls, and the step of the latest one. */
+  readonly replies: number;
+  readonly step: string;
+  /** How often each actor of the machine was asked for, of the first so many that there were. */
+  readonly asked: Readonly<Record<string, number>>;
+  readonly names: number;
+  /** How often any other. */
+  readonly others: number;
+}
+
 /** A place in the ledger between two intents: before the k-th of a turn. */
 export interface Position {
   readonly turn: number;
@@ -297,6 +311,8 @@ export interface SagaState {
   readonly seenPacks: readonly SeenPack[];
   /** Effects and doubts that stand elsewhere (past.ts); undefined while all of them stand here. */
   readonly past?: Past;
+  /** Undefined where keys are made of turns. */
+  readonly decided?: DecidedSoFar;
   readonly kept: readonly KeptSignal[];
   /** What children that failed or were cancelled could not undo, `<tool> <key>`; a key begins with its saga. */
   readonly leftBelow?: readonly string[];

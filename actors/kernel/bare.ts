@@ -23,6 +23,7 @@ import { blank } from "./blank.ts";
 import { changeEffect, recordDoubt, recordEffect, addEffect, settleEffects } from "./effects.ts";
 
 import { type Draft, type Folding, folding } from "./folding.ts";
+import { nothingDecided } from "./keys.ts";
 import { checked } from "./read-result.ts";
 import { remember, tidySeen } from "./seen.ts";
 import { standingChild } from "./undo-child.ts";
@@ -81,6 +82,7 @@ function putTogether(definition: Definition, record: BareRecord): SagaState {
     open: Object.fromEntries(record.open.map((open) => [open.intent.id, open])),
     spent: record.spent,
     snapshot: graphOf(definition, record),
+    ...nothingDecided(record.start.keys),
     ...(record.below === undefined ? {} : { below: record.below }),
     ...(record.fork === undefined ? {} : { fork: record.fork }),
     ...(record.leftBelow.length === 0 ? {} : { leftBelow: [...new Set(record.leftBelow)] }),

@@ -5,9 +5,7 @@
  *     when it was approved. What is refused is recorded as `denied` and told to the actor; nothing else happens.
  * IS2 A call equal to one that is in doubt is refused until that doubt is settled.
  */
-import { digestOf } from "../../protocol/digest.ts";
 import { assert } from "../../protocol/errors.ts";
-import { childSagaId, effectKey } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import { askApproval, askHuman, type Review } from "./asking.ts";
@@ -31,9 +29,10 @@ import {
 import { withoutKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { dropHeldTimer } from "./held.ts";
+import { childOfCall, keyOfCall, nextPlace } from "./keys.ts";
 import type { MachineAction } from "../machine/actions.ts";
 import { type Callee, judge } from "./judge.ts";
-import { decider, forbidden } from "./lineage.ts";
+import { forbidden } from "./lineage.ts";
 import { askForRaise } from "./raise.ts";
 import { recallTool } from "../request/recall.ts";
 import { isTaken } from "../contract/reserved-signals.ts";
@@ -85,7 +84,7 @@ function issueBuiltin(f: Folding, { name, params }: Extract<MachineAction, { typ
   if (name === "sagamesh.forward") return forward(f, params as unknown as ForwardParams);
   const call = params as unknown as StartParams;
   assert(name === "sagamesh.start" || name === "sagamesh.stop", `the agent machine has no action ${name}`);
-  if (name === "sagamesh.start") invoke(f, call.id, call.src, call.input, call.dependsOn);
+  if (name === "sagamesh.start") invoke(f, call.id, call.src, call.input, call);
   else stop(f, call.id);
 }
 
@@ -99,7 +98,13 @@ function forward(f: Folding, { id: actor, name, data }: ForwardParams): void {
     sendToChild(f, id, { type: name, data });
 }
 
-function invoke(f: Folding, actor: string, src: string, input: Json, dependsOn?: readonly string[]): void {
+function invoke(
+  f: Folding,
+  actor: string,
+  src: string,
+  input: Json,
+  { dependsOn, decides }: Pick<StartParams, "dependsOn" | "decides"> = {},
+): void {
   const callable = f.definition.machine.bound(src);
   assert(callable !== undefined, `"${src}" is bound; machine-faults.ts refuses what is not`);
   const full = isCall(f, actor) && callable.kind !== "compensation" ? refusalOfMore(f) : undefined;
@@ -121,6 +126,7 @@ function invoke(f: Folding, actor: string, src: string, input: Json, dependsOn?:
         ...calling,
         ...(dependsOn === undefined ? {} : { dependsOn }),
         ...given,
+        ...nextPlace(f, actor, decides),
       });
     }
     case "question":
@@ -192,10 +198,9 @@ function tellRewritten(f: Folding, { actor, from, input }: ProposedCall): void {
 /** A call that passed everything becomes an intent. */
 function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
   const id = newId(f);
-  const key = effectKey(decider(f.state), id, digestOf(call.input));
   openIntent(f, {
     intent: {
-      ...{ kind: "tool", id, name: tool.name, key, contract: contractDigest(tool) },
+      ...{ kind: "tool", id, name: tool.name, key: keyOfCall(f, id, call), contract: contractDigest(tool) },
       ...inputOrCall(call),
       ...restingOf(call),
       ...(tool.effect === "read" ? { reads: true } : {}),
@@ -219,7 +224,7 @@ function startChild(f: Folding, child: Definition, call: ProposedCall): void {
       kind: "saga",
       id,
       name: child.name,
-      saga: childSagaId(decider(f.state), id, child.name),
+      saga: childOfCall(f, id, call, child.name),
       ...inputOrCall(call),
       ...restingOf(call),
       ...(opening.budget === undefined ? {} : { budget: opening.budget }),

@@ -10,13 +10,13 @@
  */
 import { z } from "zod";
 import { ParentRef } from "../../protocol/event.ts";
-import { childSagaId, type IntentId, type SagaId, turnOf } from "../../protocol/ids.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
 import { type Folding, newId, openIntent } from "./folding.ts";
 import type { Ending, OpenIntent, SagaState, StandingEffect } from "../contract/state.ts";
 import type { EffectToUndo } from "../contract/tool.ts";
-import { decider, isInherited } from "./lineage.ts";
+import { childOfUndo } from "./keys.ts";
 
 /** What a `cancel` holds that asks a saga to undo what it did although it has ended (UC2). */
 const UndoOrder = z.object({ reason: z.string(), tell: ParentRef });
@@ -86,14 +86,13 @@ export function issueChildUndo(f: Folding, { intent: undoes, tool }: StandingEff
 /** Starts the saga that undoes an effect by what it does. */
 export function issueUndoingSaga(
   f: Folding,
-  { intent: undoes }: StandingEffect,
+  effect: StandingEffect,
   { tool, input }: NonNullable<StandingEffect["undo"]>,
 ): IntentId {
+  const { intent: undoes } = effect;
   const id = newId(f);
   // What a fork inherited is undone by one and the same saga, whichever fork undoes it: the second finds it taken.
-  const saga = isInherited(f.state, undoes)
-    ? childSagaId(decider(f.state, turnOf(undoes)), undoes, tool)
-    : childSagaId(decider(f.state), id, tool);
+  const saga = childOfUndo(f, effect, id);
   openIntent(f, {
     intent: { kind: "saga", id, name: tool, saga, undoes, starts: true, input },
     input,

@@ -7,8 +7,7 @@
  *     effect settled rests on it. Effects decided together are undone in parallel.
  * UN3 An effect is undone by one intent at a time, and once: the intent that undoes it is part of the state.
  */
-import { digestOf } from "../../protocol/digest.ts";
-import { effectKey, type IntentId, turnOf } from "../../protocol/ids.ts";
+import type { IntentId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import {
@@ -43,7 +42,8 @@ import {
   changeEffect,
   setEffect,
 } from "./effects.ts";
-import { decider, forbidden, isInherited } from "./lineage.ts";
+import { keyOfUndo } from "./keys.ts";
+import { decider, forbidden } from "./lineage.ts";
 import {
   type Ending,
   type OpenIntent,
@@ -260,7 +260,7 @@ function issueUndo(f: Folding, effect: StandingEffect): void {
       kind: "tool",
       id,
       name: tool,
-      key: undoKey(f, effect, id, input),
+      key: keyOfUndo(f, effect, id),
       contract: contractIn(f, tool),
       input,
       undoes,
@@ -269,12 +269,6 @@ function issueUndo(f: Folding, effect: StandingEffect): void {
     attempt: 1,
   });
   changeEffect(f, undoes, { undoing: id });
-}
-
-/** What a fork inherited is undone under one key by whichever fork undoes it. */
-function undoKey(f: Folding, { intent }: StandingEffect, id: IntentId, input: Json): string {
-  if (!isInherited(f.state, intent)) return effectKey(decider(f.state), id, digestOf(input));
-  return effectKey(decider(f.state, turnOf(intent)), intent, digestOf({ undo: input }));
 }
 
 /**

@@ -85,10 +85,13 @@ type Opened = Omit<Judgement, "waits" | "said">;
 function ask(g: Going, name: string | undefined, opened: Opened): void {
   const waits: Record<string, string> = {};
   const material = materialOf(g, name, opened.item);
+  const run = name === undefined ? `${g.context.replans}` : `${name}.${stateOf(g, name).tries}`;
   for (const judge of judgesOf(g, name, opened.stage)) {
     const call = nextCall(g);
     waits[call] = judge.name;
-    g.starts.push({ call, src: judgeSrc(judge), input: toJson(judge.given(material)) });
+    // The call's number counts what was judged of other nodes, too.
+    const decides = `judge ${run} ${opened.stage} ${opened.round} ${judge.name}`;
+    g.starts.push({ call, src: judgeSrc(judge), input: toJson(judge.given(material)), decides });
   }
   put(g, name, { ...opened, waits, said: [] });
 }

@@ -8,7 +8,6 @@ import { digestOfOrder, type ForkOrder, type Lineage } from "../../protocol/fork
 import type { Json } from "../../protocol/json.ts";
 import { type ResultMessage as ResultBody, ResultMessage } from "../../protocol/result.ts";
 import { type Address, headers } from "../../protocol/subjects.ts";
-import type { App } from "../app/app.ts";
 import { decodeBody, eventIdOf, readBody } from "../wire/messages.ts";
 import type { BlobPort, Delivery } from "../wire/ports.ts";
 import { recordedPrices } from "../app/prices.ts";
@@ -39,7 +38,7 @@ export async function readEvent(
       const ref = meant ?? meantFor(delivery) ?? reading.routing.choose(body, address.saga);
       const definition = reading.app.definition(ref);
       if (definition === undefined) throw new Unserved(address.saga, ref);
-      return readStart(reading.app, definition, body);
+      return readStart(reading, definition, body);
     }
     case "signal":
       return {
@@ -66,9 +65,10 @@ export async function readEvent(
 /** The definition that the sender writes to, if it says so. */
 const addressee = (agent: string | undefined) => (agent === undefined ? {} : { to: agent });
 
-function readStart(app: App, definition: Definition, body: StartMessage): Event {
+function readStart({ app, routing }: Reading, definition: Definition, body: StartMessage): Event {
   const { name, version, hash } = definition;
   const tree = body.parent === undefined ? undefined : body.tree;
+  const keys = routing.keys();
   const countsUsd = definition.budget.usd !== undefined || tree?.budget?.usd !== undefined;
   return {
     type: "start",
@@ -78,6 +78,7 @@ function readStart(app: App, definition: Definition, body: StartMessage): Event 
     ...(tree === undefined ? {} : { tree }),
     ...(body.fork === undefined ? {} : { fork: lineageOf(body.fork) }),
     ...(countsUsd ? { prices: recordedPrices(definition, app) } : {}),
+    ...(keys === undefined ? {} : { keys }),
   };
 }
 

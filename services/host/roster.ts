@@ -92,6 +92,7 @@ export function joinRoster(
     since,
     serves: [...serves],
     deployments: declared?.revision ?? 0,
+    keys: "decided",
   });
   const hosts = (): LivingHost[] => [{ host: incarnation, ...entry() }, ...[...others].flatMap(toHost)];
   async function beat(): Promise<void> {

@@ -13,7 +13,7 @@
  */
 import { definitionOfText, textOfDefinition } from "../../protocol/definition-text.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { DefinitionRef } from "../../protocol/event.ts";
+import type { DefinitionRef, Keys } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { headers, partitionOf } from "../../protocol/subjects.ts";
@@ -39,6 +39,8 @@ export interface Routing {
   choose(wanted: Wanted, saga: SagaId): DefinitionRef;
   /** The definition that starts of a name go to; undefined: none that is served, or that is not known now. */
   startsAs(name: string, saga: SagaId): DefinitionRef | undefined;
+  /** How a saga that begins now makes its keys: as every living host can, for any of them may go on with it. */
+  keys(): Keys | undefined;
   /** Whether a living host takes sagas of the definition. */
   isServed(definition: DefinitionRef): boolean;
   /** Hands deliveries of one saga on (RK1). What no host takes is given back, to be offered again. */
@@ -101,6 +103,7 @@ export function createRouting(deps: RoutingDeps): Routing {
       const found = choiceFor({ name }, saga)?.of;
       return found === undefined || "waitsFor" in found ? undefined : found;
     },
+    keys: () => (roster.hosts().every((host) => host.keys !== undefined) ? "decided" : undefined),
     isServed: (definition) => isServed(definition, roster.hosts()),
     passOn: async (saga, definition, deliveries) => {
       const [first] = deliveries;
@@ -130,6 +133,7 @@ export function routingAlone(app: App): Routing {
       return chosen(wanted, saga, found);
     },
     startsAs: () => undefined, // What is taken for another host moves there.
+    keys: () => "decided",
     isServed: (definition) => app.definition(definition) !== undefined,
     passOn: async (_saga, _definition, deliveries) => {
       await back(deliveries);

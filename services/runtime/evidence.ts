@@ -4,15 +4,18 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isMeshError } from "../../protocol/errors.ts";
-import { IntentId, type SagaId, turnOf } from "../../protocol/ids.ts";
+import { type SagaId, turnOf } from "../../protocol/ids.ts";
 import { archiveName } from "../archive/file.ts";
 import { examineFile } from "../archive/lines.ts";
 import { readSnapshot } from "../host/snapshots.ts";
+import { readBegun } from "../ledger/begun.ts";
 import { decodeTurn } from "../ledger/reader.ts";
+import { eachOf } from "../process/each-of.ts";
 import {
   childrenAhead,
   createMentions,
   type Evidence,
+  looksLikeChild,
   type Mention,
   type Stand,
 } from "../views/verify-evidence.ts";
@@ -41,7 +44,10 @@ export async function besideSaga(deps: EvidenceDeps, stand: Stand): Promise<Evid
   const own = await besideLedger(deps, stand);
   const parent = stand.parent === undefined ? undefined : await parentOf(deps, stand.saga, stand.parent.saga);
   const sagas = (await patiently(deps.clock, () => deps.ports.ledger.list())).map((one) => one.saga);
-  const children = { compared: ["the ids of all sagas"], mentions: childrenAhead(stand, sagas) };
+  const children = {
+    compared: ["the ids of all sagas"],
+    mentions: [...childrenAhead(stand, sagas), ...(await childrenOf(deps, stand, sagas))],
+  };
   return together([own, ...(parent === undefined ? [] : [parent]), children]);
 }
 
@@ -59,14 +65,37 @@ async function snapshotOf(deps: EvidenceDeps, saga: SagaId): Promise<Evidence | 
 }
 
 async function claimsOf({ ports, clock }: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {
-  const keys = await patiently(clock, () => ports.claims.list(saga));
-  let latest: (Mention & { turn: number }) | undefined;
-  for (const key of keys) {
-    const intent = IntentId.safeParse(key.split(".")[1]);
-    if (intent.success && turnOf(intent.data) > (latest?.turn ?? 0))
-      latest = { where: `the claim ${key}`, turn: turnOf(intent.data) };
-  }
-  return latest && { compared: [`${keys.length} claim${keys.length === 1 ? "" : "s"}`], mentions: [latest] };
+  const claims = await patiently(clock, () => ports.claims.list(saga));
+  if (claims.length === 0) return undefined;
+  const mentions = claims.map((claim) => ({
+    where: `the claim ${claim}`,
+    key: claim.slice(0, claim.lastIndexOf(".")), // The attempt follows.
+  }));
+  return { compared: [`${claims.length} claim${claims.length === 1 ? "" : "s"}`], mentions };
+}
+
+/** So many sagas that no turn started are asked whose children they are. */
+const strangersMax = 256;
+
+/**
+ * Sagas that name this one as their parent, in their first turn, and that no turn of it started: the ids of children say
+ * nothing of turns. What cannot be read says nothing here.
+ */
+export async function childrenOf(
+  { ports, clock }: Pick<EvidenceDeps, "ports" | "clock">,
+  { saga, children }: Pick<Stand, "saga" | "children">,
+  sagas: readonly SagaId[],
+): Promise<Mention[]> {
+  const strangers = sagas.filter((one) => looksLikeChild(one) && !children.has(one)).slice(0, strangersMax);
+  const found = await eachOf(strangers, 8, async (one): Promise<Mention[]> => {
+    const begun = await patiently(clock, () => readBegun(ports, one)).catch((error: unknown) => {
+      if (!isMeshError(error) || error.retriable) throw error;
+      return undefined;
+    });
+    const parent = begun?.as?.parent;
+    return parent?.saga === saga ? [{ where: `the child ${one}`, turn: turnOf(parent.intent) }] : [];
+  });
+  return found.flat();
 }
 
 async function fileOf({ archiveDir }: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {

@@ -184,8 +184,9 @@ function compare(crash: string, expected: ScenarioRun, got: ScenarioRun): CrashR
 }
 
 /**
- * Calls that did not throw, by what was asked for and then by key. A key holds the number of the turn that decided
- * it, and a crash costs a turn: so what is asked for is told by tool and input alone, keys in it left out.
+ * Calls that did not throw, by what was asked for and then by key. The notices of a task and sagas that began
+ * before keys were made of decisions have keys that hold a turn's number, and a crash costs a turn: so what is asked for is
+ * told by tool and input alone, keys in it left out.
  */
 function effectsOf(calls: readonly PerformedCall[]): Map<string, Map<string, PerformedCall[]>> {
   const effects = new Map<string, Map<string, PerformedCall[]>>();
@@ -207,7 +208,7 @@ function askedFor(input: unknown): unknown {
   return { ...input, task: rest };
 }
 
-const effectKeys = /[a-z0-9_-]{1,64}\.\d+-\d+\.[0-9a-f]{8,64}/g;
+const effectKeys = /[a-z0-9_-]{1,64}\.(?:\d+-\d+|[0-9a-f]{16})\.[0-9a-f]{8,64}/g;
 const toolOf = (effect: string): string => effect.slice(0, effect.indexOf(" "));
 
 function doublingsOf(

@@ -95,4 +95,4 @@ const timeless = (value: unknown): unknown =>
     ),
   );
 
-const effectKeys = /[a-z0-9_-]{1,64}\.\d+-\d+\.[0-9a-f]{8,64}/g;
+const effectKeys = /[a-z0-9_-]{1,64}\.(?:\d+-\d+|[0-9a-f]{16})\.[0-9a-f]{8,64}/g;

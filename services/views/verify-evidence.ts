@@ -33,6 +33,8 @@ export interface Mention {
   readonly turn?: number;
   /** Of that turn's bytes. */
   readonly hash?: string;
+  /** The key of an effect that a turn must have decided. */
+  readonly key?: string;
   /** How often the saga's end was heard of, by this saga. */
   readonly ends?: { readonly heard: number; readonly by: SagaId };
 }
@@ -53,6 +55,10 @@ export interface Stand {
   /** How many ends its parent was, or is to be, told of. */
   readonly ends: number;
   readonly standing: VerifyDocument["standing"];
+  /** Of the effects that its turns decided. */
+  readonly keys: ReadonlySet<string>;
+  /** What its turns started. */
+  readonly children: ReadonlySet<SagaId>;
 }
 
 /** Follows a ledger that is read turn by turn, as far as its turns are whole and follow one another. */
@@ -62,6 +68,7 @@ export function createStand(saga: SagaId): {
 } {
   const reader = createAccountReader();
   const hashes: string[] = [];
+  const [keys, children] = [new Set<string>(), new Set<SagaId>()];
   let ends = 0;
   let isSound = true;
   return {
@@ -71,8 +78,11 @@ export function createStand(saga: SagaId): {
       try {
         reader.take(turn);
         hashes.push(hash);
-        for (const { intents } of turn.steps)
-          ends += intents.filter((intent) => intent.kind === "end" && intent.tells === true).length;
+        for (const intent of turn.steps.flatMap(({ intents }) => intents)) {
+          if (intent.kind === "end" && intent.tells === true) ends += 1;
+          if (intent.kind === "tool") keys.add(intent.key);
+          if (intent.kind === "saga") children.add(intent.saga);
+        }
       } catch (error) {
         if (!isMeshError(error, "LEDGER_BROKEN")) throw error;
         isSound = false;
@@ -81,7 +91,8 @@ export function createStand(saga: SagaId): {
     stand: () => {
       const account = hashes.length === 0 ? undefined : reader.account;
       const parent = account?.start.fork === undefined ? account?.start.parent : undefined;
-      return { saga, turns: hashes.length, hashes, parent, ends, standing: account && standingOf(account) };
+      const standing = account && standingOf(account);
+      return { saga, turns: hashes.length, hashes, parent, ends, standing, keys, children };
     },
   };
 }
@@ -112,7 +123,7 @@ const wordOf = (intent: DecidedIntent): string =>
 /** Where a ledger and what was found beside it differ (VE2), the turns in order. */
 export function heldAgainst(stand: Stand, { mentions }: Pick<Evidence, "mentions">): Finding[] {
   return mentions
-    .flatMap((mention) => [turnFault(stand, mention), endFault(stand, mention)])
+    .flatMap((mention) => [turnFault(stand, mention), keyFault(stand, mention), endFault(stand, mention)])
     .filter((finding) => finding !== undefined)
     .sort((a, b) => a.turn - b.turn);
 }
@@ -129,6 +140,16 @@ function turnFault({ turns, hashes }: Stand, { where, turn, hash }: Mention): Fi
   return hash === undefined || hash === own
     ? undefined
     : { turn, code: "LEDGER_BROKEN", what: `${where} has it as ${hash}, and its hash is ${own}` };
+}
+
+/** What forks undo of a saga's effects is under that effect's key and one part more. */
+function keyFault({ turns, keys }: Stand, { where, key }: Mention): Finding | undefined {
+  if (key === undefined || keys.has(key) || keys.has(key.split(".").slice(0, 3).join("."))) return undefined;
+  return {
+    turn: turns + 1,
+    code: "LEDGER_SHORT",
+    what: `it is missing: ${where} is of an effect that none of the ${turns} turns decided`,
+  };
 }
 
 function endFault({ turns, parent, ends }: Stand, { where, ends: told }: Mention): Finding | undefined {
@@ -195,6 +216,9 @@ export function createMentions(): Mentions {
   };
 }
 
+/** What has the form of a child's id. Of one that was begun, its first turn names its parent. */
+export const looksLikeChild = (saga: SagaId): boolean => new RegExp(`-[0-9a-f]{${hashChars}}$`).test(saga);
+
 /** The saga and intent that a signal's id is made of, where another saga sent it. */
 function sentBy(id: string): { saga: string; intent: IntentId } | undefined {
   const [, saga, intent] = /^([a-z0-9_-]{1,64}):(\d{1,10}-\d{1,5})$/.exec(id) ?? [];
@@ -205,7 +229,10 @@ function sentBy(id: string): { saga: string; intent: IntentId } | undefined {
 const ahead = { turns: 32, places: 64 };
 const hashChars = 24;
 
-/** The sagas among these that only a later turn of the ledger can have started: their ids are hashes of its intents. */
+/**
+ * The sagas among these that only a later turn of the ledger can have started. Of one whose keys are made of turns: there
+ * the ids of children are hashes of intents.
+ */
 export function childrenAhead({ saga, turns }: Stand, sagas: readonly SagaId[]): Mention[] {
   const byHash = new Map(sagas.map((one) => [one.slice(-hashChars), one]));
   const mentions: Mention[] = [];

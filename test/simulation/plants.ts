@@ -542,7 +542,7 @@ export const plants: readonly Plant[] = [
         if (open.intent.kind !== "tool" || open.intent.undoes !== undefined || open.actor === undefined) continue;
         closeIntent(f, old, closedAs("superseded"));
         const id = newId(f);
-        const key = effectKey(f.state.saga, id, digestOf(open.input));
+        const key = \`\${open.intent.key}-again\`;
         openIntent(f, { ...open, attempt: 1, intent: { ...open.intent, id, key } });
       }
       return askModel(f, callable, actor, input);`,

@@ -110,7 +110,7 @@ export function crossChecking(evidence: (stand: Stand) => Promise<Evidence>): {
     options: {
       mentions,
       evidence: (stand) => {
-        stands.set(stand.saga, { ...stand, hashes: [] }); // A mention in another ledger has no hash.
+        stands.set(stand.saga, { ...stand, hashes: [], keys: new Set(), children: new Set() }); // A mention in another ledger has no hash.
         return evidence(stand);
       },
     },

@@ -266,7 +266,8 @@ function walkThrough(definition: Definition, moves: readonly Move[]): Walked {
     return state;
   };
   const { name, version, hash } = definition;
-  let now = append([{ type: "start", definition: { name, version, hash }, input: { of: "x" } }]);
+  const keys = moves.length % 4 === 0 ? {} : { keys: "decided" as const };
+  let now = append([{ type: "start", definition: { name, version, hash }, input: { of: "x" }, ...keys }]);
   let batch: Event[] = [];
   for (const one of moves) {
     at += one.afterMs;

@@ -355,3 +355,23 @@ describe("hosts that differ", () => {
     expect(await t.placesOf(["waits"])).toEqual(["tool"]);
   });
 });
+
+test("a saga makes its keys of decisions once no living host is left that cannot", async () => {
+  const t = openMesh();
+  const { ports } = t.spawn("former");
+  const said = { partitions: [], draining: true, since: 0, serves: [], deployments: 0 };
+  const beat = () => ports.membership.beat("former-1", Buffer.from(JSON.stringify(said)), limits.hostTtlMs);
+  await t.clock.until(beat());
+  await t.begin("v1", appV1);
+  await t.clock.until(beat());
+  const keysOf = async (id: string) => {
+    await t.start(desk1, id);
+    await t.untilAll([id], "asking", 5_000).catch(() => undefined);
+    const start = (await t.turnsOf(id))[0]?.steps[0]?.event;
+    return start?.type === "start" ? (start.keys ?? "of turns") : "no start";
+  };
+  expect(await keysOf("early-1")).toBe("of turns");
+  await t.clock.until(ports.membership.leave("former-1"));
+  await t.pass(limits.hostBeatMs);
+  expect(await keysOf("late-1")).toBe("decided");
+});

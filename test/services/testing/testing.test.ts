@@ -249,7 +249,7 @@ describe("crash matrix", () => {
     });
     expect(report.faults.map(({ crash }) => crash)).toContain("worker inbox.publish 1 before");
     expect(report.text).toContain("seed 1");
-    expect(report.text).toMatch(/doubled charge \{\}: done 2 times under the key s1\.\d-0\.\w+/);
+    expect(report.text).toMatch(/doubled charge \{\}: done 2 times under the key s1\.\w+\.\w+/);
     const [fault] = report.faults;
     const alone = await crashMatrix(
       defineApp({ sagas: [shop] }),

@@ -9,9 +9,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { chainHash } from "../../../protocol/digest.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { decodeTurn } from "../../../services/ledger/reader.ts";
-import { besideSaga } from "../../../services/runtime/evidence.ts";
+import { besideSaga, childrenOf } from "../../../services/runtime/evidence.ts";
 import {
-  childrenAhead,
   createMentions,
   createStand,
   heldAgainst,
@@ -36,13 +35,14 @@ async function standsOf({ ledger, blobs }: Ports, saga: SagaId): Promise<Stand[]
   const stands: Stand[] = [];
   for (const message of await ledger.read(saga, 0, last?.seq ?? 0)) {
     following.take(await decodeTurn(blobs, message), chainHash(message.data));
-    stands.push({ ...following.stand(), hashes: [...following.stand().hashes] });
+    const { hashes, keys, ...stand } = following.stand();
+    stands.push({ ...stand, hashes: [...hashes], keys: new Set(keys) });
   }
   return stands;
 }
 
 const kinds: readonly (readonly [string, RegExp])[] = [
-  ["a claim", /the claim \S+ names/],
+  ["a claim", /the claim \S+ is of an effect/],
   ["its parent", /its parent \S+ has heard/],
   ["a child's id", /the child \S+ names/],
   ["another ledger", /turn \d+ of \S+ names/],
@@ -62,10 +62,11 @@ test("every cut of every example's ledger is named by what is beside it, or the 
     for (const [saga, stands] of ledgers) {
       const whole = stands.at(-1)!;
       const beside = await until(besideSaga(deps, whole));
-      const all: Mention[] = [...beside.mentions, ...mentions.of(saga)];
+      const started = await until(childrenOf(deps, { saga, children: new Set() }, sagas));
+      const all: Mention[] = [...beside.mentions, ...started, ...mentions.of(saga)];
       expect(heldAgainst(whole, { mentions: all }), `${example.name} ${saga}`).toEqual([]);
       for (const stand of stands.slice(0, -1)) {
-        const found = heldAgainst(stand, { mentions: [...all, ...childrenAhead(stand, sagas)] });
+        const found = heldAgainst(stand, { mentions: all });
         for (const { code, turn } of found)
           expect([code, turn > stand.turns]).toEqual(["LEDGER_SHORT", true]);
         for (const [kind, words] of kinds)
