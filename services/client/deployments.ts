@@ -218,11 +218,13 @@ async function everywhere(
   before: readonly LivingHost[],
   { signal, report }: Waiting,
 ): Promise<DeclaredDocument> {
-  const vanishedUntil = clock.now() + limits.hostTtlMs;
+  const vanishedUntil = clock.elapsed() + limits.hostTtlMs;
   for (;;) {
     const hosts = await livingHosts(ports.membership);
     const vanished =
-      clock.now() < vanishedUntil ? before.filter(({ host }) => hosts.every((one) => one.host !== host)) : [];
+      clock.elapsed() < vanishedUntil
+        ? before.filter(({ host }) => hosts.every((one) => one.host !== host))
+        : [];
     const behind = [...hosts.filter(({ deployments }) => deployments < revision), ...vanished].map(
       ({ host }) => host,
     );

@@ -167,8 +167,8 @@ async function move(
       await sendSignal(deps, saga, "migrate", { definition: to }, `migrate-${to.hash}-${turns}`); // CM2
   });
   const moved = new Set<MigrateDocument>();
-  const until = deps.clock.now() + withinMs;
-  while (moved.size < asked.length && deps.clock.now() < until) {
+  const until = deps.clock.elapsed() + withinMs;
+  while (moved.size < asked.length && deps.clock.elapsed() < until) {
     signal?.throwIfAborted();
     const waiting = asked.filter((one) => !moved.has(one));
     const looks = await eachOf(waiting, concurrencyMax, (one) => hasMoved(deps, one));

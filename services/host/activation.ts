@@ -64,7 +64,7 @@ export function createActivation(
     saga,
     inputs,
     pace,
-    bornAt: clock.now(),
+    bornAt: clock.elapsed(),
     get phase() {
       return phase;
     },
@@ -102,7 +102,7 @@ export function createActivation(
   async function rest(): Promise<void> {
     if (isQuiet(self)) await inputs.ackHeld();
     if (!inputs.isEmpty() || phase.type === "leaving" || isGone(self)) return;
-    if (isQuiet(self) && inputs.held.size === 0) idleAt = clock.now();
+    if (isQuiet(self) && inputs.held.size === 0) idleAt = clock.elapsed();
     await inputs.wait();
   }
 

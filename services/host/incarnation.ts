@@ -57,7 +57,7 @@ export function serveAs(
 ): Incarnation {
   const { clock, log, incarnation } = given;
   const over = new AbortController();
-  let pulseAt = clock.now();
+  let pulseAt = clock.elapsed();
   let lapsed = false;
   const waiting = createWaiting(clock, log);
   const routing = createRouting({
@@ -70,7 +70,7 @@ export function serveAs(
     ...given,
     movesOf: registeredMoves({ registry: given.ports.registry, clock }),
     routing,
-    hasLapsed: () => lapsed || clock.now() - pulseAt > limits.inboxAckWaitMs,
+    hasLapsed: () => lapsed || clock.elapsed() - pulseAt > limits.inboxAckWaitMs,
   };
   const residents = createResidents(deps);
   const quarantine = hostQuarantine(deps, {
@@ -83,7 +83,7 @@ export function serveAs(
   /** IC1, IC2: everything goes back at once; what is running tells its end as an ordinary input. */
   const lapse = () => {
     lapsed = true;
-    const stoodStillMs = clock.now() - pulseAt;
+    const stoodStillMs = clock.elapsed() - pulseAt;
     log.warn({ host: incarnation, stoodStillMs }, "host stood still for too long");
     strain.lapsed(stoodStillMs);
     over.abort();
@@ -94,8 +94,8 @@ export function serveAs(
   };
   const pulse = () => {
     if (deps.hasLapsed()) return lapse();
-    strain.pulse(clock.now() - pulseAt - limits.inboxHeartbeatMs);
-    pulseAt = clock.now();
+    strain.pulse(clock.elapsed() - pulseAt - limits.inboxHeartbeatMs);
+    pulseAt = clock.elapsed();
     residents.prolong();
     quarantine.beat();
     quarantine.tidy((key) => residents.isBusy(sagaOf(key)));
@@ -139,10 +139,10 @@ async function drain(
   { residents, quarantine, roster, guests, loops, over }: Drained,
   graceMs: number,
 ): Promise<void> {
-  const until = clock.now() + graceMs;
+  const until = clock.elapsed() + graceMs;
   guests.drain();
   await roster.drain();
-  while (clock.now() < until && residents.size() + quarantine.size() > 0) await clock.sleep(drainLookMs);
+  while (clock.elapsed() < until && residents.size() + quarantine.size() > 0) await clock.sleep(drainLookMs);
   await quarantine.end();
   // Reports of what was observed wait for the server; one that stays silent is not waited for.
   const released = residents

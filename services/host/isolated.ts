@@ -26,12 +26,12 @@ export function serveIsolated(options: HostOptions, app: App, quiet: (key: strin
   assertServable(app, "host");
   const { clock, log } = options;
   const residents = new Map<SagaId, Activation>();
-  let beatAt = clock.now();
+  let beatAt = clock.elapsed();
   const deps: HostDeps = {
     ...depsOf(options, app, new AbortController().signal),
     movesOf: () => Promise.resolve("pinned"),
     routing: routingAlone(app),
-    hasLapsed: () => clock.now() - beatAt > limits.inboxAckWaitMs,
+    hasLapsed: () => clock.elapsed() - beatAt > limits.inboxAckWaitMs,
   };
   const activationOf = (saga: SagaId): Activation => {
     const present = residents.get(saga);
@@ -67,7 +67,7 @@ export function serveIsolated(options: HostOptions, app: App, quiet: (key: strin
     setAside: (key, deliveries) => setAside(deps, sagaOf(key), deliveries),
     beat: () => {
       if (deps.hasLapsed()) letGo([...residents.values()], false); // HI1
-      beatAt = clock.now();
+      beatAt = clock.elapsed();
     },
   };
 }

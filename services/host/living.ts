@@ -42,19 +42,19 @@ export async function countLiving(deps: CountingDeps, hashes: ReadonlySet<string
   const { ports, clock, log } = deps;
   const all = await patiently(clock, () => ports.ledger.list());
   const byHash = new Map<string, number>();
-  const begunAt = clock.now();
+  const begunAt = clock.elapsed();
   let toldAt = begunAt;
   let looked = 0;
   const left = all.values();
-  const isEnough = () => byHash.size > 0 && clock.now() - begunAt > enoughMs;
+  const isEnough = () => byHash.size > 0 && clock.elapsed() - begunAt > enoughMs;
   const lookAtSome = async () => {
     for (const { saga } of left) {
       const hash = await livingHash(deps, saga, hashes);
       looked += 1;
       if (hash !== undefined) byHash.set(hash, (byHash.get(hash) ?? 0) + 1);
       if (isEnough()) return;
-      if (clock.now() - toldAt < tellEveryMs) continue;
-      toldAt = clock.now();
+      if (clock.elapsed() - toldAt < tellEveryMs) continue;
+      toldAt = clock.elapsed();
       log.info({ looked, of: all.length }, "looking for sagas that live");
     }
   };

@@ -79,7 +79,7 @@ export function createResidents(deps: HostDeps): Residents {
     sweep: () => {
       for (const activation of all()) {
         const since = activation.idleSince();
-        if (since !== undefined && clock.now() - since >= limits.lingerMs)
+        if (since !== undefined && clock.elapsed() - since >= limits.lingerMs)
           void activation.release({ ifIdle: true });
       }
     },

@@ -96,7 +96,7 @@ export function joinRoster(
   });
   const hosts = (): LivingHost[] => [{ host: incarnation, ...entry() }, ...[...others].flatMap(toHost)];
   async function beat(): Promise<void> {
-    const at = clock.now();
+    const at = clock.elapsed();
     await membership.beat(incarnation, encodeHostEntry(entry()), limits.hostTtlMs);
     saidAt = Math.max(saidAt, at);
   }
@@ -141,7 +141,7 @@ export function joinRoster(
 
   /** RO4. */
   async function learn(): Promise<void> {
-    const at = clock.now();
+    const at = clock.elapsed();
     const next = await readDeclared(registry);
     learnedAt = at;
     if (next.revision === declared?.revision) return;
@@ -165,7 +165,7 @@ export function joinRoster(
 
   return {
     hosts,
-    declared: () => (clock.now() - Math.min(learnedAt, saidAt) < limits.hostTtlMs ? declared : undefined),
+    declared: () => (clock.elapsed() - Math.min(learnedAt, saidAt) < limits.hostTtlMs ? declared : undefined),
     drain: async () => {
       draining = true;
       // Said at once, and not after what is under way: from now on the others need not wait for this host.

@@ -183,9 +183,9 @@ function registeredIn(registry: Pick<Ports["registry"], "list">, clock: Clock): 
     });
   return async (wanted) => {
     if (isIn(wanted)) return true;
-    if (clock.now() - readAt < limits.unservedDelayMs) return false;
+    if (clock.elapsed() - readAt < limits.unservedDelayMs) return false;
     keys = (await registry.list()).map(({ key }) => key);
-    readAt = clock.now();
+    readAt = clock.elapsed();
     return isIn(wanted);
   };
 }

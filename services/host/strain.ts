@@ -31,8 +31,8 @@ export function createStrain({ clock, log }: { clock: Clock; log: Log }, host: s
   const lessen = (by: number, lateMs: number) => {
     share = Math.max(limits.strainedShareMin, share / by);
     inTime = 0;
-    if (clock.now() - saidAt < limits.strainSaidEveryMs) return; // KB2
-    saidAt = clock.now();
+    if (clock.elapsed() - saidAt < limits.strainSaidEveryMs) return; // KB2
+    saidAt = clock.elapsed();
     log.warn({ host, lateMs: Math.round(lateMs), share }, "host is overloaded");
   };
 

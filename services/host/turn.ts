@@ -104,13 +104,14 @@ interface Turn {
 /** Pure, but for the clock. */
 function decide({ saga, deps, pace }: Residence, from: Loaded, isProven: boolean, given: Batch): Turn {
   const at = deps.clock.now();
+  const begunAt = deps.clock.elapsed();
   const before = stateOf(from);
   const isAnew = !isProven && before !== undefined && hasCountedCall(before);
   const batch: Batch = isAnew
     ? { ...given, events: [...given.events, { type: "adopted", anew: true }] }
     : given;
   const decided = decideTurn(from.definition, before, { saga, at, events: batch.events });
-  pace.took(batch.events.length, deps.clock.now() - at);
+  pace.took(batch.events.length, deps.clock.elapsed() - begunAt);
   return { at, before, batch, decided };
 }
 
@@ -156,7 +157,7 @@ async function handOn(self: Residence, own: Owned, { before, decided, batch }: T
   for (const event of batch.events) hands.release(event);
   if (isTakeover) {
     own.isRecovered = true;
-    deps.observe.takenOver(deps.clock.now() - self.bornAt);
+    deps.observe.takenOver(deps.clock.elapsed() - self.bornAt);
   }
   deps.observe.turn(decided, before);
   tellRefusals(deps.log, own.loaded.definition, decided);

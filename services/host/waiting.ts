@@ -30,7 +30,7 @@ export function createWaiting(clock: Clock, log: Log): Waiting {
   const waiting = new Map<string, Map<SagaId, number>>();
   const tidy = () => {
     for (const [definition, sagas] of waiting) {
-      for (const [saga, at] of sagas) if (clock.now() - at > forgottenAfterMs) sagas.delete(saga);
+      for (const [saga, at] of sagas) if (clock.elapsed() - at > forgottenAfterMs) sagas.delete(saga);
       if (sagas.size === 0) waiting.delete(definition);
     }
   };
@@ -40,7 +40,7 @@ export function createWaiting(clock: Clock, log: Log): Waiting {
       const sagas = waiting.get(definition) ?? new Map<SagaId, number>();
       if (sagas.size === 0)
         log.warn({ definition, sagaId: saga, code: "VERSION_UNSERVED" }, "no host serves it"); // WU1
-      waiting.set(definition, sagas.set(saga, clock.now()));
+      waiting.set(definition, sagas.set(saga, clock.elapsed()));
     },
     list: () => {
       tidy();

@@ -96,6 +96,7 @@ export function createVirtualClock(startMs = startMsDefault): VirtualClock {
 
   return {
     now: () => now,
+    elapsed: () => now,
     sleep: (ms, signal) => sleepUntil((fire) => add(now + Math.max(0, ms), fire, false), signal),
     after: (ms, fire) => add(now + Math.max(0, ms), fire, false),
     at: (dueAt, fire) => add(dueAt, fire, false),

@@ -215,6 +215,7 @@ function createLife({ name, clock, trace }: GateOptions): Life {
 /** The process's clock: what falls due within it waits while it stands still. */
 const clockOf = ({ clock, skewMs = 0 }: GateOptions, enter: ProcessGate["enter"]): Clock => ({
   now: () => clock.now() + skewMs,
+  elapsed: () => clock.elapsed(),
   sleep: (ms, signal) => sleepUntil((fire) => clock.at(clock.now() + Math.max(0, ms), fire), signal, enter),
   after: (ms, fire) => {
     let isOff = false;

@@ -29,14 +29,14 @@ export interface ClaimRequest {
 /** `held`: another performer has it, and its time is over by the time this resolves. */
 export type Claim = { readonly type: "won"; readonly actUntil: number } | { readonly type: "held" };
 
-/** Claims an attempt. `actUntil` is by this process's clock. */
+/** Claims an attempt. `actUntil` is by the time elapsed in this process. */
 export async function claimAttempt(
   deps: ClaimDeps,
   attempt: number,
   { key, timeoutMs, signal }: ClaimRequest,
 ): Promise<Claim> {
   const nonce = deps.chance.nonce();
-  const actUntil = deps.clock.now() + timeoutMs; // CI2
+  const actUntil = deps.clock.elapsed() + timeoutMs; // CI2
   const options = { patienceMs: Number.POSITIVE_INFINITY, signal };
   const claim = await patiently(deps.clock, () => deps.claims.create(key, attempt, nonce), options);
   if (claim.won) return { type: "won", actUntil };

@@ -30,7 +30,7 @@ export async function observed(
   attempt: () => Promise<Performed>,
   ended?: () => void,
 ): Promise<Performed> {
-  const beganAt = clock.now();
+  const beganAt = clock.elapsed();
   observe.attemptBegan(kind, name);
   let outcome: AttemptOutcome = "error";
   try {
@@ -38,7 +38,7 @@ export async function observed(
     outcome = outcomeOf(performed);
     return performed;
   } finally {
-    observe.attemptEnded(kind, name, outcome, clock.now() - beganAt);
+    observe.attemptEnded(kind, name, outcome, clock.elapsed() - beganAt);
     ended?.();
   }
 }

@@ -60,7 +60,7 @@ export async function perform(
     }
     case "read":
     case "idempotent":
-      return runBody(run, deps.clock.now() + tool.timeoutMs, false);
+      return runBody(run, deps.clock.elapsed() + tool.timeoutMs, false);
   }
 }
 
@@ -93,7 +93,7 @@ async function runBody(
   actUntil: number,
   asksFirst: boolean,
 ): Promise<Performed> {
-  const restMs = actUntil - deps.clock.now();
+  const restMs = actUntil - deps.clock.elapsed();
   if (restMs <= 0)
     return tool.effect === "once"
       ? { type: "silent" }

@@ -35,7 +35,7 @@ const pauseMs = 1_000;
 export async function askPort(port: ModelPort, request: ModelRequest, options: AskOptions): Promise<Answer> {
   const { signal, clock, price } = options;
   for (let attempt = 1; ; attempt++) {
-    const began = clock.now();
+    const began = clock.elapsed();
     try {
       const abort = AbortSignal.any([signal, AbortSignal.timeout(limits.modelTimeoutMs)]);
       const answer = await port.decide(request, { abort, live: () => undefined, spent: () => undefined });
@@ -44,7 +44,7 @@ export async function askPort(port: ModelPort, request: ModelRequest, options: A
       const { sent: _sent, route: _route, ...reply } = read.data;
       return {
         reply: { ...reply, usage: priced(reply.usage, price) },
-        latencyMs: port.atOnce === true ? undefined : clock.now() - began,
+        latencyMs: port.atOnce === true ? undefined : clock.elapsed() - began,
         leftOut: leftOutBy(port, request),
       };
     } catch (error) {

@@ -16,7 +16,8 @@ import { withinMs } from "../nats/within-ms.ts";
 import { withPatientReads } from "../wire/patient-ports.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { readConfig } from "./config.ts";
-import { systemChance, systemClock } from "./system.ts";
+import { openMeshClock } from "./mesh-clock.ts";
+import { systemChance } from "./system.ts";
 
 /** For a connection that is to be closed: its last words are on their way by then, or there is no one to take them. */
 const drainMs = 2_000;
@@ -40,6 +41,8 @@ export interface MeshOptions {
 
 export interface OpenMesh {
   readonly ports: Ports;
+  /** The server's time. */
+  readonly clock: Clock;
   /** What others need to reach the same server. */
   readonly url: string;
   readonly version: string;
@@ -69,14 +72,17 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
     const revival = embedded && reviveServer(nc, embedded, report);
     try {
       const ports = await openNatsPorts(nc, { report, ...(replicas === undefined ? {} : { replicas }) });
+      const { clock, stop } = await openMeshClock(() => ports.claims.now(), { report });
       return {
         ports,
+        clock,
         url,
         version: nc.info?.version ?? "unknown",
         dataDir,
         readHealth: async () => (await import("../nats/health.ts")).readHealth(nc),
         closed: nc.closed().then((why) => (why === undefined ? undefined : describeError(why))),
         close: async () => {
+          stop();
           await revival?.stop(); // Before the connection is closed, or that would be a loss.
           await ports.close();
           // What was sent leaves; a server that is lost, or stands still, takes nothing, and has no more to say.
@@ -98,10 +104,9 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
 
 /**
  * What a client, or the host of one command, lives on: a mesh whose reads wait for a server that is away, and the
- * machine's clock and chance.
+ * machine's chance.
  */
 export interface ClientMesh extends OpenMesh {
-  readonly clock: Clock;
   readonly chance: Chance;
 }
 
@@ -111,8 +116,8 @@ export interface ClientMesh extends OpenMesh {
  */
 export async function openClientMesh(options: MeshOptions): Promise<ClientMesh> {
   const mesh = await openMesh(options);
-  const ports = withPatientReads(mesh.ports, systemClock);
-  return { ...mesh, ports, clock: systemClock, chance: systemChance };
+  const ports = withPatientReads(mesh.ports, mesh.clock);
+  return { ...mesh, ports, chance: systemChance };
 }
 
 export interface OpenServer extends AsyncDisposable {

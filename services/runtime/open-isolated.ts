@@ -12,7 +12,7 @@ import { createLogger } from "./logger.ts";
 import { openMesh } from "./mesh.ts";
 import { withProvidedModels } from "./provided-models.ts";
 import { checkSignature, openSigner } from "./signing.ts";
-import { newIncarnation, systemChance, systemClock } from "./system.ts";
+import { newIncarnation, systemChance } from "./system.ts";
 
 /** Loads the application and connects to the server. Throws APP_INVALID, UNAVAILABLE. `lost`: the connection ended. */
 export async function openIsolated(
@@ -24,16 +24,16 @@ export async function openIsolated(
   const { callbackBase, hostNkey } = config;
   const app = await withProvidedModels(await loadApp(appFile), config);
   const signer = role === "host" ? openSigner(hostNkey, "SAGAMESH_HOST_NKEY") : undefined;
-  const own = { clock: systemClock, chance: systemChance, log };
-  const callbackUrlOf = await openCallbackUrls({ callbackBase, gateway }, own);
   const mesh = await openMesh({
     servers,
     name: `sagamesh ${process.pid}`,
     report: (line) => log.warn({ detail: line }, "server heard"),
   });
-  const { ports } = mesh;
+  const { ports, clock } = mesh;
+  const own = { clock, chance: systemChance, log };
+  const callbackUrlOf = await openCallbackUrls({ callbackBase, gateway }, own);
   const incarnation = newIncarnation(role);
   const options = { ...own, ports, incarnation, callbackBase, callbackUrlOf, signer, checkSignature };
   const isolated = (role === "host" ? serveSagas : serveCalls)(options, app, quiet);
-  return { isolated, clock: systemClock, log, lost: mesh.closed };
+  return { isolated, clock, log, lost: mesh.closed };
 }

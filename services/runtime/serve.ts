@@ -17,7 +17,7 @@ import { openMesh, type OpenMesh } from "./mesh.ts";
 import type { Part, UnderWay } from "./health/part.ts";
 import { whyNotReady } from "./health/readiness.ts";
 import { checkSignature, openSigner } from "./signing.ts";
-import { newIncarnation, systemChance, systemClock } from "./system.ts";
+import { newIncarnation, systemChance } from "./system.ts";
 import { packageVersion } from "./version.ts";
 
 /** What opening takes. */
@@ -128,7 +128,7 @@ async function serviceOn(
     { config: describeConfig(config), pid: process.pid, serverVersion, signsAs: signer?.publicKey },
     "starting",
   );
-  const own = { clock: systemClock, chance: systemChance, log };
+  const own = { clock: mesh.clock, chance: systemChance, log };
   const gateway = await openGatewayConfig(config);
   const { callbackBase } = config;
   const callbackUrlOf = await openCallbackUrls({ callbackBase, gateway }, own);

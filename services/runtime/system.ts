@@ -8,8 +8,36 @@ import type { Chance, Clock } from "../wire/ports.ts";
 /** Longest delay a timer of Node takes; longer ones fire at once. */
 const timeoutMsMax = 2 ** 31 - 1;
 
+/** The machine's two clocks, in milliseconds: the time of day, which may be set, and one that grows evenly while it is awake. */
+export interface MachineTime {
+  readonly ofDay: () => number;
+  readonly awake: () => number;
+}
+
+export const machineTime: MachineTime = { ofDay: () => Date.now(), awake: () => performance.now() };
+
+/** Less than this between the two is what a disciplined clock is slewed by. */
+const jumpMs = 500;
+
+/**
+ * What has elapsed by these clocks. A time of day that jumps ahead of the other has seen the machine asleep, or was set: which
+ * of the two cannot be known, so it counts as passed.
+ */
+export function elapsedBy({ ofDay, awake }: MachineTime): () => number {
+  let apart = ofDay() - awake();
+  let missed = 0;
+  return () => {
+    const [before, at] = [apart, awake()];
+    apart = ofDay() - at;
+    if (apart - before > jumpMs) missed += apart - before;
+    return at + missed;
+  };
+}
+
+/** For what knows no mesh. Whatever does goes by the mesh's clock (mesh-clock.ts). */
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: machineTime.ofDay,
+  elapsed: elapsedBy(machineTime),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(signal.reason);

@@ -71,14 +71,14 @@ export async function stayTaken({ clock, log, wards }: StayDeps, one: Case, mark
 function handOn(clock: Clock, handing: Handing): void {
   const { one, ward, isShared } = handing;
   for (const next of inOrder(one).filter(({ isHanded }) => !isHanded)) {
-    const restMs = handing.lastAt + limits.handOneByOneMs - clock.now();
+    const restMs = handing.lastAt + limits.handOneByOneMs - clock.elapsed();
     if (!isShared && restMs > 0 && [...one.held.values()].some(({ isHanded }) => isHanded)) {
       clock.after(restMs, () => one.child?.feed());
       return;
     }
     next.isHanded = true;
     handing.isQuiet = false;
-    handing.lastAt = clock.now();
+    handing.lastAt = clock.elapsed();
     ward.send({ type: "offer", key: one.key, handed: handedOf(next.delivery) });
   }
 }

@@ -123,16 +123,16 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
     const [now, state] = [await serverNow(), await readThrottle(deps, what)];
     const { startAt, waitMs } = admit(state, {}, { who, wanted: line.size(), holds: 0, now });
     if (startAt.length === 0) return waitMs;
-    openUntil = clock.now() + freshMs;
+    openUntil = clock.elapsed() + freshMs;
     while (line.letIn(nothingToEnd));
     return undefined;
   }
 
   async function closedFor(): Promise<number> {
-    if (clock.now() < openUntil) return 0;
+    if (clock.elapsed() < openUntil) return 0;
     const [now, { paused, notBefore = 0 }] = [await serverNow(), await readThrottle(deps, what)];
     if (paused !== undefined) return Number.POSITIVE_INFINITY;
-    if (notBefore <= now) openUntil = clock.now() + freshMs;
+    if (notBefore <= now) openUntil = clock.elapsed() + freshMs;
     return Math.max(0, notBefore - now);
   }
 
@@ -173,7 +173,7 @@ function createGate(deps: ThrottleDeps, serverNow: () => Promise<number>, what: 
     forget: () => (openUntil = 0),
     enter: (latest, signal) => {
       limits = latest;
-      if (!isBounded(limits) && line.size() === 0 && clock.now() < openUntil)
+      if (!isBounded(limits) && line.size() === 0 && clock.elapsed() < openUntil)
         return Promise.resolve(nothingToEnd);
       const entered = line.wait(signal);
       void ask();

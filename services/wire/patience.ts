@@ -36,13 +36,13 @@ export async function patiently<T>(
     signal,
   }: { patienceMs?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
-  const begun = clock.now();
+  const begun = clock.elapsed();
   const until = begun + patienceMs;
-  for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, delayMaxMs(clock.now() - begun))) {
+  for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, delayMaxMs(clock.elapsed() - begun))) {
     try {
       return await request();
     } catch (error) {
-      if (!isTransient(error) || clock.now() + delayMs > until || signal?.aborted === true) throw error;
+      if (!isTransient(error) || clock.elapsed() + delayMs > until || signal?.aborted === true) throw error;
       await clock.sleep(delayMs, signal);
     }
   }

@@ -13,10 +13,15 @@ import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
 
-/** Time. Production: the machine's clock. Simulation: virtual. */
+/** Time. Production: the server's, kept by the machine's clock. Simulation: virtual. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** The time of day, milliseconds since the epoch: for what others read. It may be set, forwards or back. */
   now(): number;
+  /**
+   * Milliseconds since some moment of this process: for how long something takes or holds. It never goes back, and counts
+   * what the process did not live through (a machine that slept, a clock set forwards): a lease ends early, never late.
+   */
+  elapsed(): number;
   /** Resolves after `ms`; rejects with the signal's reason when aborted. Never a durable timer. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls back after `ms`, unless taken back by the function returned. What most often never fires needs no promise. */

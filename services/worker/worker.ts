@@ -120,9 +120,9 @@ export async function startWorker(
     running: () => held.size,
     stop: async (graceMs) => {
       await Promise.all(consumptions.map((consumption) => consumption.stop()));
-      const until = deps.clock.now() + graceMs;
+      const until = deps.clock.elapsed() + graceMs;
       const isBusy = () => held.size + quarantine.size() > 0;
-      while (isBusy() && deps.clock.now() < until) await deps.clock.sleep(20);
+      while (isBusy() && deps.clock.elapsed() < until) await deps.clock.sleep(20);
       await quarantine.forget(everything); // Before what it has is given back.
       await quarantine.end();
       for (const [delivery, cutOff] of held) {

@@ -8,7 +8,7 @@ import { replayDecisions, type ReplayOptions } from "../../services/replay/step-
 import { readConfig } from "../../services/runtime/config.ts";
 import { replayPort } from "../../services/runtime/replay-port.ts";
 
-const still = { now: () => 0, sleep: async () => undefined, after: () => () => undefined };
+const still = { now: () => 0, elapsed: () => 0, sleep: async () => undefined, after: () => () => undefined };
 
 export const replayOptions = (app: App, model: string): ReplayOptions => ({
   model,

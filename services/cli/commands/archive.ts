@@ -54,13 +54,13 @@ export const archive = defineCommand({
       if (!args["dry-run"]) await openFolder(folder, clock.now());
       const sagas = named.length > 0 ? named : (await ports.ledger.list()).map(({ saga }) => saga);
       const documents: ArchiveDocument[] = [];
-      let saidAt = clock.now();
+      let saidAt = clock.elapsed();
       const tell = (document: ArchiveDocument) => {
         documents.push(document);
         const isShown = named.length > 0 || !quiet.has(document.outcome);
         if (output.json && isShown) output.print(document, () => "");
-        if (clock.now() - saidAt < progressMs) return;
-        saidAt = clock.now();
+        if (clock.elapsed() - saidAt < progressMs) return;
+        saidAt = clock.elapsed();
         output.note(`looked at ${documents.length} of ${sagas.length} sagas`);
       };
       const options = { afterMs, isForced: args.force, isDryRun: args["dry-run"], signal };

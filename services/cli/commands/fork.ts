@@ -157,11 +157,11 @@ async function hasBegun(
   { id, turn, since }: { readonly id: SagaId; readonly turn: number; readonly since: number },
   signal: AbortSignal,
 ): Promise<boolean> {
-  for (const until = systemClock.now() + beginWithinMs; ; await systemClock.sleep(lookMs, signal)) {
+  for (const until = systemClock.elapsed() + beginWithinMs; ; await systemClock.sleep(lookMs, signal)) {
     const last = await lastTurnOf(ports, id);
     if (last !== undefined && Number(last.headers[headers.turn]) > turn) return true;
     const refused = await refusalOfStart(ports, id, since);
     if (refused !== undefined) throw refused;
-    if (systemClock.now() > until) return false;
+    if (systemClock.elapsed() > until) return false;
   }
 }

@@ -28,8 +28,8 @@ export const ls = defineCommand({
   ],
   run: async ({ running, name, query }, context) => {
     if (query !== undefined) parseQuery(query, Date.now()); // What is wrong with it is told before a server is asked.
-    return withMesh(context, async ({ ports }) => {
-      const shown = await listSagas(ports, { running, name, query }, Date.now());
+    return withMesh(context, async ({ ports, clock }) => {
+      const shown = await listSagas(ports, { running, name, query }, clock.now());
       const { output } = context;
       if (output.json) for (const { row } of inTrees(shown)) output.print(row, () => "");
       else output.print(undefined, () => describe(shown));

@@ -41,11 +41,11 @@ export async function withReplaySource<T>(
   run: (source: ReplaySource) => Promise<T>,
 ): Promise<T> {
   if (archive !== undefined) return run(await ofFiles(archive));
-  return withMesh(context, ({ ports }) =>
+  return withMesh(context, ({ ports, clock }) =>
     run({
       count: async () => (await ports.ledger.list()).length,
       meant: async (query) => {
-        const rows = await listSagas(ports, { query }, Date.now());
+        const rows = await listSagas(ports, { query }, clock.now());
         return manyOf(
           rows.filter((row) => row.archived === undefined),
           rows.unreadable,

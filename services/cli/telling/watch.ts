@@ -102,9 +102,9 @@ export async function showTurns({ output }: CommandContext, { saga, source }: Sa
 }
 
 async function whileQuiet(signal: AbortSignal, look: (seconds: number) => Promise<void>): Promise<void> {
-  const from = systemClock.now();
+  const from = systemClock.elapsed();
   while (!signal.aborted) {
     await systemClock.sleep(quietMs, signal).catch(() => undefined); // Aborted: the loop ends.
-    if (!signal.aborted) await look(Math.round((systemClock.now() - from) / 1000)).catch(() => undefined); // Told again in a moment.
+    if (!signal.aborted) await look(Math.round((systemClock.elapsed() - from) / 1000)).catch(() => undefined); // Told again in a moment.
   }
 }

@@ -127,7 +127,7 @@ const clock: Judge = ({ clockOffsetMs }) => {
     (skew > skewWrongMs ? wrong : warning)(
       "CLOCK_SKEW",
       what,
-      "Let both keep time by NTP: timers that a host on such a machine arms are early or late by as much.",
+      "Let both keep time by NTP. Hosts and workers go by the server's time; this machine's logs, and tools that ask it for the time, do not.",
     ),
   ];
 };

@@ -31,7 +31,7 @@ const refuse = () => Promise.reject(new Error("asked for more than the ledger"))
 
 function depsWith(messages: readonly StoredMessage[], read: number[] = []): LoadDeps {
   return {
-    clock: { now: () => 0, sleep: refuse, after: () => () => undefined },
+    clock: { now: () => 0, elapsed: () => 0, sleep: refuse, after: () => () => undefined },
     log: silentLog,
     ports: {
       ledger: {

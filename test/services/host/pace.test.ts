@@ -27,7 +27,9 @@ async function turnSizes(signals: number, costMs: (tick: number) => number): Pro
   for (let k = 0; k < signals; k++) await send(`saga.${tickingSaga}.signal.tick`, {});
   const { ports, clock, chance, gate } = mesh.spawn("host");
   const options = { ports, chance, log: silentLog, incarnation: gate.name, callbackBase: "sagamesh:" };
-  await mesh.clock.until(startHost({ ...options, clock: { ...clock, now: () => clock.now() + spent } }, app));
+  await mesh.clock.until(
+    startHost({ ...options, clock: { ...clock, elapsed: () => clock.elapsed() + spent } }, app),
+  );
   await mesh.clock.advance(30_000);
   const turns = await mesh.clock.until(
     Promise.all(mesh.server.ledger.after(tickingSaga, 0).map((one) => decodeTurn(client.ports.blobs, one))),
