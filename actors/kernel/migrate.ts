@@ -80,12 +80,17 @@ export const contractsOf = ({ tools, sagas }: Definition): OldContracts => ({
   },
 });
 
-/** Judges one ledger. Pure; it may be long, and nothing is performed. */
-export const judgeMigration = (to: Definition, turns: readonly Turn[], old: OldContracts): Migration =>
-  judgeRest(to, turns, foldUnder(to, turns), old);
+/** Judges one ledger, in pieces. Pure; it may be long, and nothing is performed. */
+export function* judgeMigration(
+  to: Definition,
+  turns: readonly Turn[],
+  old: OldContracts,
+): Generator<undefined, Migration> {
+  return judgeRest(to, turns, yield* foldUnder(to, turns), old);
+}
 
-/** MI1. */
-export function foldUnder(to: Definition, turns: readonly Turn[]): FoldedUnder {
+/** MI1, in pieces, a turn each. */
+export function* foldUnder(to: Definition, turns: readonly Turn[]): Generator<undefined, FoldedUnder> {
   let state: SagaState | undefined;
   let requestsDiffer = 0;
   const last = lastMigration(turns);
@@ -114,6 +119,7 @@ export function foldUnder(to: Definition, turns: readonly Turn[]): FoldedUnder {
       if (!isMeshError(error)) throw error;
       return obstacle(`the new definition cannot take what came in: ${error.message}`);
     }
+    yield;
   }
   if (state === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
   return { can: true, state, messages, requestsDiffer };

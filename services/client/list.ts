@@ -20,6 +20,7 @@ import type { Ports } from "../wire/ports.ts";
 import { livingHosts } from "../deployments/served.ts";
 import { readRegistry, viewingBy } from "./registry.ts";
 import { unservedAmong, unservedNow } from "./unserved.ts";
+import { inPieces } from "../wire/loop.ts";
 
 /** Which sagas are meant; all conditions hold. */
 export interface SagaFilter {
@@ -91,8 +92,9 @@ export async function describeSaga(
   if (turn !== undefined && !(Number.isInteger(turn) && turn >= 1 && turn <= all.length))
     throw new MeshError("TURN_UNKNOWN", `${saga} has turns 1 to ${all.length}, and no turn ${turn}`);
   const viewing = viewingBy(await readRegistry(ports.registry));
-  if (turn !== undefined) return describedUpTo(all.slice(0, turn), all.length, viewing, app);
-  const document = describedUpTo(all, undefined, viewing, app);
+  if (turn !== undefined)
+    return inPieces(ports.loop, describedUpTo(all.slice(0, turn), all.length, viewing, app));
+  const document = await inPieces(ports.loop, describedUpTo(all, undefined, viewing, app));
   const stays = document.status === "running" ? await stayOf(ports, document) : undefined;
   const told = { ...document, ...(stays === undefined ? {} : { stays }) };
   return withUnserved(told, (ref) => unservedNow(ports.membership, ref));
@@ -121,15 +123,15 @@ export async function withUnserved(
 }
 
 /** These turns of a saga as a document; `of` so many where they are not all. */
-export function describedUpTo(
+export function* describedUpTo(
   turns: readonly Turn[],
   of: number | undefined,
   viewing: ViewOptions,
   app: App | undefined,
-): InspectDocument {
+): Generator<undefined, InspectDocument> {
   const last = turns.at(-1);
   const asOf = of === undefined || last === undefined ? {} : { asOf: { turn: last.turn, at: last.at, of } };
-  return { ...inspectedOf(turns, viewing, app), ...asOf };
+  return { ...(yield* inspectedOf(turns, viewing, app)), ...asOf };
 }
 
 /** Throws USAGE for what no option is: a filter that is misspelt would mean every saga. */

@@ -4,11 +4,10 @@ import type { AwaitedDocument } from "../../protocol/documents/saga.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers } from "../../protocol/subjects.ts";
-import { accountOf } from "../ledger/account-reader.ts";
 import { type Many, manyOf, readMany } from "../ledger/many.ts";
 import { decodeTurn, isTombstone, type LedgerSource } from "../ledger/reader.ts";
 import { onlyAwaited } from "../views/awaited.ts";
-import { isAsleep, readLedger, type SagaView, viewOfAccount } from "../views/view.ts";
+import { accountOfSaga, isAsleep, type SagaView, viewOfAccount } from "../views/view.ts";
 import type { Ports } from "../wire/ports.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 
@@ -71,7 +70,7 @@ async function readLiving(
     await decodeTurn(ports.blobs, last); // Of what cannot be read nobody knows what it is.
     return "another";
   }
-  const account = accountOf((await readLedger(ports, saga)).map(({ turn }) => turn));
+  const account = await accountOfSaga(ports, saga);
   const view = viewOfAccount(account);
   if (view.status !== "running") return "ended";
   const { definition, migrations, updatedAt } = view;

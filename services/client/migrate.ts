@@ -26,6 +26,7 @@ import { endIn } from "./follow-turns.ts";
 import { type ClientDeps, sendSignal } from "./send.ts";
 import { readLedger } from "../views/view.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
+import { inPieces } from "../wire/loop.ts";
 
 /** Which sagas are moved, and whether only to say which could be. */
 export interface MigrateOptions {
@@ -85,7 +86,7 @@ function createJudge(deps: ClientDeps, app: App): (saga: SagaId) => Promise<Migr
   };
   /** By the old definition's contracts, from the registry where the application does not have it. */
   const judge = async (to: Definition, from: DefinitionRef, turns: readonly Turn[]): Promise<Migration> => {
-    const folded = foldUnder(to, turns);
+    const folded = await inPieces(ports.loop, foldUnder(to, turns));
     if (!folded.can) return folded;
     return judgeRest(to, turns, folded, servedContracts(app, from) ?? (await registeredOnce(from)));
   };

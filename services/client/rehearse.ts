@@ -23,6 +23,7 @@ import { eachOf } from "../process/each-of.ts";
 import { concurrencyMax, targetOf } from "./migrate.ts";
 import { readRegistry } from "./registry.ts";
 import type { ClientDeps } from "./send.ts";
+import { inPieces } from "../wire/loop.ts";
 
 /** What is told while it goes on, and how it is called off. */
 export interface RehearseOptions {
@@ -72,7 +73,7 @@ async function rehearseOne(deps: ClientDeps, app: App, saga: SagaId): Promise<Re
       return { saga, from, verdict: "unfoldable", why: `the application defines no "${from.name}"` };
     const { name, version, hash } = target;
     const common = { saga, from, to: { name, version, hash } };
-    const folded = foldUnder(target, turns);
+    const folded = await inPieces(deps.ports.loop, foldUnder(target, turns));
     if (!folded.can) return { ...common, verdict: "differs", ...reasonOf(folded.obstacle) };
     const { requestsDiffer } = folded;
     if (turns.some((turn) => endIn(turn) !== undefined) || hash === from.hash)

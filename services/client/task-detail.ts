@@ -14,8 +14,9 @@ import type { Ports } from "../wire/ports.ts";
 import { readRegistry, type Registered, viewingBy } from "./registry.ts";
 import { type OpenTask, taskOf } from "./tasks.ts";
 import type { Ended } from "../ledger/account.ts";
-import { accountOf } from "../ledger/account-reader.ts";
+import { accounting } from "../ledger/account-reader.ts";
 import { type IntentView, readLedger, type SagaView, viewOfAccount } from "../views/view.ts";
+import { inPieces } from "../wire/loop.ts";
 
 /** A vote as the ledger has it. */
 export interface RecordedVote extends Vote {
@@ -91,7 +92,7 @@ export interface TaskDetail extends OpenTask {
 export async function readTask(ports: Ports, saga: SagaId, id: IntentId): Promise<TaskDetail> {
   const turns = (await readLedger(ports, saga)).map(({ turn }) => turn);
   const registered = await readRegistry(ports.registry);
-  const account = accountOf(turns);
+  const account = await inPieces(ports.loop, accounting(turns));
   const view = viewOfAccount(account, viewingBy(registered));
   const viewed = view.intents.find((one) => one.intent.id === id);
   if (viewed?.intent.kind !== "task") throw new MeshError("TASK_UNKNOWN", `${saga}/${id} is no task`);

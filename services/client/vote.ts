@@ -17,7 +17,7 @@ import { accountOf } from "../ledger/account-reader.ts";
 import type { Account, ToldIntent } from "../ledger/account.ts";
 import { refusalOfLate, taskOver } from "../ledger/late-vote.ts";
 import type { LedgerSource } from "../ledger/reader.ts";
-import { readLedger } from "../views/view.ts";
+import { accountOfSaga } from "../views/view.ts";
 import { patiently } from "../wire/patience.ts";
 import type { RegistryPort } from "../wire/ports.ts";
 import { checkOutput, faultOf, readRegistry } from "./registry.ts";
@@ -62,7 +62,7 @@ export async function readAccount(
   { ports, clock }: Pick<ClientDeps, "clock"> & { readonly ports: LedgerSource },
   saga: SagaId,
 ): Promise<Account> {
-  return accountOf((await patiently(clock, () => readLedger(ports, saga))).map(({ turn }) => turn));
+  return patiently(clock, () => accountOfSaga(ports, saga));
 }
 
 /** Why the task of this name is not open. */

@@ -7,8 +7,9 @@ import type { Json } from "../../protocol/json.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { type Registered, readRegistry, viewingBy } from "../client/registry.ts";
-import { readLedger, type SagaView, viewOf } from "../views/view.ts";
+import { readLedger, type SagaView, viewInPieces } from "../views/view.ts";
 import type { Given } from "./reading.ts";
+import { inPieces } from "../wire/loop.ts";
 
 /** `already`: this very answer is on the ledger; nothing was stored now. */
 export type Taken = "stored" | "already";
@@ -37,7 +38,8 @@ export interface Read {
 export async function readAsked({ ports }: ClientDeps, saga: SagaId): Promise<Read> {
   const registered = await readRegistry(ports.registry);
   const turns = (await readLedger(ports, saga)).map(({ turn }) => turn);
-  return { turns, registered, view: viewOf(turns, viewingBy(registered)) };
+  const view = await inPieces(ports.loop, viewInPieces(turns, viewingBy(registered)));
+  return { turns, registered, view };
 }
 
 /** The first reading that passes the check; where none does, what is wrong with the most literal one is thrown. */

@@ -25,6 +25,7 @@ import { patiently } from "../wire/patience.ts";
 import { appendTurn } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
+import { inPieces } from "../wire/loop.ts";
 
 /** A saga as its ledger tells of it without its machine. */
 export interface BareSaga {
@@ -48,7 +49,7 @@ export async function readBare(
   const turns = stored.map(({ turn }) => turn);
   const definition = app.definition(presentDefinition(turns));
   if (definition === undefined || isBare(turns)) return undefined;
-  const state = bareStateOf(definition, turns);
+  const state = await inPieces(ports.loop, bareStateOf(definition, turns));
   return isUnfinishedFork(state)
     ? undefined
     : { definition, turns, head: stored.at(-1)?.head ?? emptyHead, state };

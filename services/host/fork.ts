@@ -15,7 +15,7 @@ import { decideTurn } from "../../actors/kernel/fold.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { isInFlight } from "../../actors/kernel/fork.ts";
 import { forbidden, inheritedTurns } from "../../actors/kernel/lineage.ts";
-import { foldLedger, presentDefinition } from "../../actors/kernel/replay.ts";
+import { foldingLedger, presentDefinition } from "../../actors/kernel/replay.ts";
 import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { type DefinitionRef, type Event, type EventOf, StartMessage } from "../../protocol/event.ts";
@@ -39,6 +39,7 @@ import type { Loaded } from "./load.ts";
 import { noSnapshot } from "./snapshots.ts";
 import { definitionSetBy, encodeAs, traceIdOf } from "./turn-message.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
+import { inPieces } from "../wire/loop.ts";
 
 /** What the activation that begins a fork gives. */
 export interface ForkStart {
@@ -68,7 +69,7 @@ export async function beginFork(deps: HostDeps, begin: ForkStart): Promise<ForkB
     const definition = deps.app.definition(start.definition);
     if (definition === undefined)
       throw new MeshError("INTERNAL", "a start names a definition of this application");
-    const { state, messages } = foldLedger(definition, turns);
+    const { state, messages } = await inPieces(deps.ports.loop, foldingLedger(definition, turns));
     const since = all.slice(order.turn);
     const from = delivery.headers[headers.from] ?? "outside";
     const asked = { saga, order, from, sentAt: delivery.storedAt, at: deps.clock.now() };

@@ -3,12 +3,13 @@
  */
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { EventOf } from "../../protocol/event.ts";
-import { accountOf } from "../ledger/account-reader.ts";
+import { accounting } from "../ledger/account-reader.ts";
 import type { Account } from "../ledger/account.ts";
 import { refusalOfLate } from "../ledger/late-vote.ts";
 import { emptyHead, type Head, readTurns } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Owned, Residence } from "./phase.ts";
+import { inPieces } from "../wire/loop.ts";
 
 /** A flood of such votes reads a ledger once for each turn that it grows by. */
 const accounts = new WeakMap<Head, Promise<Account>>();
@@ -35,5 +36,5 @@ export async function refusalInLedger(
 
 async function readAccount({ deps, saga }: Residence, head: Head): Promise<Account> {
   const stored = await patiently(deps.clock, () => readTurns(deps.ports, saga, emptyHead, head.seq));
-  return accountOf(stored.map(({ turn }) => turn));
+  return inPieces(deps.ports.loop, accounting(stored.map(({ turn }) => turn)));
 }

@@ -12,7 +12,7 @@
 import { assertFresh } from "../../actors/kernel/read-signal.ts";
 import { foldUnder, judgeRest, type Obstacle } from "../../actors/kernel/migrate.ts";
 import { readWith } from "../../actors/values/schema.ts";
-import { foldLedger, presentDefinition } from "../../actors/kernel/replay.ts";
+import { foldingLedger, presentDefinition } from "../../actors/kernel/replay.ts";
 import { reservedSignals } from "../../actors/contract/reserved-signals.ts";
 import { wasSeen } from "../../actors/kernel/seen.ts";
 import type { Definition } from "../../actors/contract/definition.ts";
@@ -30,6 +30,8 @@ import type { Loaded } from "./load.ts";
 import { noSnapshot } from "./snapshots.ts";
 import { Unserved } from "./unserved.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
+import { inPieces } from "../wire/loop.ts";
+import type { LoopPort } from "../wire/ports.ts";
 
 /** A saga under its new definition, as it is before the turn that records the move. */
 export interface Move {
@@ -111,7 +113,7 @@ async function moveOf(
     if (from.hash === wanted.hash) return undefined;
     throw new Unserved(saga, wanted);
   }
-  if (from.hash === to.hash && foldsAsRecorded(to, turns)) return undefined;
+  if (from.hash === to.hash && (await foldsAsRecorded(ports.loop, to, turns))) return undefined;
   assertFresh(signal, clock.now());
   if (from.name !== to.name)
     throw new MeshError("MIGRATION_REFUSED", `${saga} is one of ${from.name}, not of ${to.name}`);
@@ -146,7 +148,7 @@ export async function judgeMove(
   stored: readonly StoredTurn[],
 ): Promise<Loaded | Obstacle> {
   const turns = stored.map(({ turn }) => turn);
-  const folded = foldUnder(to, turns);
+  const folded = await inPieces(ports.loop, foldUnder(to, turns));
   if (!folded.can) return folded.obstacle;
   const old =
     servedContracts(app, from) ?? (await registeredContracts({ registry: ports.registry, clock }, from));
@@ -162,9 +164,13 @@ export async function judgeMove(
 }
 
 /** Functions stand in no hash: one of them may decide otherwise under the hash that the saga has. */
-function foldsAsRecorded(definition: Definition, turns: readonly Turn[]): boolean {
+async function foldsAsRecorded(
+  loop: LoopPort,
+  definition: Definition,
+  turns: readonly Turn[],
+): Promise<boolean> {
   try {
-    foldLedger(definition, turns);
+    await inPieces(loop, foldingLedger(definition, turns));
     return true;
   } catch (error) {
     if (isMeshError(error)) return false;

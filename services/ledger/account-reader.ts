@@ -4,6 +4,7 @@
 import { nothingSpent } from "../../actors/kernel/spending.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { atOnce } from "../wire/loop.ts";
 import type { Account, AccountReader, Change, Reading, StepPlace } from "./account.ts";
 import { askAnew, takeNews } from "./account-decisions.ts";
 import { takeClosing, takeDeferred, takeForked, takeIntent, takeSaid } from "./account-intents.ts";
@@ -31,9 +32,15 @@ export function createAccountReader(): AccountReader {
 }
 
 /** The account of a whole ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */
-export function accountOf(turns: readonly Turn[]): Account {
+export const accountOf = (turns: readonly Turn[]): Account => atOnce(accounting(turns));
+
+/** The same in pieces, a turn each. */
+export function* accounting(turns: readonly Turn[]): Generator<undefined, Account> {
   const reader = createAccountReader();
-  for (const turn of turns) reader.take(turn);
+  for (const turn of turns) {
+    reader.take(turn);
+    yield;
+  }
   return reader.account;
 }
 

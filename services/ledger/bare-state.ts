@@ -20,11 +20,14 @@ import type { ModelMessage } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { Account, Ended, ToldIntent } from "./account.ts";
-import { accountOf } from "./account-reader.ts";
+import { accounting } from "./account-reader.ts";
 
-/** The state after these turns, without the machine. Throws LEDGER_BROKEN for what does not begin with a start. */
-export function bareStateOf(definition: Definition, turns: readonly Turn[]): SagaState {
-  const account = accountOf(turns);
+/** The state after these turns, without the machine, in pieces. Throws LEDGER_BROKEN for what does not begin with a start. */
+export function* bareStateOf(
+  definition: Definition,
+  turns: readonly Turn[],
+): Generator<undefined, SagaState> {
+  const account = yield* accounting(turns);
   const { saga, start, fork } = account;
   return bareState(definition, {
     ...{ saga, start, turn: account.turns, startedAt: account.startedAt, updatedAt: account.updatedAt },
@@ -46,7 +49,7 @@ export function* foldingToEnd(
 ): Generator<undefined, { readonly state: SagaState; readonly messages: ModelMessage[] | undefined }> {
   const at = turns.findIndex(({ steps }) => steps.some(leavesMachineOut));
   if (at < 1) return yield* foldingLedger(definition, turns);
-  const before = bareStateOf(definition, turns.slice(0, at));
+  const before = yield* bareStateOf(definition, turns.slice(0, at));
   const { state } = yield* foldingLedger(definition, turns.slice(at), before);
   return { state, messages: undefined };
 }

@@ -41,24 +41,27 @@ export interface RecordedDecision extends RecordedRequest, RecordedAnswer {
 }
 
 /** Every decision of a ledger, whatever definitions it was moved to. Throws VERSION_UNSERVED where one is not served. */
-export const everyDecision = (app: App, turns: readonly Turn[]): RecordedDecision[] =>
-  segmentsOf(turns).flatMap((segment) => {
+export function* everyDecision(app: App, turns: readonly Turn[]): Generator<undefined, RecordedDecision[]> {
+  const decisions: RecordedDecision[] = [];
+  for (const segment of segmentsOf(turns)) {
     const definition = servedBy(app, { saga: turns[0]?.saga ?? "" }, segment);
-    return recordedDecisions(definition, turns.slice(0, segment.to), segment.from);
-  });
+    decisions.push(...(yield* recordedDecisions(definition, turns.slice(0, segment.to), segment.from)));
+  }
+  return decisions;
+}
 
 /**
  * Every decision of a ledger with its request rebuilt (DS1); the summaries between them decide nothing. With `from` only
  * those from that turn on: what was decided before was another definition's.
  */
-export function recordedDecisions(
+export function* recordedDecisions(
   definition: Definition,
   turns: readonly Turn[],
   from = 1,
-): RecordedDecision[] {
+): Generator<undefined, RecordedDecision[]> {
   const states = new Map<number, SagaState | undefined>();
   let state: SagaState | undefined;
-  const requests = requestsOf(definition, turns, (turn) => {
+  const requests = yield* requestsOf(definition, turns, (turn) => {
     states.set(turn.turn, state);
     const folded = foldTurn(definition, state, turn, turn.turn < from ? "but for requests" : "strict");
     state = folded.state;

@@ -22,6 +22,7 @@ import type { Answer, Answers } from "./answers.ts";
 import type { ModelTurn } from "./deciding.ts";
 import { accepted, hasEnded, openEntriesIn, openIn, type Run, takeTurn } from "./run.ts";
 import { notBeforeOf } from "../../actors/contract/state.ts";
+import { processLoop } from "../wire/loop.ts";
 
 export interface FreeRunDeps {
   readonly answers: Answers;
@@ -46,6 +47,7 @@ type Stop = NonNullable<FreeRun["stopped"]>;
 /** Lets the run happen. Throws the signal's reason, and what the fold throws. */
 export async function runFreely(run: Run, turns: readonly Turn[], deps: FreeRunDeps): Promise<FreeRun> {
   for (const turn of turns) {
+    await processLoop.breathe();
     deps.signal.throwIfAborted();
     const events = await asRecorded(run, turn, deps);
     if ("because" in events) return { stopped: events };
@@ -113,6 +115,7 @@ async function goOn(run: Run, turns: readonly Turn[], deps: Going): Promise<Stop
   };
   let stop = plan(openEntriesIn(run).map(([id]) => id));
   while (stop === undefined && !hasEnded(run)) {
+    await processLoop.breathe();
     signal.throwIfAborted();
     if (run.turns.length >= deps.turnsMax || decisions >= deps.decisionsMax)
       return { because: "bound", why: `${run.turns.length} turns and ${decisions} decisions without an end` };

@@ -14,6 +14,7 @@ import { documentOf } from "./report.ts";
 import { newRun, type Run } from "./run.ts";
 import { normalizerOf, type ReplayOptions } from "./step-by-step.ts";
 import { isVaried, variationDocument, variedDefinition } from "./variation.ts";
+import { inPieces, processLoop } from "../wire/loop.ts";
 
 export interface FreeRunOptions extends ReplayOptions {
   readonly onMiss: OnMiss;
@@ -32,7 +33,7 @@ export async function replayFreely(
   const recorded = servedDefinition(app, turns);
   const { variation = {}, onMiss, standIns, model } = options;
   const definition = variedDefinition(recorded, variation);
-  const decisions = everyDecision(app, turns);
+  const decisions = await inPieces(processLoop, everyDecision(app, turns));
   const normalize = normalizerOf(definition, options.ignored);
   const [first] = turns as [Turn, ...Turn[]]; // Proof: servedDefinition threw if there is no turn.
   const run = newRun(definition, first.saga);

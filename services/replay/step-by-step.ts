@@ -23,6 +23,7 @@ import { wouldFire } from "./fired.ts";
 import { type Normalize, normalizer } from "./normalize.ts";
 import { documentOf } from "./report.ts";
 import { isVaried, variationDocument, type Variation, variedDefinition, variedRequest } from "./variation.ts";
+import { inPieces, processLoop } from "../wire/loop.ts";
 
 /** What a port may be chosen by: the recorded decision that is asked again, if it is one. */
 export type PortOf = (
@@ -63,7 +64,7 @@ export async function replayDecisions(
     normalize: normalizerOf(definition, options.ignored),
   };
   const decisions: DecisionDocument[] = [];
-  const all = everyDecision(app, turns);
+  const all = await inPieces(processLoop, everyDecision(app, turns));
   for (const [index, decision] of all.entries()) {
     options.signal.throwIfAborted();
     options.progress(`decision ${index + 1} of ${all.length} (${decision.intent.id})`);

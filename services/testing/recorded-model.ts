@@ -12,6 +12,7 @@ import { canonicalJson } from "../../protocol/json.ts";
 import { ModelFailure, type ModelPort, ModelReply, type ModelRequest } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { recordedDecisions } from "../replay/decisions.ts";
+import { atOnce } from "../wire/loop.ts";
 
 /** What is checked of the requests that a recorded model is sent. */
 export interface RecordedModelOptions {
@@ -61,7 +62,7 @@ const isOne = (ledger: readonly Turn[] | readonly (readonly Turn[])[]): ledger i
   !Array.isArray(ledger[0]);
 
 function decisionsOf(turns: readonly Turn[], of: SagaDefinition | undefined): readonly Recorded[] {
-  if (of !== undefined) return recordedDecisions(of.definition, turns);
+  if (of !== undefined) return atOnce(recordedDecisions(of.definition, turns));
   const steps = turns.flatMap((turn) => turn.steps);
   const replies = new Map<string, ModelReply>();
   for (const { event } of steps) {

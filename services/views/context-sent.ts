@@ -11,8 +11,11 @@ import { aboutOf, isProved, lastRequest, replyTo } from "./prompt.ts";
 const bytesPerToken = 4;
 
 /** Of the last call of a model in these turns; undefined if there is none. Throws VERSION_UNSERVED, FOLD_DIVERGED. */
-export function contextSentOf(app: App, turns: readonly Turn[]): ContextSentDocument | undefined {
-  const found = lastRequest(app, turns, turns.at(-1)?.turn ?? 0);
+export function* contextSentOf(
+  app: App,
+  turns: readonly Turn[],
+): Generator<undefined, ContextSentDocument | undefined> {
+  const found = yield* lastRequest(app, turns, turns.at(-1)?.turn ?? 0);
   if (found === undefined) return undefined;
   const { intent, turn, request, conversation, cut } = found;
   const { instructions, messages, tools } = request;

@@ -2,7 +2,7 @@
  * Folded: a ledger's turns and what today's code makes of them.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
-import { foldLedger, presentDefinition } from "../../actors/kernel/replay.ts";
+import { foldingLedger, presentDefinition } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Turn } from "../../protocol/turn.ts";
@@ -19,7 +19,11 @@ export function servedDefinition(app: App, turns: readonly Turn[]): Definition {
   );
 }
 
-/** What a view takes from the definition itself. Throws VERSION_UNSERVED, FOLD_DIVERGED, LEDGER_BROKEN. */
-export const viewingByFold = (app: App, turns: readonly Turn[]): { readonly state: SagaState } => ({
-  state: foldLedger(servedDefinition(app, turns), turns).state,
-});
+/** What a view takes from the definition itself, in pieces. Throws VERSION_UNSERVED, FOLD_DIVERGED, LEDGER_BROKEN. */
+export function* viewingByFold(
+  app: App,
+  turns: readonly Turn[],
+): Generator<undefined, { readonly state: SagaState }> {
+  const { state } = yield* foldingLedger(servedDefinition(app, turns), turns);
+  return { state };
+}

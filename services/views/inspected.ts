@@ -8,7 +8,7 @@ import { toJson } from "../../protocol/json.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
-import { accountOf } from "../ledger/account-reader.ts";
+import { accounting } from "../ledger/account-reader.ts";
 import { awaitedBy } from "./awaited.ts";
 import { childrenOf } from "./children.ts";
 import { contextSentOf } from "./context-sent.ts";
@@ -20,22 +20,22 @@ import { type ViewOptions, viewOfAccount } from "./view.ts";
 const lastEvents = 10;
 
 /**
- * With the application what is open, what stands and what was sent are exact. Throws LEDGER_BROKEN; with it
+ * In pieces. With the application what is open, what stands and what was sent are exact. Throws LEDGER_BROKEN; with it
  * VERSION_UNSERVED and FOLD_DIVERGED, too.
  */
-export function inspectedOf(
+export function* inspectedOf(
   turns: readonly Turn[],
   viewing: ViewOptions,
   app: App | undefined,
-): InspectDocument {
-  const folded = app === undefined ? undefined : viewingByFold(app, turns);
-  const account = accountOf(turns);
+): Generator<undefined, InspectDocument> {
+  const folded = app === undefined ? undefined : yield* viewingByFold(app, turns);
+  const account = yield* accounting(turns);
   const view = viewOfAccount(account, { ...viewing, ...folded });
   const { parent, end, ...rest } = view;
   const awaits = view.status === "running" ? awaitedBy(view.intents) : undefined;
   const state = folded?.state;
   const failures = failuresOf(turns);
-  const contextSent = app === undefined ? undefined : contextSentOf(app, turns);
+  const contextSent = app === undefined ? undefined : yield* contextSentOf(app, turns);
   return {
     ...rest,
     ...(parent === undefined ? {} : { parent }),

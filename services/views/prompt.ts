@@ -20,8 +20,12 @@ import { segmentsOf, servedBy } from "./segments.ts";
  * The call of a model at a turn, or the last one before it. Throws INTENT_UNKNOWN if there is none, VERSION_UNSERVED
  * if the application lacks the definition, FOLD_DIVERGED if today's code asks no model there.
  */
-export function promptOf(app: App, turns: readonly Turn[], at: number): PromptDocument {
-  const found = lastRequest(app, turns, at);
+export function* promptOf(
+  app: App,
+  turns: readonly Turn[],
+  at: number,
+): Generator<undefined, PromptDocument> {
+  const found = yield* lastRequest(app, turns, at);
   if (found !== undefined) return documentOf(found, turns);
   throw new MeshError("INTENT_UNKNOWN", `no model was asked up to turn ${at}`, {
     remedy: "`sagamesh inspect SAGA` lists the turns in which one was.",
@@ -29,7 +33,11 @@ export function promptOf(app: App, turns: readonly Turn[], at: number): PromptDo
 }
 
 /** The request of that call; undefined if no model was asked up to there. Throws VERSION_UNSERVED, FOLD_DIVERGED. */
-export function lastRequest(app: App, turns: readonly Turn[], at: number): RecordedRequest | undefined {
+export function* lastRequest(
+  app: App,
+  turns: readonly Turn[],
+  at: number,
+): Generator<undefined, RecordedRequest | undefined> {
   const through = turns.filter(({ turn }) => turn <= at);
   const last = through
     .flatMap(({ steps }) => steps.flatMap(({ intents }) => intents))
@@ -39,7 +47,7 @@ export function lastRequest(app: App, turns: readonly Turn[], at: number): Recor
   const segment = segmentsOf(turns).findLast(({ from }) => from <= asked) ?? segmentsOf(turns)[0];
   const definition = servedBy(app, { saga: through[0]?.saga ?? "" }, segment);
   let state: SagaState | undefined;
-  const [found] = requestsOf(
+  const [found] = yield* requestsOf(
     definition,
     through,
     ({ saga, at: now, steps }) => {

@@ -29,29 +29,30 @@ export interface RecordedRequest extends BuiltRequest {
 }
 
 /**
- * Walks a ledger from its first turn; `fold` is given each turn in order. With `only`, one request is built. `digest` is what today's code records for
+ * Walks a ledger from its first turn, in pieces of a turn each; `fold` is given each turn in order. With `only`, one request is built. `digest` is what today's code records for
  * the request it builds: a caller that needs proof compares it. Throws what `fold` throws, and FOLD_DIVERGED where today's
  * code asks for no such request.
  */
-export function requestsOf(
+export function* requestsOf(
   definition: Definition,
   turns: readonly Turn[],
   fold: (turn: Turn) => Pick<DecidedTurn, "said" | "asked">,
   only?: IntentId,
-): RecordedRequest[] {
+): Generator<undefined, RecordedRequest[]> {
+  const requests: RecordedRequest[] = [];
   const messages: ModelMessage[] = [];
   const start = turns[0]?.steps[0]?.event;
   const lineage = start?.type === "start" ? start.fork : undefined;
   let variant: Variant | undefined;
-  return turns.flatMap((turn) => {
+  for (const turn of turns) {
     const before = messages.length;
     const { said, asked } = fold(turn);
     messages.push(...said);
     for (const { event } of turn.steps) variant = variantAfter(variant, event);
     const asking = { variant, saga: deciderOf(turn.saga, lineage, turn.turn) };
-    return turn.steps.flatMap(({ intents }) =>
-      intents.flatMap((intent) => {
-        if (intent.kind !== "model" || (only !== undefined && intent.id !== only)) return [];
+    for (const { intents } of turn.steps)
+      for (const intent of intents) {
+        if (intent.kind !== "model" || (only !== undefined && intent.id !== only)) continue;
         const own = asked.find((one) => one.intent === intent.id);
         const conversation = messages.slice(0, before + (own?.said ?? 0));
         const built =
@@ -67,8 +68,9 @@ export function requestsOf(
           conversation: conversation.length,
           said: conversation,
         };
-        return [{ ...built, intent, turn: turn.turn, ...about, cut: of?.cut }];
-      }),
-    );
-  });
+        requests.push({ ...built, intent, turn: turn.turn, ...about, cut: of?.cut });
+      }
+    yield;
+  }
+  return requests;
 }

@@ -19,25 +19,25 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { servedDefinition, viewingByFold } from "./folded.ts";
 import type { Account } from "../ledger/account.ts";
-import { accountOf } from "../ledger/account-reader.ts";
+import { accounting } from "../ledger/account-reader.ts";
 import { type IntentView, viewOfAccount } from "./view.ts";
 
-/** `of` is how many turns the whole ledger has. Throws as `viewingByFold` does. */
-export function stateOf(
+/** In pieces. `of` is how many turns the whole ledger has. Throws as `viewingByFold` does. */
+export function* stateOf(
   app: App,
   turns: readonly Turn[],
   dimension: Dimension,
   of = turns.length,
-): StateDocument {
+): Generator<undefined, StateDocument> {
   const last = turns.at(-1);
   if (last === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
   const definition = servedDefinition(app, turns);
-  const viewing = viewingByFold(app, turns);
+  const viewing = yield* viewingByFold(app, turns);
   const { state } = viewing;
   const common = { saga: last.saga, turn: last.turn, at: last.at, of };
   if (dimension === "dependency") return { ...common, dimension, ...dependencyOf({ definition, state }) };
   const isGraph = isWorkflow(definition);
-  const account = accountOf(turns);
+  const account = yield* accounting(turns);
   const view = viewOfAccount(account, viewing);
   const effects = new Map(state.effects.map((effect) => [effect.intent, effect]));
   const timeOf = new Map(turns.map(({ turn, at }) => [turn, at]));
@@ -47,7 +47,7 @@ export function stateOf(
     return {
       ...{ ...common, dimension, ...said, input: view.input },
       entities: { ...others, ...said.entities },
-      checkpoints: isGraph ? commitsOf(definition, turns) : checkpointsOf(view.intents, timeOf),
+      checkpoints: isGraph ? yield* commitsOf(definition, turns) : checkpointsOf(view.intents, timeOf),
     };
   }
   const words = reasoningOf(account);
@@ -91,16 +91,22 @@ const standingOutputs = (
   );
 
 /** The turns in which runs of a workflow's nodes committed: after all who judge them, not when they succeeded. */
-function commitsOf(definition: Definition, turns: readonly Turn[]): ApplicationState["checkpoints"] {
+function* commitsOf(
+  definition: Definition,
+  turns: readonly Turn[],
+): Generator<undefined, ApplicationState["checkpoints"]> {
   const known = new Set<string>();
+  const commits: ApplicationState["checkpoints"][number][] = [];
   let state: SagaState | undefined;
-  return turns.flatMap(({ saga, turn, at, steps }) => {
+  for (const { saga, turn, at, steps } of turns) {
     // Not compared with the record: the whole ledger was, before.
     ({ state } = decideTurn(definition, state, { saga, at, events: steps.map(({ event }) => event) }));
     const committed = committedRuns({ state }).filter((call) => !known.has(call));
     for (const call of committed) known.add(call);
-    return committed.length === 0 ? [] : [{ turn, at, committed }];
-  });
+    if (committed.length > 0) commits.push({ turn, at, committed });
+    yield;
+  }
+  return commits;
 }
 
 /** The turns after which something had succeeded, of a saga that is no workflow. */

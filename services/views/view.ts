@@ -4,11 +4,12 @@
 import type { SagaState } from "../../actors/contract/state.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { accountOf } from "../ledger/account-reader.ts";
+import { accounting, accountOf } from "../ledger/account-reader.ts";
 import type { Account, ToldIntent } from "../ledger/account.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
 import { reasonOf } from "../ledger/closing-words.ts";
 import { emptyHead, type LedgerSource, readTurns, type StoredTurn } from "../ledger/reader.ts";
+import { inPieces } from "../wire/loop.ts";
 import { budgetOf } from "./view-budget.ts";
 import type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
 
@@ -28,14 +29,25 @@ export async function readLedger(ports: LedgerSource, saga: SagaId): Promise<Sto
 
 /** The view of a stored ledger. Throws as `readLedger` does. */
 export const readView = async (ports: LedgerSource, saga: SagaId, options?: ViewOptions): Promise<SagaView> =>
-  viewOf(
-    (await readLedger(ports, saga)).map(({ turn }) => turn),
-    options,
-  );
+  viewOfAccount(await accountOfSaga(ports, saga), options);
+
+/** The account of a stored ledger. Throws as `readLedger` does. */
+export async function accountOfSaga(ports: LedgerSource, saga: SagaId): Promise<Account> {
+  const stored = await readLedger(ports, saga);
+  return inPieces(ports.loop, accounting(stored.map(({ turn }) => turn)));
+}
 
 /** The view of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */
 export const viewOf = (turns: readonly Turn[], options: ViewOptions = {}): SagaView =>
   viewOfAccount(accountOf(turns), options);
+
+/** The same in pieces, a turn each. */
+export function* viewInPieces(
+  turns: readonly Turn[],
+  options: ViewOptions = {},
+): Generator<undefined, SagaView> {
+  return viewOfAccount(yield* accounting(turns), options);
+}
 
 /** The view of an account as it stands. */
 export function viewOfAccount(account: Account, { state, budgetOf: declaredOf }: ViewOptions = {}): SagaView {

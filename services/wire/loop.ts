@@ -38,6 +38,14 @@ export const processLoop: LoopPort = createLoop({
   nextTurn: (act) => void setImmediate(act),
 });
 
+/** Takes work that is in pieces to its end at once: where it is short, or where nothing else goes on in its process. */
+export function atOnce<T>(work: Generator<unknown, T>): T {
+  for (;;) {
+    const piece = work.next();
+    if (piece.done === true) return piece.value;
+  }
+}
+
 /** Takes work that is in pieces to its end, and gives way between them. Without a loop it goes on at once. */
 export async function inPieces<T>(loop: LoopPort | undefined, work: Generator<unknown, T>): Promise<T> {
   for (;;) {

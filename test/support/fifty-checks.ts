@@ -5,6 +5,7 @@ import type { BudgetView } from "../../services/views/view-budget.ts";
 import { type SagaView, viewOf } from "../../services/views/view.ts";
 import { viewingByFold } from "../../services/views/folded.ts";
 import { type Bill, clerksCount, fiftyApp, pool } from "../support/fifty.ts";
+import { atOnce } from "../../services/wire/loop.ts";
 
 const app = fiftyApp({ bill: () => undefined, think: async () => undefined });
 /** All tokens that were billed. */
@@ -17,7 +18,7 @@ export const budgetOf = (view: SagaView): BudgetView => {
 
 /** What the ledger says of the pool, against the bill. */
 export function checkPool(turns: readonly Turn[], bills: readonly Bill[]): BudgetView {
-  const folded = viewOf(turns, viewingByFold(app, turns));
+  const folded = viewOf(turns, atOnce(viewingByFold(app, turns)));
   const budget = budgetOf(folded);
   expect(folded.intents.filter(({ intent }) => intent.kind === "saga")).toHaveLength(clerksCount);
   expect(sumOf(bills)).toBeLessThanOrEqual(pool.tokens);

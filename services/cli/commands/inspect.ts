@@ -16,6 +16,7 @@ import { momentHelp, momentHint, turnsUpTo } from "../frame/moment.ts";
 import { printPrompt } from "../telling/prompt.ts";
 import { describeState, dimensionOf } from "../telling/state.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
+import { inPieces } from "../../wire/loop.ts";
 
 /** Everything a ledger says of one saga. */
 export const inspect = defineCommand({
@@ -71,17 +72,19 @@ export const inspect = defineCommand({
       const turns = turnsUpTo(all, at, systemClock.now());
       const last = turns.at(-1);
       if (isGraph) {
-        const folded = app === undefined ? {} : viewingByFold(app, turns);
-        return printGraph(context.output, graphOf(turns, { ...viewing, ...folded }), { mermaid, svg });
+        const folded = app === undefined ? {} : await inPieces(source.loop, viewingByFold(app, turns));
+        const told = await inPieces(source.loop, graphOf(turns, { ...viewing, ...folded }));
+        return printGraph(context.output, told, { mermaid, svg });
       }
       if (dimension !== undefined && app !== undefined) {
-        const said = stateOf(app, turns, dimension, all.length);
+        const said = await inPieces(source.loop, stateOf(app, turns, dimension, all.length));
         context.output.print(said, () => describeState(said));
         return 0;
       }
       if (prompt && app !== undefined)
-        return printPrompt(context.output, promptOf(app, all, last?.turn ?? 1));
-      const described = describedUpTo(turns, at === undefined ? undefined : all.length, viewing, app);
+        return printPrompt(context.output, await inPieces(source.loop, promptOf(app, all, last?.turn ?? 1)));
+      const of = at === undefined ? undefined : all.length;
+      const described = await inPieces(source.loop, describedUpTo(turns, of, viewing, app));
       const told = await withStacks(described, source.blobs);
       const document = unserved === undefined ? told : await withUnserved(told, unserved);
       context.output.print(document, () => describeInspected(document));

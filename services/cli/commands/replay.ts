@@ -25,6 +25,7 @@ import { absoluteWords, replayMany, RunWords, wordsOfRun } from "./replay-run.ts
 import { amountOf, countOf, misses, readMisses, readVariation } from "./replay-settings.ts";
 import { describeReplay, describeRun } from "../telling/replay-text.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
+import { atOnce } from "../../wire/loop.ts";
 
 /** What another model would have decided. */
 export const replay = defineCommand({
@@ -251,7 +252,7 @@ function replayer(
 /** Both runs as graphs. With the drawing comes the library that lays graphs out. */
 async function drawn(recorded: readonly Turn[], got: readonly Turn[]): Promise<Drawings> {
   const { svgOf } = await import("../../views/graph/svg.ts");
-  return { recorded: svgOf(legible(graphOf(recorded))), got: svgOf(legible(graphOf(got))) };
+  return { recorded: svgOf(legible(atOnce(graphOf(recorded)))), got: svgOf(legible(atOnce(graphOf(got)))) };
 }
 
 function judged(document: ReplayDocument, conditions: readonly Condition[]): ReplayDocument {

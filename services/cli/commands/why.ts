@@ -8,6 +8,7 @@ import { defineCommand } from "../frame/command.ts";
 import { dateOf } from "../telling/describe.ts";
 import { momentHelp, momentHint, turnsUpTo } from "../frame/moment.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
+import { inPieces } from "../../wire/loop.ts";
 
 /** The story of a saga, or of one intent. */
 export const why = defineCommand({
@@ -30,7 +31,7 @@ export const why = defineCommand({
     return withSaga(context, which, async ({ saga, source, viewing }) => {
       const all = (await readLedger(source, saga)).map(({ turn }) => turn);
       const turns = turnsUpTo(all, at, systemClock.now());
-      const document = whyOf(turns, { intent, viewing, app });
+      const document = await inPieces(source.loop, whyOf(turns, { intent, viewing, app }));
       context.output.print(document, () => describe(document));
       return 0;
     });

@@ -18,7 +18,7 @@ import type { IntentId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import { accountOf } from "../../ledger/account-reader.ts";
+import { accounting } from "../../ledger/account-reader.ts";
 import type { News, StepPlace } from "../../ledger/account.ts";
 import { intentOfEvent, isDecision } from "../../ledger/account-decisions.ts";
 import { indexOf, type LedgerIndex, type Place } from "../ledger-index.ts";
@@ -26,9 +26,9 @@ import { type IntentView, type SagaView, type ViewOptions, viewOfAccount } from 
 
 export type Graph = GraphDocument;
 
-/** The graph of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */
-export function graphOf(turns: readonly Turn[], options: ViewOptions = {}): Graph {
-  const account = accountOf(turns);
+/** The graph of a ledger, or of its first turns, in pieces. Throws LEDGER_BROKEN unless it begins with a start. */
+export function* graphOf(turns: readonly Turn[], options: ViewOptions = {}): Generator<undefined, Graph> {
+  const account = yield* accounting(turns);
   const view = viewOfAccount(account, options);
   const index = indexOf(turns, account);
   const views = new Map(view.intents.map((one) => [one.intent.id, one]));

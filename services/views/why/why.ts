@@ -17,7 +17,7 @@ import type { Turn } from "../../../protocol/turn.ts";
 import type { WhyDocument, WhySentence } from "../../../protocol/documents/why.ts";
 import type { App } from "../../app/app.ts";
 import { viewingByFold } from "../folded.ts";
-import { accountOf } from "../../ledger/account-reader.ts";
+import { accounting } from "../../ledger/account-reader.ts";
 import type { StepPlace } from "../../ledger/account.ts";
 import { indexOf } from "../ledger-index.ts";
 import { requestsOf } from "../requests.ts";
@@ -41,14 +41,17 @@ export interface WhyOptions {
 }
 
 /**
- * The story of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start, INTENT_UNKNOWN, and
+ * The story of a ledger, or of its first turns, in pieces. Throws LEDGER_BROKEN unless it begins with a start, INTENT_UNKNOWN, and
  * with `app` VERSION_UNSERVED and FOLD_DIVERGED.
  */
-export function whyOf(turns: readonly Turn[], { intent, viewing = {}, app }: WhyOptions = {}): WhyDocument {
-  const t = tellingOf(turns, viewing, app);
+export function* whyOf(
+  turns: readonly Turn[],
+  { intent, viewing = {}, app }: WhyOptions = {},
+): Generator<undefined, WhyDocument> {
+  const t = yield* tellingOf(turns, viewing, app);
   if (intent !== undefined && !t.views.has(intent))
     throw new MeshError("INTENT_UNKNOWN", `${t.view.saga} has no intent ${intent}`);
-  const story = storyOf(t, turns);
+  const story = yield* storyOf(t, turns);
   const { saga, definition, status, startedAt, updatedAt } = t.view;
   const sentences = intent === undefined ? story : focused(t, intent, story, turns);
   const sum = intent === undefined ? sumOf(t, turns) : sumOfIntent(t, intent, turns);
@@ -68,11 +71,15 @@ export function whyOf(turns: readonly Turn[], { intent, viewing = {}, app }: Why
 
 const sentenceOf = ({ tells: _tells, ...sentence }: Told): WhySentence => sentence;
 
-function tellingOf(turns: readonly Turn[], viewing: ViewOptions, app: App | undefined): Telling {
-  const account = accountOf(turns);
+function* tellingOf(
+  turns: readonly Turn[],
+  viewing: ViewOptions,
+  app: App | undefined,
+): Generator<undefined, Telling> {
+  const account = yield* accounting(turns);
   const view = viewOfAccount(account, {
     ...viewing,
-    ...(app === undefined ? {} : viewingByFold(app, turns)),
+    ...(app === undefined ? {} : yield* viewingByFold(app, turns)),
   });
   const start = turns[0]?.steps[0]?.event;
   return {
@@ -80,7 +87,7 @@ function tellingOf(turns: readonly Turn[], viewing: ViewOptions, app: App | unde
     views: new Map(view.intents.map((one) => [one.intent.id, one])),
     index: indexOf(turns, account),
     prices: start?.type === "start" ? (start.prices ?? {}) : {},
-    shown: app === undefined ? new Map() : shownBy(app, turns),
+    shown: app === undefined ? new Map() : yield* shownBy(app, turns),
     approvals: new Map(),
     settled: new Set(),
     undoing: new Map(),
@@ -89,34 +96,39 @@ function tellingOf(turns: readonly Turn[], viewing: ViewOptions, app: App | unde
 }
 
 /** WY3. What the last message of each request held, where the definition that asked it is at hand. */
-function shownBy(app: App, turns: readonly Turn[]): Map<IntentId, readonly MessagePart[]> {
-  const requests = segmentsOf(turns).flatMap(({ definition: ref, from, to }) => {
+function* shownBy(
+  app: App,
+  turns: readonly Turn[],
+): Generator<undefined, Map<IntentId, readonly MessagePart[]>> {
+  const shown = new Map<IntentId, readonly MessagePart[]>();
+  for (const { definition: ref, from, to } of segmentsOf(turns)) {
     const definition = app.definition(ref);
-    if (definition === undefined) return [];
+    if (definition === undefined) continue;
     let state: SagaState | undefined;
     const until = turns.filter(({ turn }) => turn <= to);
-    const all = requestsOf(definition, until, ({ saga, at, steps }) => {
+    const all = yield* requestsOf(definition, until, ({ saga, at, steps }) => {
       const decided = decideTurn(definition, state, { saga, at, events: steps.map(({ event }) => event) });
       state = decided.state;
       return decided;
     });
-    return all.filter(({ turn }) => turn >= from);
-  });
-  return new Map(
-    requests.map(({ intent, request }) => {
+    for (const { intent, turn, request } of all) {
       const last = request.messages.at(-1);
-      return [intent.id, last?.role === "user" ? last.parts : []];
-    }),
-  );
+      if (turn >= from) shown.set(intent.id, last?.role === "user" ? last.parts : []);
+    }
+  }
+  return shown;
 }
 
-function storyOf(t: Telling, turns: readonly Turn[]): Told[] {
+function* storyOf(t: Telling, turns: readonly Turn[]): Generator<undefined, Told[]> {
+  const story: Told[] = [];
   const changes = new Map(turns.map((turn, k) => [turn.turn, tellChange(t, turn, turns[k - 1])]));
-  return t.index.steps.flatMap((at) => [
-    ...(at.step === 0 ? (changes.get(at.turn) ?? []) : []),
-    ...(isSilent(t, at.event) ? [] : [tellEvent(t, at, at.event)]),
-    ...at.intents.map((intent) => tellIntent(t, at, intent)),
-  ]);
+  for (const at of t.index.steps) {
+    if (at.step === 0) story.push(...(changes.get(at.turn) ?? []));
+    if (!isSilent(t, at.event)) story.push(tellEvent(t, at, at.event));
+    for (const intent of at.intents) story.push(tellIntent(t, at, intent));
+    yield;
+  }
+  return story;
 }
 
 function tellEvent(t: Telling, at: StepPlace, event: Event): Told {
@@ -143,9 +155,9 @@ function tellEvent(t: Telling, at: StepPlace, event: Event): Told {
 }
 
 /** WY2. What of a ledger no sentence tells and nothing declares silent: nothing, or the story is wrong. */
-export function untoldOf(turns: readonly Turn[], viewing: ViewOptions = {}): string[] {
-  const t = tellingOf(turns, viewing, undefined);
-  const told = new Set(storyOf(t, turns).flatMap(({ tells }) => tells));
+export function* untoldOf(turns: readonly Turn[], viewing: ViewOptions = {}): Generator<undefined, string[]> {
+  const t = yield* tellingOf(turns, viewing, undefined);
+  const told = new Set((yield* storyOf(t, turns)).flatMap(({ tells }) => tells));
   return t.index.steps.flatMap((at) =>
     [
       ...(isSilent(t, at.event) ? [] : [eventRef(at)]),

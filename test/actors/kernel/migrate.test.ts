@@ -48,10 +48,11 @@ import {
   sequence,
 } from "../../support/workbench.ts";
 import { agentOwn } from "../../support/own.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const refOf = ({ definition: { name, version, hash } }: SagaDefinition) => ({ name, version, hash });
 const judge = (to: SagaDefinition, story: Story, old: OldContracts = contractsOf(story.definition)) =>
-  judgeMigration(to.definition, story.turns, old);
+  atOnce(judgeMigration(to.definition, story.turns, old));
 const whyNot = (to: SagaDefinition, story: Story, old?: OldContracts) => {
   const judged = judge(to, story, old);
   return judged.can ? "it can" : judged.obstacle;
@@ -291,7 +292,7 @@ describe("a ledger that was moved", () => {
     const turns = moved(waiting, v2);
     expect(presentDefinition(turns)).toEqual(refOf(v2));
     expect(foldLedger(v2.definition, turns).state.definition).toEqual(refOf(v2));
-    expect(judgeMigration(v2.definition, turns, contractsOf(v1.definition))).toMatchObject({
+    expect(atOnce(judgeMigration(v2.definition, turns, contractsOf(v1.definition)))).toMatchObject({
       ...{ can: true, requestsDiffer: 0 },
     });
     expect(foldLedger(v1.definition, turns.slice(0, -1)).state.definition).toEqual(refOf(v1));

@@ -16,6 +16,7 @@ import { placeOf } from "./agents.ts";
 import { createOutside, heldAt, type Outside } from "./outside.ts";
 import { drained, nodeOf, step, undoneIn } from "./story.ts";
 import { createTravel } from "./travel.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const all = ["T1", "T2", "T3", "T4", "T5"] as const;
 const nodeAt = (place: string) => all.find((node) => placeOf[node]?.place === place);
@@ -27,7 +28,7 @@ async function expectWhole(
   end: SagaEnd<unknown>,
 ): Promise<void> {
   const turns = await t.anySaga("trip-1").ledger();
-  const operation = stateOf(app, turns, "operation");
+  const operation = atOnce(stateOf(app, turns, "operation"));
   if (operation.dimension !== "operation") throw new Error("another dimension");
   const runs = operation.transactions.filter(({ call = "" }) => call.startsWith("T"));
   const registered = runs.filter(({ recovery }) => recovery === "registered").map(({ node }) => node);

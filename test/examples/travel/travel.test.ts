@@ -15,6 +15,8 @@ import { createOutside, heldAt, type Outside } from "./outside.ts";
 import { nodeOf, undoneIn } from "./story.ts";
 import { createTravel } from "./travel.ts";
 import { workflowOwn } from "../../support/own.ts";
+import type { StateDocument } from "../../../protocol/documents/state.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const all = ["T1", "T2", "T3", "T4", "T5"] as const;
 const nodeAt = (place: string) => all.find((node) => placeOf[node]?.place === place);
@@ -288,7 +290,7 @@ function stateAt<D extends "application" | "operation" | "dependency">(
   turns: Ledger,
   dimension: D,
 ) {
-  return stateOf(app, turns, dimension) as Extract<ReturnType<typeof stateOf>, { dimension: D }>;
+  return atOnce(stateOf(app, turns, dimension)) as Extract<StateDocument, { dimension: D }>;
 }
 const applicationAt = (one: Parameters<typeof stateAt>[0], turns: Ledger) =>
   stateAt(one, turns, "application");

@@ -16,6 +16,7 @@ import { viewOf } from "../../../services/views/view.ts";
 import { compensation, defineAgent, defineApp, defineSaga, defineTool, type SignalEvents } from "sagamesh";
 import { crashMatrix, scriptedModel, testMesh, type TestMesh } from "../../../services/testing/index.ts";
 import { call } from "../../support/workbench.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const Room = z.object({ room: z.string() });
 const search = defineTool({
@@ -200,7 +201,7 @@ describe("what a fork is asked with", () => {
     const own = await forked.ledger();
     const asked = intentsOf(own.slice(n)).flatMap((intent) => (intent.kind === "model" ? [intent.name] : []));
     expect(new Set(asked)).toEqual(new Set(["bold"]));
-    const prompt = promptOf(app, own, own.length);
+    const prompt = atOnce(promptOf(app, own, own.length));
     expect(prompt).toMatchObject({
       saga: "bold",
       model: "bold",
@@ -210,7 +211,7 @@ describe("what a fork is asked with", () => {
     expect((prompt.request as { instructions: string }).instructions).toMatch(
       /^Be bold\.\n\nAct only by calls/,
     );
-    const shared = promptOf(app, own, n - 1);
+    const shared = atOnce(promptOf(app, own, n - 1));
     expect(shared).toMatchObject({ proved: true, request: { model: "plain", saga: "origin" } });
   });
 });
@@ -409,7 +410,7 @@ describe("a fork of a fork", () => {
     expect(foldLedger(agent.definition, grand).state.fork).toMatchObject({
       lineage: { saga: "first", before: [{ saga: "origin" }] },
     });
-    expect(promptOf(app, grand, grand.length).proved).toBe(true);
+    expect(atOnce(promptOf(app, grand, grand.length)).proved).toBe(true);
     const early = await t.fork(agent, "first", { from: settledIn(own, "search"), id: "early" });
     await early.signal("more", { room: "LIS-3" });
     expect(await early.end()).toMatchObject({ status: "completed" });
@@ -463,7 +464,7 @@ describe("what is said in place of the record", () => {
       id: "told",
     });
     const own = await forked.ledger();
-    const { request } = promptOf(app, own, found?.settledTurn ?? 0);
+    const { request } = atOnce(promptOf(app, own, found?.settledTurn ?? 0));
     expect((request as unknown as ModelRequest).messages.slice(-2)).toMatchObject([
       { parts: [{ type: "result", output: { rooms: [] } }] },
       { parts: [{ type: "signal", name: "more" }] },

@@ -22,6 +22,7 @@ import { decodeTurn } from "../../../services/ledger/reader.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const tool = (name: string) =>
   defineTool({
@@ -298,9 +299,9 @@ test("a host that serves only the new definition asks the old one's open call of
     ...next.config,
     sagas: [...(next.config.sagas ?? []), clerk(3, "Old.", [book])],
   });
-  expect(() => promptOf(apps, turns, 1)).toThrow(/VERSION_UNSERVED.*turns 1 to 1 of c1/);
-  expect(promptOf(next, turns, 2)).toMatchObject({ intent: "2-0", proved: true });
-  expect(promptOf(app(old), turns, 1)).toMatchObject({ intent: "1-0", proved: true });
+  expect(() => atOnce(promptOf(apps, turns, 1))).toThrow(/VERSION_UNSERVED.*turns 1 to 1 of c1/);
+  expect(atOnce(promptOf(next, turns, 2))).toMatchObject({ intent: "2-0", proved: true });
+  expect(atOnce(promptOf(app(old), turns, 1))).toMatchObject({ intent: "1-0", proved: true });
 });
 
 test("a fork of a saga that was moved shares the move, and goes on under the definition that shared turn had", async () => {

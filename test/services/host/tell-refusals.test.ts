@@ -12,6 +12,7 @@ import { silentLog } from "../../../services/process/log.ts";
 import { systemChance, systemClock } from "../../../services/runtime/system.ts";
 import { whyOf } from "../../../services/views/why/why.ts";
 import { openRealMesh, startAccountServer, until } from "../../support/real-mesh.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const mumbler = defineAgent({
   name: "mumbler",
@@ -73,7 +74,7 @@ test("a saga whose replies cannot be taken is warned of once, and log, why and t
       code: "MODEL_REPLY_INVALID",
     });
     const logged = String(told[0]?.fields["reason"]);
-    const story = whyOf(turns)
+    const story = atOnce(whyOf(turns))
       .sentences.map(({ text }) => text)
       .join("\n");
     const tail = turns.flatMap(describeTurn).join("\n");

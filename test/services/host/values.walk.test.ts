@@ -17,6 +17,7 @@ import { whyOf } from "../../../services/views/why/why.ts";
 import { stepwise } from "../../support/replaying.ts";
 import { share } from "../../support/share.ts";
 import { desk, giveAt, type ValueDoor, valueDoors } from "../../support/value-doors.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 function nested(levels: number, inner: unknown = 0): unknown {
   let value = inner;
@@ -60,9 +61,9 @@ async function readByAll({ mesh, outside, app, t }: Awaited<ReturnType<typeof gi
   const read = <T>(work: Promise<T>) => mesh.clock.until(work);
   const turns = (await read(readLedger(ports, desk))).map(({ turn }) => turn);
   for (const { data } of mesh.server.ledger.after(desk, 0)) decode(data, contentTypes.json);
-  JSON.stringify(inspectedOf(turns, {}, undefined));
-  JSON.stringify(inspectedOf(turns, {}, app));
-  JSON.stringify(whyOf(turns, { app }));
+  JSON.stringify(atOnce(inspectedOf(turns, {}, undefined)));
+  JSON.stringify(atOnce(inspectedOf(turns, {}, app)));
+  JSON.stringify(atOnce(whyOf(turns, { app })));
   for (const turn of turns) describeTurn(turn);
   expect(await read(verifyLedger(ports, desk, app))).toMatchObject({ ok: true, folded: true });
   await read(readView(ports, desk));

@@ -19,6 +19,7 @@ import { bareStateOf, foldingToEnd, isBare } from "../../../services/ledger/bare
 import { segmentsOf, servedBy } from "../../../services/views/segments.ts";
 import { examples, record } from "../../support/recorded-runs.ts";
 import { toldLedgers } from "../../support/told-ledgers.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const cancelled = (at: number): Event => ({
   type: "signal",
@@ -59,7 +60,7 @@ function compareAfter(
   result: Result,
 ): void {
   const { saga, updatedAt: at } = folded;
-  let [withMachine, without] = [folded, bareStateOf(definition, turns)];
+  let [withMachine, without] = [folded, atOnce(bareStateOf(definition, turns))];
   const written = [...turns];
   let events: readonly Event[] = [cancelled(at)];
   for (let round = 0; round < 6 && events.length > 0; round++) {

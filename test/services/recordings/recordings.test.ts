@@ -20,6 +20,7 @@ import { importFiles, type ImportOptions } from "../../../services/recordings/im
 import { systemChance } from "../../../services/runtime/system.ts";
 import { runCli } from "../../support/cli.ts";
 import { freely, stepwise } from "../../support/replaying.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const fixtures = join(import.meta.dirname, "../../fixtures/recordings");
 const garden = join(fixtures, "garden-shop.json");
@@ -90,7 +91,7 @@ describe("a recording of the Messages API", () => {
   test("shows a model what was recorded: schemas word for word, results in the order of their calls, thinking kept", async () => {
     const [document] = await imported([garden]);
     const { app, turns } = await read(document!);
-    const { request, proved } = promptOf(app, turns, turns.length);
+    const { request, proved } = atOnce(promptOf(app, turns, turns.length));
     expect(proved).toBe(true);
     const { messages, instructions, tools } = request as never as {
       messages: { role: string; parts?: { call: string; text?: string }[]; blocks?: { kind: string }[] }[];

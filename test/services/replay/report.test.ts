@@ -17,6 +17,7 @@ import { given, replied, started, succeeded } from "../../../services/testing/gi
 import { describeReplay } from "../../../services/cli/telling/replay-text.ts";
 import { freely, stepwise } from "../../support/replaying.ts";
 import { agentOf, call, finish } from "../../support/workbench.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const cost = { calls: 2, inputTokens: 100, outputTokens: 50, unpriced: 0, usd: 1, latencyMs: 1_000 };
 const judged = (more: Partial<Judged> = {}): Judged => ({
@@ -108,8 +109,8 @@ describe("a report", () => {
     expect(ReplayDocument.parse(JSON.parse(JSON.stringify(document)))).toEqual(
       JSON.parse(JSON.stringify(document)),
     );
-    const drawing = svgOf(graphOf(story.turns));
-    const page = replayPage(document, { recorded: drawing, got: svgOf(graphOf(run.turns)) });
+    const drawing = svgOf(atOnce(graphOf(story.turns)));
+    const page = replayPage(document, { recorded: drawing, got: svgOf(atOnce(graphOf(run.turns))) });
     expect(page).toContain(drawing);
     const addresses = page.replaceAll('xmlns="http://www.w3.org/2000/svg"', "");
     expect(addresses).not.toMatch(/<script|<img|https?:|onerror='/);
@@ -165,7 +166,7 @@ describe("a report", () => {
     const document = await stepwise(app, thoughtful.turns, "other");
     expect(document.leftOut).toEqual([{ blocks: 1, because: "another provider" }]);
     expect(document.decisions.map(({ leftOut }) => leftOut?.[0]?.blocks)).toEqual([undefined, 1]);
-    const asked = recordedDecisions(agent.definition, thoughtful.turns)[1]?.request;
+    const asked = atOnce(recordedDecisions(agent.definition, thoughtful.turns))[1]?.request;
     const leftBy = (model: string) => asked && anthropicModel({ model }).leavesOut?.(asked);
     expect(leftBy("another")).toMatchObject([{ blocks: 1, because: "another model" }]);
     expect(leftBy("m")).toMatchObject([{ blocks: 1, because: "another prefix" }]); // "p" is the digest of nothing.

@@ -27,6 +27,7 @@ import {
 } from "../../../services/testing/given.ts";
 import { stepwise } from "../../support/replaying.ts";
 import { agentOf, call, finish, look } from "../../support/workbench.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const agent = agentOf();
 const story = given(
@@ -52,7 +53,7 @@ const replay = (of: { saga: SagaDefinition; story: Story }, port: ModelPort): Pr
 
 describe("recordedDecisions", () => {
   test("each request is rebuilt to the digest that was recorded before the call", () => {
-    const decisions = recordedDecisions(agent.definition, story.turns);
+    const decisions = atOnce(recordedDecisions(agent.definition, story.turns));
     expect(decisions).toHaveLength(4);
     for (const { request, intent } of decisions) expect(digestOfRequest(request)).toBe(intent.request);
     expect(decisions.map(({ step, request }) => [step, request.step])).toEqual(
@@ -61,7 +62,7 @@ describe("recordedDecisions", () => {
   });
 
   test("a decision whose first attempts failed has the reply of the last", () => {
-    expect(recordedDecisions(agent.definition, story.turns).at(-1)?.reply?.text).toBe("It is done.");
+    expect(atOnce(recordedDecisions(agent.definition, story.turns)).at(-1)?.reply?.text).toBe("It is done.");
   });
 
   test("a machine's single model calls are told apart by what they were asked", () => {
@@ -89,7 +90,7 @@ describe("recordedDecisions", () => {
     });
     const asked = given(saga, started({}), replied({ text: "one" }));
     expect(
-      recordedDecisions(saga.definition, asked.turns).map(({ request }) => request.instructions),
+      atOnce(recordedDecisions(saga.definition, asked.turns)).map(({ request }) => request.instructions),
     ).toEqual(["One.", "Two."]);
   });
 });

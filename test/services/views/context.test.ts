@@ -19,6 +19,7 @@ import { requestsOf } from "../../../services/views/requests.ts";
 import { crashMatrix } from "../../../services/testing/crash-matrix.ts";
 import { testMesh, type TestMesh } from "../../../services/testing/test-mesh.ts";
 import { stepwise } from "../../support/replaying.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const steps = 200;
 
@@ -122,14 +123,16 @@ describe(`a run of ${steps} steps`, () => {
       40,
     );
     let state: SagaState | undefined;
-    const rebuilt = requestsOf(agent.definition, turns, (turn) => {
-      const folded = foldTurn(agent.definition, state, turn);
-      state = folded.state;
-      return folded;
-    });
+    const rebuilt = atOnce(
+      requestsOf(agent.definition, turns, (turn) => {
+        const folded = foldTurn(agent.definition, state, turn);
+        state = folded.state;
+        return folded;
+      }),
+    );
     expect(rebuilt.map(({ request }) => JSON.stringify(request))).toEqual(given);
     for (const { digest, intent } of rebuilt) expect(digest).toBe(intent.request);
-    for (const { turn } of asked.slice(-3)) expect(promptOf(app, turns, turn).proved).toBe(true);
+    for (const { turn } of asked.slice(-3)) expect(atOnce(promptOf(app, turns, turn)).proved).toBe(true);
     // P7: each page stands in the ledger once, and the one that was recalled once more, as that call's result.
     const ledger = JSON.stringify(turns);
     expect(ledger.split("page 100 page 100").length - 1).toBe(40);
@@ -157,7 +160,7 @@ describe("a host that dies", () => {
             : [],
         ),
       );
-      const proved = modelIntents(turns).every(({ turn }) => promptOf(app, turns, turn).proved);
+      const proved = modelIntents(turns).every(({ turn }) => atOnce(promptOf(app, turns, turn)).proved);
       return {
         status,
         memory: state.memory,
@@ -228,13 +231,13 @@ describe("what was sent", () => {
       const asked = modelIntents(turns);
       for (const { turn } of turns) {
         const last = asked.findLastIndex((one) => one.turn <= turn);
-        const prompt = promptOf(app, turns, turn);
+        const prompt = atOnce(promptOf(app, turns, turn));
         expect(JSON.stringify(prompt.request)).toBe(given[last]);
         expect(prompt.digest.recorded).toBe(prompt.digest.recomputed);
         expect(prompt.proved).toBe(true);
         assertProved(prompt);
       }
-      const shown = asked.map(({ turn }) => promptOf(app, turns, turn));
+      const shown = asked.map(({ turn }) => atOnce(promptOf(app, turns, turn)));
       expect(shown.some(({ sent }) => sent !== undefined)).toBe(context.kind !== "full");
       for (const { sent } of shown) expect(sent?.recorded).toBe(sent?.recomputed);
     },
@@ -247,13 +250,15 @@ describe("what was sent", () => {
       turns.map((turn) => JSON.parse(JSON.stringify(turn).replace(from, to)) as Turn);
     const forged = forge(/"sent":"[\w-]{8}/, '"sent":"00000000');
     for (const { turn } of modelIntents(turns)) {
-      const prompt = promptOf(app, forged, turn);
+      const prompt = atOnce(promptOf(app, forged, turn));
       expect(prompt.digest.recorded).toBe(prompt.digest.recomputed);
       expect(prompt.proved).toBe(prompt.sent === undefined);
     }
-    expect(() => assertProved(promptOf(app, forged, cut))).toThrow(/FOLD_DIVERGED.*00000000/);
+    expect(() => assertProved(atOnce(promptOf(app, forged, cut)))).toThrow(/FOLD_DIVERGED.*00000000/);
     const other = agentOf(policy, { prompt: () => "something else" });
-    const changed = promptOf(defineApp({ sagas: [other], models: app.config.models ?? {} }), turns, cut);
+    const changed = atOnce(
+      promptOf(defineApp({ sagas: [other], models: app.config.models ?? {} }), turns, cut),
+    );
     expect(changed.proved).toBe(false);
     expect(changed.digest.recorded).not.toBe(changed.digest.recomputed);
     expect(() => assertProved(changed)).toThrow(/FOLD_DIVERGED/);
@@ -269,6 +274,6 @@ describe("what was sent", () => {
 
   test("before any model was asked is told as an unknown intent", async () => {
     const { app, turns } = await run();
-    expect(() => promptOf(app, turns, 0)).toThrow(/INTENT_UNKNOWN/);
+    expect(() => atOnce(promptOf(app, turns, 0))).toThrow(/INTENT_UNKNOWN/);
   });
 });

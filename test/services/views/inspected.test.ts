@@ -16,6 +16,7 @@ import { describeInspected } from "../../../services/cli/telling/inspect-text.ts
 import { given, replied, started, succeeded } from "../../../services/testing/given.ts";
 import { type ToldLedger, toldLedgers } from "../../support/told-ledgers.ts";
 import { agentOf, call } from "../../support/workbench.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 let ledgers: Readonly<Record<string, ToldLedger>>;
 beforeAll(async () => {
@@ -30,7 +31,7 @@ test("at every turn of an example it is what the fold of that beginning says", (
   for (const { app, turns } of short)
     for (let n = 1; n <= turns.length; n++) {
       const then = turns.slice(0, n);
-      const document = inspectedOf(then, {}, app);
+      const document = atOnce(inspectedOf(then, {}, app));
       expect(InspectDocument.parse(JSON.parse(JSON.stringify(document)))).toMatchObject({ turns: n });
       const { state } = foldLedger(servedDefinition(app, then), then);
       expect(document.phase).toBe(state.phase.kind);
@@ -58,8 +59,8 @@ describe("the context sent", () => {
     const helper = agentOf(context);
     const app = defineApp({ sagas: [helper] });
     const { turns } = given(helper, started({ of: "x" }), ...looks(rounds));
-    const request = promptOf(app, turns, turns.length).request as unknown as ModelRequest;
-    return { document: inspectedOf(turns, {}, app), request, turns, app };
+    const request = atOnce(promptOf(app, turns, turns.length)).request as unknown as ModelRequest;
+    return { document: atOnce(inspectedOf(turns, {}, app)), request, turns, app };
   };
 
   test("of a whole conversation is all of it, and nothing is cut", () => {
@@ -82,7 +83,7 @@ describe("the context sent", () => {
 
   test("has the provider's own count once it has answered", () => {
     const { turns, app } = sentBy({}, 2);
-    expect(inspectedOf(turns.slice(0, 4), {}, app).contextSent?.tokens.reported).toBe(101);
+    expect(atOnce(inspectedOf(turns.slice(0, 4), {}, app)).contextSent?.tokens.reported).toBe(101);
   });
 
   test("of a window says how many messages were dropped", () => {
@@ -113,8 +114,8 @@ describe("the context sent", () => {
 
   test("is not told where no model was asked, or the definition is not at hand", () => {
     const trip = ledgers["undone trip"] as ToldLedger;
-    expect(inspectedOf(trip.turns, {}, trip.app).contextSent).toBeUndefined();
+    expect(atOnce(inspectedOf(trip.turns, {}, trip.app)).contextSent).toBeUndefined();
     const dinner = ledgers["waited dinner"] as ToldLedger;
-    expect(inspectedOf(dinner.turns, {}, undefined).contextSent).toBeUndefined();
+    expect(atOnce(inspectedOf(dinner.turns, {}, undefined)).contextSent).toBeUndefined();
   });
 });

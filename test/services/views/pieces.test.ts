@@ -1,9 +1,19 @@
 /**
- * Goal: whoever reads, verifies or folds a long ledger gives way between its turns: no piece grows with the ledger.
+ * Goal: whoever reads, verifies, folds, tells or shows a long ledger gives way between its turns: no piece grows with the ledger.
  *
  * Method: a loop that counts what was done since it was last asked: turns decoded, signals folded. Nothing is timed.
  */
 import { describe, expect, test } from "vitest";
+import { foldUnder } from "../../../actors/kernel/migrate.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import { describedUpTo } from "../../../services/client/list.ts";
+import { bareStateOf } from "../../../services/ledger/bare-state.ts";
+import { everyDecision } from "../../../services/replay/decisions.ts";
+import { servedDefinition } from "../../../services/views/folded.ts";
+import { graphOf } from "../../../services/views/graph/graph.ts";
+import { stateOf } from "../../../services/views/state-view.ts";
+import { whyOf } from "../../../services/views/why/why.ts";
+import { inPieces } from "../../../services/wire/loop.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";
 import { readLedger, readView } from "../../../services/views/view.ts";
 import type { LedgerSource } from "../../../services/ledger/reader.ts";
@@ -39,9 +49,28 @@ function watched(turns: number) {
   return { source, turns, app: tickingApp(work).app, most: () => most, asked: () => asked };
 }
 
+/** What is made of a ledger that was read before. */
+const described =
+  (of: (given: ReturnType<typeof watched>, turns: readonly Turn[]) => Generator<unknown, unknown>) =>
+  async (given: ReturnType<typeof watched>) => {
+    const turns = (await readLedger(given.source, tickingSaga)).map(({ turn }) => turn);
+    return inPieces(given.source.loop, of(given, turns));
+  };
+
 const reading: Record<string, (given: ReturnType<typeof watched>) => Promise<unknown>> = {
   "reads it": ({ source }) => readLedger(source, tickingSaga),
   "views it": ({ source }) => readView(source, tickingSaga),
+  "shows it": described(({ app }, turns) => describedUpTo(turns, undefined, {}, app)),
+  "tells why": described(({ app }, turns) => whyOf(turns, { app })),
+  "draws its graph": described((_given, turns) => graphOf(turns)),
+  "shows its state": described(({ app }, turns) => stateOf(app, turns, "application")),
+  "looks for its decisions": described(({ app }, turns) => everyDecision(app, turns)),
+  "judges it under another definition": described(({ app }, turns) =>
+    foldUnder(servedDefinition(app, turns), turns),
+  ),
+  "knows it without its machine": described(({ app }, turns) =>
+    bareStateOf(servedDefinition(app, turns), turns),
+  ),
   "verifies it": ({ source, app }) => verifyLedger(source, tickingSaga, app),
   "loads it": ({ source, app, turns }) => {
     const { ports, clock } = createMemoryMesh({ seed: 1 }).spawn("host");

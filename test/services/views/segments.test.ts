@@ -20,6 +20,7 @@ import { traceIdOf, turnHeaders } from "../../../services/wire/turn-headers.ts";
 import { given, replied, started, succeeded } from "../../../services/testing/given.ts";
 import { freely, stepwise } from "../../support/replaying.ts";
 import { agentOf, call, hold } from "../../support/workbench.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const old = agentOf();
 const next = agentOf({ version: 2, instructions: "Help kindly.", tools: [hold] });
@@ -31,7 +32,7 @@ const story = given(
   succeeded("hold", { id: "1" }),
 );
 const turns: readonly Turn[] = (() => {
-  const judged = judgeMigration(next.definition, story.turns, contractsOf(old.definition));
+  const judged = atOnce(judgeMigration(next.definition, story.turns, contractsOf(old.definition)));
   if (!judged.can) throw new Error(judged.obstacle.why);
   const event: Event = {
     ...{ type: "migrated", from: refOf(old), to: refOf(next), id: "m1", by: "ada", sentAt: 0 },

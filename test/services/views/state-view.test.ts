@@ -11,6 +11,7 @@ import { dimensions, StateDocument } from "../../../protocol/documents/state.ts"
 import { graphOf } from "../../../services/views/graph/graph.ts";
 import { stateOf } from "../../../services/views/state-view.ts";
 import { createOffsite } from "../../examples/three-bookings.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 
 const offsiteWith = (hall: number) =>
   createOffsite({ held: new Map(), known: new Map() }, hall, { onFailure: "replan", openForMs: 3_600_000 });
@@ -22,16 +23,16 @@ describe("the state of a workflow", () => {
     const saga = await t.start(offsite, { people: 12, city: "BER" }, { id: "offsite-1" });
     await t.settled();
     const before = await t.anySaga("offsite-1").ledger();
-    const seen = dimensions.map((dimension) => stateOf(app, before, dimension));
+    const seen = dimensions.map((dimension) => atOnce(stateOf(app, before, dimension)));
     await saga.signal("invalidate", { node: "rooms", reason: "a flood", data: { until: 3 } });
     await t.settled();
     const after = await t.anySaga("offsite-1").ledger();
     for (const [k, dimension] of dimensions.entries()) {
-      const again = stateOf(app, after.slice(0, before.length), dimension);
+      const again = atOnce(stateOf(app, after.slice(0, before.length), dimension));
       expect(StateDocument.parse(again)).toEqual(seen[k]);
-      expect(stateOf(app, after, dimension)).not.toEqual(seen[k]);
+      expect(atOnce(stateOf(app, after, dimension))).not.toEqual(seen[k]);
     }
-    const now = stateOf(app, after, "application");
+    const now = atOnce(stateOf(app, after, "application"));
     expect(now).toMatchObject({
       input: { people: 12, city: "BER" },
       entities: { flight: { id: "flight-1" }, rooms: { id: "rooms-4" }, hall: { id: "hall-5", places: 12 } },
@@ -44,7 +45,7 @@ describe("the state of a workflow", () => {
         {},
       ],
     });
-    const rests = stateOf(app, after, "dependency");
+    const rests = atOnce(stateOf(app, after, "dependency"));
     expect(rests).toMatchObject({
       nodes: [
         { node: "flight", status: "committed", satisfied: "yes", evidence: [] },
@@ -67,7 +68,7 @@ describe("the graph of a workflow", () => {
     const { offsite, app } = offsiteWith(10);
     await using t = testMesh(app);
     await (await t.start(offsite, { people: 12, city: "BER" }, { id: "offsite-1" })).result();
-    const { nodes, edges } = graphOf(await t.anySaga("offsite-1").ledger());
+    const { nodes, edges } = atOnce(graphOf(await t.anySaga("offsite-1").ledger()));
     const labels = new Map(nodes.map(({ id, label }) => [id, label]));
     const drawn = edges.map(({ from, to, reason }) => `${labels.get(to)} ${reason} ${labels.get(from)}`);
     expect(drawn).toEqual(
@@ -103,7 +104,7 @@ describe("the state of an agent", () => {
     await using t = testMesh(app);
     await (await t.start(agent, "x", { id: "clerk-1" })).result();
     const ledger = await t.anySaga("clerk-1").ledger();
-    expect(stateOf(app, ledger, "operation")).toMatchObject({
+    expect(atOnce(stateOf(app, ledger, "operation"))).toMatchObject({
       transactions: [
         {
           name: "note",
@@ -114,6 +115,8 @@ describe("the state of an agent", () => {
         },
       ],
     });
-    expect(stateOf(app, ledger, "application")).toMatchObject({ entities: { "2-0 note": { id: "n-1" } } });
+    expect(atOnce(stateOf(app, ledger, "application"))).toMatchObject({
+      entities: { "2-0 note": { id: "n-1" } },
+    });
   });
 });

@@ -14,6 +14,7 @@ import { textOf } from "../../../../services/views/graph/text.ts";
 import { failed, given, replied, signalled, started, succeeded } from "../../../../services/testing/given.ts";
 import { type ToldLedger, toldLedgers } from "../../../support/told-ledgers.ts";
 import { agentOf, call, calling, finish, hold, sequence } from "../../../support/workbench.ts";
+import { atOnce } from "../../../../services/wire/loop.ts";
 
 let ledgers: Readonly<Record<string, ToldLedger>>;
 beforeAll(async () => {
@@ -22,7 +23,7 @@ beforeAll(async () => {
   vi.restoreAllMocks();
 });
 
-const graphNamed = (name: string): Graph => graphOf(ledgers[name]?.turns ?? []);
+const graphNamed = (name: string): Graph => atOnce(graphOf(ledgers[name]?.turns ?? []));
 /** Edges as `to reason from`, by what a person would call them. */
 function facts(graph: Graph): string[] {
   const names = new Map(graph.nodes.map((node) => [node.id, `${node.kind} ${node.label}`]));
@@ -124,9 +125,9 @@ describe("the graph of an example", () => {
 
   test("of its first turns is a beginning of the graph of all", () => {
     const { turns = [] } = ledgers["waited dinner"] ?? {};
-    const whole = graphOf(turns);
+    const whole = atOnce(graphOf(turns));
     for (let n = 1; n <= turns.length; n++) {
-      const part = graphOf(turns.slice(0, n));
+      const part = atOnce(graphOf(turns.slice(0, n)));
       expect(whole.nodes.map(({ id }) => id).slice(0, part.nodes.length)).toEqual(
         part.nodes.map(({ id }) => id),
       );
@@ -142,17 +143,17 @@ test("an agent that a signal reaches while it waits for it shows what it waited 
     signalled("hint", null),
     signalled("note", { text: "now" }),
   );
-  expect(facts(graphOf(turns)).filter((fact) => fact.includes("awaited"))).toEqual([
+  expect(facts(atOnce(graphOf(turns))).filter((fact) => fact.includes("awaited"))).toEqual([
     "signal note | awaited by | decision decision 1",
   ]);
 });
 
 test("a retry is an attempt of its node, and a machine that is refused goes on from the refusal", () => {
   const again = given(calling(hold), started({ of: "x" }), failed("hold", { code: "DOWN", reason: "down" }));
-  expect(nodesOf(graphOf(again.turns), "hold")).toMatchObject([{ attempts: 2, status: "open" }]);
+  expect(nodesOf(atOnce(graphOf(again.turns)), "hold")).toMatchObject([{ attempts: 2, status: "open" }]);
   const deny = { name: "no", judge: () => ({ deny: "no" }) };
   const refused = given(calling(hold, { policies: [deny] }), started({ of: "x" }));
-  expect(facts(graphOf(refused.turns))).toEqual([
+  expect(facts(atOnce(graphOf(refused.turns)))).toEqual([
     "denied hold | decided on | start calling@1",
     "end failed | decided on | denied hold",
   ]);
@@ -173,7 +174,7 @@ function assertWhole(graph: Graph, turns: ToldLedger["turns"]): void {
 
 describe("every graph", () => {
   test("of the examples is whole: each intent has its node and a reason, and each edge leads forward", () => {
-    for (const { turns } of Object.values(ledgers)) assertWhole(graphOf(turns), turns);
+    for (const { turns } of Object.values(ledgers)) assertWhole(atOnce(graphOf(turns)), turns);
   });
 
   const happening = fc.constantFrom(
@@ -202,7 +203,7 @@ describe("every graph", () => {
           } catch (error) {
             if (!String(error).includes("open")) throw error; // Nothing of that name is open: no such story.
           }
-        assertWhole(graphOf(story.turns), story.turns);
+        assertWhole(atOnce(graphOf(story.turns)), story.turns);
       }),
       { numRuns: 60 },
     );
@@ -229,7 +230,7 @@ describe("a long saga", () => {
       k === 30 ? failed("look", { code: "BROKEN", reason: "odd", retry: false }) : succeeded("look", 1),
     ]);
     const { turns } = given(agentOf(), started({ of: "x" }), ...odd);
-    const drawn = legible(graphOf(turns));
+    const drawn = legible(atOnce(graphOf(turns)));
     expect(drawn.nodes.filter(({ status }) => status === "failed")).toHaveLength(1);
     expect(drawn.nodes.filter(({ kind }) => kind === "repeat")).toHaveLength(2);
   });
@@ -245,13 +246,16 @@ const hostileGraph = (): Graph => {
     replied({ calls: [call(hostile, { of: hostile }), call("look", { of: hostile })] }),
     signalled("note", { text: hostile }, { from: hostile }),
   );
-  return graphOf(turns);
+  return atOnce(graphOf(turns));
 };
 
 describe("a picture", () => {
   test("in Mermaid is nothing but nodes, edges and styles, whatever is in it", () => {
     const graph = hostileGraph();
-    for (const each of [graph, ...Object.values(ledgers).map(({ turns }) => legible(graphOf(turns)))]) {
+    for (const each of [
+      graph,
+      ...Object.values(ledgers).map(({ turns }) => legible(atOnce(graphOf(turns)))),
+    ]) {
       const [head, ...lines] = mermaidOf(each).trimEnd().split("\n");
       expect(head).toBe("flowchart TD");
       const label = String.raw`"(?:[\p{L}\p{N} .,:_@…-]|#\d+;|<br/>)*"`;
@@ -267,7 +271,7 @@ describe("a picture", () => {
   test("in SVG is well-formed, holds only what was drawn, and asks for nothing outside", () => {
     for (const each of [
       hostileGraph(),
-      ...Object.values(ledgers).map(({ turns }) => legible(graphOf(turns))),
+      ...Object.values(ledgers).map(({ turns }) => legible(atOnce(graphOf(turns)))),
     ]) {
       const svg = svgOf(each);
       expect(elementsOf(svg)).toMatchObject({ svg: 1, g: each.nodes.length, marker: 1, style: 1 });
@@ -283,7 +287,7 @@ describe("a picture", () => {
   test("has no two boxes that overlap", () => {
     for (const { turns } of Object.values(ledgers)) {
       const boxes = [
-        ...svgOf(legible(graphOf(turns))).matchAll(
+        ...svgOf(legible(atOnce(graphOf(turns)))).matchAll(
           /<\/title><rect x="([^"]+)" y="([^"]+)" width="([^"]+)" height="([^"]+)"/g,
         ),
       ];
@@ -325,7 +329,7 @@ function elementsOf(xml: string): Record<string, number> {
 test("a machine's rounds are laid together, too", () => {
   const done = Array.from({ length: 80 }, () => succeeded("hold", { id: "1" }));
   const { turns } = given(sequence(...done.map(() => hold)), started({ of: "x" }), ...done);
-  const drawn = legible(graphOf(turns));
+  const drawn = legible(atOnce(graphOf(turns)));
   expect(drawn.nodes.length).toBeLessThan(10);
   expect(drawn.nodes.map(({ times = 0 }) => times).filter((times) => times > 0)).toHaveLength(1);
 });

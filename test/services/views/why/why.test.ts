@@ -36,6 +36,7 @@ import {
   send,
   sequence,
 } from "../../../support/workbench.ts";
+import { atOnce } from "../../../../services/wire/loop.ts";
 
 let ledgers: Readonly<Record<string, ToldLedger>>;
 beforeAll(async () => {
@@ -56,11 +57,11 @@ const summed = (document: WhyDocument, about: WhyTopic): string =>
 const like = (...patterns: (string | RegExp)[]) =>
   expect.arrayContaining(patterns.map((pattern) => expect.stringMatching(pattern) as string));
 const whyStory = (story: Story, intent?: string): WhyDocument =>
-  whyOf(story.turns, { intent: intent as IntentId | undefined });
+  atOnce(whyOf(story.turns, { intent: intent as IntentId | undefined }));
 
 describe("the story of an example", () => {
   test("tells who was asked, who was too late, who changed what, and who agreed in which role to which arguments", () => {
-    const document = whyOf(named("edited purchase").turns);
+    const document = atOnce(whyOf(named("edited purchase").turns));
     expect(said(document, "people", "waited")).toEqual(
       like(
         /^team_lead had until .* to approve \(2-0\) the call of pay with .*"cents":90000/,
@@ -81,7 +82,7 @@ describe("the story of an example", () => {
   });
 
   test("tells a denial with its reason, who gave it, and that nothing stands", () => {
-    const document = whyOf(named("denied purchase").turns);
+    const document = atOnce(whyOf(named("denied purchase").turns));
     expect(said(document, "people")).toEqual(
       like(/^leo, as team_lead, refused pay, the approval \(2-0\), 1 hour after it was asked: "no money"\./),
     );
@@ -90,7 +91,7 @@ describe("the story of an example", () => {
   });
 
   test("tells who called it off, what was undone because of that, and what could not be", () => {
-    const document = whyOf(named("called off hiring").turns);
+    const document = atOnce(whyOf(named("called off hiring").turns));
     expect(said(document, "signal")).toEqual(['test called the saga off: "the budget was cut".']);
     const undone = said(document, "undone").filter((text) => text.includes("was to be undone"));
     expect(undone).toHaveLength(2);
@@ -103,7 +104,7 @@ describe("the story of an example", () => {
   });
 
   test("tells what failed, and what was undone in which order because of it", () => {
-    const document = whyOf(named("undone trip").turns);
+    const document = atOnce(whyOf(named("undone trip").turns));
     const cause = "it was decided when book_car (3-0) failed: [NOT_PERFORMED] no car is left.";
     expect(
       said(document, "undone").map((text) => text.replace(/ by cancel_booking .*effect key \S+: /, " | ")),
@@ -117,7 +118,7 @@ describe("the story of an example", () => {
   });
 
   test("tells which policy refused what, what a model waited for, and what it undid for what reason", () => {
-    const document = whyOf(named("waited dinner").turns);
+    const document = atOnce(whyOf(named("waited dinner").turns));
     expect(said(document, "refused")).toEqual([
       "The policy no deposits refused the call of pay_deposit (2-1): nobody pays in advance.",
     ]);
@@ -134,7 +135,7 @@ describe("the story of an example", () => {
   });
 
   test("tells sub-agents in a line each, with how to read on, and a child whose it is and what it was given", () => {
-    const lead = whyOf(named("research lead").turns);
+    const lead = atOnce(whyOf(named("research lead").turns));
     const children = said(lead, "child").filter((text) => text.startsWith("The sub-agent"));
     expect(children).toHaveLength(3);
     for (const text of children)
@@ -142,7 +143,7 @@ describe("the story of an example", () => {
     expect(said(lead, "child")).toEqual(
       like(/failed after .*: \[MODEL_REJECTED\] the provider refuses this topic/),
     );
-    const [asked] = said(whyOf(named("research that ran out").turns), "asked");
+    const [asked] = said(atOnce(whyOf(named("research that ran out").turns)), "asked");
     expect(asked).toMatch(
       /^The saga team asked for it \(intent 2-2\): researcher, .*slice of the budget above it: .*"steps":15/,
     );
@@ -150,22 +151,23 @@ describe("the story of an example", () => {
 
   test("with the definition tells that a budget was at its end, as the model was told", () => {
     const { turns, app } = named("research that ran out");
-    const document = whyOf(turns, { app });
+    const document = atOnce(whyOf(turns, { app }));
     expect(document.folded).toBe(true);
     expect(said(document, "decided")).toEqual(like(/^Decision 10 .*told .*This is your last step/));
-    expect(said(whyOf(turns), "decided").join(" "), "the ledger alone does not hold it").not.toContain(
-      "last step",
-    );
+    expect(
+      said(atOnce(whyOf(turns)), "decided").join(" "),
+      "the ledger alone does not hold it",
+    ).not.toContain("last step");
   });
 
   test("tells a workflow's calls by their nodes, and claims nobody's arguments for them", () => {
-    const document = whyOf(named("failed offsite").turns);
+    const document = atOnce(whyOf(named("failed offsite").turns));
     expect(said(document, "done")).toEqual(like(/^rooms was to be done with .* for the node rooms\.$/));
     expect(said(document).join(" ")).not.toMatch(/human|model/);
   });
 
   test("word for word: a room, a card and a refusal", () => {
-    const { sentences, sum } = whyOf(named("refused weekend").turns);
+    const { sentences, sum } = atOnce(whyOf(named("refused weekend").turns));
     const text = [...sentences, ...sum].map(({ turn, text }) => `${turn} ${text}`).join("\n");
     expect(text.replaceAll(/\d+ milliseconds/g, "N ms")).toBe(
       [
@@ -191,7 +193,7 @@ describe("the story of an example", () => {
 describe("a host that dies", () => {
   test("is told by who went on, and not by a cause that nobody recorded", async () => {
     const { turns } = await killedDinner();
-    const document = whyOf(turns);
+    const document = atOnce(whyOf(turns));
     const [change, ...more] = said(document, "host");
     expect(more).toEqual([]);
     expect(change).toMatch(
@@ -211,7 +213,7 @@ describe("a host that dies", () => {
 
   test("is part of the story of an intent that was open then, and of no other", async () => {
     const { turns } = await killedDinner();
-    const of = (intent: string) => said(whyOf(turns, { intent: intent as IntentId }), "host");
+    const of = (intent: string) => said(atOnce(whyOf(turns, { intent: intent as IntentId })), "host");
     expect(of("3-0")).toHaveLength(1);
     expect(of("2-0")).toEqual([]);
   });
@@ -219,7 +221,7 @@ describe("a host that dies", () => {
 
 test("a fork tells whose turns it shares, where it left, and that its effects are a record's", () => {
   const { turns, app } = named("forked dinner");
-  const document = whyOf(turns);
+  const document = atOnce(whyOf(turns));
   expect(said(document, "asked")).toEqual([
     expect.stringMatching(
       /It is a fork of dinner-1: its first 3 turns, and what they tell, are that saga's; `sagamesh why dinner-1` tells/,
@@ -243,7 +245,7 @@ test("a fork tells whose turns it shares, where it left, and that its effects ar
     left.map(({ about }) => about),
     "its first host took nobody's place",
   ).not.toContain("host");
-  expect(whyOf(turns, { app }).sentences.length).toBe(document.sentences.length);
+  expect(atOnce(whyOf(turns, { app })).sentences.length).toBe(document.sentences.length);
 });
 
 test("a move to another definition is told with who wanted it, and its decision keeps its number", () => {
@@ -255,7 +257,7 @@ test("a move to another definition is told with who wanted it, and its decision 
     ...{ id: "m-1", by: "ana", sentAt: now.state.updatedAt },
   }));
   const { turns } = story.when(replied({ calls: [call("hold", { of: "y" })] }));
-  const document = whyOf(turns);
+  const document = atOnce(whyOf(turns));
   expect(said(document, "asked")[1]).toMatch(
     /^ana had the saga moved from helper, version 0 \(before\), to version 1/,
   );
@@ -265,12 +267,12 @@ test("a move to another definition is told with who wanted it, and its decision 
       /^hold was to be done with \{"of":"y"\} .* as decision 1 \(2-0\) had proposed\.$/,
     ),
   );
-  expect(untoldOf(turns)).toEqual([]);
+  expect(atOnce(untoldOf(turns))).toEqual([]);
 });
 
 describe("a doubt", () => {
   test("is told with who was asked, who settled it and how", () => {
-    const document = whyOf(named("doubtful helper").turns);
+    const document = atOnce(whyOf(named("doubtful helper").turns));
     expect(said(document, "doubt")).toEqual([
       "Nobody knows whether charge_ask (3-0) happened: [IN_DOUBT] nobody reported; somebody reported it.",
       expect.stringMatching(/^Anybody was asked about charge_ask \(3-0\) \(5-0\), until/),
@@ -295,7 +297,8 @@ describe("a doubt", () => {
 });
 
 describe("the story of one intent", () => {
-  const of = (name: string, intent: string) => whyOf(named(name).turns, { intent: intent as IntentId });
+  const of = (name: string, intent: string) =>
+    atOnce(whyOf(named(name).turns, { intent: intent as IntentId }));
 
   test("goes from the decision that proposed it over approvals and changes to what was decided from its result", () => {
     const document = of("edited purchase", "11-0");
@@ -405,7 +408,8 @@ function storyOf(past: readonly Parameters<Story["when"]>[0][]): Story {
 
 describe("every story", () => {
   test("of an example tells each event and each intent, or declares it silent with a reason", () => {
-    for (const [name, { turns }] of Object.entries(ledgers)) expect(untoldOf(turns), name).toEqual([]);
+    for (const [name, { turns }] of Object.entries(ledgers))
+      expect(atOnce(untoldOf(turns)), name).toEqual([]);
     for (const { reason } of silent) expect(reason.length).toBeGreaterThan(20);
   });
 
@@ -413,8 +417,8 @@ describe("every story", () => {
     fc.assert(
       fc.property(fc.array(happening, { maxLength: 9 }), (past) => {
         const { turns } = storyOf(past);
-        expect(untoldOf(turns)).toEqual([]);
-        const document = whyOf(turns);
+        expect(atOnce(untoldOf(turns))).toEqual([]);
+        const document = atOnce(whyOf(turns));
         expect(WhyDocument.parse(document)).toEqual(document);
         const order = document.sentences.map(({ turn }) => turn);
         expect(order).toEqual([...order].sort((a, b) => a - b));
@@ -424,7 +428,7 @@ describe("every story", () => {
         }
         const intents = turns.flatMap(({ steps }) => steps.flatMap((step) => step.intents));
         for (const { id } of intents) {
-          const own = whyOf(turns, { intent: id });
+          const own = atOnce(whyOf(turns, { intent: id }));
           expect(own.sentences.some(({ intent }) => intent === id)).toBe(true);
           expect(document.sentences).toEqual(expect.arrayContaining(own.sentences));
         }
@@ -435,9 +439,9 @@ describe("every story", () => {
 
   test("of the first turns is the beginning of the whole, but for what is still open", () => {
     const { turns } = named("waited dinner");
-    const whole = said(whyOf(turns), "decided", "done", "refused", "undone");
+    const whole = said(atOnce(whyOf(turns)), "decided", "done", "refused", "undone");
     for (let n = 1; n <= turns.length; n++) {
-      const part = said(whyOf(turns.slice(0, n)), "decided", "done", "refused", "undone");
+      const part = said(atOnce(whyOf(turns.slice(0, n))), "decided", "done", "refused", "undone");
       expect(whole.slice(0, part.length)).toEqual(part);
     }
   });
@@ -450,7 +454,7 @@ describe("every story", () => {
       signalled("flagged", hostile, { from: hostile }),
       failed("hold", { code: hostile, reason: hostile, retry: false }),
     );
-    const { sentences, sum } = whyOf(turns);
+    const { sentences, sum } = atOnce(whyOf(turns));
     for (const { text } of [...sentences, ...sum]) expect(text).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
   });
 });
