@@ -1,8 +1,8 @@
 /**
  * Goal: one saga that cannot be read blinds no command. Each that reads many tells all others, names that one with a code,
  * and exits with 1.
- * Method: a mesh on a real server with healthy sagas and one of every kind that is broken: its first turn gone, a blob
- * gone, a turn of a format to come. The table of readers is held against the table of commands and against the source, so
+ * Method: a mesh on a real server with healthy sagas, odd ones that can be read all the same, and one of every kind that is
+ * broken: its first turn gone, all turns before its last gone, a blob gone, a turn of a format to come. The table of readers is held against the table of commands and against the source, so
  * that one that is added without a row fails.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -18,8 +18,10 @@ import { parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { headers, subjects } from "../../../protocol/subjects.ts";
 import { commands } from "../../../services/cli/commands.ts";
+import { systemClock } from "../../../services/runtime/system.ts";
 import { until } from "../../support/cli-said.ts";
 import { type Ended, runHere } from "../../support/cli.ts";
+import { appendOld, nested, oldSignal } from "../../support/old-turns.ts";
 import { openRealMesh, type RealMesh } from "../../support/real-mesh.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 import app from "../../apps/desk.ts";
@@ -27,8 +29,10 @@ import { desk } from "../../apps/desk-contract.ts";
 
 type JsonObject = Readonly<Record<string, Json>>;
 const file = "test/apps/desk.ts";
-const healthy = ["asks-1", "asks-2", "doubts"];
-const broken = ["bad-blob", "bad-hole", "bad-version"];
+/** Garbage as its last message, a value in its last turn that is deeper than any that is taken, and garbage as its snapshot. */
+const odd = ["odd-depth", "odd-last", "odd-snapshot"];
+const healthy = ["asks-1", "asks-2", "doubts", ...odd];
+const broken = ["bad-blob", "bad-gap", "bad-hole", "bad-version"];
 let server: TestServer;
 let mesh: RealMesh;
 let folder: string;
@@ -41,7 +45,7 @@ beforeAll(async () => {
   const worker = await mesh.worker(app);
   const begin = (id: string, errand: "ask" | "pay_into_doubt", to = "rome") =>
     mesh.client.start(desk, { errand, to }, { id });
-  for (const id of ["asks-1", "asks-2", "bad-hole", "bad-version"]) await begin(id, "ask");
+  for (const id of ["asks-1", "asks-2", "bad-gap", "bad-hole", "bad-version", ...odd]) await begin(id, "ask");
   await begin("bad-blob", "ask", "r".repeat(70_000));
   await begin("doubts", "pay_into_doubt");
   await until(
@@ -70,6 +74,13 @@ async function breakThem(): Promise<void> {
   const next = { ...turn, v: 99, turn: Number(turn["turn"]) + 1, prev: chainHash(last.data) };
   mesh.nc.publish(subjects.ledger(parseSagaId("bad-version")), JSON.stringify(next));
   mesh.nc.publish("saga.NO-SAGA.ledger", "junk"); // No saga has such an id.
+  await jsm.streams.purge("LEDGER", { filter: subjects.ledger(parseSagaId("bad-gap")), keep: 1 });
+  mesh.nc.publish(subjects.ledger(parseSagaId("odd-last")), Uint8Array.from([0xff, 0, 0xc1, 0x80]));
+  const oldHost = { ports: mesh.ports, clock: systemClock, app };
+  await appendOld(oldHost, parseSagaId("odd-depth"), () => [
+    oldSignal("note", { text: "so", more: nested(97) }, 1),
+  ]);
+  await mesh.ports.snapshots.put(parseSagaId("odd-snapshot"), Buffer.from("garbage"));
   await mesh.nc.flush();
 }
 
@@ -103,10 +114,10 @@ const readers: Readonly<Record<string, readonly Reader[]>> = {
   migrate: [{ words: ["migrate", "--dry-run", "--app", "test/apps/desk-other.ts"], tells: [] }],
   deployments: [
     { words: ["deployments"], tells: [] },
-    { words: ["deployments", "drain", "desk@1", "--no-wait"], tells: healthy },
-    { words: ["deployments", "rehearse", "--app", file], tells: ["3 of 3 sagas"] },
+    { words: ["deployments", "drain", "desk@1", "--no-wait"], tells: ["6 sagas go on under it (asks-1"] },
+    { words: ["deployments", "rehearse", "--app", file], tells: ["6 of 6 sagas"] },
   ],
-  replay: [{ words: ["replay", "--query", "agent=desk", "--app", file], tells: ["3 of 3 sagas"] }],
+  replay: [{ words: ["replay", "--query", "agent=desk", "--app", file], tells: ["6 of 6 sagas"] }],
   archive: [{ words: ["archive", "--dry-run", "--after", "0s", "--force"], tells: [] }],
   doctor: [{ words: ["doctor"], tells: [] }],
 };

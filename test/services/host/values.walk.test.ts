@@ -9,15 +9,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { contentTypes, decode } from "../../../protocol/codec.ts";
 import { isMeshError } from "../../../protocol/errors.ts";
-import { describeTurn } from "../../../services/cli/telling/describe.ts";
-import { inspectedOf } from "../../../services/views/inspected.ts";
-import { verifyLedger } from "../../../services/views/verify.ts";
-import { readLedger, readView } from "../../../services/views/view.ts";
-import { whyOf } from "../../../services/views/why/why.ts";
-import { stepwise } from "../../support/replaying.ts";
+import { readByAll } from "../../support/read-by-all.ts";
 import { share } from "../../support/share.ts";
 import { desk, giveAt, type ValueDoor, valueDoors } from "../../support/value-doors.ts";
-import { atOnce } from "../../../services/wire/loop.ts";
 
 function nested(levels: number, inner: unknown = 0): unknown {
   let value = inner;
@@ -55,20 +49,10 @@ const anyValue = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 20 }) },
 );
 
-/** Reads the saga in every way there is. Throws what a reader throws. */
-async function readByAll({ mesh, outside, app, t }: Awaited<ReturnType<typeof giveAt>>) {
-  const { ports } = outside;
-  const read = <T>(work: Promise<T>) => mesh.clock.until(work);
-  const turns = (await read(readLedger(ports, desk))).map(({ turn }) => turn);
-  for (const { data } of mesh.server.ledger.after(desk, 0)) decode(data, contentTypes.json);
-  JSON.stringify(atOnce(inspectedOf(turns, {}, undefined)));
-  JSON.stringify(atOnce(inspectedOf(turns, {}, app)));
-  JSON.stringify(atOnce(whyOf(turns, { app })));
-  for (const turn of turns) describeTurn(turn);
-  expect(await read(verifyLedger(ports, desk, app))).toMatchObject({ ok: true, folded: true });
-  await read(readView(ports, desk));
-  JSON.stringify([await t.tasks(), await t.list(), await t.describe(desk)]);
-  await stepwise(app, turns, "recorded");
+/** By every reader, and by the codec of what comes from outside. */
+async function readStrictly(at: Awaited<ReturnType<typeof giveAt>>): Promise<void> {
+  for (const { data } of at.mesh.server.ledger.after(desk, 0)) decode(data, contentTypes.json);
+  await readByAll(at, desk);
 }
 
 async function holds(door: ValueDoor, value: unknown): Promise<"refused" | "taken"> {
@@ -82,7 +66,7 @@ async function holds(door: ValueDoor, value: unknown): Promise<"refused" | "take
       expect(refused !== undefined || letters.length > 0 || door.name.endsWith("wire")).toBe(true);
       return "refused";
     }
-    await readByAll(at);
+    await readStrictly(at);
     // Another process reads it from the first turn, and can end it.
     await t.crash();
     await t
@@ -93,7 +77,7 @@ async function holds(door: ValueDoor, value: unknown): Promise<"refused" | "take
       });
     const { status } = await t.anySaga(desk).result();
     expect(["cancelled", "completed", "failed"]).toContain(status);
-    await readByAll(at);
+    await readStrictly(at);
     return refused === undefined ? "taken" : "refused";
   } finally {
     await t[Symbol.asyncDispose]();
