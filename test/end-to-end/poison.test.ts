@@ -5,8 +5,13 @@
  * Method: real processes, `sagamesh host` and `worker` as a person starts them, each started again when it has died.
  * Their logs are read: how they ended, and which child processes died with what.
  */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hostCaller, pot, stroll, workerCaller } from "../apps/poison.ts";
+import undoable, { traveller } from "../apps/undoable.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type RunningCli, runCli, startCli } from "../support/cli.ts";
 import {
@@ -35,16 +40,26 @@ interface Kept {
   stop(): Promise<void>;
 }
 
+/** What they serve, and what they are told beside it. */
+interface Served {
+  readonly file?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Keeps one process of the role running, whatever it dies of. */
-async function keep(role: "host" | "worker", mesh: RealMesh): Promise<Kept> {
+async function keep(
+  role: "host" | "worker",
+  mesh: RealMesh,
+  { file = app, env = {} }: Served = {},
+): Promise<Kept> {
   const deaths: string[] = [];
   const logs: string[] = [];
   let present: RunningCli;
   let killed: RunningCli | undefined;
   let stopping = false;
   const begin = (): RunningCli => {
-    const cli = startCli([role, "--app", app, "--server", mesh.url, "--json"], {
-      env: { NODE_OPTIONS: "--max-old-space-size=96", LOG_LEVEL: "info" },
+    const cli = startCli([role, "--app", file, "--server", mesh.url, "--json"], {
+      env: { NODE_OPTIONS: "--max-old-space-size=96", LOG_LEVEL: "info", ...env },
     });
     cli.process.stderr?.on("data", (text: string) => logs.push(text));
     void cli.ended.then(({ signal, code }) => {
@@ -87,9 +102,11 @@ interface Crew {
 async function withCrew(
   roles: readonly ("host" | "worker")[],
   work: (of: Crew) => Promise<void>,
+  { before, ...served }: Served & { readonly before?: (mesh: RealMesh) => Promise<void> } = {},
 ): Promise<void> {
   const mesh = await openRealMesh(server.nextUrl());
-  const crew = await Promise.all(roles.map((role) => keep(role, mesh)));
+  await before?.(mesh);
+  const crew = await Promise.all(roles.map((role) => keep(role, mesh, served)));
   try {
     await work({
       mesh,
@@ -184,6 +201,47 @@ describe.concurrent("poison", { timeout: withinMs }, () => {
         return inbox + work === 0;
       });
     }));
+
+  test(
+    "a saga whose ledger kills whoever folds it is cancelled all the same: what stands is undone, each once",
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), "sagamesh-poison-"));
+      const world = join(folder, "world");
+      const before = async (mesh: RealMesh) => {
+        const [host, worker] = [await mesh.host(undoable), await mesh.worker(undoable)];
+        const { id } = await mesh.client.start(traveller, {}, { id: "armed" });
+        await until(
+          "it has done all",
+          async () => (await mesh.head(id)) > 0 && (await mesh.view(id)).effects.length === 3,
+        );
+        await mesh.client.saga(traveller, id).signal("arm", {});
+        await until("it is armed, and waits", async () => (await mesh.unacked()).inbox === 0);
+        await Promise.all([host.stop(1_000), worker.stop(1_000)]);
+        // Without its snapshot it has to be folded.
+        await jetstreamManager(mesh.nc).then((jsm) => jsm.streams.purge("KV_SNAPSHOT"));
+      };
+      const served = { before, file: "test/apps/undoable.ts", env: { FOLD_KILLS: "1", MESH_WORLD: world } };
+      try {
+        await withCrew(
+          ["host", "worker"],
+          async ({ mesh, deaths, said }) => {
+            await mesh.client.saga(traveller, "armed").cancel("it kills");
+            await until("its end", async () => (await statusOf(mesh, "armed")) !== "running", withinMs);
+            expect(await mesh.view("armed")).toMatchObject({ status: "cancelled", effects: [], open: [] });
+            const undone = (await readFile(world, "utf8")).trim().split("\n");
+            expect(undone.map((line) => line.split(" ")[0]).sort()).toEqual(["unbook", "uncharge", "unrent"]);
+            expect(victimsOf(said(died))).toEqual({ "saga.armed": limits.victimsMax });
+            expect(deaths().length).toBeLessThanOrEqual(2);
+            expect(await mesh.letters()).toEqual([]);
+          },
+          served,
+        );
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+    2 * withinMs,
+  );
 
   test("hosts that are killed at random, six in a row, make nothing poison", () =>
     withCrew(["host", "host"], async ({ mesh, crew, said, deaths }) => {

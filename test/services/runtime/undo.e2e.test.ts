@@ -49,7 +49,7 @@ interface World {
 async function withTraveller(
   name: string,
   work: (world: World) => Promise<void>,
-  { works = true } = {},
+  { works = true, armed = false } = {},
 ): Promise<void> {
   const mesh = await openRealMesh(server.nextUrl());
   const path = join(folder, name);
@@ -65,6 +65,10 @@ async function withTraveller(
       async () => (await begun()) && (await mesh.view("t-1")).effects.length === (works ? 3 : 1),
     );
     await until("it waits", async () => (await mesh.unacked()).inbox === 0);
+    if (armed) {
+      await mesh.client.saga(traveller, "t-1").signal("arm", {});
+      await until("it is armed", async () => (await mesh.unacked()).inbox === 0);
+    }
     await host.stop(1_000);
     await worker?.stop(1_000);
     await work({
@@ -134,6 +138,19 @@ describe("undo --offline", { timeout: 60_000 }, () => {
         inOrder.map((name) => [name, 1]).sort(),
       );
     }));
+
+  test("folds nothing of a saga whose ledger kills whoever folds it", () =>
+    withTraveller(
+      "armed",
+      async ({ mesh, env, account }) => {
+        const words = ["undo", "t-1", "--offline", "--app", file, "--server", mesh.url, "--yes"];
+        const { code, signal } = await startCli(words, { env: { ...env, FOLD_KILLS: "1" } }).ended;
+        expect({ code, signal }).toEqual({ code: 0, signal: null });
+        expect(Object.keys(await account()).slice(3)).toEqual(inOrder);
+        expect(await mesh.view("t-1")).toMatchObject({ status: "cancelled", effects: [] });
+      },
+      { armed: true },
+    ));
 
   test("holds a call for in doubt that a worker may have taken, and undoes it by its key; a late success is undone as well", () =>
     withTraveller(
