@@ -175,6 +175,7 @@ async function isThere(path: string, saga: SagaId, { messages, last }: Whole): P
     manifest.saga === saga && own.every(({ data }, index) => isSame(data, messages[index]?.data));
   if (!isOurs) throw new MeshError("ARCHIVE_BROKEN", `${path} holds another ledger than the one of ${saga}`);
   if (manifest.head.hash !== chainHash(last.data)) return false;
+  if (own.some(({ seq }, index) => seq !== messages[index]?.seq)) return false; // They were written again since.
   await assertHolds(path, saga, { messages, last });
   return true;
 }

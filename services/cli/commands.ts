@@ -48,6 +48,7 @@ export const commands: CommandGroups = {
     doctor: async () => (await import("./commands/doctor.ts")).doctor,
     deployments: async () => (await import("./commands/deployments.ts")).deployments,
     archive: async () => (await import("./commands/archive.ts")).archive,
+    repair: async () => (await import("./commands/repair.ts")).repair,
     pause: async () => (await import("./commands/pause.ts")).pause,
     resume: async () => (await import("./commands/resume.ts")).resume,
     dead: async () => (await import("./commands/dead.ts")).dead,

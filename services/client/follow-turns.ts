@@ -22,6 +22,7 @@ export async function* followTurns(ports: Ports, saga: SagaId, signal?: AbortSig
   try {
     for await (const message of ports.ledger.follow({ saga, signal: following })) {
       const kind = walk.take(message);
+      if (kind === "tombstone" && walk.head.turn === 0) await assertNotArchived(ports.blobs, message);
       if (kind === "tombstone") return;
       if (kind === "turn") {
         const turn = await decodeTurn(ports.blobs, message);

@@ -26,7 +26,7 @@ import { type Loaded, loadPast, loadWhole, newSaga } from "./load.ts";
 import { answerOrder, type Move, orderIn } from "./migrate.ts";
 import { loadOrMove } from "./moving.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
-import { lastTurnOf } from "../ledger/chain.ts";
+import { isFollowed } from "../ledger/chain.ts";
 
 /** What becomes one turn. */
 export interface Batch {
@@ -174,8 +174,8 @@ export async function answerOther(
   // Of a turn that this reader has not seen: because its view is old, or because there is no such intent.
   const { saga, deps } = self;
   const { head } = own.loaded;
-  const last = await patiently(deps.clock, () => lastTurnOf(deps.ports, saga));
-  if (last?.seq !== head.seq || item.from === "host") {
+  const hasMoved = await patiently(deps.clock, () => isFollowed(deps.ports, saga, head));
+  if (hasMoved || item.from === "host") {
     await self.drop("its view of the ledger is old");
     return "dropped";
   }

@@ -6,7 +6,8 @@
  *     holds is not looked at, nor who signed it: a message that one host took for a turn and another did not would make
  *     two ledgers of one.
  * QC2 A tombstone must follow the head in the same way. After its turns were purged nothing stands before it, which
- *     nobody brings about who may only publish: the server wrote beside it what it was stored after.
+ *     nobody brings about who may only publish: the server wrote beside it what it was stored after. As the first message
+ *     it is believed before anything that follows it, so that a copy of the first turn begins nothing anew.
  * QC3 A message that claims a later turn and was stored after one that is gone is no foreign one: a turn was removed.
  *     That is LEDGER_BROKEN. To go on from before it would be to do again what it says was done.
  * QC4 A last message is believed where what it was stored after is the message whose hash it names; if not, the ledger
@@ -114,10 +115,11 @@ export interface Walk {
   take(message: StoredMessage): "turn" | "tombstone" | "foreign";
 }
 
-/** A walk that begins after `after`. */
-export function walkFrom(saga: SagaId, after: Head): Walk {
+/** A walk that begins after `after`. `seen`: sequences between that were looked at before. */
+export function walkFrom(saga: SagaId, after: Head, seen?: ReadonlySet<number>): Walk {
   let head = after;
   let isArchived = false;
+  let isFirst = true;
   return {
     get head() {
       return head;
@@ -127,7 +129,9 @@ export function walkFrom(saga: SagaId, after: Head): Walk {
     },
     take: (message) => {
       const claim = isArchived ? undefined : claimOf(message);
-      if (claim === undefined || !follows(claim, saga, head)) return "foreign";
+      const isLeft = isFirst && claim?.kind === "tombstone" && isOrphan(saga, head, { message, claim }, seen); // QC2
+      isFirst = false;
+      if (claim === undefined || !(isLeft || follows(claim, saga, head))) return "foreign";
       if (claim.kind === "tombstone") isArchived = true;
       else head = { turn: claim.turn, seq: message.seq, hash: chainHash(message.data) };
       return claim.kind;
@@ -150,19 +154,33 @@ export function chainOf(
 ): Chain {
   const sorting = sortFrom(saga, after, seen);
   for (const message of messages) sorting.take(message);
+  return wholeOf(sorting.end());
+}
+
+/** The same of a whole ledger, and in place of the throw what is wrong with it: for those who repair. */
+export function chainOrGap(saga: SagaId, messages: readonly StoredMessage[]): ChainOrGap {
+  const sorting = sortFrom(saga, emptyHead);
+  for (const message of messages) sorting.take(message);
   return sorting.end();
+}
+
+/** A chain, and why it cannot be gone on with. */
+export type ChainOrGap = Chain & { readonly gap?: MeshError };
+
+function wholeOf({ gap, ...chain }: ChainOrGap): Chain {
+  if (gap !== undefined) throw gap;
+  return chain;
 }
 
 function sortFrom(
   saga: SagaId,
   after: Head,
   seen?: ReadonlySet<number>,
-): { take(message: StoredMessage): void; end(): Chain } {
-  const walk = walkFrom(saga, after);
+): { take(message: StoredMessage): void; end(): ChainOrGap } {
+  const walk = walkFrom(saga, after, seen);
   const links: Link[] = [];
   const foreign: Foreign[] = [];
   const stored = new Set(seen);
-  let first: StoredMessage | undefined;
   let tombstone: StoredMessage | undefined;
   return {
     take: (message) => {
@@ -171,16 +189,15 @@ function sortFrom(
       else if (kind === "tombstone") tombstone = message;
       else foreign.push({ message, claim: claimOf(message) });
       stored.add(message.seq);
-      first ??= message;
     },
     end: () => {
       const orphan =
         tombstone === undefined ? foreign.find((one) => isOrphan(saga, walk.head, one, stored)) : undefined;
-      if (orphan !== undefined && orphan.message === first && orphan.claim?.kind === "tombstone") {
-        tombstone = first; // QC2
-        foreign.shift();
-      } else if (orphan !== undefined) throw goneBefore(saga, walk.head, orphan); // QC3
-      return { links, foreign, ...(tombstone === undefined ? {} : { tombstone }) };
+      return {
+        ...{ links, foreign },
+        ...(tombstone === undefined ? {} : { tombstone }),
+        ...(orphan === undefined ? {} : { gap: goneBefore(saga, walk.head, orphan) }), // QC3
+      };
     },
   };
 }
@@ -190,11 +207,11 @@ function isOrphan(
   saga: SagaId,
   head: Head,
   { message, claim }: Foreign,
-  stored: ReadonlySet<number>,
+  stored?: ReadonlySet<number>,
 ): boolean {
   if (claim?.saga !== saga || claim.turn <= head.turn) return false;
   const before = storedAfter(message) ?? 0;
-  return before > head.seq && !stored.has(before);
+  return before > head.seq && !(stored?.has(before) ?? false);
 }
 
 const goneBefore = (saga: SagaId, head: Head, { message, claim }: Foreign): MeshError =>
@@ -219,7 +236,7 @@ export async function readChain(
     sorting.take(message);
     await source.loop?.breathe();
   }
-  return sorting.end();
+  return wholeOf(sorting.end());
 }
 
 /**
@@ -241,6 +258,19 @@ export async function lastTurnOf(source: ChainSource, saga: SagaId): Promise<Sto
 }
 
 const looksMax = 3;
+
+/** Whether a turn or a tombstone follows a head that was read, or the head is no longer there. Throws UNAVAILABLE. */
+export async function isFollowed(source: ChainSource, saga: SagaId, head: Head): Promise<boolean> {
+  const last = await source.ledger.last(saga);
+  if (last === undefined || last.seq <= head.seq) return last?.seq !== head.seq;
+  try {
+    const { links, tombstone } = await readChain(source, saga, head, last.seq);
+    return links.length > 0 || tombstone !== undefined;
+  } catch (error) {
+    if (isMeshError(error, "LEDGER_BROKEN")) return true;
+    throw error;
+  }
+}
 
 async function isBelieved(source: ChainSource, saga: SagaId, last: StoredMessage): Promise<boolean> {
   const claim = claimOf(last);

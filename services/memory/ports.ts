@@ -220,12 +220,6 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
       "purgeBefore",
       atOnce(() => server.ledger.purgeBefore(saga, seq)),
     ),
-  remove: (saga, seq) =>
-    gate.request(
-      "ledger",
-      "remove",
-      atOnce(() => server.ledger.remove(saga, seq)),
-    ),
   follow: ({ saga, afterSeq = 0, signal }) => {
     let cursor = afterSeq;
     const next = () => {

@@ -35,14 +35,6 @@ export const createLedger = (context: ReadContext & FollowContext): LedgerPort =
       const filter = subjects.ledger(saga);
       await translated(filter, () => jsm.streams.purge(stream, { filter, seq }));
     },
-    remove: async (saga, seq) => {
-      const [message] = await readRange(context, {
-        ...{ stream, subject: subjects.ledger(saga) },
-        ...{ afterSeq: seq - 1, throughSeq: seq },
-      });
-      if (message !== undefined)
-        await translated(message.subject, () => jsm.streams.deleteMessage(stream, seq));
-    },
     follow: ({ saga, afterSeq = 0, signal }) => {
       const subject = saga === undefined ? subjects.ledgers : subjects.ledger(saga);
       return follow(context, { stream, subject, afterSeq, signal });

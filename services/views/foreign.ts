@@ -4,8 +4,8 @@
 import type { ForeignDocument, ForeignMessage } from "../../protocol/documents/verify.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers as names } from "../../protocol/subjects.ts";
-import { type Claim, claimOf, emptyHead, type Foreign, storedAfter, walkFrom } from "../ledger/chain.ts";
-import { isTombstone, type LedgerSource } from "../ledger/reader.ts";
+import { type Claim, claimOf, emptyHead, type Foreign, walkFrom } from "../ledger/chain.ts";
+import type { LedgerSource } from "../ledger/reader.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 
 /** A whole ledger's messages as somebody checks them. */
@@ -33,15 +33,13 @@ export async function toldApart(
   const end = kinds.findLastIndex((kind) => kind !== "foreign");
   const turns: StoredMessage[] = [];
   const foreign: Foreign[] = [];
-  const [first] = messages;
-  const isLeft = first !== undefined && isTombstone(first) && (storedAfter(first) ?? 0) > 0;
-  let tombstone = isLeft ? first : undefined; // QC2 of chain.ts
+  let tombstone: StoredMessage | undefined;
   for (const [index, message] of messages.entries())
     if (kinds[index] === "tombstone") tombstone = message;
     else if (kinds[index] === "turn") turns.push(message);
     else if (index > end && tombstone === undefined && isLater(saga, walk.head.turn, message))
       turns.push(message);
-    else if (message !== tombstone) foreign.push({ message, claim: claimOf(message) });
+    else foreign.push({ message, claim: claimOf(message) });
   return { turns, linked: walk.head.turn, tombstone, foreign };
 }
 

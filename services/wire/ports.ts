@@ -77,12 +77,11 @@ export interface LedgerPort {
   /** Ids of all sagas on whose ledger's subject something is stored, with how many messages. */
   list(): Promise<{ saga: SagaId; turns: number }[]>;
   /**
-   * Removes the saga's messages before the one of sequence `seq`, which must be stored: it and all after it stay,
-   * and so does the sequence that the next append must name. Again is free. Throws UNAVAILABLE.
+   * Removes the saga's messages before the sequence `seq`, for good: the one of it and all after it stay, and so does the
+   * sequence that the next append must name, unless nothing is left. Again is free. Nothing else can be removed of a
+   * ledger: single messages the server keeps (`deny_delete`), so that no turn is ever taken from its end. Throws UNAVAILABLE.
    */
   purgeBefore(saga: SagaId, seq: number): Promise<void>;
-  /** Removes the one message of this sequence, for good. One that is not there is no error. Throws UNAVAILABLE. */
-  remove(saga: SagaId, seq: number): Promise<void>;
 }
 
 export interface Delivery extends StoredMessage {

@@ -119,6 +119,7 @@ const readers: Readonly<Record<string, readonly Reader[]>> = {
   ],
   replay: [{ words: ["replay", "--query", "agent=desk", "--app", file], tells: ["6 of 6 sagas"] }],
   archive: [{ words: ["archive", "--dry-run", "--after", "0s", "--force"], tells: [] }],
+  repair: [{ words: ["repair", "--all"], tells: [] }],
   doctor: [{ words: ["doctor"], tells: [] }],
 };
 

@@ -287,14 +287,14 @@ describe.each([1, 3] as const)("what is foreign on the subject, %i server(s) in 
   });
 
   test("and is removed while it is compared with stops nothing", async () => {
-    const { publish, mesh, ports, deps, ledger } = disturbed();
+    const { publish, mesh, deps, ledger } = disturbed();
     publish("soon gone");
     await mesh.clock.advance(20);
     let given = 0;
     const removing: LedgerPort = {
       ...ledger,
       append: async (of, message) => {
-        if (++given === 2) await ports.ledger.remove(of, 1);
+        if (++given === 2) mesh.server.ledger.remove(of, 1);
         return ledger.append(of, message);
       },
     };

@@ -36,7 +36,6 @@ const table: Table = {
     follow: ({ ledger }) => first(ledger.follow({ saga, signal: over })),
     list: ({ ledger }) => ledger.list(),
     purgeBefore: ({ ledger }) => ledger.purgeBefore(saga, 1),
-    remove: ({ ledger }) => ledger.remove(saga, 1),
   },
   inbox: {
     publish: ({ inbox }) => inbox.publish({ ...message, subject: signal }),
