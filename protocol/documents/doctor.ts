@@ -134,6 +134,8 @@ export const DoctorDocument = z.object({
     .optional(),
   /** Sagas that cannot be read, of all whose last turn was looked at and of those that were read whole. */
   unreadable: z.array(UnreadableSaga).optional(),
+  /** Messages on ledgers that are no turns, and some of the sagas, those with the most first; absent where there are none. */
+  foreign: z.object({ messages: z.int(), sagas: z.int(), some: z.array(z.string()) }).optional(),
   deadLetters: z.int(),
   deadByCode: z.array(
     z.object({

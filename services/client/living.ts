@@ -8,8 +8,8 @@ import { type Many, manyOf, readMany } from "../ledger/many.ts";
 import { decodeTurn, isTombstone, type LedgerSource } from "../ledger/reader.ts";
 import { onlyAwaited } from "../views/awaited.ts";
 import { accountOfSaga, isAsleep, type SagaView, viewOfAccount } from "../views/view.ts";
-import type { Ports } from "../wire/ports.ts";
-import { lastTurnOf } from "../ledger/chain.ts";
+import type { Ports, StoredMessage } from "../wire/ports.ts";
+import { claimOf, lastTurnOf } from "../ledger/chain.ts";
 
 /** A saga that has not ended. */
 export interface LivingSaga {
@@ -30,6 +30,8 @@ export interface LivingOptions {
   readonly under?: (definition: DefinitionRef) => boolean;
   /** Only those whose last turn was stored before this, milliseconds since the epoch by the server's clock. */
   readonly quietSince?: number;
+  /** Filled with how many messages on a ledger are no turns, where counting alone tells: those stored beside its last turn. */
+  readonly foreign?: Map<SagaId, number>;
   /** Sagas known to have ended, which are not read; filled with those that are found so. */
   readonly ended?: Set<SagaId>;
 }
@@ -43,11 +45,21 @@ export async function livingSagas(
     readonly ledger: Pick<Ports["ledger"], "last" | "read" | "list">;
     readonly blobs: LedgerSource["blobs"];
   },
-  { under = () => true, quietSince = Number.POSITIVE_INFINITY, ended = new Set() }: LivingOptions = {},
+  {
+    under = () => true,
+    quietSince = Number.POSITIVE_INFINITY,
+    ended = new Set(),
+    foreign,
+  }: LivingOptions = {},
 ): Promise<Many<LivingSaga>> {
-  const sagas = (await ports.ledger.list()).flatMap(({ saga }) => (ended.has(saga) ? [] : [saga]));
+  const listed = new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
+  const sagas = [...listed.keys()].filter((saga) => !ended.has(saga));
   const living = await readMany(sagas, async (saga) => {
-    const found = await readLiving(ports, saga, { under, quietSince });
+    const last = await lastTurnOf(ports, saga);
+    // The list is older than the last turn: it can only count too few.
+    const beside = (listed.get(saga) ?? 0) - turnsUpTo(last);
+    if (beside > 0) foreign?.set(saga, beside);
+    const found = await readLiving(ports, saga, { under, quietSince, last });
     if (found === "ended") ended.add(saga);
     return typeof found === "string" ? undefined : found;
   });
@@ -57,12 +69,21 @@ export async function livingSagas(
   );
 }
 
+/** How many turns there are by the last one; of what was archived that is not asked. */
+const turnsUpTo = (last: StoredMessage | undefined): number => {
+  const claim = last && claimOf(last);
+  return claim?.kind === "tombstone" ? Number.POSITIVE_INFINITY : (claim?.turn ?? 0);
+};
+
 async function readLiving(
   ports: LedgerSource,
   saga: SagaId,
-  { under, quietSince }: Required<Pick<LivingOptions, "under" | "quietSince">>,
+  {
+    under,
+    quietSince,
+    last,
+  }: Required<Pick<LivingOptions, "under" | "quietSince">> & { last: StoredMessage | undefined },
 ): Promise<LivingSaga | "ended" | "another"> {
-  const last = await lastTurnOf(ports, saga);
   if (last === undefined || isTombstone(last)) return "ended";
   const told = definitionOfText(last.headers[headers.definition]);
   const isMeant = last.storedAt < quietSince && (told === undefined || under(told));

@@ -1,15 +1,15 @@
 /**
  * Repair: takes what is no turn off a ledger's subject.
  *
- * RP1 The server removes nothing from the middle of a ledger or from its end, so that no turn can be taken from there. What
+ * QE1 The server removes nothing from the middle of a ledger or from its end, so that no turn can be taken from there. What
  *     is foreign is removed with all that stands before the place where the turns begin anew: they are written again,
  *     byte for byte, after everything, and only when they are read back whole is what stands before them purged.
- * RP2 Each is appended by compare-and-set after the one before it: between two of them stands nothing else. If a host
+ * QE2 Each is appended by compare-and-set after the one before it: between two of them stands nothing else. If a host
  *     appends a turn meanwhile, or somebody something foreign, it is begun again from what is there then.
- * RP3 Until the purge the turns are those that stood there, and their copies foreign; after it the copies are the turns. A
+ * QE3 Until the purge the turns are those that stood there, and their copies foreign; after it the copies are the turns. A
  *     host appends after the last of them in both cases, for its turn names the same hash. So it may die anywhere, and run
  *     again, or twice at once.
- * RP4 Nothing is removed while anything is kept (services/ledger/removable.ts): it could not be kept.
+ * QE4 Nothing is removed while anything is kept (services/ledger/removable.ts): it could not be kept.
  */
 import type { RepairDocument, RepairMessage } from "../../protocol/documents/repair.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
@@ -35,7 +35,7 @@ export interface RepairOptions {
   readonly named?: ReadonlySet<number> | undefined;
 }
 
-/** How often it is begun again where the ledger moves meanwhile (RP2). What is left then is told as `would`. */
+/** How often it is begun again where the ledger moves meanwhile (QE2). What is left then is told as `would`. */
 const roundsMax = 5;
 /** How many of the messages are shown. */
 const shownMax = 20;
@@ -79,7 +79,7 @@ export async function repairSaga(
   );
 }
 
-/** RP4. */
+/** QE4. */
 const isRemovable = ({ judged }: Sorted): boolean =>
   judged.length > 0 && judged.every(({ kept }) => kept === undefined);
 
@@ -106,7 +106,7 @@ async function readWhole(
   throw new MeshError("UNAVAILABLE", `the ledger of ${saga} cannot be read up to ${throughSeq}`);
 }
 
-/** How many turns were written again for it (RP1). Undefined where the ledger moved meanwhile: nothing is removed (RP2). */
+/** How many turns were written again for it (QE1). Undefined where the ledger moved meanwhile: nothing is removed (QE2). */
 async function removeForeign(
   deps: RepairDeps,
   saga: SagaId,
@@ -139,7 +139,7 @@ async function writeAgain(
       await ports.loop.breathe();
     }
   } catch (error) {
-    if (isMeshError(error, "WRONG_SEQUENCE")) return undefined; // RP2; or the answer to an append was lost.
+    if (isMeshError(error, "WRONG_SEQUENCE")) return undefined; // QE2; or the answer to an append was lost.
     throw error;
   }
   const from = first ?? 0;
@@ -151,7 +151,7 @@ async function writeAgain(
 const withoutServers = (headers: StoredMessage["headers"]): StoredMessage["headers"] =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith("Nats-")));
 
-/** RP1: whether these alone are a ledger, and the one that stood there. */
+/** QE1: whether these alone are a ledger, and the one that stood there. */
 function areTurns(saga: SagaId, copies: readonly StoredMessage[], own: readonly StoredMessage[]): boolean {
   const { links, tombstone } = chainOf(saga, emptyHead, copies);
   const read = [...links.map(({ message }) => message), ...(tombstone === undefined ? [] : [tombstone])];
@@ -187,7 +187,7 @@ function documentOf(
   { gone, rewritten }: { readonly gone: readonly Judged[]; readonly rewritten: number },
   broken: RepairDocument["broken"],
 ): RepairDocument {
-  const isKept = judged.some(({ kept }) => kept !== undefined); // RP4
+  const isKept = judged.some(({ kept }) => kept !== undefined); // QE4
   const told = [
     ...gone.map((one) => messageOf(one, "removed")),
     ...judged.map((one) =>

@@ -9,6 +9,8 @@
  * AD3 What is compared is the sequence of the last message on the subject, a turn or not. Where all that was stored since
  *    the turn before ours is foreign (services/ledger/chain.ts), the same bytes are sent again, after that. An append that
  *    compared with an earlier one can no longer be stored, so there are never two of ours.
+ * AD4 A host that stood still for longer than a lease sends nothing again: the saga may be another's by now, which finds the
+ *    turn if it was stored.
  */
 import { describeError, isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -27,8 +29,10 @@ export async function appendTurn(
 ): Promise<Appended> {
   const forever = { patienceMs: Number.POSITIVE_INFINITY, signal };
   const since = { seq: message.expectedSeq, seen: new Set<number>() };
+  let sent = 0;
   const append = async (): Promise<Appended> => {
     for (;;) {
+      if (sent++ > 0 && deps.hasLapsed?.() === true) return { type: "fenced" }; // AD4
       try {
         const ack = await deps.ledger.append(saga, { ...message, expectedSeq: since.seq });
         return { type: "appended", seq: ack.seq };

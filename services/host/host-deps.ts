@@ -13,6 +13,7 @@ import type { Room } from "../process/room.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
+import type { ChainSource } from "../ledger/chain.ts";
 import type { Routing } from "./routing.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 
@@ -21,6 +22,8 @@ export interface Observer extends AttemptObserver {
   /** A turn is acked. `before` is the state it was decided from; undefined for a saga's first. */
   turn(decided: DecidedTurn, before?: SagaState): void;
   append(outcome: "appended" | "fenced" | "retried", reason?: string): void;
+  /** Messages on ledgers that are no turns were skipped; the same are met again whenever they are read again. */
+  foreign(messages: number): void;
   refused(code: string): void;
   parked(saga: SagaId, error: unknown): void;
   /** An input of a saga that this host does not serve was sent to one that does; `unknown`: that one did not answer. */
@@ -34,6 +37,7 @@ export const silentObserver: Observer = {
   ...silentAttempts,
   turn: () => undefined,
   append: () => undefined,
+  foreign: () => undefined,
   refused: () => undefined,
   parked: () => undefined,
   handedOn: () => undefined,
@@ -42,7 +46,7 @@ export const silentObserver: Observer = {
 
 /** What the parts of one incarnation share. */
 export interface HostDeps {
-  readonly ports: Ports;
+  readonly ports: Ports & Pick<ChainSource, "met">;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly app: App;

@@ -20,6 +20,7 @@ import { type HostDeps, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
 import { register } from "./register.ts";
 import { createStrain } from "./strain.ts";
+import { tellForeign } from "./tell-foreign.ts";
 import type { Awaited } from "./waiting.ts";
 
 /** How much one host takes upon itself. */
@@ -78,6 +79,7 @@ export const depsOf = (
   signal: AbortSignal,
 ): Omit<HostDeps, "hasLapsed" | "routing" | "movesOf"> => ({
   ...options,
+  ports: { ...options.ports, met: tellForeign(options.log, options.observe ?? silentObserver) },
   app,
   observe: options.observe ?? silentObserver,
   signal,

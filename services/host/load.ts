@@ -25,7 +25,15 @@ import { headers } from "../../protocol/subjects.ts";
 import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { App } from "../app/app.ts";
 import { foldingToEnd, isBare } from "../ledger/bare-state.ts";
-import { claimOf, emptyHead, type Head, lastTurnOf, type Link, readChain } from "../ledger/chain.ts";
+import {
+  type ChainSource,
+  claimOf,
+  emptyHead,
+  type Head,
+  lastTurnOf,
+  type Link,
+  readChain,
+} from "../ledger/chain.ts";
 import { isTombstone, readTombstone, turnsOf } from "../ledger/reader.ts";
 import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
@@ -36,7 +44,10 @@ import { noSnapshot, readPast, readSnapshot, type SnapshotAge } from "./snapshot
 
 /** Where a saga is loaded from. */
 export interface LoadDeps extends FoldDeps {
-  readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs"> & { readonly loop?: LoopPort };
+  readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs"> & {
+    readonly loop?: LoopPort;
+    readonly met?: ChainSource["met"];
+  };
 }
 
 /** A saga as it stands after the turn of `head`. */

@@ -7,7 +7,7 @@
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
-import { chainOf, claimOf } from "../ledger/chain.ts";
+import { chainOf, type ChainSource, claimOf } from "../ledger/chain.ts";
 import type { Clock, LedgerPort } from "../wire/ports.ts";
 
 /** A turn as it is sent. */
@@ -20,7 +20,7 @@ export interface TurnMessage {
   readonly expectedSeq: number;
 }
 
-/** `fenced`: another host has appended since the turn was decided. */
+/** `fenced`: another host has appended since the turn was decided, or may. */
 export type Appended = { readonly type: "appended"; readonly seq: number } | { readonly type: "fenced" };
 
 /** What appending needs. */
@@ -28,6 +28,10 @@ export interface AppendDeps {
   readonly ledger: LedgerPort;
   readonly clock: Clock;
   readonly onRetry?: (reason: string) => void;
+  /** Whether this host stood still for longer than a lease (AD4 of append.ts). Never unless given. */
+  readonly hasLapsed?: () => boolean;
+  /** Is told of what is foreign, each time it is met. */
+  readonly met?: ChainSource["met"];
 }
 
 /**
@@ -35,7 +39,7 @@ export interface AppendDeps {
  * (AD3 of append.ts); what was looked at is not read twice. Throws UNAVAILABLE where the refusal is not borne out (JR1).
  */
 export async function lookSince(
-  { ledger }: AppendDeps,
+  { ledger, met }: AppendDeps,
   saga: SagaId,
   message: TurnMessage,
   since: { seq: number; readonly seen: Set<number> },
@@ -56,7 +60,8 @@ export async function lookSince(
   if (own === undefined) throw new MeshError("INTERNAL", "a turn names its place");
   try {
     const before = { turn: own.turn - 1, seq: message.expectedSeq, hash: own.prev };
-    const { links, tombstone } = chainOf(saga, before, newer, since.seen);
+    const { links, foreign, tombstone } = chainOf(saga, before, newer, since.seen);
+    if (foreign.length > 0) met?.(saga, foreign.length);
     const [next, ...others] = links;
     if (next?.head.hash === message.hash && others.length === 0 && tombstone === undefined)
       return { type: "appended", seq: next.head.seq }; // AD1 of append.ts

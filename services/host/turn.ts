@@ -128,13 +128,16 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
       ledger: deps.ports.ledger,
       clock: deps.clock,
       onRetry: (reason) => deps.observe.append("retried", reason),
+      hasLapsed: deps.hasLapsed,
+      met: deps.ports.met,
     },
     saga,
     message,
     deps.signal,
   );
   deps.observe.append(outcome.type);
-  if (outcome.type === "fenced") await self.drop("another host has appended");
+  if (outcome.type === "fenced")
+    await self.drop(deps.hasLapsed() ? "this host stood still for too long" : "another host has appended");
   if (isGone(self) || outcome.type === "fenced") return false; // The next host finds the turn and hands on what is open.
   const next: Head = { turn: decided.state.turn, seq: outcome.seq, hash: message.hash };
   own.loaded = { ...own.loaded, state: own.keeper.grew(message.data.length, decided.state), head: next };

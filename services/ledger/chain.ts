@@ -65,6 +65,8 @@ export interface ChainSource {
   readonly ledger: Pick<LedgerPort, "last" | "read">;
   /** Given way to between messages. */
   readonly loop?: LoopPort;
+  /** Is told how many foreign messages were skipped, each time some are read. */
+  readonly met?: ((saga: SagaId, messages: number) => void) | undefined;
 }
 
 /** What a message says of its place; undefined for one that says nothing. Of any version, and however deep. */
@@ -236,7 +238,9 @@ export async function readChain(
     sorting.take(message);
     await source.loop?.breathe();
   }
-  return wholeOf(sorting.end());
+  const chain = wholeOf(sorting.end());
+  if (chain.foreign.length > 0) source.met?.(saga, chain.foreign.length);
+  return chain;
 }
 
 /**

@@ -1,10 +1,10 @@
 /**
  * Removable: whether the messages on a ledger's subject that are no turns may be removed, for good.
  *
- * RV1 What chains is never removable, nor is the tombstone, nor anything of a ledger that a turn is gone from: what would
+ * QF1 What chains is never removable, nor is the tombstone, nor anything of a ledger that a turn is gone from: what would
  *     look foreign there may be its turns. What was foreign once stays so, whatever is appended: only what stands before
  *     a message says what it is.
- * RV2 A message that says it is a turn of this saga, and that the server compared before it stored it, may be what a host
+ * QF2 A message that says it is a turn of this saga, and that the server compared before it stored it, may be what a host
  *     wrote, with a turn before it changed since. It is kept unless it is named, or says byte for byte what a turn says.
  */
 import type { MeshError } from "../../protocol/errors.ts";
@@ -26,11 +26,11 @@ export interface Sorted {
   readonly isArchived: boolean;
   /** In the order of the stream. */
   readonly judged: readonly Judged[];
-  /** A turn is gone: nothing may be removed (RV1). */
+  /** A turn is gone: nothing may be removed (QF1). */
   readonly gap?: MeshError;
 }
 
-/** Judges all messages of a ledger, which must be whole and in order. `named`: sequences named one by one (RV2). */
+/** Judges all messages of a ledger, which must be whole and in order. `named`: sequences named one by one (QF2). */
 export function removableOf(
   saga: SagaId,
   messages: readonly StoredMessage[],
@@ -40,8 +40,8 @@ export function removableOf(
   const own = [...links.map(({ message }) => message), ...(tombstone === undefined ? [] : [tombstone])];
   const said = new Set(own.map(textOf));
   const whyKept = ({ message, claim }: Foreign): string | undefined => {
-    if (gap !== undefined) return "a turn is gone, and it may be what followed it"; // RV1
-    const mayBeOurs = claim?.saga === saga && storedAfter(message) !== undefined; // RV2
+    if (gap !== undefined) return "a turn is gone, and it may be what followed it"; // QF1
+    const mayBeOurs = claim?.saga === saga && storedAfter(message) !== undefined; // QF2
     return mayBeOurs && !named.has(message.seq) && !said.has(textOf(message))
       ? "it was stored as hosts store turns: a turn before it may have been changed"
       : undefined;

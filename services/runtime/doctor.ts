@@ -11,6 +11,7 @@ import { decode } from "../../protocol/codec.ts";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { StartMessage } from "../../protocol/event.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { headers, parseInboxSubject, streams } from "../../protocol/subjects.ts";
 import { ThrottleState, throttledOf } from "../../protocol/throttle.ts";
@@ -80,12 +81,15 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
           monitors: options.monitors,
         });
       let document = nothing;
+      const foreign = new Map<SagaId, number>();
       let long: Many<LivingSaga> | MeshError | undefined; // Waits of an hour do not pass between two looks.
       for (let look = 1; look <= looksMax; look++) {
         const examined = await examineMesh(nc);
         const living = livingIn(nc, examined);
-        long ??= await living({ quietSince: examined.now - limits.signalAwaitedMs }).catch(asMeshError);
-        document = await describeMesh(examined, about, await durability(examined), { refusal, living, long });
+        const quietSince = examined.now - limits.signalAwaitedMs;
+        long ??= await living({ quietSince, foreign }).catch(asMeshError);
+        const sagas = { refusal, living, long, foreign };
+        document = await describeMesh(examined, about, await durability(examined), sagas);
         if (look === looksMax || !document.findings.some(isPassing)) break;
         await systemClock.sleep(lookAgainMs, options.signal); // DX3
       }
@@ -134,13 +138,15 @@ interface Sagas {
   readonly living: ReturnType<typeof livingIn>;
   /** Those without a turn for as long as doctor lets a saga wait unnamed. */
   readonly long: Many<LivingSaga> | MeshError;
+  /** How many messages on a ledger are no turns. */
+  readonly foreign: ReadonlyMap<SagaId, number>;
 }
 
 async function describeMesh(
   examined: Examination,
   about: AboutServer,
   durability: Awaited<ReturnType<typeof durabilityOf>>,
-  { refusal, living, long }: Sagas & { refusal: Finding | undefined },
+  { refusal, living, long, foreign }: Sagas & { refusal: Finding | undefined },
 ): Promise<DoctorDocument> {
   const { health, now } = examined;
   const { info } = about;
@@ -192,6 +198,7 @@ async function describeMesh(
     ...(deployments === undefined ? {} : { deployments }),
     ...waitsIn(examined, long, viewingBy(registered).signalsOf),
     ...(isMeshError(long) || long.unreadable.length === 0 ? {} : { unreadable: [...long.unreadable] }),
+    ...foreignIn(foreign),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
     deadByCode: lettersByCode(examined.letters ?? []),
     durability: durability.sentences,
@@ -203,6 +210,18 @@ async function describeMesh(
     ...judge(document, examined, about, durability),
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
+}
+
+/** Sagas that are named. */
+const foreignNamedMax = 5;
+
+function foreignIn(foreign: ReadonlyMap<SagaId, number>): Pick<DoctorDocument, "foreign"> {
+  if (foreign.size === 0) return {};
+  const most = [...foreign].sort(([, a], [, b]) => b - a);
+  const messages = most.reduce((sum, [, count]) => sum + count, 0);
+  return {
+    foreign: { messages, sagas: most.length, some: most.slice(0, foreignNamedMax).map(([saga]) => saga) },
+  };
 }
 
 const waitsIn = (

@@ -9,7 +9,7 @@ import { archiveName } from "../archive/file.ts";
 import { examineFile } from "../archive/lines.ts";
 import { readSnapshot } from "../host/snapshots.ts";
 import { readBegun } from "../ledger/begun.ts";
-import { decodeTurn } from "../ledger/reader.ts";
+import { emptyHead, readTurns } from "../ledger/reader.ts";
 import { eachOf } from "../process/each-of.ts";
 import {
   childrenAhead,
@@ -118,8 +118,8 @@ async function parentOf(
   try {
     const last = await patiently(clock, () => ports.ledger.last(parent));
     if (last === undefined) return undefined;
-    for (const message of await patiently(clock, () => ports.ledger.read(parent, 0, last.seq)))
-      mentions.take(await decodeTurn(ports.blobs, message));
+    for (const { turn } of await patiently(clock, () => readTurns(ports, parent, emptyHead, last.seq)))
+      mentions.take(turn);
   } catch (error) {
     if (!isMeshError(error) || error.retriable) throw error;
     return undefined;

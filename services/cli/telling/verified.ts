@@ -26,7 +26,7 @@ export function tellVerified(
   output: Output,
   { isMany, heads }: { isMany: boolean; heads: boolean },
 ): Telling {
-  const count = { looked: 0, broken: 0, turns: 0, folded: 0, ended: 0, unread: 0 };
+  const count = { looked: 0, broken: 0, turns: 0, folded: 0, ended: 0, unread: 0, foreign: 0 };
   const lookedAt = nowAndThen(output.note);
   const seen = new Set<SagaId>();
   const broken = new Set<SagaId>();
@@ -46,6 +46,7 @@ export function tellVerified(
       count.looked += 1;
       count.turns += turns;
       if (folded) count.folded += 1;
+      if (document.foreign !== undefined) count.foreign += 1;
       if (standing?.endedIn !== undefined) count.ended += 1;
       if (!document.ok) count.broken += 1;
       if (!document.ok) broken.add(saga);
@@ -66,7 +67,10 @@ export function tellVerified(
           undefined,
           () =>
             `${count.looked} sagas, ${count.turns} turns: ${count.looked - count.broken} whole, ${count.broken} with findings` +
-            `; ${count.folded} folded; ${count.ended} ended, ${count.looked - count.ended} not${count.unread === 0 ? "" : `; ${count.unread} archived elsewhere`}`,
+            `; ${count.folded} folded; ${count.ended} ended, ${count.looked - count.ended} not${count.unread === 0 ? "" : `; ${count.unread} archived elsewhere`}` +
+            (count.foreign === 0
+              ? ""
+              : `; ${count.foreign} with messages that are no turns: \`sagamesh repair --all\``),
         );
       return count.broken === 0 ? 0 : 1;
     },
@@ -86,7 +90,14 @@ function describe(document: VerifyDocument): string {
           `${saga}: but turns ${from} to ${to} were decided by ${describeDefinition(definition)}, which the application file does not define`,
       ),
     );
-  return [...lines, ...standingLines(document), ...signedLines(signed)].join("\n");
+  return [...lines, ...foreignLines(document), ...standingLines(document), ...signedLines(signed)].join("\n");
+}
+
+function foreignLines({ saga, foreign }: VerifyDocument): string[] {
+  if (foreign === undefined) return [];
+  const what =
+    foreign.count === 1 ? "1 message that is no turn" : `${foreign.count} messages that are no turns`;
+  return [`  beside them ${what}, which changes nothing: \`sagamesh repair ${saga}\` lists and removes such`];
 }
 
 /** How the saga stands, and that no chain tells what came after its last turn. */

@@ -31,6 +31,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeDeployments,
     judgeWaits,
     unreadable,
+    foreign,
     judgeInputs,
     judgeTools,
     letters,
@@ -114,6 +115,18 @@ const unreadable: Judge = ({ unreadable: sagas }) => {
       "UNREADABLE_SAGAS",
       `${sagas.length} saga${sagas.length === 1 ? "" : "s"} cannot be read: ${some.join("; ")}${sagas.length > someMax ? "; …" : ""}`,
       "`sagamesh verify SAGA` names the turn. The other sagas go on; what this one did outside stands until it can be read.",
+    ),
+  ];
+};
+
+const foreign: Judge = ({ foreign: found }) => {
+  if (found === undefined) return [];
+  const { messages, sagas, some } = found;
+  return [
+    warning(
+      "FOREIGN_MESSAGES",
+      `${messages} message${messages === 1 ? "" : "s"} on the ledger${sagas === 1 ? "" : "s"} of ${some.join(", ")}${sagas > some.length ? ", …" : ""} ${messages === 1 ? "is no turn" : "are no turns"}: somebody else publishes there`,
+      "Sagas go on. Find the writer by the server's permissions; `sagamesh repair --all` lists what there is, and removes it with --yes.",
     ),
   ];
 };

@@ -36,6 +36,10 @@ export function createMetrics(exposition: Exposition): Observers {
     "Answers to appends: appended, retried (sent again after a transient refusal), fenced (another host had appended).",
     ["outcome"],
   );
+  const foreign = counter(
+    "sagamesh_foreign_messages_total",
+    "Messages on ledgers that are no turns, each time this host read past one.",
+  );
   const taken = counter("sagamesh_inputs_taken_total", "Inputs recorded in turns, by type of event.", [
     "type",
   ]);
@@ -141,6 +145,7 @@ export function createMetrics(exposition: Exposition): Observers {
       append: (outcome) => appends.add([outcome]),
       refused: (code) => refused.add(["inbox", code]),
       handedOn: (outcome) => handedOn.add([outcome]),
+      foreign: (messages) => foreign.add([], messages),
       parked: (_, error) => parked.add([isMeshError(error) ? error.code : "INTERNAL"]),
       takenOver: (ms) => recovery.observe([], ms / 1_000),
     },

@@ -220,7 +220,7 @@ describe.each([1, 3] as const)("what is foreign on the subject, %i server(s) in 
     const append = (message: TurnMessage) =>
       mesh.clock.until(appendTurn({ ...deps, ledger }, saga, message, never));
     const sent = () => given.map((one) => (JSON.parse(one) as [string, number, string])[2]);
-    return { ...rest, mesh, ports, deps, ledger, append, publish, read, sent };
+    return { ...rest, mesh, ports, deps, given, ledger, append, publish, read, sent };
   };
 
   test("is no fence: the same bytes are sent again, after it", async () => {
@@ -242,6 +242,18 @@ describe.each([1, 3] as const)("what is foreign on the subject, %i server(s) in 
     publish("after it", "and again");
     expect(await mine).toMatchObject({ type: "appended" });
     expect((await turns()).filter((one) => one.includes('"body"'))).toHaveLength(1);
+  });
+
+  test("is told of, and a host that stood still meanwhile sends nothing after it", async () => {
+    const { deps, ledger, publish, mesh, given } = disturbed();
+    publish("junk", "{");
+    await mesh.clock.advance(20);
+    const met: number[] = [];
+    const lapsed = { ...deps, ledger, hasLapsed: () => true, met: (_: unknown, n: number) => met.push(n) };
+    const mine = appendTurn(lapsed, saga, messageOf(1, "a", 0), never);
+    expect(await mesh.clock.until(mine)).toEqual({ type: "fenced" });
+    expect(met).toEqual([2]);
+    expect(given).toHaveLength(1);
   });
 
   test("does not hide another's turn before it or after it", async () => {

@@ -16,6 +16,7 @@ import { toStored, type Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { type Loaded, type LoadDeps, loadSaga, loadWhole } from "../../../services/host/load.ts";
 import { readPast } from "../../../services/host/snapshots.ts";
+import { tellForeign } from "../../../services/host/tell-foreign.ts";
 import { Unserved } from "../../../services/host/unserved.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { traceIdOf, turnHeaders } from "../../../services/wire/turn-headers.ts";
@@ -97,6 +98,18 @@ test("where a turn was removed the saga is not gone on with from before it", asy
   await expect(loadSaga(deps, defineApp({}), saga)).rejects.toMatchObject({ code: "VERSION_UNSERVED" });
   const served = depsWith([...turns.toSpliced(12, 1), at(305, {}, encodeJson("foreign"))]);
   await expect(loadSaga(served, defineApp({}), saga)).rejects.toMatchObject({ code: "LEDGER_BROKEN" });
+});
+
+test("what is skipped is counted each time and said once for each saga", async () => {
+  const counted: number[] = [];
+  const said: unknown[] = [];
+  const log = { ...silentLog, warn: (fields: object) => void said.push(fields) };
+  const met = tellForeign(log, { foreign: (messages) => void counted.push(messages) });
+  const deps = depsWith([at(5, {}, encodeJson("early")), ...turns, at(305, {}, encodeJson("late"))]);
+  for (let loads = 0; loads < 3; loads++)
+    await loadSaga({ ...deps, ports: { ...deps.ports, met } }, defineApp({}), saga).catch(() => undefined);
+  expect(counted).toEqual([2, 2, 2]);
+  expect(said).toEqual([{ sagaId: saga, messages: 2 }]);
 });
 
 test("a tombstone is read, whatever is served", async () => {

@@ -17,7 +17,12 @@ import { silentLog } from "../../../services/process/log.ts";
 import { writeSnapshot } from "../../../services/host/snapshots.ts";
 import { besideSaga } from "../../../services/runtime/evidence.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";
-import { createStand, heldAgainst } from "../../../services/views/verify-evidence.ts";
+import {
+  createStand,
+  type Evidence,
+  heldAgainst,
+  type Stand,
+} from "../../../services/views/verify-evidence.ts";
 import { leftBy } from "../../support/left-behind.ts";
 import { examples } from "../../support/recorded-runs.ts";
 
@@ -99,6 +104,31 @@ describe("verify, of a ledger without its last turn,", () => {
     const other = `2:${chainHash(messages[2]!.data)}`;
     expect((await cutBy(0, [other])).said).toMatch(/turn 2: \[LEDGER_BROKEN\] --expect has it as/);
   });
+});
+
+test("a parent's ledger is compared with also where its last message is no turn", async () => {
+  let compared: readonly string[] = [];
+  for (const example of examples) {
+    const { ports, deps, until, sagas } = await leftBy(example, 3);
+    for (const saga of sagas) {
+      const evidence = async (stand: Stand): Promise<Evidence> => {
+        const { parent } = stand;
+        if (parent === undefined) return { compared: [], mentions: [] };
+        const last = (await ports.ledger.last(parent.saga))!;
+        const junk = { ...last, seq: last.seq + 1_000, headers: {}, data: Buffer.from("junk") };
+        const ledger = {
+          ...ports.ledger,
+          last: async () => Promise.resolve(junk),
+          read: async () => [...(await ports.ledger.read(parent.saga, 0, last.seq)), junk],
+        };
+        return besideSaga({ ...deps, ports: { ...deps.ports, ledger } }, stand);
+      };
+      const document = await until(verifyLedger(ports, saga, undefined, { evidence }));
+      compared = [...compared, ...(document.compared ?? [])];
+    }
+    if (compared.length > 0) break;
+  }
+  expect(compared.join()).toContain("the ledger of its parent");
 });
 
 describe("what was kept", () => {

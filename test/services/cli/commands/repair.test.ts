@@ -3,6 +3,7 @@
  * Method: the command against a real server, with two ledgers that a stranger published on.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DoctorDocument } from "../../../../protocol/documents/doctor.ts";
 import { RepairDocument } from "../../../../protocol/documents/repair.ts";
 import { encodeJson } from "../../../../protocol/codec.ts";
 import { chainHash } from "../../../../protocol/digest.ts";
@@ -40,6 +41,26 @@ afterAll(async () => {
 const repair = (...words: string[]) => runHere(["repair", ...words, "--server", server.url]);
 const counts = async (saga: string) =>
   (await mesh.ports.ledger.list()).find((one) => one.saga === saga)?.turns;
+
+test("doctor and verify tell of what is no turn, and that repair removes it", async () => {
+  const doctor = await runHere(["doctor", "--json", "--server", server.url]);
+  const { foreign, findings } = DoctorDocument.parse(JSON.parse(doctor.stdout));
+  expect(foreign).toEqual({
+    messages: 2,
+    sagas: 2,
+    some: expect.arrayContaining(["hurt", "forged"]) as string[],
+  });
+  const told = findings.find(({ code }) => code === "FOREIGN_MESSAGES");
+  expect(told).toMatchObject({
+    severity: "warning",
+    remedy: expect.stringContaining("repair --all") as string,
+  });
+  const verify = await runHere(["verify", "hurt", "--server", server.url]);
+  expect(verify.stdout).toContain("1 message that is no turn");
+  expect((await runHere(["verify", "--all", "--server", server.url])).stdout).toContain(
+    "1 with messages that are no turns",
+  );
+});
 
 test("repair lists what is no turn and removes nothing, then with --yes removes it", async () => {
   const listed = await repair("hurt");
