@@ -8,6 +8,7 @@ import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import { chainOf, type ChainSource, claimOf } from "../ledger/chain.ts";
+import type { HostDeps } from "./host-deps.ts";
 import type { Clock, LedgerPort } from "../wire/ports.ts";
 
 /** A turn as it is sent. */
@@ -33,6 +34,12 @@ export interface AppendDeps {
   /** Is told of what is foreign, each time it is met. */
   readonly met?: ChainSource["met"];
 }
+
+/** What appending takes, of a host. */
+export const appendDepsOf = ({ ports, clock, observe, hasLapsed }: HostDeps): AppendDeps => ({
+  ...{ ledger: ports.ledger, met: ports.met, clock, hasLapsed },
+  onRetry: (reason) => observe.append("retried", reason),
+});
 
 /**
  * What a refused append comes to. Undefined: it is to be sent again, after `since`, which is moved to where the ledger ends

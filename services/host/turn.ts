@@ -21,6 +21,7 @@ import type { SagaState } from "../../actors/contract/state.ts";
 import type { Event } from "../../protocol/event.ts";
 import { type Head, emptyHead } from "../ledger/reader.ts";
 import { appendTurn } from "./append.ts";
+import { appendDepsOf } from "./refused.ts";
 import { answerOther, type Aside, type Batch, type Course, detour, recallPast } from "./detour.ts";
 import { handOnEach } from "./hand-on.ts";
 import { isRead, type Item, type ReadItem } from "./inputs.ts";
@@ -123,18 +124,7 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
   const { definition, head } = own.loaded;
   const from = { definition, traceId: traceIdOf(saga) };
   const message = await encodeTurn(deps, from, head, decided, at);
-  const outcome = await appendTurn(
-    {
-      ledger: deps.ports.ledger,
-      clock: deps.clock,
-      onRetry: (reason) => deps.observe.append("retried", reason),
-      hasLapsed: deps.hasLapsed,
-      met: deps.ports.met,
-    },
-    saga,
-    message,
-    deps.signal,
-  );
+  const outcome = await appendTurn(appendDepsOf(deps), saga, message, deps.signal);
   deps.observe.append(outcome.type);
   if (outcome.type === "fenced")
     await self.drop(deps.hasLapsed() ? "this host stood still for too long" : "another host has appended");
