@@ -167,6 +167,11 @@ export const limits = {
   rateLimitMaxMs: 7 * 86_400_000,
   /** Flags that no `resume` has acknowledged yet; of more, the newest are kept and the ledger has the rest. */
   flagsMax: 20,
+  /**
+   * Between two looks of a host for what is open and in no queue: longer than the server's window for Msg-Ids, and seldom
+   * enough to cost nothing.
+   */
+  auditEveryMs: 300_000,
   /** After a signal, the next model call waits for further signals: a hundred at once cost one call. */
   signalSettleMs: 50,
   /** How long an idle actor stays in memory, so that a result that comes soon needs no reload. */

@@ -16,6 +16,7 @@ import type { ModelMessage } from "../../protocol/model.ts";
 import { assertValue } from "../../protocol/value.ts";
 import { earlyDelayMs } from "../wire/delivery.ts";
 import { patiently } from "../wire/patience.ts";
+import type { Nudge } from "./again.ts";
 import { answerArchived } from "./archived.ts";
 import { publishRefusal, publishTaken } from "./tell-sagas.ts";
 import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
@@ -33,6 +34,8 @@ export interface Batch {
   readonly events: readonly Event[];
   /** A repeat was among the inputs, so what is open is handed on again. */
   readonly known: boolean;
+  /** It is asked for once more what was handed on. */
+  readonly nudge?: Nudge | undefined;
   /** What is not of the turn. */
   readonly aside: readonly Aside[];
 }

@@ -18,6 +18,7 @@ import { send } from "../wire/send.ts";
 import type { Loaded } from "./load.ts";
 import {
   type DispatchDeps,
+  msgIdOf,
   publishEnd,
   publishSignal,
   publishStart,
@@ -104,7 +105,7 @@ function publishWork(
         [headers.attempt]: String(attempt),
         [headers.contentType]: contentType,
       }),
-      msgId: `${saga}:${intent.id}:${attempt}`,
+      msgId: msgIdOf(deps, `${saga}:${intent.id}:${attempt}`),
     }),
   );
 }

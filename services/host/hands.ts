@@ -42,8 +42,11 @@ export interface HandsOwner {
 
 /** What is done for one saga outside the ledger. */
 export interface Hands {
-  /** Hands on one open intent of an acked turn. With `settleFirst` a model call waits for further signals. */
-  handOn(open: OpenIntent, settleFirst?: boolean): void;
+  /**
+   * Hands on one open intent of an acked turn. With `settleFirst` a model call waits for further signals; `again` marks what
+   * may be on its way already, and is to be sent all the same.
+   */
+  handOn(open: OpenIntent, settleFirst?: boolean, again?: string): void;
   /** What is settled needs no performer and no timer any more. */
   callOff(before: SagaState | undefined, after: SagaState): void;
   /** The event records how an attempt ended. */
@@ -87,7 +90,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
   };
   const { performing, inHand, reported } = self;
   return {
-    handOn: (open, settleFirst = false) => handOn(self, open, settleFirst),
+    handOn: (open, settleFirst = false, again) => handOn(self, open, settleFirst, again),
     callOff: (before, after) => callOff(self, before, after),
     release: (event) => {
       if (event.type === "result" || event.type === "deferred")
@@ -106,7 +109,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
   };
 }
 
-function handOn(self: HandsState, open: OpenIntent, settleFirst: boolean): void {
+function handOn(self: HandsState, open: OpenIntent, settleFirst: boolean, again?: string): void {
   const { deps, owner } = self;
   const loaded = owner.current();
   if (loaded === undefined) return;
@@ -116,7 +119,7 @@ function handOn(self: HandsState, open: OpenIntent, settleFirst: boolean): void 
     return performHere(self, open, settleFirst && kind === "model");
   const unsent = cannotStart(open, deps.incarnation);
   if (unsent !== undefined) return owner.observe(unsent);
-  const stored = dispatch(deps, loaded, open);
+  const stored = dispatch(again === undefined ? deps : { ...deps, again }, loaded, open);
   if (stored !== undefined) keepUntil(self, stored, isTold ? open : undefined);
 }
 

@@ -30,6 +30,8 @@ export interface Observer extends AttemptObserver {
   handedOn(outcome: "taken" | "not taken" | "unknown"): void;
   /** A saga that another activation had work open for goes on here, `ms` after its first input came here. */
   takenOver(ms: number): void;
+  /** An open intent of this kind was in no queue: its saga was told to hand it on again. */
+  orphaned(kind: string): void;
 }
 
 /** Tells nothing. */
@@ -42,6 +44,7 @@ export const silentObserver: Observer = {
   parked: () => undefined,
   handedOn: () => undefined,
   takenOver: () => undefined,
+  orphaned: () => undefined,
 };
 
 /** What the parts of one incarnation share. */
@@ -74,6 +77,8 @@ export interface HostDeps {
   readonly throttle: Throttle;
   /** How many sagas may run here that this host began; what wakes others is bounded by the inputs held. */
   readonly sagasMax: number;
+  /** How long a round of the audit is apart from the next, and how long a saga must have been quiet to be looked at. */
+  readonly auditEveryMs: number;
   /** How many effects this host has in flight at once. */
   readonly room: Room;
   /** Starts a process for what died with its host. */

@@ -29,6 +29,11 @@ export interface HostBounds {
   readonly sagasMax?: number | undefined;
   /** Effects in flight at once: model calls and host-placed tools. 256 unless given. */
   readonly effectsMax?: number | undefined;
+  /**
+   * Milliseconds between two looks for what is open and in no queue, and how long a saga must have been quiet to be looked
+   * at. 5 minutes unless given: each look reads what has come to rest since the one before, and what it is for is rare.
+   */
+  readonly auditEveryMs?: number | undefined;
 }
 
 /** How a host stands to hosts of other definitions. */
@@ -85,6 +90,7 @@ export const depsOf = (
   signal,
   throttle: createThrottle(options),
   sagasMax: options.sagasMax ?? limits.sagasPerHostMax,
+  auditEveryMs: options.auditEveryMs ?? limits.auditEveryMs,
   room: createRoom(options.effectsMax ?? limits.effectsPerHostMax),
   placementOf: (contract: string) => app.tools.get(contract)?.placement ?? "worker",
   live: (saga: SagaId, lane: string, value: Json) =>

@@ -9,6 +9,7 @@
  * IC2 Its process did not die: what it had bears no mark of it from then on, and what comes back to it is no suspect.
  */
 import { limits } from "../../protocol/limits.ts";
+import { createAudit } from "./audit.ts";
 import { registeredMoves } from "../app/old-contracts.ts";
 import { every } from "../process/every.ts";
 import type { Quarantine } from "../suspects/quarantine.ts";
@@ -113,6 +114,7 @@ export function serveAs(
     every(whileServing, limits.inboxHeartbeatMs, "pulse", pulse),
     every(whileServing, limits.hostBeatMs, "letting guests go", async () => guests.sweep()),
     every(whileServing, limits.lingerMs / 4, "releasing idle sagas", () => residents.sweep()),
+    auditing(deps, roster, over.signal),
   ];
 
   return {
@@ -122,6 +124,14 @@ export function serveAs(
     waiting: waiting.list,
     drain: (graceMs) => drain(deps, { residents, quarantine, roster, guests, loops, over }, graceMs),
   };
+}
+
+/** The first round comes after a pause as well: a mesh that starts has enough to do. */
+async function auditing(deps: HostDeps, { hosts }: Roster, signal: AbortSignal): Promise<void> {
+  const { clock, log, auditEveryMs: everyMs } = deps;
+  const audit = createAudit({ ...deps, everyMs, hosts, signal });
+  await clock.sleep(everyMs, signal).catch(() => undefined); // Aborted: nothing follows.
+  await every({ clock, log, signal }, everyMs, "looking for what is in no queue", audit);
 }
 
 /** What a host has to come to rest. */

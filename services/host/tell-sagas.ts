@@ -24,7 +24,13 @@ export interface DispatchDeps {
   readonly ports: Pick<Ports, "inbox" | "work" | "blobs">;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** What is sent may have been sent before, and be gone: the server is not to know it for that (again.ts, AJ1). */
+  readonly again?: string;
 }
+
+/** A Msg-Id: the same for the same message, but for one that is sent once more on purpose. */
+export const msgIdOf = ({ again }: Pick<DispatchDeps, "again">, id: string): string =>
+  again === undefined ? id : `${id}:again-${again}`;
 
 /** Whose message it is: what every message of a saga carries in its headers. */
 export interface Sender {
@@ -61,7 +67,7 @@ export async function publishStart(
       [headers.from]: from.saga,
       [headers.contentType]: contentType,
     });
-    const msgId = `${intent.saga}:start:${from.saga}:${intent.id}`;
+    const msgId = msgIdOf(deps, `${intent.saga}:start:${from.saga}:${intent.id}`);
     stored = await storeStart(deps.ports, { saga: intent.saga, as, data, headers: fields, msgId });
   });
   if (stored === "taken") await publishTaken(deps, intent.saga, { saga: from.saga, intent: intent.id });
@@ -88,7 +94,7 @@ export function publishSignal(
         [headers.from]: from.saga,
         [headers.contentType]: contentType,
       }),
-      msgId: `${intent.saga}:signal:${id}`,
+      msgId: msgIdOf(deps, `${intent.saga}:signal:${id}`),
     }),
   );
 }
@@ -182,7 +188,7 @@ function publishToParent(
         [headers.from]: from,
         [headers.contentType]: contentType,
       }),
-      msgId: `${parent.saga}:result:${parent.intent}:${from}:${id}`,
+      msgId: msgIdOf(deps, `${parent.saga}:result:${parent.intent}:${from}:${id}`),
     }),
   );
 }

@@ -20,6 +20,7 @@ import { PastNeeded } from "../../actors/kernel/past.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import type { Event } from "../../protocol/event.ts";
 import { type Head, emptyHead } from "../ledger/reader.ts";
+import { handOnAgain, nudgeIn, tellEndAgain } from "./again.ts";
 import { appendTurn } from "./append.ts";
 import { appendDepsOf } from "./refused.ts";
 import { answerOther, type Aside, type Batch, type Course, detour, recallPast } from "./detour.ts";
@@ -74,7 +75,8 @@ function judge({ definition, state }: Loaded, read: readonly ReadItem[], now: nu
   const known = aside.some(({ item, judged }) => judged.type === "known" && item.from === "inbox");
   // TN3. Where nothing is open there is nothing to hand on, and nothing to prove.
   if (known && events.length === 0 && Object.keys(state.open).length > 0) events.push({ type: "adopted" });
-  return { events, known, aside };
+  const nudge = known ? nudgeIn(aside) : undefined;
+  return { events, known: known && nudge?.isAlone !== true, nudge, aside };
 }
 
 const later = { type: "later" } as const;
@@ -89,6 +91,7 @@ async function setAside(
     if (judged.type === "later") self.inputs.put(item);
     else if (judged.type === "known") {
       if (item.from === "host") own.hands.release(item.event);
+      else await tellEndAgain(self, own, item);
     } else if ((await answerOther(self, own, item, judged)) === "dropped" || isGone(self)) return "dropped";
   return "settled";
 }
@@ -156,6 +159,7 @@ async function handOn(self: Residence, own: Owned, { before, decided, batch }: T
   tellRefusals(deps.log, own.loaded.definition, decided);
   const all = isTakeover ? Object.values(state.open) : intentsToDispatch(decided, batch.events);
   await handOnEach(self, own, all, heardSignal);
+  if (batch.nudge !== undefined) await handOnAgain(self, own, batch.nudge, all);
   void own.keeper.keep(own.loaded, "running");
 }
 

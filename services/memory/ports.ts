@@ -65,6 +65,7 @@ function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
       const own = copied(message);
       return gate.request("inbox", "publish", (reply) => server.inbox.publish(own, reply), repeat(own.msgId));
     },
+    stock: () => ask("stock", () => server.inbox.stock()),
     standingStart: (saga) => ask("standingStart", () => server.inbox.standingStart(saga)),
     consume: async (partition, { inFlightMax, startsMax }, take) => {
       const { starts, others } = await ask("consume", () => server.inbox.partitions[partition]!);
@@ -90,6 +91,7 @@ function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
 function createWork(server: MemoryServer, gate: ProcessGate): WorkPort {
   const ask = askAs(gate, "work");
   return {
+    stock: () => ask("stock", () => server.work.stock()),
     publish: (ref, message) => {
       const own = { ...copied(message), subject: subjects.work(ref) };
       return gate.request("work", "publish", (reply) => server.work.publish(own, reply), repeat(own.msgId));

@@ -44,6 +44,10 @@ export interface MemoryQueue {
   letGo(seq: number): void;
   /** Messages that are not acked. */
   size(): number;
+  /** Those, the oldest first. */
+  all(): StoredMessage[];
+  /** Loses them, as a queue that is deleted: what is out stays out, and its settling means nothing any more. */
+  lose(): void;
   /** The newest one of a subject that is not acked. */
   newest(subject: string): StoredMessage | undefined;
 }
@@ -178,6 +182,11 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
       handOutSoon();
     },
     size: () => items.size,
+    all: () => [...items.values()].map(({ message }) => message),
+    lose: () => {
+      for (const item of items.values()) release(item);
+      items.clear();
+    },
     newest: (subject) => {
       let newest: StoredMessage | undefined;
       for (const { message } of items.values()) if (message.subject === subject) newest = message;

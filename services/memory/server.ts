@@ -14,11 +14,12 @@ import type { SagaId } from "../../protocol/ids.ts";
 import {
   type Headers,
   inboxSubjects,
+  parseInboxSubject,
   parseWorkSubject,
   sagaOfLedger,
   subjects,
 } from "../../protocol/subjects.ts";
-import type { Ack, StoredMessage } from "../wire/ports.ts";
+import type { Ack, InboxStock, StoredMessage } from "../wire/ports.ts";
 import type { VirtualClock } from "./clock.ts";
 import { calm, createWeather, hashText, seededChance, type Weather } from "./faults.ts";
 import { createLog, type MemoryLog } from "./log.ts";
@@ -64,6 +65,7 @@ export interface MemoryServer {
     publish(message: Storing, reply: Reply<Ack>): void;
     /** The saga's newest start that is not acked. */
     standingStart(saga: SagaId): StoredMessage | undefined;
+    stock(): InboxStock;
     readonly timers: MemoryTimers;
     /** Hosts that hear what is handed on to them, by name. */
     readonly hops: Map<string, Hear>;
@@ -74,6 +76,8 @@ export interface MemoryServer {
     queue(subject: string, concurrencyMax?: number): MemoryQueue;
     /** Those of a tool, whichever the contract. */
     queues(tool: string): MemoryQueue[];
+    /** When the oldest call of each contract was stored. */
+    stock(): Map<string, number>;
   };
   readonly claims: {
     create(name: string, nonce: string, reply: Reply<Claim>): void;
@@ -94,6 +98,8 @@ export interface MemoryServer {
   now(): number;
   /** While full, nothing is stored: STORAGE_FULL. */
   setFull(isFull: boolean): void;
+  /** Takes all that is stored there away, as one who deletes the stream that holds it: timers with the inputs, or alone. */
+  lose(what: "inbox" | "work" | "timers"): void;
   /** What is not done yet: inputs and work not acked, timers armed. */
   open(): { inbox: number; work: number; timers: number };
 }
@@ -103,7 +109,6 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
   const weather = options.weather ?? createWeather(clock, seededChance(0, "server"), calm);
   let full = false;
   const isFull = () => full;
-
   const stream = (
     take: (message: StoredMessage) => void,
     headOf?: (subject: string) => number,
@@ -125,7 +130,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     reply({ error: new MeshError(code, `${message.subject}: a deposed leader has ${head}`) });
   };
 
-  const { partitionQueues, standingStart, queueOf } = createPartitions(clock, weather, partitions);
+  const { partitionQueues, standingStart, queueOf, inputs } = createPartitions(clock, weather, partitions);
   const inbox = stream(
     (message) => queueOf(message.subject).add(message),
     (subject) => queueOf(subject).newest(subject)?.seq ?? 0,
@@ -150,7 +155,10 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
   return {
     replicas,
     ledger: { ...log, append },
-    inbox: { partitions: partitionQueues, publish: publishInput, standingStart, timers, hops: new Map() },
+    inbox: {
+      ...{ partitions: partitionQueues, publish: publishInput, standingStart, timers, hops: new Map() },
+      stock: () => ({ sagas: sagasIn(inputs()), timers: timers.armed() }),
+    },
     work: { publish: work.store, ...workQueues },
     claims: createClaims(stream),
     dead: {
@@ -162,8 +170,12 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     live: createLive(),
     now: () => clock.now(),
     setFull: (isNowFull) => void (full = isNowFull),
+    lose: (what) => {
+      if (what !== "work") timers.lose();
+      for (const queue of { inbox: inputs(), work: workQueues.all(), timers: [] }[what]) queue.lose();
+    },
     open: () => ({
-      inbox: sizeOf(partitionQueues.flatMap(({ starts, others }) => [starts, others])),
+      inbox: sizeOf(inputs()),
       work: sizeOf(workQueues.all()),
       timers: timers.size(),
     }),
@@ -183,6 +195,15 @@ function createWorkQueues(create: () => MemoryQueue) {
     queues: (tool: string): MemoryQueue[] =>
       [...queues].filter(([subject]) => parseWorkSubject(subject).name === tool).map(([, queue]) => queue),
     all: (): MemoryQueue[] => [...queues.values()],
+    stock: () =>
+      new Map(
+        [...queues].flatMap(([subject, queue]) => {
+          const times = queue.all().map(({ storedAt }) => storedAt);
+          return times.length === 0
+            ? []
+            : [[parseWorkSubject(subject).contract, Math.min(...times)] as const];
+        }),
+      ),
   };
 }
 
@@ -199,7 +220,8 @@ function createPartitions(clock: VirtualClock, weather: Weather, partitions: num
     const stored = storedSubject(subjects.start(saga), partitions);
     return queueOf(stored).newest(stored);
   };
-  return { partitionQueues, queueOf, standingStart };
+  const inputs = () => partitionQueues.flatMap(({ starts, others }) => [starts, others]);
+  return { partitionQueues, queueOf, standingStart, inputs };
 }
 
 const sizeOf = (queues: readonly MemoryQueue[]): number =>
@@ -214,6 +236,9 @@ const isInput = (subject: string): boolean => {
       pattern.length === tokens.length && pattern.every((token, at) => token === "*" || token === tokens[at]),
   );
 };
+
+const sagasIn = (queues: readonly MemoryQueue[]): Set<SagaId> =>
+  new Set(queues.flatMap((queue) => queue.all().map(({ subject }) => parseInboxSubject(subject).saga)));
 
 /** SV2: `saga.<id>.<rest>` becomes `inbox.<partition>.<id>.<rest>`, the stream's own transform. */
 const storedSubject = (subject: string, partitions: number): string => {

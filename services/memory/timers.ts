@@ -20,6 +20,10 @@ export interface MemoryTimers {
   arm(timer: Timer): void;
   disarm(saga: SagaId, intent?: IntentId): void;
   size(): number;
+  /** As `<saga>.<intent>`. */
+  armed(): Set<string>;
+  /** Loses them all. */
+  lose(): void;
 }
 
 const soonestMs = 250;
@@ -54,6 +58,13 @@ export function createTimers(
     disarm: (saga, intent) => {
       for (const each of intent === undefined ? [...(armed.get(saga)?.keys() ?? [])] : [intent])
         disarm(saga, each);
+    },
+    armed: () =>
+      new Set(
+        [...armed].flatMap(([saga, ofSaga]) => [...ofSaga.keys()].map((intent) => `${saga}.${intent}`)),
+      ),
+    lose: () => {
+      for (const [saga, ofSaga] of [...armed]) for (const intent of [...ofSaga.keys()]) disarm(saga, intent);
     },
     size: () => [...armed.values()].reduce((sum, ofSaga) => sum + ofSaga.size, 0),
   };

@@ -15,7 +15,8 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
 import { consumers, streams, subjects } from "../../protocol/subjects.ts";
-import type { InboxPort } from "../wire/ports.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import type { InboxPort, InboxStock } from "../wire/ports.ts";
 import type { DeclaredConsumer } from "./declare.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
@@ -47,6 +48,10 @@ export const createInbox = (context: InboxContext): InboxPort => {
   return {
     partitions,
     publish: (message) => publish(requests, { ...message, stream }), // NI3
+    stock: async () => {
+      const { state } = await translated(stream, () => jsm.streams.info(stream, { subjects_filter: ">" }));
+      return stockOf(Object.keys(state.subjects ?? {}));
+    },
     standingStart: (saga) => newestOfLeader(jsm, stream, subjects.inboxStartOf(saga)),
     consume: async (partition, { inFlightMax, startsMax }, take) => {
       const pull = (consumer: string, most: () => number) =>
@@ -81,6 +86,18 @@ export const createInbox = (context: InboxContext): InboxPort => {
     },
   };
 };
+
+/** Of the subjects under which something is stored: `inbox.<p>.<saga>.…` and `timer.<saga>.<intent>`. */
+function stockOf(stored: readonly string[]): InboxStock {
+  const sagas = new Set<SagaId>();
+  const timers = new Set<string>();
+  for (const subject of stored) {
+    const [kind, first = "", second = ""] = subject.split(".");
+    if (kind === "timer") timers.add(`${first}.${second}`);
+    else sagas.add(second as SagaId); // Compared with ids, and none itself until then.
+  }
+  return { sagas, timers };
+}
 
 /** A partition's consumers: every input of its sagas until it is acked, however often it takes. */
 export const inputsConsumer = (partition: number, ackWaitMs: number): DeclaredConsumer =>

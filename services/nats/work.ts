@@ -8,7 +8,13 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
 import { isMeshError } from "../../protocol/errors.ts";
-import { consumers, parseWorkConsumer, streams, subjects } from "../../protocol/subjects.ts";
+import {
+  consumers,
+  parseWorkConsumer,
+  parseWorkSubject,
+  streams,
+  subjects,
+} from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
 import type { WorkPort } from "../wire/ports.ts";
 import { declareConsumer, type DeclaredConsumer, found } from "./declare.ts";
@@ -16,6 +22,7 @@ import { translated } from "./errors.ts";
 import type { Report } from "./progress.ts";
 import { publish } from "./publish.ts";
 import { createReturned, startPull } from "./pull.ts";
+import { nextOfLeader } from "./read.ts";
 import { createRemake } from "./remake.ts";
 import type { Requests } from "./requests.ts";
 import { whileStarting } from "./start-up.ts";
@@ -37,6 +44,7 @@ export const createWork = (context: WorkContext): WorkPort => {
     for (const consumer of await consumersOf(context, tool)) await translated(tool, () => act(consumer));
   };
   return {
+    stock: () => translated(stream, () => oldestCalls(jsm)),
     publish: async (ref, message) => {
       try {
         return await publish(requests, { ...message, subject: subjects.work(ref), stream });
@@ -68,6 +76,17 @@ export const createWork = (context: WorkContext): WorkPort => {
     resume: (tool) => eachOf(tool, (consumer) => jsm.consumers.resume(stream, consumer)),
   };
 };
+
+async function oldestCalls(jsm: JetStreamManager): Promise<Map<string, number>> {
+  const { state } = await jsm.streams.info(streams.work, { subjects_filter: ">" });
+  const oldest = new Map<string, number>();
+  for (const subject of Object.keys(state.subjects ?? {})) {
+    const range = { stream: streams.work, subject, afterSeq: 0, throughSeq: Number.POSITIVE_INFINITY };
+    const first = await nextOfLeader(jsm, range);
+    if (first !== undefined) oldest.set(parseWorkSubject(subject).contract, first.storedAt);
+  }
+  return oldest;
+}
 
 /** The server pauses until a time; there is none by which a person can be relied on to be back. */
 const forGood = (): Date => new Date(Date.now() + 100 * 365 * 86_400_000);

@@ -106,6 +106,14 @@ export interface Consumption {
   stop(): Promise<void>;
 }
 
+/** What an inbox holds at one moment, by name alone. */
+export interface InboxStock {
+  /** Sagas with an input that is stored and not acked: waiting to be taken, or the lease of the host that has the saga. */
+  readonly sagas: ReadonlySet<SagaId>;
+  /** Timers that are armed, as `<saga>.<intent>`. */
+  readonly timers: ReadonlySet<string>;
+}
+
 export interface InboxPort {
   readonly partitions: number;
   /**
@@ -119,6 +127,8 @@ export interface InboxPort {
     msgId?: string;
     expectedSeq?: 0;
   }): Promise<Ack>;
+  /** What it holds now, as the leader has it: one question, however much there is. Throws UNAVAILABLE. */
+  stock(): Promise<InboxStock>;
   /** The newest start of the saga that is stored and not acked, as the leader has it. */
   standingStart(saga: SagaId): Promise<StoredMessage | undefined>;
   /**
@@ -152,6 +162,8 @@ export interface InboxPort {
 }
 
 export interface WorkPort {
+  /** When the oldest call that is stored under each contract was stored; of a contract without calls nothing. Throws UNAVAILABLE. */
+  stock(): Promise<ReadonlyMap<string, number>>;
   publish(ref: ContractRef, message: { data: Uint8Array; headers: Headers; msgId: string }): Promise<Ack>;
   /** Creates the contract's queue if need be; `concurrencyMax` bounds what is out of it at once over the whole mesh. */
   open(ref: ContractRef, options: { concurrencyMax?: number | undefined }): Promise<void>;

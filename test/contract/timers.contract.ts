@@ -35,6 +35,30 @@ export const timersContract = (mesh: () => MeshUnderTest): void => {
   };
 
   describe("timers", () => {
+    test("the stock names armed timers and the sagas with an input that is not acked, and no others", async () => {
+      const { ports, until } = mesh();
+      const { now } = ports.claims;
+      const arm = async (id: string, inMs: number) =>
+        ports.inbox.schedule({ saga, intent: intent(id), dueAt: (await now()) + inMs, headers: {} });
+      const stock = async () => {
+        const { sagas, timers } = await ports.inbox.stock();
+        return { sagas: [...sagas].sort(), timers: [...timers].sort() };
+      };
+      expect(await stock()).toEqual({ sagas: [], timers: [] });
+      await arm("1-0", 3_600_000);
+      await arm("1-1", 10);
+      const start = { subject: "saga.other.start", data: bytes("{}"), headers: {} };
+      await ports.inbox.publish(start);
+      expect((await stock()).sagas).toContain("other");
+      await until("one has fired", async () => (await stock()).sagas.length === 2);
+      expect(await stock()).toEqual({ sagas: ["hiring-1", "other"], timers: ["hiring-1.1-0"] });
+      const { stop } = await watch();
+      await until("they are acked", async () => (await stock()).sagas.length === 0);
+      await stop();
+      await ports.inbox.unschedule(saga);
+      expect(await stock()).toEqual({ sagas: [], timers: [] });
+    });
+
     test("a timer fires once when it is due, as an input of its saga with its headers", async () => {
       const { ports, wait, until } = mesh();
       const { fired, stop } = await watch();

@@ -60,6 +60,25 @@ export const workContract = (mesh: () => MeshUnderTest): void => {
       await consumption.stop();
     });
 
+    test("the stock says when the oldest call of each contract was stored, held or not, until it is acked", async () => {
+      const { ports, until } = mesh();
+      expect([...(await ports.work.stock())]).toEqual([]);
+      const before = await ports.claims.now();
+      await put(ports, "search", "1-0");
+      await put(ports, "search", "1-1");
+      await put(ports, "charge", "1-2", "c2");
+      const stock = await ports.work.stock();
+      expect([...stock.keys()].sort()).toEqual(["c1", "c2"]);
+      expect(stock.get("c1")).toBeGreaterThan(before - 1_000);
+      const got: Delivery[] = [];
+      const consumption = await serve(ports, ref("search"), { inFlightMax: 5 }, (one) => got.push(one));
+      await until("both are delivered", () => got.length === 2);
+      expect((await ports.work.stock()).get("c1")).toBe(stock.get("c1"));
+      for (const one of got) await one.ack();
+      await until("nothing is left of it", async () => !(await ports.work.stock()).has("c1"));
+      await consumption.stop();
+    });
+
     test("an intent published twice under one Msg-Id is delivered once", async () => {
       const { ports, wait, until } = mesh();
       expect((await put(ports, "search", "1-0")).duplicate).toBe(false);

@@ -389,8 +389,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "services/host/dispatch.ts",
-        find: "msgId: `${saga}:${intent.id}:${attempt}`,",
-        replace: "msgId: `${saga}:${intent.id}`,",
+        find: "msgIdOf(deps, `${saga}:${intent.id}:${attempt}`),",
+        replace: "msgIdOf(deps, `${saga}:${intent.id}`),",
       },
     ],
   },

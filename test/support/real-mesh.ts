@@ -72,7 +72,7 @@ export interface RealMesh {
   readonly nc: NatsConnection;
   readonly ports: Ports;
   readonly client: Mesh;
-  host(app: App, options?: { observe?: Observer }): Promise<Host>;
+  host(app: App, options?: { observe?: Observer; auditEveryMs?: number }): Promise<Host>;
   worker(app: App, only?: readonly string[]): Promise<Worker>;
   view(saga: string): Promise<SagaView>;
   turns(saga: string): Promise<Turn[]>;
@@ -111,9 +111,12 @@ export async function openRealMesh(url: string, options: { replicas?: number } =
     nc,
     ports,
     client,
-    host: async (app, { observe } = {}) => {
+    host: async (app, { observe, auditEveryMs } = {}) => {
       const { options, close } = await own("host");
-      const host = await startHost({ ...options, ...(observe === undefined ? {} : { observe }) }, app);
+      const host = await startHost(
+        { ...options, auditEveryMs, ...(observe === undefined ? {} : { observe }) },
+        app,
+      );
       closing.push(async () => {
         await host.stop(0);
         await close();

@@ -2,6 +2,7 @@
  * Serving: what a process that serves says of itself once it does.
  */
 import type { ServingDocument } from "../../../protocol/documents/process.ts";
+import { msOf } from "../../../protocol/duration.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { type App, bodilessTools, workerTools } from "../../app/app.ts";
 import { toolLabel } from "../../../protocol/tool.ts";
@@ -54,6 +55,11 @@ export const boundOptions = {
     help: "sagas it runs at once; more starts wait in the stream (2000)",
   },
   "effects-max": { type: "string", hint: "N", help: "model calls and tools of its own at once (256)" },
+  "audit-every": {
+    type: "string",
+    hint: "DURATION",
+    help: "how often it looks for what is open and in no queue (5m), and hands it on again",
+  },
 } as const;
 
 /** How a host stands to hosts of other definitions. */
@@ -68,9 +74,20 @@ export const servedBounds = (args: {
 }): HostBounds => ({
   sagasMax: boundOf("sagas-max", args["sagas-max"]),
   effectsMax: boundOf("effects-max", args["effects-max"]),
+  auditEveryMs: auditOf(args["audit-every"]),
 });
 
-function boundOf(name: keyof typeof boundOptions, text: string | undefined): number | undefined {
+const auditLeastMs = 1_000;
+
+function auditOf(text: string | undefined): number | undefined {
+  const ms = text === undefined ? undefined : msOf(text);
+  if (ms === undefined || ms >= auditLeastMs) return ms;
+  throw new MeshError("USAGE", `--audit-every: expected 1s or more, got "${text}"`, {
+    remedy: "For example --audit-every 1m.",
+  });
+}
+
+function boundOf(name: "sagas-max" | "effects-max", text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   throw new MeshError("USAGE", `--${name}: expected a number from 1 to 999999, got "${text}"`, {

@@ -74,6 +74,11 @@ export function createMetrics(exposition: Exposition): Observers {
     [],
     recoverySeconds,
   );
+  const orphaned = counter(
+    "sagamesh_orphans_total",
+    "Open intents that were in no queue and were handed on again, by kind.",
+    ["kind"],
+  );
   const tokens = counter("sagamesh_tokens_total", "Tokens recorded as spent, by model.", [
     "model",
     "direction",
@@ -148,6 +153,7 @@ export function createMetrics(exposition: Exposition): Observers {
       foreign: (messages) => foreign.add([], messages),
       parked: (_, error) => parked.add([isMeshError(error) ? error.code : "INTERNAL"]),
       takenOver: (ms) => recovery.observe([], ms / 1_000),
+      orphaned: (kind) => orphaned.add([kind]),
     },
     worker: { ...performed, refused: (code) => refused.add(["work", code]) },
     gateway: { answered: (kind, status) => answered.add([kind, String(status)]) },

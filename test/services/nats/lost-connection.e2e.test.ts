@@ -39,6 +39,7 @@ const table: Table = {
   },
   inbox: {
     publish: ({ inbox }) => inbox.publish({ ...message, subject: signal }),
+    stock: ({ inbox }) => inbox.stock(),
     standingStart: ({ inbox }) => inbox.standingStart(saga),
     consume: ({ inbox }) => inbox.consume(0, { inFlightMax: 1, startsMax: () => 1 }, () => undefined),
     handOn: ({ inbox }, held) => inbox.handOn("nobody", held, "x"),
@@ -48,6 +49,7 @@ const table: Table = {
   },
   work: {
     publish: ({ work }) => work.publish(tool, message),
+    stock: ({ work }) => work.stock(),
     open: ({ work }) => work.open(tool, {}),
     consume: ({ work }) => work.consume(tool, { inFlightMax: 1 }, () => undefined),
     pause: ({ work }) => work.pause("search"),

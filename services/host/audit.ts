@@ -1,0 +1,85 @@
+/**
+ * Audit: now and then each host looks through its share of the sagas for what is open and in no queue, and has it handed
+ * on again. It finds what a deleted queue, a lost tail or a bug has left standing for good.
+ *
+ * Owns: when, which share, and how often one saga. Does not own: what is found (services/ledger/orphans.ts), and what
+ * becomes of it (again.ts): a nudge goes to the saga's owner through its inbox.
+ *
+ * AQ1 Hosts share the sagas by a hash of their ids over the hosts that live. While two see the list differently a
+ *     saga is looked at twice or in the next round; neither does harm.
+ * AQ2 A saga whose last turn is younger than a round is not looked at: it goes on.
+ * AQ3 One that is found again and again is nudged ever more seldom, at least daily, and said once.
+ */
+import type { SagaId } from "../../protocol/ids.ts";
+import { createOrphanSearch, type OrphanedSaga } from "../ledger/orphans.ts";
+import { publishNudge } from "../wire/nudge.ts";
+import type { HostDeps } from "./host-deps.ts";
+
+/** What an audit takes. */
+export interface AuditDeps extends Pick<HostDeps, "ports" | "clock" | "log" | "observe" | "incarnation"> {
+  readonly everyMs: number;
+  /** Those that live, this host too. */
+  readonly hosts: () => readonly { readonly host: string; readonly draining: boolean }[];
+  readonly signal: AbortSignal;
+}
+
+/** Ledgers read at a time: slow on purpose, beside all else that a host does. */
+const atOnce = 2;
+const dayMs = 86_400_000;
+
+interface Nudged {
+  times: number;
+  notBefore: number;
+}
+
+/** A round of the audit, to be run every `everyMs`. Throws UNAVAILABLE. */
+export function createAudit(deps: AuditDeps): () => Promise<void> {
+  const { ports, clock, log, everyMs, signal } = deps;
+  const search = createOrphanSearch(ports);
+  const nudged = new Map<SagaId, Nudged>();
+
+  async function handOnAgain({ saga, since, orphans }: OrphanedSaga): Promise<void> {
+    const before = nudged.get(saga);
+    if (before !== undefined && clock.now() < before.notBefore) return;
+    const times = (before?.times ?? 0) + 1;
+    nudged.set(saga, { times, notBefore: clock.now() + Math.min(everyMs * 2 ** times, dayMs) }); // AQ3
+    const intents = orphans.map(({ intent, kind, name }) => [intent, kind, name].join(" ").trim());
+    const about = {
+      sagaId: saga,
+      since: new Date(since).toISOString(),
+      intents: intents.slice(0, 10),
+      times,
+    };
+    log[times === 1 ? "warn" : "debug"](about, "open and in no queue: handed on again");
+    for (const { kind } of orphans) deps.observe.orphaned(kind);
+    await publishNudge(
+      ports,
+      saga,
+      orphans.flatMap(({ intent, kind }) => (kind === "tool" ? [intent] : [])),
+    );
+  }
+
+  return async () => {
+    const quietSince = (await ports.claims.now()) - everyMs; // AQ2
+    const found = await search.look({ of: shareOf(deps), quietSince, atOnce, signal });
+    for (const one of found) await handOnAgain(one);
+    for (const one of found.unreadable) log.debug({ ...one }, "a ledger that the audit cannot read");
+    for (const [saga, { notBefore }] of nudged) if (notBefore + everyMs < clock.now()) nudged.delete(saga);
+  };
+}
+
+/** AQ1. */
+function shareOf({ hosts, incarnation }: AuditDeps): (saga: SagaId) => boolean {
+  const serving = hosts()
+    .flatMap(({ host, draining }) => (draining ? [] : [host]))
+    .sort();
+  const own = serving.indexOf(incarnation);
+  return (saga) => own >= 0 && hashOf(saga) % serving.length === own;
+}
+
+/** FNV-1a: evenness is all that counts. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}
