@@ -47,6 +47,7 @@ export const commands: CommandGroups = {
   Operate: {
     doctor: async () => (await import("./commands/doctor.ts")).doctor,
     deployments: async () => (await import("./commands/deployments.ts")).deployments,
+    nudge: async () => (await import("./commands/nudge.ts")).nudge,
     archive: async () => (await import("./commands/archive.ts")).archive,
     repair: async () => (await import("./commands/repair.ts")).repair,
     pause: async () => (await import("./commands/pause.ts")).pause,

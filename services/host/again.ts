@@ -12,25 +12,15 @@
  */
 import { orderOf } from "../../actors/kernel/undo-child.ts";
 import type { OpenIntent } from "../../actors/contract/state.ts";
-import type { IntentId } from "../../protocol/ids.ts";
 import { accountOf } from "../ledger/account-reader.ts";
 import { emptyHead, readTurns } from "../ledger/reader.ts";
 import { nudgedCalls } from "../wire/nudge.ts";
 import { patiently } from "../wire/patience.ts";
-import type { Aside } from "./detour.ts";
+import type { Aside, Nudge } from "./detour.ts";
 import { handOnEach } from "./hand-on.ts";
 import type { InboxItem, ReadItem } from "./inputs.ts";
 import type { Owned, Residence } from "./phase.ts";
 import { publishEnd } from "./tell-sagas.ts";
-
-/** What the nudges of a batch ask for together. */
-export interface Nudge {
-  readonly calls: ReadonlySet<IntentId>;
-  /** Their own number: part of what is sent for them. */
-  readonly mark: string;
-  /** Nothing else of the batch was known. */
-  readonly isAlone: boolean;
-}
 
 /** What of a batch nudges its saga; undefined where nothing does. */
 export function nudgeIn(aside: readonly Aside[]): Nudge | undefined {

@@ -3,7 +3,8 @@
  * on again. It finds what a deleted queue, a lost tail or a bug has left standing for good.
  *
  * Owns: when, which share, and how often one saga. Does not own: what is found (services/ledger/orphans.ts), and what
- * becomes of it (again.ts): a nudge goes to the saga's owner through its inbox.
+ * becomes of it (again.ts): a nudge goes to the saga's owner through its inbox. Rejected: a scan of WORK for each call, which
+ * grows with the backlog, and an index of open work beside the ledger, which may be lost as well.
  *
  * AQ1 Hosts share the sagas by a hash of their ids over the hosts that live. While two see the list differently a
  *     saga is looked at twice or in the next round; neither does harm.
@@ -44,13 +45,11 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
     const times = (before?.times ?? 0) + 1;
     nudged.set(saga, { times, notBefore: clock.now() + Math.min(everyMs * 2 ** times, dayMs) }); // AQ3
     const intents = orphans.map(({ intent, kind, name }) => [intent, kind, name].join(" ").trim());
-    const about = {
-      sagaId: saga,
-      since: new Date(since).toISOString(),
-      intents: intents.slice(0, 10),
-      times,
-    };
-    log[times === 1 ? "warn" : "debug"](about, "open and in no queue: handed on again");
+    const level = times === 1 ? "warn" : "debug";
+    log[level](
+      { sagaId: saga, since: new Date(since).toISOString(), intents: intents.slice(0, 10), times },
+      "open and in no queue: handed on again",
+    );
     for (const { kind } of orphans) deps.observe.orphaned(kind);
     await publishNudge(
       ports,
@@ -63,7 +62,8 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
     const quietSince = (await ports.claims.now()) - everyMs; // AQ2
     const found = await search.look({ of: shareOf(deps), quietSince, atOnce, signal });
     for (const one of found) await handOnAgain(one);
-    for (const one of found.unreadable) log.debug({ ...one }, "a ledger that the audit cannot read");
+    for (const { saga, code, reason } of found.unreadable)
+      log.debug({ sagaId: saga, code, reason }, "a ledger that the audit cannot read");
     for (const [saga, { notBefore }] of nudged) if (notBefore + everyMs < clock.now()) nudged.delete(saga);
   };
 }

@@ -11,12 +11,12 @@ import type { Acceptance } from "../../actors/kernel/accept.ts";
 import { isUnfinishedFork } from "../../actors/kernel/lineage.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
+import type { IntentId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import { assertValue } from "../../protocol/value.ts";
 import { earlyDelayMs } from "../wire/delivery.ts";
 import { patiently } from "../wire/patience.ts";
-import type { Nudge } from "./again.ts";
 import { answerArchived } from "./archived.ts";
 import { publishRefusal, publishTaken } from "./tell-sagas.ts";
 import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
@@ -28,6 +28,15 @@ import { answerOrder, type Move, orderIn } from "./migrate.ts";
 import { loadOrMove } from "./moving.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
 import { isFollowed } from "../ledger/chain.ts";
+
+/** What the nudges of a batch ask for together. */
+export interface Nudge {
+  readonly calls: ReadonlySet<IntentId>;
+  /** Their own number: part of what is sent for them. */
+  readonly mark: string;
+  /** Nothing else of the batch was known. */
+  readonly isAlone: boolean;
+}
 
 /** What becomes one turn. */
 export interface Batch {

@@ -42,10 +42,7 @@ export interface HandsOwner {
 
 /** What is done for one saga outside the ledger. */
 export interface Hands {
-  /**
-   * Hands on one open intent of an acked turn. With `settleFirst` a model call waits for further signals; `again` marks what
-   * may be on its way already, and is to be sent all the same.
-   */
+  /** Hands on one open intent of an acked turn. `settleFirst`: a model call waits for further signals; `again`: though it was sent. */
   handOn(open: OpenIntent, settleFirst?: boolean, again?: string): void;
   /** What is settled needs no performer and no timer any more. */
   callOff(before: SagaState | undefined, after: SagaState): void;

@@ -10,7 +10,6 @@
  *    and every other open intent was handed on by an acked publish.
  * TN3 A known input changes nothing, but what is open is handed on again before it is acked, after a turn of
  *    this host's own has proved that the saga is still its.
- *
  * How a saga is given back and how it leaves is in activation.ts.
  */
 import { accept } from "../../actors/kernel/accept.ts";
@@ -67,7 +66,7 @@ function judge({ definition, state }: Loaded, read: readonly ReadItem[], now: nu
   for (const item of read) {
     // What concerns the same intent or signal as another event of the batch waits for the next one.
     const judged = events.some((other) => concernsSame(other, item.event))
-      ? later
+      ? ({ type: "later" } as const)
       : accept(definition, state, item.event, now);
     if (judged.type === "new") events.push(judged.event);
     else aside.push({ item, judged });
@@ -78,8 +77,6 @@ function judge({ definition, state }: Loaded, read: readonly ReadItem[], now: nu
   const nudge = known ? nudgeIn(aside) : undefined;
   return { events, known: known && nudge?.isAlone !== true, nudge, aside };
 }
-
-const later = { type: "later" } as const;
 
 /** Settles what is not of the turn. `dropped`: everything was given back. */
 async function setAside(

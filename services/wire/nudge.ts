@@ -1,17 +1,17 @@
 /**
  * Nudge: an input that says nothing new and obliges its saga's owner to hand on what is open.
  *
- * NU1 It is the firing of a timer that no saga has. Every host takes that for a known input, one of an earlier version
+ * NZ1 It is the firing of a timer that no saga has. Every host takes that for a known input, one of an earlier version
  *     too: it proves that the saga is its own and hands on what a former owner left open. A host that reads the body hands
  *     on what is named there, although it has had the saga all along.
- * NU2 Stored again it does no harm: what is handed on again is the same attempt under the same key.
+ * NZ2 Stored again it does no harm: what is handed on again is the same attempt under the same key.
  */
 import { z } from "zod";
 import { intentId, IntentId, type SagaId } from "../../protocol/ids.ts";
 import { type Address, subjects } from "../../protocol/subjects.ts";
 import type { Ports, StoredMessage } from "./ports.ts";
 
-/** NU1: a turn takes at most 64 steps, and no first turn decides so many intents. */
+/** NZ1: a turn takes at most 64 steps, and no first turn decides so many intents. */
 const noTimer = intentId(1, 99_999);
 
 const Body = z.object({ calls: z.array(IntentId) });

@@ -121,6 +121,7 @@ const readers: Readonly<Record<string, readonly Reader[]>> = {
   archive: [{ words: ["archive", "--dry-run", "--after", "0s", "--force"], tells: [] }],
   repair: [{ words: ["repair", "--all"], tells: [] }],
   doctor: [{ words: ["doctor"], tells: [] }],
+  nudge: [{ words: ["nudge", "--all", "--dry-run"], tells: [] }],
 };
 
 /** Commands that read no saga, one saga, or one and those it names; `export` names those below it. */

@@ -16,6 +16,7 @@ import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
+import { silentObserver } from "../../../services/host/host-deps.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { readView } from "../../../services/views/view.ts";
 import { publishNudge } from "../../../services/wire/nudge.ts";
@@ -177,7 +178,7 @@ function openMesh(loss: Loss | undefined) {
     view: (saga: string) => mesh.clock.until(readView(outside.ports, parseSagaId(saga))),
     host: async (name: string) => {
       const life = mesh.spawn(name);
-      const observe = { ...silent, orphaned: (kind: string) => void found.push(kind) };
+      const observe = { ...silentObserver, orphaned: (kind: string) => void found.push(kind) };
       const given = { ...options(life), ports: forgetful(life.ports), auditEveryMs: everyMs, observe };
       return { life, host: await mesh.clock.until(startHost(given, appOf(life))) };
     },
@@ -189,18 +190,6 @@ function openMesh(loss: Loss | undefined) {
 }
 
 const nothing = () => undefined;
-const silent = {
-  ...{
-    turn: nothing,
-    append: nothing,
-    refused: nothing,
-    parked: nothing,
-    handedOn: nothing,
-    takenOver: nothing,
-  },
-  ...{ attemptBegan: nothing, attemptEnded: nothing },
-};
-
 /** How often each effect was performed, by its tool; every key of a tool is one effect here. */
 const timesOf = (account: readonly string[]) => {
   const times: Record<string, { calls: number; keys: number }> = {};
