@@ -104,6 +104,10 @@ export const limits = {
   signalAwaitedMs: 3_600_000,
   /** A message for a definition that no living host serves is offered again after this at most. */
   unservedDelayMs: 5_000,
+  /** How often hosts count what each stream holds: what is lost between two counts is not missed by a process that begins later. */
+  censusEveryMs: 120_000,
+  /** How often a process that serves looks whether LEDGER and the claims are still the ones it began on. */
+  vigilEveryMs: 5_000,
   /** A claim's loser waits the tool's timeout and this before it reports a doubt. */
   claimGraceMs: 2_000,
   toolTimeoutMs: 60_000,

@@ -44,6 +44,17 @@ export const serverErrors = {
     retriable: false,
     remedy: "Enable JetStream, or remove the foreign stream named in the message.",
   },
+  MESH_INCOMPLETE: {
+    meaning: "a stream that the mesh cannot forget is gone, or is not the one that it was",
+    retriable: true,
+    remedy:
+      "Restore the stream, or follow the message: `sagamesh doctor` says what is missing, and `sagamesh rebuild` makes it anew.",
+  },
+  MESH_MIXED: {
+    meaning: "streams of two meshes stand side by side",
+    retriable: false,
+    remedy: "Put back the stream of this mesh, or remove the other; `sagamesh doctor` names them.",
+  },
   SERVER_MISSING: {
     meaning: "no nats-server could be found or got",
     retriable: false,

@@ -46,6 +46,7 @@ export const commands: CommandGroups = {
   },
   Operate: {
     doctor: async () => (await import("./commands/doctor.ts")).doctor,
+    rebuild: async () => (await import("./commands/rebuild.ts")).rebuild,
     deployments: async () => (await import("./commands/deployments.ts")).deployments,
     nudge: async () => (await import("./commands/nudge.ts")).nudge,
     archive: async () => (await import("./commands/archive.ts")).archive,

@@ -5,6 +5,7 @@
  * is read and written as the stream that it is.
  */
 import type { Headers } from "../../protocol/subjects.ts";
+import type { Ack } from "../wire/ports.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
 import { publish, type Storing } from "./publish.ts";
@@ -34,6 +35,8 @@ export interface Bucket {
   readonly stream: string;
   /** Resolves with the entry's revision. Throws WRONG_SEQUENCE where `expectedSeq` is not what is there. */
   put(key: string, data: Uint8Array, options?: PutOptions): Promise<number>;
+  /** The same, with all that the server said. */
+  store(key: string, data: Uint8Array, options?: PutOptions): Promise<Ack>;
   /** As the leader has it. */
   newest(key: string): Promise<Value | undefined>;
   /** From any replica: fast, and perhaps not the newest. */
@@ -53,14 +56,16 @@ export function openBucket(context: ReadContext, name: string): Bucket {
   const stream = bucketStream(name);
   const entryOf = (message: Awaited<ReturnType<typeof newestOfLeader>>): Value | undefined =>
     message && { data: message.data, revision: message.seq, storedAt: message.storedAt };
+  const store: Bucket["store"] = (key, data, { ttlMs, control = {}, ...options } = {}) => {
+    const ttl: Headers =
+      ttlMs === undefined ? {} : { [natsHeaders.ttl]: `${Math.max(1, Math.ceil(ttlMs / 1_000))}s` };
+    const message = { ...options, subject: entrySubject(name, key), stream, data };
+    return publish(requests, { ...message, control: { ...ttl, ...control } });
+  };
   return {
     stream,
-    put: async (key, data, { ttlMs, control = {}, ...options } = {}) => {
-      const ttl: Headers =
-        ttlMs === undefined ? {} : { [natsHeaders.ttl]: `${Math.max(1, Math.ceil(ttlMs / 1_000))}s` };
-      const message = { ...options, subject: entrySubject(name, key), stream, data };
-      return (await publish(requests, { ...message, control: { ...ttl, ...control } })).seq;
-    },
+    store,
+    put: async (...entry) => (await store(...entry)).seq,
     newest: async (key) => entryOf(await newestOfLeader(jsm, stream, entrySubject(name, key))),
     glance: async (key) => entryOf(await newestByDirectRead(requests, stream, entrySubject(name, key))),
     list: async (under) => {

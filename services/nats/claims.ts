@@ -2,26 +2,32 @@
  * ClaimPort on the bucket CLAIM: one entry per attempt, written once, for ever.
  *
  * NC1 Only the first write of a key is taken: it expects the key to have none. The winner is the caller whose
- *     nonce is found there, however often the answer to it was lost.
+ *     nonce is found there, however often the answer to it was lost; that it was stored once is not enough, for a rebuilding
+ *     writes over what stood in a stream that had forgotten (rebuild.ts).
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { buckets } from "../../protocol/subjects.ts";
 import type { ClaimPort } from "../wire/ports.ts";
 import { openBucket } from "./bucket.ts";
 import { headOf, type ReadContext } from "./read.ts";
+import type { Watched } from "./vigil.ts";
 
-export const createClaims = (context: ReadContext): ClaimPort => {
+export const createClaims = (context: ReadContext & Watched): ClaimPort => {
   const bucket = openBucket(context, buckets.claim);
+  const { stream } = bucket;
+  const { vigil } = context;
   return {
     /**
      * Throws WRITE_IN_FLIGHT or DUPLICATE_IN_FLIGHT while a rival's claim, or this one's own lost one, is being
-     * stored, and UNAVAILABLE where no answer came: the same call with the same nonce finds out.
+     * stored, UNAVAILABLE where no answer came, and MESH_INCOMPLETE while the claims are gone (vigil.ts): the same call
+     * with the same nonce finds out.
      */
     create: async (key, attempt, nonce) => {
       const name = `${key}.${attempt}`;
+      const put = () => bucket.store(name, Buffer.from(nonce), { msgId: `${name}.${nonce}`, expectedSeq: 0 }); // NC1
       try {
-        await bucket.put(name, Buffer.from(nonce), { msgId: `${name}.${nonce}`, expectedSeq: 0 }); // NC1
-        return { won: true };
+        const { duplicate } = await (vigil === undefined ? put() : vigil.storing(stream, put));
+        if (!duplicate) return { won: true };
       } catch (error) {
         if (!isMeshError(error, "WRONG_SEQUENCE")) throw error;
       }
@@ -36,6 +42,10 @@ export const createClaims = (context: ReadContext): ClaimPort => {
      * The clock of the server that leads the bucket, which is also the one that dates claims: exact but for
      * half a round trip, and for the difference of two servers' clocks after an election.
      */
-    now: async () => (await headOf(context.jsm, bucket.stream)).now,
+    now: async () => {
+      const missing = vigil?.fault();
+      if (missing !== undefined) throw missing;
+      return (await headOf(context.jsm, stream)).now;
+    },
   };
 };

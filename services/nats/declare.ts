@@ -4,34 +4,33 @@
  * Owns: the comparison of a declaration with what the server says it has. Does not own: the declarations
  * (streams.ts).
  *
- * ND1 What exists is never changed. A server that is too old takes a configuration, drops what it does not
- *     know and says nothing, so what it echoes is compared, field by field, also where another host created it.
+ * ND1 What exists is never changed, but for the identity of its mesh that is added to it (make.ts). A server that is too
+ *     old takes a configuration, drops what it does not know and says nothing, so what it echoes is compared, field by
+ *     field, also where another host created it.
  * ND2 Several hosts may do this at once: creating the same thing twice is no error.
  */
-import type { ConsumerConfig, JetStreamManager, StreamConfig } from "@nats-io/jetstream";
+import type { ConsumerConfig, JetStreamManager, StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { isDeepStrictEqual } from "node:util";
 import { MeshError } from "../../protocol/errors.ts";
 import { toMeshError } from "./errors.ts";
 import type { Declared } from "./streams.ts";
 
 /**
- * Creates the stream if it is missing, with the fields of `missing` besides. Throws SERVER_MISCONFIGURED naming the
- * first field that differs from what is declared.
+ * Creates the stream if it is missing, with the fields of `missing` besides; metadata of both. Returns it as it is now.
+ * Throws SERVER_MISCONFIGURED naming the first field that differs from what is declared.
  */
 export async function declareStream(
   jsm: JetStreamManager,
   declared: Declared,
   missing: Partial<StreamConfig>,
-): Promise<void> {
+): Promise<StreamInfo> {
   const what = `stream ${declared.name}`;
-  const echoed =
-    (await found(what, async () => (await jsm.streams.info(declared.name)).config)) ??
-    (await created(
-      what,
-      async () => (await jsm.streams.add({ ...missing, ...declared })).config,
-      async () => (await jsm.streams.info(declared.name)).config,
-    ));
-  assertEchoed(what, declared, echoed);
+  const info = () => jsm.streams.info(declared.name);
+  const metadata = { ...missing.metadata, ...declared.metadata };
+  const add = () => jsm.streams.add({ ...missing, ...declared, metadata });
+  const echoed = (await found(what, info)) ?? (await created(what, add, info));
+  assertEchoed(what, declared, echoed.config);
+  return echoed;
 }
 
 /** A consumer that must be there, its name apart. */

@@ -14,7 +14,9 @@ import { buckets, parseWorkSubject, streams, subjects } from "../../protocol/sub
 import type { StoredMessage } from "../wire/ports.ts";
 import { type Entry, openBucket } from "./bucket.ts";
 import { translated } from "./errors.ts";
+import { readCensus } from "./census.ts";
 import { type MeshHealth, readHealth } from "./health.ts";
+import { type Standing, standingOf } from "./identity.ts";
 import { headOf, newestOfLeader, nextOfLeader, readRange } from "./read.ts";
 import { createRequests } from "./requests.ts";
 import { bucketStream } from "./streams.ts";
@@ -38,6 +40,8 @@ export interface Backlog extends Oldest {
 
 export interface Examination {
   readonly health: MeshHealth | undefined;
+  /** Whether the streams are the whole of one mesh; undefined where one of them does not answer. */
+  readonly standing?: Standing;
   /** The server's present time. */
   readonly now: number;
   readonly account: { readonly storage: number; readonly storageMax: number | undefined } | undefined;
@@ -78,6 +82,7 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
       isThere(bucketStream(name)) ? tried(() => openBucket(context, name).list()) : undefined;
     return {
       health,
+      ...(await standingIn(context, health)),
       now: Date.now() - (health.clockOffsetMs ?? 0),
       account: account && {
         storage: account.storage,
@@ -97,6 +102,13 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
 }
 
 const noBuckets = { hosts: undefined, registry: undefined, throttles: undefined, letters: undefined };
+
+/** What is silent may be anything. */
+async function standingIn(context: Context, { streams: all }: MeshHealth): Promise<{ standing?: Standing }> {
+  if (all.some(({ state }) => state === "silent")) return {};
+  const seen = all.flatMap((one) => one.seen ?? []);
+  return { standing: standingOf(seen, await readCensus(context)) };
+}
 
 type Context = Parameters<typeof readRange>[0];
 

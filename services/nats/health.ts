@@ -15,6 +15,7 @@ import { consumers, parseWorkConsumer, streams } from "../../protocol/subjects.t
 import type { ContractRef } from "../../protocol/tool.ts";
 import { type Difference, differences, found } from "./declare.ts";
 import { translated } from "./errors.ts";
+import { type Seen, seenOf } from "./identity.ts";
 import { inputsConsumer, startsConsumer } from "./inbox.ts";
 import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
 import { contractConsumer } from "./work.ts";
@@ -37,6 +38,8 @@ export interface StreamHealth {
   readonly lastSeq: number;
   readonly replicas: number;
   readonly differences: readonly Difference[];
+  /** What it says of its mesh; of one that is there. */
+  readonly seen?: Seen;
   /** Of a cluster: the server that leads, and the others that hold a copy. */
   readonly leader?: string;
   readonly peers: readonly Peer[];
@@ -117,6 +120,7 @@ async function streamHealth(
     bytes,
     lastSeq,
     replicas: info.config.num_replicas,
+    seen: seenOf(info),
     differences: [...differences(declared, info.config)],
     ...(leader === undefined || leader === "" ? {} : { leader }),
     peers: peers.map((peer) => ({

@@ -13,12 +13,16 @@ import { translated } from "./errors.ts";
 import { follow, type FollowContext } from "./follow.ts";
 import { publish } from "./publish.ts";
 import { newestOfLeader, readRange, type ReadContext } from "./read.ts";
+import type { Watched } from "./vigil.ts";
 
-export const createLedger = (context: ReadContext & FollowContext): LedgerPort => {
-  const { requests, jsm } = context;
+export const createLedger = (context: ReadContext & FollowContext & Watched): LedgerPort => {
+  const { requests, jsm, vigil } = context;
   const stream = streams.ledger;
   return {
-    append: (saga, message) => publish(requests, { ...message, subject: subjects.ledger(saga), stream }), // NL1
+    append: (saga, message) => {
+      const append = () => publish(requests, { ...message, subject: subjects.ledger(saga), stream }); // NL1
+      return vigil === undefined ? append() : vigil.storing(stream, append);
+    },
     last: (saga) => newestOfLeader(jsm, stream, subjects.ledger(saga)),
     read: (saga, afterSeq, throughSeq) =>
       readRange(context, { stream, subject: subjects.ledger(saga), afterSeq, throughSeq }),

@@ -4,6 +4,7 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import type { BlobPort, LedgerPort } from "../wire/ports.ts";
 import { createBlobs } from "./blobs.ts";
 import { createLedger } from "./ledger.ts";
+import type { ReadContext } from "./read.ts";
 import { createRequests } from "./requests.ts";
 
 /** What is read of ledgers. */
@@ -13,12 +14,15 @@ export interface Ledgers {
 }
 
 /** Reads ledgers as long as `read` takes. Throws what it throws, and a coded error where there are none. */
-export async function withLedgers<T>(nc: NatsConnection, read: (ledgers: Ledgers) => Promise<T>): Promise<T> {
+export async function withLedgers<T>(
+  nc: NatsConnection,
+  read: (ledgers: Ledgers & { readonly context: ReadContext }) => Promise<T>,
+): Promise<T> {
   const jsm = await jetstreamManager(nc, { checkAPI: false });
   const requests = createRequests(nc);
   try {
     const context = { nc, jsm, js: jetstream(nc), requests };
-    return await read({ ledger: createLedger(context), blobs: await createBlobs(context) });
+    return await read({ context, ledger: createLedger(context), blobs: await createBlobs(context) });
   } finally {
     requests.close();
   }

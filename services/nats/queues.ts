@@ -1,7 +1,7 @@
 /**
  * Queues: INBOX with its consumers, and WORK, as they are made again where they are gone.
  */
-import type { JetStreamManager } from "@nats-io/jetstream";
+import type { JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import { streams } from "../../protocol/subjects.ts";
 import { declareConsumer, type DeclaredConsumer, declareStream, found } from "./declare.ts";
 import { translated } from "./errors.ts";
@@ -23,7 +23,8 @@ export const inboxConsumers = (partitions: number, ackWaitMs: number): DeclaredC
 /** What queues are made with. */
 interface QueuesOptions {
   readonly partitions: number;
-  readonly replicas: number;
+  /** What a stream is made anew with besides. */
+  readonly anew: (name: string) => Partial<StreamConfig>;
   readonly ackWaitMs: number;
   readonly report: Report;
 }
@@ -31,13 +32,13 @@ interface QueuesOptions {
 /** INBOX with its consumers, and WORK, made again where they are gone (remake.ts). */
 export function queuesOf(
   jsm: JetStreamManager,
-  { partitions, replicas, ackWaitMs, report }: QueuesOptions,
+  { partitions, anew, ackWaitMs, report }: QueuesOptions,
 ): Record<"inbox" | "work", () => Promise<void>> {
   const declared = declareStreams({ partitions });
   const isThere = async (name: string) => (await found(name, () => jsm.streams.info(name))) !== undefined;
   const makeStream = async (name: string) => {
     for (const stream of declared.filter((one) => one.name === name))
-      await declareStream(jsm, stream, { num_replicas: replicas, ...laterNumbers() });
+      await declareStream(jsm, stream, { ...anew(name), ...laterNumbers() });
   };
   const consumers = inboxConsumers(partitions, ackWaitMs);
   const hasConsumers = async () => {

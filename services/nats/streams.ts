@@ -107,6 +107,8 @@ const dead: Declared = {
 export const bucketStream = (name: string): string => `KV_${name}`;
 /** The subject of an entry; a wildcard for all of them. */
 export const entrySubject = (name: string, key: string): string => `$KV.${name}.${key}`;
+/** Where an entry is sent while its bucket takes nothing but what fills it; stored under its own subject. */
+export const fillingSubject = (name: string, key: string): string => `rebuild.${entrySubject(name, key)}`;
 /** The key of an entry's subject. */
 export const entryKey = (name: string, subject: string): string => subject.slice(`$KV.${name}.`.length);
 

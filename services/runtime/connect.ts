@@ -52,6 +52,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Mesh> {
     servers,
     dataDir: serverDir,
     name: `sagamesh client ${from}`,
+    reading: true,
     report: () => undefined,
   });
   return createClient({ ports, clock, chance, from }, close);

@@ -34,6 +34,8 @@ export interface MeshOptions {
   readonly replicas?: number | undefined;
   /** Fsync before each ack, for an embedded server that is started now. */
   readonly syncAlways?: boolean | undefined;
+  /** Nothing is performed on it: opened also where the claims are gone, and not watched. False unless given. */
+  readonly reading?: boolean;
   /** Takes lines for a person. */
   readonly report: (line: string) => void;
   readonly signal?: AbortSignal | undefined;
@@ -49,17 +51,19 @@ export interface OpenMesh {
   readonly dataDir: string | undefined;
   /** Settles when the connection has ended for good, with the reason if there was one. */
   readonly closed: Promise<string | undefined>;
+  /** What the mesh lacks now, for which nothing that needs it begins. */
+  readonly fault: () => MeshError | undefined;
   /** What the server has of the mesh. Throws UNAVAILABLE. */
   readonly readHealth: () => Promise<MeshHealth>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Connects, starting a server if none is named. Throws UNAVAILABLE, SERVER_TOO_OLD, SERVER_MISSING or
- * SERVER_MISCONFIGURED, each with its remedy. Nothing keeps running after a failure.
+ * Connects, starting a server if none is named. Throws UNAVAILABLE, SERVER_TOO_OLD, SERVER_MISSING,
+ * SERVER_MISCONFIGURED, MESH_INCOMPLETE or MESH_MIXED, each with its remedy. Nothing keeps running after a failure.
  */
 export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
-  const { name, report, replicas, signal } = options;
+  const { name, report, replicas, signal, reading = false } = options;
   const server = await openServer(options);
   try {
     const { url, dataDir, embedded } = server;
@@ -71,7 +75,8 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
     });
     const revival = embedded && reviveServer(nc, embedded, report);
     try {
-      const ports = await openNatsPorts(nc, { report, ...(replicas === undefined ? {} : { replicas }) });
+      const copies = replicas === undefined ? {} : { replicas };
+      const ports = await openNatsPorts(nc, { report, reading, ...copies });
       const { clock, stop } = await openMeshClock(() => ports.claims.now(), { report });
       return {
         ports,
@@ -79,6 +84,7 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
         url,
         version: nc.info?.version ?? "unknown",
         dataDir,
+        fault: () => ports.fault(),
         readHealth: async () => (await import("../nats/health.ts")).readHealth(nc),
         closed: nc.closed().then((why) => (why === undefined ? undefined : describeError(why))),
         close: async () => {

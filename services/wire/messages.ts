@@ -44,7 +44,7 @@ export async function encodeBody(
 
 /** A body as a value, its blobs put back. Throws BAD_MESSAGE or TOO_LARGE. */
 export async function decodeBody(
-  blobs: BlobPort,
+  blobs: Pick<BlobPort, "get">,
   message: { data: Uint8Array; headers: Headers },
 ): Promise<Json> {
   const value = decode(message.data, message.headers[names.contentType]);
@@ -61,7 +61,7 @@ export async function decodeBody(
 
 /** A body as its schema reads it. */
 export async function readBody<S extends z.ZodType>(
-  blobs: BlobPort,
+  blobs: Pick<BlobPort, "get">,
   message: { subject: string; data: Uint8Array; headers: Headers },
   schema: S,
 ): Promise<z.infer<S>> {

@@ -17,6 +17,7 @@ const delayMaxMs = (waitedMs: number): number => (waitedMs < electionMs ? 250 : 
 export const isTransient = (error: unknown): boolean =>
   isMeshError(error, "UNAVAILABLE") ||
   isMeshError(error, "STORAGE_FULL") ||
+  isMeshError(error, "MESH_INCOMPLETE") ||
   isMeshError(error, "WRITE_IN_FLIGHT") ||
   isMeshError(error, "DUPLICATE_IN_FLIGHT");
 

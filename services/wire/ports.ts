@@ -62,7 +62,7 @@ export interface LedgerPort {
   /**
    * One compare-and-set on the saga's literal subject: stored only if the subject's last sequence is
    * `expectedSeq` (0: none). Throws WRONG_SEQUENCE (10071), WRITE_IN_FLIGHT (10164), STORAGE_FULL, TOO_LARGE,
-   * UNAVAILABLE.
+   * UNAVAILABLE, and MESH_INCOMPLETE while the ledger is not the one that this process began on.
    */
   append(saga: SagaId, message: { data: Uint8Array; headers: Headers; expectedSeq: number }): Promise<Ack>;
   /**
@@ -184,8 +184,9 @@ export interface WorkPort {
 export interface ClaimPort {
   /**
    * Creates the claim, for ever. True if this call (or its own lost answer: same nonce) created it; else
-   * the holder's nonce and the server's time of the claim. Throws UNAVAILABLE, WRITE_IN_FLIGHT or
-   * DUPLICATE_IN_FLIGHT, after which the same call may be made again.
+   * the holder's nonce and the server's time of the claim. Throws UNAVAILABLE, WRITE_IN_FLIGHT,
+   * DUPLICATE_IN_FLIGHT, and MESH_INCOMPLETE while the claims that were are gone, after which the same call may be made
+   * again.
    */
   create(
     key: string,

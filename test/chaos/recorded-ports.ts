@@ -10,5 +10,5 @@ export const openRecordedPorts: typeof openNatsPorts = async (nc, options) => {
   const ports = await openNatsPorts(nc, options);
   const name = `${process.env[nameVariable] ?? "somebody"}-${process.pid}`;
   const path = join(process.env[historyVariable] ?? ".", `history-${name}.jsonl`);
-  return { ...recordedPorts(ports, openHistory(path, name)), close: () => ports.close() };
+  return { ...ports, ...recordedPorts(ports, openHistory(path, name)) };
 };

@@ -34,6 +34,7 @@ export async function withMesh<T>(
     dataDir: config.serverDir,
     mustExist: true,
     name: "sagamesh cli",
+    reading: true,
   };
   const mesh = await openClientMesh({ ...options, report, signal });
   try {

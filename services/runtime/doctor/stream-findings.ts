@@ -1,23 +1,75 @@
 /** What is wrong with streams, their copies and their consumers. Pure. */
 import type { Finding } from "../../../protocol/documents/doctor.ts";
+import { limits } from "../../../protocol/limits.ts";
 import { buckets, streams } from "../../../protocol/subjects.ts";
 import type { ConsumerHealth, StreamHealth } from "../../nats/health.ts";
+import { type Fault, lostWith, meaningOf, remedyOf } from "../../nats/identity.ts";
 import { bucketStream } from "../../nats/streams.ts";
 import { type Judge, orFine, warning, wrong } from "./finding.ts";
 
-export const judgeStreams: Judge = (_document, { health }) => {
+export const judgeStreams: Judge = (_document, { health, standing, now }) => {
   const all = health?.streams ?? [];
+  const faults = standing?.faults ?? [];
+  const told = new Set(faults.map(({ stream }) => stream));
+  const others = all.filter(({ name }) => !told.has(name));
   return orFine(
-    [...all.flatMap(streamFindings), ...peerFindings(all), ...replicaFindings(all)],
+    [
+      ...faults.map(faultFinding),
+      ...(standing?.shortLedger === undefined ? [] : [shortFinding(standing.shortLedger)]),
+      ...others.flatMap((one) => streamFindings(one, standing?.isInUse === true)),
+      ...all.flatMap((one) => remadeFindings(one, now)),
+      ...peerFindings(all),
+      ...replicaFindings(all),
+    ],
     "STREAMS",
     `${all.length} streams are there and as declared`,
   );
 };
 
-function streamFindings({ name, state, why, differences, leader, replicas }: StreamHealth): Finding[] {
+/** What hosts and workers do not begin beside. */
+const faultFinding = (fault: Fault): Finding =>
+  wrong(
+    fault.kind === "foreign" ? "MESH_MIXED" : "MESH_INCOMPLETE",
+    `stream ${fault.stream} ${fault.what}. ${fault.kind === "foreign" ? "" : `${meaningOf(fault)} `}No host and no worker starts beside it, and those that run begin nothing that needs it.`,
+    remedyOf(fault),
+  );
+
+const shortFinding = ({ stream, what }: Fault): Finding =>
+  wrong(
+    "STREAM_SHORT",
+    `stream ${stream} ${what}: turns that were acknowledged are gone`,
+    "`sagamesh verify --all` names the sagas whose ledgers end before what their snapshots, claims, parents and children know of.",
+  );
+
+/** For as long as a signal's repeats are known, somebody may miss what was lost. */
+const remadeFindings = ({ name, seen }: StreamHealth, now: number): Finding[] =>
+  seen?.remadeAt === undefined || now - seen.remadeAt > limits.signalHorizonMs
+    ? []
+    : [
+        warning(
+          "STREAM_REMADE",
+          `stream ${name} was gone and was made anew at ${new Date(seen.remadeAt).toISOString()}. With it went ${lostWith[name] ?? "what it held"}`,
+          "Find out who removed it. What was not taken must be sent again by those who sent it.",
+        ),
+      ];
+
+function streamFindings(
+  { name, state, why, differences, leader, replicas }: StreamHealth,
+  isInUse: boolean,
+): Finding[] {
   const stream = `stream ${name}`;
-  if (state === "missing")
-    return [wrong("STREAM_MISSING", `${stream}: it is missing`, "Start a host; it makes what is missing.")];
+  if (state === "missing") {
+    const lost = isInUse ? lostWith[name] : undefined;
+    return [
+      lost === undefined
+        ? wrong("STREAM_MISSING", `${stream}: it is missing`, "Start a host; it makes what is missing.")
+        : wrong(
+            "STREAM_MISSING",
+            `${stream}: it is missing, and with it ${lost}`,
+            "Restore it before a host or a worker is started, which makes it anew, and empty.",
+          ),
+    ];
+  }
   if (state === "silent")
     return [
       wrong(

@@ -1,4 +1,5 @@
 /** Readiness: whether a process that serves can do its work now, and why not. */
+import { describeError, type MeshError } from "../../../protocol/errors.ts";
 import type { MeshHealth } from "../../nats/health.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { withinMs } from "../../nats/within-ms.ts";
@@ -10,6 +11,7 @@ const answerMs = 1_000;
 /** What health reads of a mesh. */
 export interface WatchedMesh {
   readonly ports: Pick<Ports, "claims">;
+  readonly fault: () => MeshError | undefined;
   readonly readHealth: () => Promise<MeshHealth>;
 }
 
@@ -24,6 +26,8 @@ export async function whyNotReady(phase: Phase): Promise<string | undefined> {
   if (phase.kind === "starting") return "starting: the server and the streams are not there yet";
   if (phase.kind === "draining") return "draining: takes nothing new";
   const { mesh, parts } = phase;
+  const missing = mesh.fault();
+  if (missing !== undefined) return describeError(missing);
   const now = await withinMs(answerMs, mesh.ports.claims.now());
   if (now === undefined) return `the NATS server's JetStream gave no answer within ${answerMs} ms`;
   for (const part of parts) {

@@ -13,6 +13,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decode } from "../../../protocol/codec.ts";
 import { chainHash } from "../../../protocol/digest.ts";
+import { RebuildDocument } from "../../../protocol/documents/rebuild.ts";
 import { UnreadableDocument, UnreadableSaga } from "../../../protocol/documents/unreadable.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
@@ -129,6 +130,7 @@ const readNotMany = [
   ...["new", "demo", "up", "host", "worker", "gateway", "plan", "run", "start", "fork", "signal", "cancel"],
   ...["link", "inspect", "tail", "why", "import", "export", "approve", "deny", "edit", "answer", "pause"],
   ...["resume", "dead", "decode", "mcp", "completion", "undo"],
+  "rebuild", // Only where the claims are gone: the last test of this part.
 ];
 
 /** What doctor's quick look at last turns cannot find: `verify --all` does. */
@@ -189,6 +191,25 @@ describe("a saga that cannot be read", () => {
       for (const one of list.unreadable) expect(UnreadableSaga.parse(one)).toEqual(one);
       expect(Object.keys(list)).toHaveLength(list.length);
     }
+  });
+});
+
+test("KZ2 of runtime/rebuild.ts: a saga that cannot be read is named by `rebuild`, and the claims stay closed", async () => {
+  const jsm = await jetstreamManager(mesh.nc);
+  await jsm.streams.delete("KV_CLAIM");
+  for (const [words, outcome] of [
+    [[], "due"],
+    [["--yes"], "stopped"],
+    [["--yes", "--skip-unreadable"], "rebuilt"],
+  ] as const) {
+    const { code, stdout } = await cli("rebuild", "claims", ...words, "--json");
+    const document = RebuildDocument.parse(JSON.parse(stdout));
+    expect({ code, outcome: document.outcome }).toEqual({ code: 1, outcome });
+    expect(document.unreadable?.map(({ saga }) => saga)).toEqual(broken);
+  }
+  expect(await cli("rebuild", "claims", "--yes")).toMatchObject({
+    code: 0,
+    stdout: "Nothing is missing of the claims.\n",
   });
 });
 

@@ -1,0 +1,163 @@
+/**
+ * Rebuilding what a mesh cannot forget: the claims, filled from outside, and an empty ledger.
+ *
+ * Owns: the stream's side. Does not own: what is claimed (services/runtime/rebuild-claims.ts).
+ *
+ * XB1 While the claims are filled, their stream takes what is sent to another subject alone. So no worker, of whichever
+ *     version, claims anything before all that may have begun is claimed.
+ * XB2 Again is free at any place: what was filled stays, and only the last step opens the stream.
+ * XB3 What is rebuilt is of the next generation; by that processes that run know it from what came back by itself.
+ * XB4 What stands in a stream that has forgotten decides nothing: its holder may have won because it had forgotten. Whoever
+ *     really began goes on, and tells how it ended.
+ */
+import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
+import { MeshError } from "../../protocol/errors.ts";
+import { buckets, streams } from "../../protocol/subjects.ts";
+import type { StoredMessage } from "../wire/ports.ts";
+import { keepCensus, readCensus } from "./census.ts";
+import { found } from "./declare.ts";
+import { translated } from "./errors.ts";
+import {
+  claimStream,
+  type Fault,
+  identityKeys,
+  incomplete,
+  seenOf,
+  type Standing,
+  standingOf,
+} from "./identity.ts";
+import { publish } from "./publish.ts";
+import { headOf, nextOfLeader, type ReadContext } from "./read.ts";
+import { declareStreams, entrySubject, fillingSubject, partitionsDefault, type Declared } from "./streams.ts";
+
+/** The mesh as it stands for somebody who mends it. */
+export interface Broken {
+  readonly standing: Standing;
+  /** What is wrong with the stream that is to be rebuilt; undefined: nothing is. */
+  readonly fault: Fault | undefined;
+  readonly there: readonly StreamInfo[];
+}
+
+/** Looks, and changes nothing. Throws MESH_INCOMPLETE or MESH_MIXED for what rebuilding this stream does not mend. */
+export async function lookAtBroken(context: ReadContext, stream: string): Promise<Broken> {
+  const names = declareStreams({ partitions: partitionsDefault }).map(({ name }) => name);
+  const all = await Promise.all(
+    names.map((name) => found(`stream ${name}`, () => context.jsm.streams.info(name))),
+  );
+  const there = all.filter((info) => info !== undefined);
+  const standing = standingOf(there.map(seenOf), await readCensus(context));
+  const others = standing.faults.filter(
+    (fault) => fault.kind === "foreign" || (fault.stream !== stream && stream === claimStream),
+  );
+  const error = incomplete({ faults: others });
+  if (error !== undefined) throw error;
+  return { standing, there, fault: standing.faults.find((fault) => fault.stream === stream) };
+}
+
+/** The claims while they are filled. */
+export interface Filling {
+  /** Claims the attempt for nobody, whoever held it (XB4). */
+  claim(name: string): Promise<void>;
+  /** Opens the stream for workers (XB2). */
+  open(): Promise<void>;
+}
+
+/** Closes the claims to all but the filling, making their stream if it is not there (XB1). */
+export async function fillClaims(
+  context: ReadContext,
+  { standing, fault, there }: Broken,
+  holder: string,
+): Promise<Filling> {
+  const { jsm, requests } = context;
+  const declared = declareStreams({ partitions: partitionsDefault }).find(
+    ({ name }) => name === claimStream,
+  )!; // Of these.
+  const before = there.find(({ config }) => config.name === claimStream);
+  const generation = String(standing.generation + (fault?.kind === "rebuilding" ? 0 : 1)); // XB3
+  const identity = { [identityKeys.mesh]: standing.mesh ?? "", [identityKeys.generation]: generation };
+  const [src, dest] = [fillingSubject(buckets.claim, ">"), entrySubject(buckets.claim, ">")];
+  const closed = {
+    ...{ subjects: [src], subject_transform: { src, dest } },
+    metadata: { ...before?.config.metadata, ...identity, [identityKeys.rebuilding]: "yes" },
+  };
+  await translated(claimStream, () =>
+    before === undefined
+      ? jsm.streams.add({ ...declared, ...copiesOf(there), ...closed })
+      : jsm.streams.update(claimStream, { ...declared, ...closed }),
+  );
+  return {
+    claim: async (name) => {
+      await publish(requests, {
+        ...{ stream: claimStream, subject: fillingSubject(buckets.claim, name), data: Buffer.from(holder) },
+      });
+    },
+    open: async () => {
+      const { subjects } = declared;
+      // The client sends what it is given over what is there: what is undefined is left out.
+      const opened = {
+        subjects,
+        subject_transform: undefined,
+        metadata: identity,
+      } as unknown as StreamConfig;
+      await translated(claimStream, () => jsm.streams.update(claimStream, opened));
+      await countAnew(context, standing);
+    },
+  };
+}
+
+/** An empty ledger of the next generation, of the same mesh. Throws SERVER_MISCONFIGURED where one is there. */
+export async function emptyLedger(context: ReadContext, { standing, there }: Broken): Promise<void> {
+  const declared: Declared = declareStreams({ partitions: partitionsDefault }).find(
+    ({ name }) => name === streams.ledger,
+  )!; // Of these.
+  if (there.some(({ config }) => config.name === streams.ledger))
+    throw new MeshError(
+      "SERVER_MISCONFIGURED",
+      `stream ${streams.ledger} is there: an empty one cannot be made`,
+      {
+        remedy: `Look what it holds. If it is nothing, \`nats stream rm ${streams.ledger}\`, and then this again.`,
+      },
+    );
+  const metadata = {
+    ...(standing.mesh === undefined ? {} : { [identityKeys.mesh]: standing.mesh }),
+    [identityKeys.generation]: String(standing.generation + 1),
+  };
+  await translated(streams.ledger, () =>
+    context.jsm.streams.add({ ...declared, ...copiesOf(there), metadata }),
+  );
+  await countAnew(context, standing);
+}
+
+const copiesOf = (there: readonly StreamInfo[]): { num_replicas: number } => ({
+  num_replicas: Math.max(1, ...there.map(({ config }) => config.num_replicas)),
+});
+
+/** What is counted from now on is of the new generation: hosts that begin before the next count know it. */
+async function countAnew(context: ReadContext, { mesh }: Standing): Promise<void> {
+  const census = await readCensus(context);
+  if (census === undefined || census.mesh !== mesh) return;
+  const infos = await Promise.all(
+    Object.keys(census.streams).map((name) => found(`stream ${name}`, () => context.jsm.streams.info(name))),
+  );
+  const counted = infos.flatMap((info) => {
+    if (info === undefined) return [];
+    const { name, generation, lastSeq, messages } = seenOf(info);
+    return [[name, { generation, lastSeq, messages }] as const];
+  });
+  const at = Date.now();
+  await keepCensus(context, { ...census, at, streams: Object.fromEntries(counted) }, true);
+}
+
+/** Every call that stands in WORK, taken or not, oldest first. */
+export async function* callsInWork(context: ReadContext): AsyncIterable<StoredMessage> {
+  const { jsm } = context;
+  const isThere = await found(streams.work, () => jsm.streams.info(streams.work));
+  if (isThere === undefined) return;
+  const { lastSeq: throughSeq } = await headOf(jsm, streams.work);
+  for (let afterSeq = 0; ;) {
+    const next = await nextOfLeader(jsm, { stream: streams.work, subject: ">", afterSeq, throughSeq });
+    if (next === undefined || next.seq > throughSeq) return;
+    yield next;
+    afterSeq = next.seq;
+  }
+}

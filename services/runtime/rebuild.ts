@@ -1,0 +1,183 @@
+/**
+ * Rebuild: what a mesh cannot forget and has lost, made again from what it still has.
+ *
+ * KZ1 Every call that is open on a ledger, or stands in WORK, may have begun: it is claimed for nobody, so that its worker is
+ *     taken for dead. A `once` ends in doubt, a `probe` is probed. What is only read or recognised by its key has no claim.
+ * KZ2 A saga that cannot be read may have such a call: the claims stay closed to workers until it can, or a person says that
+ *     they are to be opened without it.
+ */
+import type { ClaimedCall, RebuildDocument } from "../../protocol/documents/rebuild.ts";
+import { isMeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { streams } from "../../protocol/subjects.ts";
+import { type Effect, WorkMessage } from "../../protocol/tool.ts";
+import { readRegistry } from "../client/registry.ts";
+import { accountOf } from "../ledger/account-reader.ts";
+import { lastTurnOf } from "../ledger/chain.ts";
+import { type Many, readMany } from "../ledger/many.ts";
+import { isTombstone } from "../ledger/reader.ts";
+import { checkServer, dial } from "../nats/connection.ts";
+import { claimStream } from "../nats/identity.ts";
+import { createRegistry } from "../nats/registry.ts";
+import { callsInWork, emptyLedger, fillClaims, lookAtBroken } from "../nats/rebuild.ts";
+import { type Ledgers, withLedgers } from "../nats/ledgers.ts";
+import { eachOf } from "../process/each-of.ts";
+import { patiently } from "../wire/patience.ts";
+import { readBody } from "../wire/messages.ts";
+import { readLedger } from "../views/view.ts";
+import type { Config } from "./config.ts";
+import { openServer } from "./mesh.ts";
+import { systemChance, systemClock } from "./system.ts";
+
+export interface RebuildOptions {
+  /** Only say what would be done. */
+  readonly isDryRun: boolean;
+  /** KZ2. */
+  readonly skipsUnreadable: boolean;
+  /** Takes lines for a person. */
+  readonly report: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+const progressEvery = 1_000;
+/** Claims that are written at a time. */
+const atOnce = 32;
+
+/** Reads as long as `run` takes, on a connection on which nothing is made. */
+async function looking<T>(
+  { servers, serverDir }: Config,
+  { report, signal }: RebuildOptions,
+  run: (ledgers: Ledgers & { readonly context: Parameters<typeof lookAtBroken>[0] }) => Promise<T>,
+): Promise<T> {
+  await using server = await openServer({ servers, dataDir: serverDir, mustExist: true, report, signal });
+  const nc = await dial({ servers: server.url.split(","), name: "sagamesh rebuild", report, signal });
+  try {
+    checkServer(nc);
+    return await withLedgers(nc, run);
+  } finally {
+    await nc.close();
+  }
+}
+
+/** Rebuilds the claims from the ledgers (KZ1). Throws MESH_INCOMPLETE where the ledger is what is missing, MESH_MIXED. */
+export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<RebuildDocument> =>
+  looking(config, options, async ({ context, ledger, blobs }) => {
+    const { isDryRun, skipsUnreadable, report, signal } = options;
+    const broken = await lookAtBroken(context, claimStream);
+    if (broken.fault === undefined) return { what: "claims", outcome: "whole" };
+    const why = `stream ${claimStream} ${broken.fault.what}`;
+    // Closed before it is read what is open: what is handed on from then on is claimed by nobody before it is opened.
+    const filling = isDryRun
+      ? undefined
+      : await fillClaims(context, broken, `rebuilt-${systemChance.nonce()}`);
+    const sagas = (await ledger.list()).map(({ saga }) => saga);
+    const effectOf = await effects(createRegistry(context));
+    let looked = 0;
+    const found: Many<OpenCall[]> = await readMany(
+      sagas,
+      async (saga) => {
+        looked += 1;
+        if (looked % progressEvery === 0) report(`looked at ${looked} of ${sagas.length} sagas`);
+        return openCallsOf({ ledger, blobs }, saga);
+      },
+      { signal },
+    );
+    const calls = new Map(found.flat().map((call) => [nameOf(call), call]));
+    for await (const message of callsInWork(context)) {
+      signal.throwIfAborted();
+      const call = await readCall(blobs, message);
+      if (call !== undefined) calls.set(nameOf(call), call);
+    }
+    const claimed = [...calls.values()].flatMap((call) => {
+      const effect = effectOf(call);
+      return effect === "read" || effect === "idempotent" ? [] : [{ ...call, effect }];
+    });
+    const document = {
+      what: "claims" as const,
+      ...{ why, sagas: sagas.length, calls: claimed.map(told) },
+      ...(found.unreadable.length === 0 ? {} : { unreadable: [...found.unreadable] }),
+    };
+    if (filling === undefined) return { ...document, outcome: "due" };
+    const names = claimed.flatMap(claimsOf);
+    await eachOf(names, atOnce, (name) => patiently(systemClock, () => filling.claim(name), { signal }));
+    if (found.unreadable.length > 0 && !skipsUnreadable) return { ...document, outcome: "stopped" }; // KZ2
+    await filling.open();
+    return { ...document, outcome: "rebuilt" };
+  });
+
+/** Begins an empty ledger in place of one that is gone. Throws SERVER_MISCONFIGURED where one is there, MESH_MIXED. */
+export const rebuildLedger = (config: Config, options: RebuildOptions): Promise<RebuildDocument> =>
+  looking(config, options, async ({ context }) => {
+    const broken = await lookAtBroken(context, streams.ledger);
+    if (broken.fault === undefined) return { what: "ledger", outcome: "whole" };
+    const document = { what: "ledger", why: `stream ${streams.ledger} ${broken.fault.what}` } as const;
+    if (options.isDryRun) return { ...document, outcome: "due" };
+    await emptyLedger(context, broken);
+    return { ...document, outcome: "rebuilt" };
+  });
+
+/** An attempt that is open. */
+interface OpenCall extends Omit<ClaimedCall, "effect"> {
+  readonly key: string;
+  readonly contract: string;
+}
+
+const nameOf = ({ key, attempt }: OpenCall): string => `${key}.${attempt}`;
+
+async function openCallsOf(ports: Ledgers, saga: SagaId): Promise<OpenCall[]> {
+  const last = await lastTurnOf(ports, saga);
+  if (last === undefined || isTombstone(last)) return [];
+  const { open } = accountOf((await readLedger(ports, saga)).map(({ turn }) => turn));
+  return [...open.values()].flatMap(({ intent, attempt }) => {
+    if (intent.kind !== "tool" || intent.reads === true) return [];
+    const { key, contract, name: tool } = intent;
+    return [{ saga, intent: intent.id, tool, attempt, key, contract }];
+  });
+}
+
+/** What a message of WORK asks for; one that cannot be read is performed by nobody either. */
+async function readCall(
+  blobs: Ledgers["blobs"],
+  message: Parameters<typeof readBody>[1],
+): Promise<OpenCall | undefined> {
+  try {
+    const { saga, intent, tool, attempt, key, contract } = await readBody(blobs, message, WorkMessage);
+    return { saga, intent, tool, attempt, key, contract };
+  } catch (error) {
+    if (isMeshError(error) && !error.retriable) return undefined;
+    throw error;
+  }
+}
+
+/** The class of each contract that is registered. */
+async function effects(
+  registry: Parameters<typeof readRegistry>[0],
+): Promise<(call: OpenCall) => Effect | undefined> {
+  const known = new Map<string, Effect>();
+  const { tools } = await readRegistry({ list: () => registry.list().catch(none) });
+  for (const { contract, effect } of tools) known.set(contract, effect);
+  return ({ contract }) => known.get(contract);
+}
+
+/** A registry that is gone names no class: then each call is claimed as if it were of either (KZ1). */
+function none(error: unknown): never[] {
+  if (isMeshError(error, "SERVER_MISCONFIGURED")) return [];
+  throw error;
+}
+
+/** A `once` attempt has one claim, a `probe` effect a row that begins with the first (services/perform/claim.ts). */
+const claimsOf = ({ key, attempt, effect }: OpenCall & { readonly effect: Effect | undefined }): string[] => [
+  ...(effect === "probe" ? [] : [`${key}.${attempt}`]),
+  ...(effect === "once" || (effect === undefined && attempt === 1) ? [] : [`${key}.1`]),
+];
+
+const told = ({
+  saga,
+  intent,
+  tool,
+  attempt,
+  effect,
+}: OpenCall & { readonly effect: Effect | undefined }): ClaimedCall => ({
+  ...{ saga, intent, tool, attempt },
+  ...(effect === "probe" || effect === "once" ? { effect } : {}),
+});

@@ -1,0 +1,206 @@
+/**
+ * Goal: a memory that is gone is not taken for an empty one, by hosts that start and by hosts that run.
+ * Method: a real server; an account, which is an empty JetStream, for each test; streams are deleted, made by hand and made
+ * as the former version made them.
+ */
+import { type JetStreamManager, jetstreamManager, type StreamConfig } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/nats-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { connectNats } from "../../../services/nats/connection.ts";
+import { derivedMesh, identityKeys, seenOf } from "../../../services/nats/identity.ts";
+import { type NatsPorts, openNatsPorts } from "../../../services/nats/open.ts";
+import { emptyLedger, fillClaims, lookAtBroken } from "../../../services/nats/rebuild.ts";
+import { createRequests } from "../../../services/nats/requests.ts";
+import { declareStreams } from "../../../services/nats/streams.ts";
+import { bytes, codeOf, sagaId } from "../../contract/mesh-under-test.ts";
+import { startTestServer, type TestServer } from "../../support/nats-server.ts";
+
+const accounts = Array.from(
+  { length: 20 },
+  (_, i) => `T${i}: { jetstream: enabled, users: [{ user: t${i}, password: secret }] }`,
+);
+let used = 0;
+let server: TestServer;
+let nc: NatsConnection;
+let jsm: JetStreamManager;
+const open: NatsPorts[] = [];
+beforeAll(async () => {
+  server = await startTestServer({ extraConfig: `no_auth_user: t0\naccounts {\n${accounts.join("\n")}\n}` });
+}, 120_000);
+afterAll(() => server.stop());
+beforeEach(async () => {
+  nc = await connectNats({ servers: server.url.replace("//", `//t${used++}:secret@`), name: "test" });
+  jsm = await jetstreamManager(nc);
+});
+afterEach(async () => {
+  for (const ports of open.splice(0)) await ports.close();
+  await nc.close();
+});
+
+const opened = async (options: Parameters<typeof openNatsPorts>[1] = {}): Promise<NatsPorts> => {
+  const ports = await openNatsPorts(nc, options);
+  open.push(ports);
+  return ports;
+};
+const saga = sagaId("a");
+/** Something has lived here: a turn, and the claim of a call. */
+const used1 = async (ports: NatsPorts) => {
+  await ports.ledger.append(saga, { data: bytes("turn"), headers: {}, expectedSeq: 0 });
+  expect(await ports.claims.create("a.1-1", 1, "n1")).toEqual({ won: true });
+};
+const metadataOf = async (name: string) => (await jsm.streams.info(name)).config.metadata ?? {};
+/** As the former version made them: the same, and nobody's. */
+const makeFormer = async () => {
+  for (const stream of declareStreams({ partitions: 8 })) await jsm.streams.add(stream as StreamConfig);
+};
+const names = declareStreams({ partitions: 8 }).map(({ name }) => name);
+const identities = async () =>
+  new Set(await Promise.all(names.map(async (name) => (await metadataOf(name))[identityKeys.mesh])));
+
+test("hosts that begin at the same time on an empty server make one mesh, and every stream says so", async () => {
+  const all = await Promise.all([1, 2, 3, 4].map(() => opened()));
+  const [mesh] = all.map((ports) => ports.mesh);
+  expect(mesh).toMatch(/^[0-9a-f]{16}$/);
+  expect(new Set(all.map((ports) => ports.mesh))).toEqual(new Set([mesh]));
+  expect(await identities()).toEqual(new Set([mesh]));
+});
+
+test("IY2 a mesh that the former version made gets one identity from hosts that come at the same time, and loses nothing", async () => {
+  await makeFormer();
+  const { created } = await jsm.streams.info("LEDGER");
+  const all = await Promise.all([1, 2, 3].map(() => opened()));
+  expect(new Set(all.map((ports) => ports.mesh))).toEqual(new Set([derivedMesh(created)]));
+  expect(await identities()).toEqual(new Set([derivedMesh(created)]));
+  expect(await metadataOf("INBOX")).toMatchObject({ "sagamesh.partitions": "8" });
+});
+
+test.each(["KV_CLAIM", "LEDGER"])(
+  "IY1 a deleted %s is not made anew beside others: hosts refuse, and so does one made by hand",
+  async (name) => {
+    await used1(await opened());
+    const { config } = await jsm.streams.info(name);
+    await jsm.streams.delete(name);
+    await expect(openNatsPorts(nc)).rejects.toMatchObject({
+      code: "MESH_INCOMPLETE",
+      message: expect.stringContaining(`stream ${name} is not there`) as string,
+      remedy: expect.stringContaining("sagamesh rebuild") as string,
+    });
+    await expect(jsm.streams.info(name)).rejects.toThrow("stream not found");
+    await jsm.streams.add({ ...config, metadata: {} });
+    await expect(openNatsPorts(nc)).rejects.toMatchObject({
+      code: "MESH_INCOMPLETE",
+      message: expect.stringContaining("sagamesh did not make it") as string,
+    });
+  },
+);
+
+test("who only reads comes in where the claims are gone, and makes none", async () => {
+  await used1(await opened());
+  await jsm.streams.delete("KV_CLAIM");
+  const said: string[] = [];
+  const reader = await opened({ reading: true, report: (line) => said.push(line) });
+  expect(await reader.ledger.list()).toEqual([{ saga, turns: 1 }]);
+  expect(said.join()).toContain("MESH_INCOMPLETE");
+  await expect(jsm.streams.info("KV_CLAIM")).rejects.toThrow("stream not found");
+});
+
+test("what is not guarded is made anew, and says when, if it lost more than time", async () => {
+  await used1(await opened());
+  await jsm.streams.delete("WORK");
+  await jsm.streams.delete("KV_SNAPSHOT");
+  const { mesh } = await opened();
+  expect(await metadataOf("WORK")).toMatchObject({ [identityKeys.mesh]: mesh });
+  expect(seenOf(await jsm.streams.info("WORK")).remadeAt).toBeGreaterThan(0);
+  expect(seenOf(await jsm.streams.info("KV_SNAPSHOT")).remadeAt).toBeUndefined();
+});
+
+test("a stream that is of another mesh is refused and stays as it is", async () => {
+  await used1(await opened());
+  await jsm.streams.update("KV_CLAIM", { metadata: { [identityKeys.mesh]: "another" } });
+  expect(await codeOf(openNatsPorts(nc))).toBe("MESH_MIXED");
+  expect(await metadataOf("KV_CLAIM")).toMatchObject({ [identityKeys.mesh]: "another" });
+});
+
+test("NZ2 claims that are deleted and made by hand under a process that runs are not claimed in, however soon", async () => {
+  const ports = await opened();
+  await used1(ports);
+  const { config } = await jsm.streams.info("KV_CLAIM");
+  await jsm.streams.delete("KV_CLAIM");
+  expect(await codeOf(ports.claims.create("a.1-2", 1, "n2"))).toBe("UNAVAILABLE");
+  await jsm.streams.add({ ...config, metadata: {} });
+  expect(await codeOf(ports.claims.create("a.1-1", 1, "n3"))).toBe("MESH_INCOMPLETE");
+  expect(ports.fault()?.code).toBe("MESH_INCOMPLETE");
+  expect(await codeOf(ports.claims.create("a.1-1", 1, "n3"))).toBe("MESH_INCOMPLETE");
+});
+
+test("XB1 nothing is claimed while claims are filled, what was filled is held, and a process that runs goes on after", async () => {
+  const ports = await opened();
+  await used1(ports);
+  await jsm.streams.delete("KV_CLAIM");
+  const requests = createRequests(nc);
+  const context = { requests, jsm };
+  const broken = await lookAtBroken(context, "KV_CLAIM");
+  const first = await fillClaims(context, broken, "rebuilt");
+  await first.claim("a.1-1.1");
+  expect(await codeOf(ports.claims.create("a.1-2", 1, "n2"))).toBe("UNAVAILABLE");
+  expect(await codeOf(openNatsPorts(nc))).toBe("MESH_INCOMPLETE");
+  // XB2: as after a death in the middle.
+  const again = await fillClaims(context, await lookAtBroken(context, "KV_CLAIM"), "rebuilt");
+  await again.claim("a.1-1.1");
+  await again.open();
+  requests.close();
+  const { generation, isRebuilding } = seenOf(await jsm.streams.info("KV_CLAIM"));
+  expect({ generation, isRebuilding }).toEqual({ generation: 2, isRebuilding: false });
+  await expect
+    .poll(() => ports.claims.create("a.1-1", 1, "n4").catch(() => undefined))
+    .toMatchObject({
+      won: false,
+      holder: "rebuilt",
+    });
+  expect(await ports.claims.create("a.1-3", 1, "n5")).toEqual({ won: true });
+  expect((await opened()).mesh).toBe(ports.mesh);
+  await expect(lookAtBroken({ requests: createRequests(nc), jsm }, "KV_CLAIM")).resolves.toMatchObject({
+    fault: undefined,
+  });
+});
+
+test("XB4 who won in a bucket that had forgotten holds nothing once it is rebuilt, however it asks", async () => {
+  const ports = await opened();
+  await used1(ports);
+  const { config } = await jsm.streams.info("KV_CLAIM");
+  await jsm.streams.delete("KV_CLAIM");
+  await jsm.streams.add({ ...config, metadata: {} });
+  expect(await codeOf(ports.claims.create("a.1-1", 1, "mine"))).toBe("MESH_INCOMPLETE"); // NZ2 of vigil.ts: it is stored.
+  const requests = createRequests(nc);
+  const context = { requests, jsm };
+  const filling = await fillClaims(context, await lookAtBroken(context, "KV_CLAIM"), "rebuilt");
+  await filling.claim("a.1-1.1");
+  await filling.open();
+  requests.close();
+  await expect
+    .poll(() => ports.claims.create("a.1-1", 1, "mine").catch(() => undefined), { timeout: 10_000 })
+    .toMatchObject({ won: false, holder: "rebuilt" });
+});
+
+test("a LEDGER that is deleted and made by hand under a process that runs takes no turn from it; by a person's word an empty one does", async () => {
+  const ports = await opened();
+  await used1(ports);
+  const { config } = await jsm.streams.info("LEDGER");
+  await jsm.streams.delete("LEDGER");
+  const turn = { data: bytes("turn"), headers: {}, expectedSeq: 0 };
+  expect(await codeOf(ports.ledger.append(sagaId("b"), turn))).toBe("UNAVAILABLE");
+  await jsm.streams.add({ ...config, metadata: {} });
+  expect(await codeOf(ports.ledger.append(sagaId("b"), turn))).toBe("MESH_INCOMPLETE");
+  const requests = createRequests(nc);
+  const context = { requests, jsm };
+  await expect(
+    lookAtBroken(context, "LEDGER").then((broken) => emptyLedger(context, broken)),
+  ).rejects.toThrow("is there");
+  await jsm.streams.delete("LEDGER");
+  await emptyLedger(context, await lookAtBroken(context, "LEDGER"));
+  requests.close();
+  const next = await opened();
+  expect(next.mesh).toBe(ports.mesh);
+  expect(seenOf(await jsm.streams.info("LEDGER")).generation).toBe(2);
+  await next.ledger.append(sagaId("b"), turn);
+});
