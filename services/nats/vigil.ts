@@ -33,8 +33,6 @@ export interface Vigil {
   storing(stream: string, store: () => Promise<Ack>): Promise<Ack>;
   /** What is wrong now. */
   fault(): MeshError | undefined;
-  /** Looks at once, and counts the streams where that is due. Never throws. */
-  look(): Promise<void>;
   /** Looks no more. */
   stop(): void;
 }
@@ -80,7 +78,6 @@ export function keepVigil(context: ReadContext, made: Made, report: Report): Vig
       const faults = [...marks.values()].flatMap(({ fault }) => fault ?? []);
       return faults[0] && incompleteOf(faults[0]);
     },
-    look: () => look(self),
     stop: () => {
       self.isStopped = true;
       clearTimeout(self.timer);

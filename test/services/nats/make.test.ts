@@ -3,9 +3,10 @@
  * Method: a real server; an account, which is an empty JetStream, for each test; streams are deleted, made by hand and made
  * as the former version made them.
  */
-import { type JetStreamManager, jetstreamManager, type StreamConfig } from "@nats-io/jetstream";
+import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { keepCensus, readCensus } from "../../../services/nats/census.ts";
 import { connectNats } from "../../../services/nats/connection.ts";
 import { derivedMesh, identityKeys, seenOf } from "../../../services/nats/identity.ts";
 import { type NatsPorts, openNatsPorts } from "../../../services/nats/open.ts";
@@ -51,7 +52,7 @@ const used1 = async (ports: NatsPorts) => {
 const metadataOf = async (name: string) => (await jsm.streams.info(name)).config.metadata ?? {};
 /** As the former version made them: the same, and nobody's. */
 const makeFormer = async () => {
-  for (const stream of declareStreams({ partitions: 8 })) await jsm.streams.add(stream as StreamConfig);
+  for (const stream of declareStreams({ partitions: 8 })) await jsm.streams.add(stream);
 };
 const names = declareStreams({ partitions: 8 }).map(({ name }) => name);
 const identities = async () =>
@@ -203,4 +204,44 @@ test("a LEDGER that is deleted and made by hand under a process that runs takes 
   expect(next.mesh).toBe(ports.mesh);
   expect(seenOf(await jsm.streams.info("LEDGER")).generation).toBe(2);
   await next.ledger.append(sagaId("b"), turn);
+});
+
+/** What a host counts. */
+const counting = async ({ mesh }: NatsPorts, at: number) => {
+  const streams = await Promise.all(names.map(async (name) => seenOf(await jsm.streams.info(name))));
+  return { mesh, at, partitions: 8, streams: Object.fromEntries(streams.map((one) => [one.name, one])) };
+};
+
+test("of hosts that count at the same time one writes, and a count that was lost with one bucket is read from the other", async () => {
+  const ports = await opened();
+  await used1(ports);
+  const context = { requests: createRequests(nc), jsm };
+  const before = (await jsm.streams.info("KV_REGISTRY")).state.last_seq;
+  const now = await counting(ports, Date.now());
+  await Promise.all([1, 2, 3, 4].map(() => keepCensus(context, now)));
+  await keepCensus(context, { ...now, at: now.at + 1_000 });
+  expect((await jsm.streams.info("KV_REGISTRY")).state.last_seq).toBe(before + 1);
+  await jsm.streams.delete("KV_REGISTRY");
+  expect((await readCensus(context))?.streams["KV_CLAIM"]).toMatchObject({ lastSeq: 1, generation: 1 });
+  context.requests.close();
+});
+
+test("claims that were set back to an older copy are refused, by what was counted of them, until they are rebuilt", async () => {
+  const ports = await opened();
+  await used1(ports);
+  const { config } = await jsm.streams.info("KV_CLAIM"); // Of this mesh: as an older copy would be.
+  await ports.claims.create("a.1-2", 1, "n2");
+  const context = { requests: createRequests(nc), jsm };
+  await keepCensus(context, await counting(ports, Date.now()));
+  await ports.close();
+  await jsm.streams.delete("KV_CLAIM");
+  await jsm.streams.add(config);
+  await expect(openNatsPorts(nc)).rejects.toMatchObject({
+    code: "MESH_INCOMPLETE",
+    message: expect.stringContaining("stream KV_CLAIM goes up to message 0, and went up to 2 at") as string,
+  });
+  const filling = await fillClaims(context, await lookAtBroken(context, "KV_CLAIM"), "rebuilt");
+  await filling.open();
+  context.requests.close();
+  expect((await opened()).mesh).toBe(ports.mesh);
 });

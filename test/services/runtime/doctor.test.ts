@@ -211,6 +211,30 @@ describe("streams and consumers", () => {
   });
 });
 
+describe("streams of a mesh", () => {
+  test("of another mesh, set back, and made anew are three findings, each with what it means", async () => {
+    const { url, nc, ports } = await mesh();
+    const jsm = await jetstreamManager(nc);
+    const saga = parseSagaId("lived");
+    await ports.ledger.append(saga, { data: Buffer.from("{}"), headers: {}, expectedSeq: 0 });
+    const told = (await jsm.streams.info("LEDGER")).config.metadata?.["sagamesh.mesh"];
+    const streams = { LEDGER: { lastSeq: 7, messages: 7, generation: 1 } };
+    const census = { mesh: told, at: 1_000, partitions: 8, streams };
+    await ports.registry.write("mesh.census", Buffer.from(JSON.stringify(census)), 0);
+    await jsm.streams.update("KV_THROTTLE", { metadata: { "sagamesh.mesh": "another" } });
+    await jsm.streams.delete("WORK");
+    const before = await doctor(url);
+    expect(saying(before, "MESH_MIXED")).toContain("stream KV_THROTTLE is of mesh another");
+    expect(saying(before, "STREAM_SHORT")).toContain("stream LEDGER goes up to message 1, and went up to 7");
+    expect(saying(before, "STREAM_MISSING")).toContain("calls that no worker had taken");
+    await jsm.streams.update("KV_THROTTLE", { metadata: { "sagamesh.mesh": told ?? "" } });
+    await (await openRealMesh(url)).close();
+    const after = await doctor(url);
+    expect(saying(after, "STREAM_REMADE")).toContain("stream WORK was gone and was made anew");
+    expect(codes(after)).not.toContain("MESH_MIXED");
+  });
+});
+
 describe("tools and models", () => {
   test("paused ones are shown with who paused them and why, and are no fault of missing workers", async () => {
     const { url, ports } = await mesh();
