@@ -6,10 +6,12 @@
  *     writes over what stood in a stream that had forgotten (rebuild.ts).
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import { buckets } from "../../protocol/subjects.ts";
+import { buckets, streams } from "../../protocol/subjects.ts";
 import type { ClaimPort } from "../wire/ports.ts";
 import { openBucket } from "./bucket.ts";
-import { headOf, type ReadContext } from "./read.ts";
+import { found } from "./declare.ts";
+import { unanswered } from "./errors.ts";
+import type { ReadContext } from "./read.ts";
 import type { Watched } from "./vigil.ts";
 
 export const createClaims = (context: ReadContext & Watched): ClaimPort => {
@@ -40,12 +42,14 @@ export const createClaims = (context: ReadContext & Watched): ClaimPort => {
     list: async (saga) => (await bucket.list(saga)).map(({ key }) => key),
     /**
      * The clock of the server that leads the bucket, which is also the one that dates claims: exact but for
-     * half a round trip, and for the difference of two servers' clocks after an election.
+     * half a round trip, and for the difference of two servers' clocks after an election. The ledger's while the
+     * claims are gone: who reads needs the time as well.
      */
     now: async () => {
-      const missing = vigil?.fault();
-      if (missing !== undefined) throw missing;
-      return (await headOf(context.jsm, stream)).now;
+      const infoOf = (name: string) => found(name, () => context.jsm.streams.info(name));
+      const info = (await infoOf(stream)) ?? (await infoOf(streams.ledger));
+      if (info?.ts === undefined) throw unanswered(stream, "the server told no time");
+      return Date.parse(info.ts);
     },
   };
 };

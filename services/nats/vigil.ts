@@ -4,12 +4,12 @@
  * Owns: the marks, the highest sequence of each that this process knows of, and looking. Does not own: the judgement
  * (identity.ts).
  *
- * NZ1 While one of them is gone, is another mesh's or nobody's, or has forgotten what this process knows it held, nothing is
+ * NV1 While one of them is gone, is another mesh's or nobody's, or has forgotten what this process knows it held, nothing is
  *     stored in it from here: MESH_INCOMPLETE. It passes by itself once the stream is the mesh's own and either has all that
  *     it had or was made anew by a person's word, which raises its generation.
- * NZ2 What is acknowledged with a sequence that stood there before it was sent was stored in a stream that had forgotten. It is
+ * NV2 What is acknowledged with a sequence that stood there before it was sent was stored in a stream that had forgotten. It is
  *     refused although it is stored: nothing may follow from it.
- * NZ3 One look decides nothing but that all is well: a server that leads no more may lack a stream, or its end.
+ * NV3 One look decides nothing but that all is well: a server that leads no more may lack a stream, or its end.
  */
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -24,12 +24,12 @@ import { declareStreams } from "./streams.ts";
 
 /** A look that found a fault is made again this soon, and so is one while there is a fault. */
 const lookAgainMs = 1_000;
-/** Looks in a row that must find it (NZ3): longer than a server goes on that leads no more and was told so. */
+/** Looks in a row that must find it (NV3): longer than a server goes on that leads no more and was told so. */
 const looksToBelieve = 3;
 
 /** What stands between this process and a guarded stream. */
 export interface Vigil {
-  /** Stores in the stream, or throws MESH_INCOMPLETE (NZ1, NZ2). */
+  /** Stores in the stream, or throws MESH_INCOMPLETE (NV1, NV2). */
   storing(stream: string, store: () => Promise<Ack>): Promise<Ack>;
   /** What is wrong now. */
   fault(): MeshError | undefined;
@@ -70,7 +70,7 @@ export function keepVigil(context: ReadContext, made: Made, report: Report): Vig
         if (ack.seq > mark.lastSeq) mark.lastSeq = ack.seq;
         return ack;
       }
-      believe(self, mark, forgotten(stream, ack.seq, lastSeq)); // NZ2
+      believe(self, mark, forgotten(stream, ack.seq, lastSeq)); // NV2
       arm(self);
       throw incompleteOf(mark.fault ?? forgotten(stream, ack.seq, lastSeq));
     },

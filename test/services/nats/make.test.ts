@@ -102,6 +102,7 @@ test("who only reads comes in where the claims are gone, and makes none", async 
   const reader = await opened({ reading: true, report: (line) => said.push(line) });
   expect(await reader.ledger.list()).toEqual([{ saga, turns: 1 }]);
   expect(said.join()).toContain("MESH_INCOMPLETE");
+  expect(Math.abs((await reader.claims.now()) - Date.now())).toBeLessThan(10_000);
   await expect(jsm.streams.info("KV_CLAIM")).rejects.toThrow("stream not found");
 });
 
@@ -122,7 +123,7 @@ test("a stream that is of another mesh is refused and stays as it is", async () 
   expect(await metadataOf("KV_CLAIM")).toMatchObject({ [identityKeys.mesh]: "another" });
 });
 
-test("NZ2 claims that are deleted and made by hand under a process that runs are not claimed in, however soon", async () => {
+test("NV2 claims that are deleted and made by hand under a process that runs are not claimed in, however soon", async () => {
   const ports = await opened();
   await used1(ports);
   const { config } = await jsm.streams.info("KV_CLAIM");
@@ -171,7 +172,7 @@ test("XB4 who won in a bucket that had forgotten holds nothing once it is rebuil
   const { config } = await jsm.streams.info("KV_CLAIM");
   await jsm.streams.delete("KV_CLAIM");
   await jsm.streams.add({ ...config, metadata: {} });
-  expect(await codeOf(ports.claims.create("a.1-1", 1, "mine"))).toBe("MESH_INCOMPLETE"); // NZ2 of vigil.ts: it is stored.
+  expect(await codeOf(ports.claims.create("a.1-1", 1, "mine"))).toBe("MESH_INCOMPLETE"); // NV2 of vigil.ts: it is stored.
   const requests = createRequests(nc);
   const context = { requests, jsm };
   const filling = await fillClaims(context, await lookAtBroken(context, "KV_CLAIM"), "rebuilt");
