@@ -539,7 +539,9 @@ test("an effect's key is the same after its host was replaced between two attemp
   const { agent, app } = scriptedAgent([tool], oneCall);
   const first = await mesh.host(app);
   const saga = await mesh.client.start(agent, {}, { id: "s1" });
-  await until("it failed once", () => begun.length === 1);
+  await until("it was begun", () => begun.length === 1);
+  const told = async () => JSON.stringify(await mesh.turns("s1")).includes("not now");
+  await until("its failure is on the ledger", told);
   await first.stop(0);
   await mesh.host(app);
   expect(await saga.result()).toMatchObject({ output: { outcomes: [{ outcome: "succeeded" }] } });

@@ -172,11 +172,11 @@ describe("the story of an example", () => {
     expect(text.replaceAll(/\d+ milliseconds/g, "N ms")).toBe(
       [
         '1 It was asked for: weekend, version 1, with {"guest":"Ada","cents":60000}. host#1 took it.',
-        '1 hold_room was to be done with {"guest":"Ada","cents":60000} (1-0), under the effect key stay-1.1-0.796397babb3e.',
+        '1 hold_room was to be done with {"guest":"Ada","cents":60000} (1-0), under the effect key stay-1.d926b595fd26bfc8.796397babb3e.',
         "2 hold_room (1-0) succeeded after N ms: {}; worker#1 reported it.",
-        '2 charge_card was to be done with {"guest":"Ada","cents":60000} (2-0), under the effect key stay-1.2-0.796397babb3e.',
+        '2 charge_card was to be done with {"guest":"Ada","cents":60000} (2-0), under the effect key stay-1.ae73b86700fe0f80.796397babb3e.',
         "3 charge_card (2-0) failed after N ms: [NOT_PERFORMED] the card is refused; worker#1 reported it.",
-        '3 hold_room (1-0) was to be undone by release_room with {"heldWithKey":"stay-1.1-0.796397babb3e"} (3-0), under the effect key stay-1.3-0.6c03754474d3: it was decided when charge_card (2-0) failed: [NOT_PERFORMED] the card is refused.',
+        '3 hold_room (1-0) was to be undone by release_room with {"heldWithKey":"stay-1.d926b595fd26bfc8.796397babb3e"} (3-0), under the effect key stay-1.d926b595fd26bfc8.796397babb3e.cc7a85740400: it was decided when charge_card (2-0) failed: [NOT_PERFORMED] the card is refused.',
         "4 release_room (3-0) undid hold_room (1-0) after N ms; worker#1 reported it.",
         '4 The saga ended (4-0), failed: ended in "notBooked".',
         "4 It cost 0 decisions, 0 + 0 tokens and 2 calls of tools.",
@@ -306,10 +306,10 @@ describe("the story of one intent", () => {
     const ids = document.sentences.flatMap(({ intent = "" }) => intent);
     expect([...new Set(ids)].filter((id) => id !== "")).toEqual(["1-0", "2-0", "6-0", "8-0", "11-0", "12-0"]);
     expect(said(document, "done")).toEqual([
-      'pay was to be done with {"supplier":"Ada & Sons","cents":48000} (11-0), under the effect key p-1.11-0.b9e5524a20d0, as decision 1 (1-0) had proposed, approved as the approval (8-0), with the arguments that fay had put in the place of the model\'s.',
+      'pay was to be done with {"supplier":"Ada & Sons","cents":48000} (11-0), under the effect key p-1.4197daa133b99417.b9e5524a20d0, as decision 1 (1-0) had proposed, approved as the approval (8-0), with the arguments that fay had put in the place of the model\'s.',
       expect.stringMatching(/^pay \(11-0\) succeeded after/),
     ]);
-    expect(summed(document, "stands")).toBe("It stands, under the key p-1.11-0.b9e5524a20d0.");
+    expect(summed(document, "stands")).toBe("It stands, under the key p-1.4197daa133b99417.b9e5524a20d0.");
   });
 
   test("of a machine tells the result that it was decided on, and what undid it", () => {
