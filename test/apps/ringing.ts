@@ -3,7 +3,7 @@ import { setup } from "xstate";
 import { z } from "zod";
 import { defineApp, defineSaga } from "sagamesh";
 
-const machine = setup({ types: { context: {} as object } }).createMachine({
+const machine = setup({ types: { context: {} } }).createMachine({
   id: "ringing",
   initial: "waiting",
   context: {},

@@ -189,7 +189,6 @@ function openMesh(loss: Loss | undefined) {
   };
 }
 
-const nothing = () => undefined;
 /** How often each effect was performed, by its tool; every key of a tool is one effect here. */
 const timesOf = (account: readonly string[]) => {
   const times: Record<string, { calls: number; keys: number }> = {};
