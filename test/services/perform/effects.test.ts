@@ -5,7 +5,7 @@
  * Method: an agent that makes the calls it is told to, bodies that note each time they run; hosts and workers
  * in this process, one empty account of the server for each test.
  */
-import { jetstreamManager } from "@nats-io/jetstream";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -548,6 +548,26 @@ test("an effect's key is the same after its host was replaced between two attemp
   expect(begun.map(({ attempt }) => attempt)).toEqual([1, 2]);
   expect(begun[1]?.key).toBe(begun[0]?.key);
   expect((await mesh.view("s1")).hosts).toHaveLength(2);
+});
+
+test("garbage under a claim's key puts that one effect in doubt, and its worker performs all others", async () => {
+  const { tool, begun } = noting("once", async () => ({}), { timeoutMs: 500 });
+  const { agent, app } = scriptedAgent([tool], oneCall);
+  await mesh.host(app);
+  const saga = await mesh.client.start(agent, {}, { id: "s1" });
+  const keyOfCall = async () =>
+    (await mesh.head("s1")) === 0
+      ? undefined
+      : (await mesh.view("s1")).intents.flatMap(({ intent }) =>
+          intent.kind === "tool" ? intent.key : [],
+        )[0];
+  await until("the call is on the ledger", async () => (await keyOfCall()) !== undefined);
+  await jetstream(mesh.nc).publish(`$KV.CLAIM.${await keyOfCall()}.1`, new Uint8Array([0xff, 0xc1, 0, 0x7b]));
+  await mesh.worker(app);
+  expect(await saga.result()).toMatchObject({ output: { outcomes: [{ outcome: "in_doubt" }] } });
+  const other = await mesh.client.start(agent, {}, { id: "s2" });
+  expect(await other.result()).toMatchObject({ output: { outcomes: [{ outcome: "succeeded" }] } });
+  expect(begun.map(({ context }) => context.key.split(".")[0])).toEqual(["s2"]);
 });
 
 test("two equal calls are two effects with two keys", async () => {
