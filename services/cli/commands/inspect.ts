@@ -1,4 +1,5 @@
 import { MeshError } from "../../../protocol/errors.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
 import { graphOf } from "../../views/graph/graph.ts";
 import { viewingByFold } from "../../views/folded.ts";
 import { describedUpTo, withUnserved } from "../../client/list.ts";
@@ -68,7 +69,10 @@ export const inspect = defineCommand({
           "USAGE",
           "--state: --app FILE is missing: the ledger alone does not hold the graph",
         );
-      const all = (await readLedger(source, saga)).map(({ turn }) => turn);
+      let foreign = 0;
+      const met = (_: SagaId, messages: number) => void (foreign = messages);
+      const all = (await readLedger({ ...source, met }, saga)).map(({ turn }) => turn);
+      if (foreign > 0) context.output.note(foreignNote(saga, foreign));
       const turns = turnsUpTo(all, at, systemClock.now());
       const last = turns.at(-1);
       if (isGraph) {
@@ -92,3 +96,8 @@ export const inspect = defineCommand({
     });
   },
 });
+
+const foreignNote = (saga: SagaId, count: number): string =>
+  count === 1
+    ? `1 message on its ledger is no turn: \`sagamesh repair ${saga}\` lists it`
+    : `${count} messages on its ledger are no turns: \`sagamesh repair ${saga}\` lists them`;

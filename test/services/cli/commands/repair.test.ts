@@ -42,7 +42,7 @@ const repair = (...words: string[]) => runHere(["repair", ...words, "--server", 
 const counts = async (saga: string) =>
   (await mesh.ports.ledger.list()).find((one) => one.saga === saga)?.turns;
 
-test("doctor and verify tell of what is no turn, and that repair removes it", async () => {
+test("doctor, verify and inspect tell of what is no turn, and that repair removes it", async () => {
   const doctor = await runHere(["doctor", "--json", "--server", server.url]);
   const { foreign, findings } = DoctorDocument.parse(JSON.parse(doctor.stdout));
   expect(foreign).toEqual({
@@ -57,6 +57,8 @@ test("doctor and verify tell of what is no turn, and that repair removes it", as
   });
   const verify = await runHere(["verify", "hurt", "--server", server.url]);
   expect(verify.stdout).toContain("1 message that is no turn");
+  const inspect = await runHere(["inspect", "hurt", "--server", server.url]);
+  expect(inspect.stderr).toContain("1 message on its ledger is no turn: `sagamesh repair hurt` lists it");
   expect((await runHere(["verify", "--all", "--server", server.url])).stdout).toContain(
     "1 with messages that are no turns",
   );
