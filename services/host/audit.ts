@@ -41,9 +41,9 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
 
   async function handOnAgain({ saga, since, orphans }: OrphanedSaga): Promise<void> {
     const before = nudged.get(saga);
-    if (before !== undefined && clock.now() < before.notBefore) return;
+    if (before !== undefined && clock.elapsed() < before.notBefore) return;
     const times = (before?.times ?? 0) + 1;
-    nudged.set(saga, { times, notBefore: clock.now() + Math.min(everyMs * 2 ** times, dayMs) }); // AQ3
+    nudged.set(saga, { times, notBefore: clock.elapsed() + Math.min(everyMs * 2 ** times, dayMs) }); // AQ3
     const intents = orphans.map(({ intent, kind, name }) => [intent, kind, name].join(" ").trim());
     const level = times === 1 ? "warn" : "debug";
     log[level](
@@ -64,7 +64,7 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
     for (const one of found) await handOnAgain(one);
     for (const { saga, code, reason } of found.unreadable)
       log.debug({ sagaId: saga, code, reason }, "a ledger that the audit cannot read");
-    for (const [saga, { notBefore }] of nudged) if (notBefore + everyMs < clock.now()) nudged.delete(saga);
+    for (const [saga, { notBefore }] of nudged) if (notBefore + everyMs < clock.elapsed()) nudged.delete(saga);
   };
 }
 
