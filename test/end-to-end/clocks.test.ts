@@ -4,20 +4,14 @@
  *
  * Method: `sagamesh host` with another time of day (support/set-clock.mjs). Times are read from the ledger as the server dates it.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { ringing } from "../apps/ringing.ts";
 import { type RunningCli, startCli } from "../support/cli.ts";
-import {
-  type AccountServer,
-  openRealMesh,
-  type RealMesh,
-  startAccountServer,
-  until,
-} from "../support/real-mesh.ts";
+import { ownOfFile } from "../support/own-file.ts";
+import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
 
 /** Of the machine in ringing.ts. */
 const delayMs = 2_000;
@@ -26,16 +20,7 @@ const [earlyMs, lateMs] = [300, 30_000];
 const minute = 60_000;
 const hour = 60 * minute;
 
-let server: AccountServer;
-let folder: string;
-beforeAll(async () => {
-  server = await startAccountServer(4);
-  folder = await mkdtemp(join(tmpdir(), "sagamesh-clocks-"));
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const own = ownOfFile("clocks", 4);
 
 interface Machine {
   readonly host: RunningCli;
@@ -44,7 +29,7 @@ interface Machine {
 }
 
 async function machineWith(mesh: RealMesh, name: string, offMs: number): Promise<Machine> {
-  const file = join(folder, name);
+  const file = join(own.folder, name);
   const set = (ms: number) => writeFile(file, String(ms));
   await set(offMs);
   const args = ["host", "--app", "test/apps/ringing.ts", "--server", mesh.url, "--json"];
@@ -58,7 +43,7 @@ async function withMachines(
   offMs: readonly number[],
   run: (mesh: RealMesh, machines: Machine[]) => Promise<void>,
 ) {
-  const mesh = await openRealMesh(server.nextUrl());
+  const mesh = await openRealMesh(own.server.nextUrl());
   const machines: Machine[] = [];
   try {
     for (const [at, off] of offMs.entries())

@@ -6,33 +6,18 @@
  * to, for each model request and each effect; it is held against the ledgers. What is checked is what happened and
  * how often, never how fast: test/bench/recovery.ts measures.
  */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { decodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { type RunningCli, startCli } from "../support/cli.ts";
 import { checkAccount, checkEffects, type Line, linesOf, longAgent } from "../support/long-agent.ts";
-import {
-  type AccountServer,
-  openRealMesh,
-  type RealMesh,
-  startAccountServer,
-  until,
-} from "../support/real-mesh.ts";
+import { ownOfFile } from "../support/own-file.ts";
+import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
 import { type SpawnedProcess, spawnProcess } from "../support/spawn-process.ts";
 
-let server: AccountServer;
-let folder: string;
-beforeAll(async () => {
-  server = await startAccountServer(12);
-  folder = await mkdtemp(join(tmpdir(), "sagamesh-hosts-"));
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const own = ownOfFile("hosts", 12);
 
 let runs = 0;
 
@@ -48,9 +33,9 @@ interface Run {
 }
 
 async function withRun<T>(steps: number, thinkMs: number, work: (run: Run) => Promise<T>): Promise<T> {
-  const world = join(folder, `world-${runs++}`);
+  const world = join(own.folder, `world-${runs++}`);
   await writeFile(world, "");
-  const mesh = await openRealMesh(server.nextUrl());
+  const mesh = await openRealMesh(own.server.nextUrl());
   const env = { MESH_WORLD: world, LONG_STEPS: String(steps), LONG_THINK_MS: String(thinkMs) };
   const { agent, app } = longAgent({
     by: "worker",

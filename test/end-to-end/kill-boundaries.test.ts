@@ -5,33 +5,18 @@
  * Method: the victim is a process of its own with a kill switch at one point. It is the only one there until it
  * is dead; then a second host, or worker, starts here. The world is a file that both append to.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readView, type SagaView } from "../../services/views/view.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { type Done, killApp, killTools, readWorld } from "../support/kill-app.ts";
 import { createKillSwitch } from "../support/kill-switch.ts";
-import {
-  type AccountServer,
-  openRealMesh,
-  type RealMesh,
-  startAccountServer,
-  until,
-} from "../support/real-mesh.ts";
+import { ownOfFile } from "../support/own-file.ts";
+import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
 import { spawnProcess } from "../support/spawn-process.ts";
 
-let server: AccountServer;
-let folder: string;
-beforeAll(async () => {
-  server = await startAccountServer();
-  folder = await mkdtemp(join(tmpdir(), "sagamesh-kill-"));
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const own = ownOfFile("kill");
 
 let runs = 0;
 
@@ -43,9 +28,9 @@ interface Run {
 }
 
 async function withRun<T>(work: (run: Run) => Promise<T>): Promise<T> {
-  const world = join(folder, `world-${runs++}`);
+  const world = join(own.folder, `world-${runs++}`);
   await writeFile(world, "");
-  const mesh = await openRealMesh(server.nextUrl());
+  const mesh = await openRealMesh(own.server.nextUrl());
   try {
     return await work({ mesh, world, ...killApp(world, createKillSwitch(undefined)) });
   } finally {

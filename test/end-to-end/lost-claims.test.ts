@@ -5,34 +5,19 @@
  * and hosts in every order, makes the bucket by hand, rebuilds twice; another worker runs all the time.
  */
 import { jetstreamManager } from "@nats-io/jetstream";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readConfig } from "../../services/runtime/config.ts";
 import { rebuildClaims } from "../../services/runtime/rebuild.ts";
 import { codeOf } from "../contract/mesh-under-test.ts";
 import app, { doneIn, perKind, till } from "../apps/till.ts";
 import { codes, doctor, saying } from "../support/doctor.ts";
-import {
-  type AccountServer,
-  openRealMesh,
-  type RealMesh,
-  startAccountServer,
-  until,
-} from "../support/real-mesh.ts";
+import { ownOfFile } from "../support/own-file.ts";
+import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
 import { spawnProcess } from "../support/spawn-process.ts";
 
-let server: AccountServer;
-let folder: string;
-beforeAll(async () => {
-  server = await startAccountServer(4);
-  folder = await mkdtemp(join(tmpdir(), "sagamesh-claims-"));
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const own = ownOfFile("claims", 4);
 
 const total = 2 * perKind;
 
@@ -49,10 +34,10 @@ async function withLoss(
   before: (mesh: RealMesh) => Promise<void>,
   work: (loss: Loss) => Promise<void>,
 ) {
-  const world = join(folder, name);
+  const world = join(own.folder, name);
   await writeFile(world, "");
   process.env["TILL_WORLD"] = world;
-  const mesh = await openRealMesh(server.nextUrl());
+  const mesh = await openRealMesh(own.server.nextUrl());
   try {
     await mesh.host(app);
     await mesh.client.start(till, {}, { id: "till" });

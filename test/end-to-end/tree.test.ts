@@ -5,43 +5,28 @@
  * Method: hosts are processes of their own, killed at moments that the outside world's file tells; the worker runs
  * here. What was done is held against that file and the ledgers.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Turn } from "../../protocol/turn.ts";
 import { livingHosts } from "../../services/deployments/served.ts";
 import { childrenOf } from "../../services/views/children.ts";
-import {
-  type AccountServer,
-  openRealMesh,
-  type RealMesh,
-  startAccountServer,
-  until,
-} from "../support/real-mesh.ts";
+import { ownOfFile } from "../support/own-file.ts";
+import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
 import { type SpawnedProcess, spawnProcess } from "../support/spawn-process.ts";
 import { readActs, treeApp } from "../support/tree-app.ts";
 
-let server: AccountServer;
-let folder: string;
-beforeAll(async () => {
-  server = await startAccountServer(8);
-  folder = await mkdtemp(join(tmpdir(), "sagamesh-tree-"));
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const own = ownOfFile("tree", 8);
 
 let mesh: RealMesh;
 let world: string;
 let runs = 0;
 const hosts: SpawnedProcess[] = [];
 beforeEach(async () => {
-  world = join(folder, `world-${runs++}`);
+  world = join(own.folder, `world-${runs++}`);
   await writeFile(world, "");
-  mesh = await openRealMesh(server.nextUrl());
+  mesh = await openRealMesh(own.server.nextUrl());
 });
 afterEach(async () => {
   for (const host of hosts.splice(0)) host.kill();

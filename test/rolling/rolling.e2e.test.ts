@@ -7,19 +7,13 @@
  * for long while a host served it. How large a run is, and how long is long, follow from the variables below; the whole
  * run, and what it came to, is in README.md.
  */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { runHere } from "../support/cli.ts";
-import {
-  type AccountServer,
-  openRealMesh,
-  type RealMesh,
-  startAccountServer,
-  until,
-} from "../support/real-mesh.ts";
+import { ownOfFile } from "../support/own-file.ts";
+import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
 import { createFleet, type Fleet, type Place } from "./fleet.ts";
 import type { Deed, Version } from "./office.ts";
 import { createTraffic, type Traffic } from "./traffic.ts";
@@ -29,16 +23,7 @@ const running = Number(process.env["ROLLING_RUNNING"] ?? "30");
 /** Ten seconds is the promise on a machine of its own; beside the rest of the suite it is more. */
 const standstillMaxMs = Number(process.env["ROLLING_STANDSTILL_MS"] ?? "30000");
 
-let server: AccountServer;
-let folder: string;
-beforeAll(async () => {
-  server = await startAccountServer(4);
-  folder = await mkdtemp(join(tmpdir(), "sagamesh-rolling-"));
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const own = ownOfFile("rolling", 4);
 
 interface Run {
   readonly mesh: RealMesh;
@@ -57,9 +42,9 @@ interface Run {
 let runs = 0;
 
 async function withRun(work: (run: Run) => Promise<void>): Promise<void> {
-  const world = join(folder, `world-${runs++}`);
+  const world = join(own.folder, `world-${runs++}`);
   await writeFile(world, "");
-  const mesh = await openRealMesh(server.nextUrl());
+  const mesh = await openRealMesh(own.server.nextUrl());
   const fleet = createFleet(mesh.url, world);
   const traffic = createTraffic(mesh);
   let current: Version = 1;

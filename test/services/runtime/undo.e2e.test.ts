@@ -3,34 +3,19 @@
  * Method: the command as a person runs it, killed at random moments and run again, on a real server without a host. The outside
  * keeps the account: a file that the tools' bodies write into.
  */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { UndoDocument } from "../../../protocol/documents/undo.ts";
 import { takingHosts } from "../../../services/deployments/served.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";
 import app, { traveller } from "../../apps/undoable.ts";
 import { runHere, startCli } from "../../support/cli.ts";
-import {
-  type AccountServer,
-  openRealMesh,
-  type RealMesh,
-  startAccountServer,
-  until,
-} from "../../support/real-mesh.ts";
+import { ownOfFile } from "../../support/own-file.ts";
+import { openRealMesh, type RealMesh, until } from "../../support/real-mesh.ts";
 
-let server: AccountServer;
-let folder: string;
-beforeAll(async () => {
-  server = await startAccountServer(6);
-  folder = await mkdtemp(join(tmpdir(), "sagamesh-undo-"));
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const own = ownOfFile("undo", 6);
 
 const file = "test/apps/undoable.ts";
 
@@ -51,8 +36,8 @@ async function withTraveller(
   work: (world: World) => Promise<void>,
   { works = true, armed = false } = {},
 ): Promise<void> {
-  const mesh = await openRealMesh(server.nextUrl());
-  const path = join(folder, name);
+  const mesh = await openRealMesh(own.server.nextUrl());
+  const path = join(own.folder, name);
   await writeFile(path, "");
   process.env["MESH_WORLD"] = path;
   try {
