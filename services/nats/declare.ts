@@ -65,6 +65,12 @@ export async function found<T>(what: string, get: () => Promise<T>): Promise<T |
   }
 }
 
+/** Those of these streams that are there, as the server tells of them. Throws UNAVAILABLE. */
+export async function streamsOf(jsm: JetStreamManager, names: readonly string[]): Promise<StreamInfo[]> {
+  const all = await Promise.all(names.map((name) => found(`stream ${name}`, () => jsm.streams.info(name))));
+  return all.filter((info) => info !== undefined);
+}
+
 const notFoundCodes = new Set([10014, 10059]);
 const takenCodes = new Set([10013, 10058, 10148]);
 

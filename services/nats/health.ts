@@ -137,7 +137,6 @@ const isSilent = ({ current, active }: { current: boolean; active: number }): bo
 /** Copies answer their leader every second. */
 const silentMs = 5_000;
 
-/** The consumers of a stream whose names begin so, by the rest of their names; those of `expected` in any case. */
 /** Each partition's two consumers as one: its health is the health of both. */
 async function partitionsOf(jsm: JetStreamManager, names: readonly string[]): Promise<ConsumerHealth[]> {
   const both = await Promise.all(
@@ -183,6 +182,7 @@ async function workOf(jsm: JetStreamManager): Promise<WorkHealth[]> {
   });
 }
 
+/** The consumers of a stream whose names begin so, by the rest of their names; those of `expected` in any case. */
 async function consumersOf(
   jsm: JetStreamManager,
   stream: string,

@@ -76,6 +76,12 @@ export function seenOf({ config, created, state }: StreamAnswer): Seen {
   };
 }
 
+/** What a census holds of them. */
+export const countedIn = (seen: readonly Seen[]): Census["streams"] =>
+  Object.fromEntries(
+    seen.map(({ name, generation, lastSeq, messages }) => [name, { generation, lastSeq, messages }]),
+  );
+
 /** What is wrong with a stream as a part of its mesh. */
 export interface Fault {
   readonly stream: string;

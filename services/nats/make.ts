@@ -12,7 +12,7 @@ import type { Census } from "../../protocol/census.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { streams } from "../../protocol/subjects.ts";
 import { readCensus } from "./census.ts";
-import { declareConsumer, declareStream, found } from "./declare.ts";
+import { declareConsumer, declareStream, streamsOf } from "./declare.ts";
 import {
   claimStream,
   derivedMesh,
@@ -30,7 +30,7 @@ import { inboxConsumers, isQueue } from "./queues.ts";
 import type { ReadContext } from "./read.ts";
 import { laterNumbers } from "./remake.ts";
 import { sleep } from "./sleep.ts";
-import { type Declared, declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
+import { type Declared, declareStreams, partitionsDefault, partitionsKey, streamNames } from "./streams.ts";
 
 export interface MakeOptions {
   readonly partitions?: number | undefined;
@@ -61,13 +61,12 @@ const lookAgainMs = 300;
  */
 export async function makeMesh(context: ReadContext, options: MakeOptions): Promise<Made> {
   const { jsm } = context;
-  const names = declareStreams({ partitions: partitionsDefault }).map(({ name }) => name);
-  let there = await lookAt(jsm, names);
+  let there = await streamsOf(jsm, streamNames);
   const census = await readCensus(context);
   let standing = standingOf(there.map(seenOf), census);
   if (standing.faults.length > 0) {
     await sleep(lookAgainMs);
-    there = await lookAt(jsm, names);
+    there = await streamsOf(jsm, streamNames);
     standing = standingOf(there.map(seenOf), census);
   }
   refuse(standing, options);
@@ -99,11 +98,6 @@ function refuse(standing: Standing, { reading, report }: MakeOptions): void {
   if (error !== undefined) report(`${describeError(error)} ${error.remedy}`);
   if (standing.shortLedger !== undefined)
     report(`stream ${standing.shortLedger.stream} ${standing.shortLedger.what}: its last turns may be lost`);
-}
-
-async function lookAt(jsm: JetStreamManager, names: readonly string[]): Promise<StreamInfo[]> {
-  const all = await Promise.all(names.map((name) => found(`stream ${name}`, () => jsm.streams.info(name))));
-  return all.filter((info) => info !== undefined);
 }
 
 interface Making {

@@ -1,7 +1,7 @@
 /**
  * Rebuilding what a mesh cannot forget: the claims, filled from outside, and an empty ledger.
  *
- * Owns: the stream's side. Does not own: what is claimed (services/runtime/rebuild-claims.ts).
+ * Owns: the stream's side. Does not own: what is claimed (services/runtime/rebuild.ts).
  *
  * XB1 While the claims are filled, their stream takes what is sent to another subject alone. So no worker, of whichever
  *     version, claims anything before all that may have begun is claimed.
@@ -15,10 +15,11 @@ import { MeshError } from "../../protocol/errors.ts";
 import { buckets, streams } from "../../protocol/subjects.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { keepCensus, readCensus } from "./census.ts";
-import { found } from "./declare.ts";
+import { found, streamsOf } from "./declare.ts";
 import { translated } from "./errors.ts";
 import {
   claimStream,
+  countedIn,
   type Fault,
   identityKeys,
   incomplete,
@@ -28,7 +29,14 @@ import {
 } from "./identity.ts";
 import { publish } from "./publish.ts";
 import { headOf, nextOfLeader, type ReadContext } from "./read.ts";
-import { declareStreams, entrySubject, fillingSubject, partitionsDefault, type Declared } from "./streams.ts";
+import {
+  declareStreams,
+  entrySubject,
+  fillingSubject,
+  partitionsDefault,
+  streamNames,
+  type Declared,
+} from "./streams.ts";
 
 /** The mesh as it stands for somebody who mends it. */
 export interface Broken {
@@ -40,11 +48,7 @@ export interface Broken {
 
 /** Looks, and changes nothing. Throws MESH_INCOMPLETE or MESH_MIXED for what rebuilding this stream does not mend. */
 export async function lookAtBroken(context: ReadContext, stream: string): Promise<Broken> {
-  const names = declareStreams({ partitions: partitionsDefault }).map(({ name }) => name);
-  const all = await Promise.all(
-    names.map((name) => found(`stream ${name}`, () => context.jsm.streams.info(name))),
-  );
-  const there = all.filter((info) => info !== undefined);
+  const there = await streamsOf(context.jsm, streamNames);
   const standing = standingOf(there.map(seenOf), await readCensus(context));
   const others = standing.faults.filter(
     (fault) => fault.kind === "foreign" || (fault.stream !== stream && stream === claimStream),
@@ -69,9 +73,7 @@ export async function fillClaims(
   holder: string,
 ): Promise<Filling> {
   const { jsm, requests } = context;
-  const declared = declareStreams({ partitions: partitionsDefault }).find(
-    ({ name }) => name === claimStream,
-  )!; // Of these.
+  const declared = declaredAs(claimStream);
   const before = there.find(({ config }) => config.name === claimStream);
   const generation = String(standing.generation + (fault?.kind === "rebuilding" ? 0 : 1)); // XB3
   const identity = { [identityKeys.mesh]: standing.mesh ?? "", [identityKeys.generation]: generation };
@@ -107,9 +109,7 @@ export async function fillClaims(
 
 /** An empty ledger of the next generation, of the same mesh. Throws SERVER_MISCONFIGURED where one is there. */
 export async function emptyLedger(context: ReadContext, { standing, there }: Broken): Promise<void> {
-  const declared: Declared = declareStreams({ partitions: partitionsDefault }).find(
-    ({ name }) => name === streams.ledger,
-  )!; // Of these.
+  const declared = declaredAs(streams.ledger);
   if (there.some(({ config }) => config.name === streams.ledger))
     throw new MeshError(
       "SERVER_MISCONFIGURED",
@@ -128,6 +128,10 @@ export async function emptyLedger(context: ReadContext, { standing, there }: Bro
   await countAnew(context, standing);
 }
 
+/** A stream that no number of partitions changes. */
+const declaredAs = (guarded: string): Declared =>
+  declareStreams({ partitions: partitionsDefault }).find(({ name }) => name === guarded)!; // Of these.
+
 const copiesOf = (there: readonly StreamInfo[]): { num_replicas: number } => ({
   num_replicas: Math.max(1, ...there.map(({ config }) => config.num_replicas)),
 });
@@ -136,16 +140,8 @@ const copiesOf = (there: readonly StreamInfo[]): { num_replicas: number } => ({
 async function countAnew(context: ReadContext, { mesh }: Standing): Promise<void> {
   const census = await readCensus(context);
   if (census === undefined || census.mesh !== mesh) return;
-  const infos = await Promise.all(
-    Object.keys(census.streams).map((name) => found(`stream ${name}`, () => context.jsm.streams.info(name))),
-  );
-  const counted = infos.flatMap((info) => {
-    if (info === undefined) return [];
-    const { name, generation, lastSeq, messages } = seenOf(info);
-    return [[name, { generation, lastSeq, messages }] as const];
-  });
-  const at = Date.now();
-  await keepCensus(context, { ...census, at, streams: Object.fromEntries(counted) }, true);
+  const infos = await streamsOf(context.jsm, Object.keys(census.streams));
+  await keepCensus(context, { ...census, at: Date.now(), streams: countedIn(infos.map(seenOf)) }, true);
 }
 
 /** Every call that stands in WORK, taken or not, oldest first. */

@@ -140,3 +140,8 @@ const blobs: Declared = {
   allow_rollup_hdrs: true,
   allow_direct: true,
 };
+
+/** Of all of them. No number of partitions changes them. */
+export const streamNames: readonly string[] = declareStreams({ partitions: partitionsDefault }).map(
+  ({ name }) => name,
+);

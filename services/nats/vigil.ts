@@ -15,12 +15,12 @@ import { describeError, MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Ack } from "../wire/ports.ts";
 import { keepCensus } from "./census.ts";
-import { found } from "./declare.ts";
-import { claimStream, type Fault, meaningOf, remedyOf, seenOf } from "./identity.ts";
+import { found, streamsOf } from "./declare.ts";
+import { claimStream, countedIn, type Fault, meaningOf, remedyOf, seenOf } from "./identity.ts";
 import type { Made } from "./make.ts";
 import type { Report } from "./progress.ts";
 import type { ReadContext } from "./read.ts";
-import { declareStreams } from "./streams.ts";
+import { streamNames } from "./streams.ts";
 
 /** A look that found a fault is made again this soon, and so is one while there is a fault. */
 const lookAgainMs = 1_000;
@@ -182,17 +182,9 @@ async function count(self: State): Promise<void> {
   if (now - self.countedAt < limits.censusEveryMs / 2) return;
   self.countedAt = now;
   const { mesh, partitions } = made;
-  const infos = await Promise.all(
-    declareStreams({ partitions }).map(({ name }) =>
-      found(`stream ${name}`, () => context.jsm.streams.info(name)),
-    ),
-  );
-  const told = infos.find((info) => info?.ts !== undefined)?.ts;
-  const counted = infos.flatMap((info) => {
-    if (info === undefined) return [];
-    const { name, mesh: of, generation, lastSeq, messages } = seenOf(info);
-    return of === undefined || of === mesh ? [[name, { generation, lastSeq, messages }] as const] : [];
-  });
+  const infos = await streamsOf(context.jsm, streamNames);
+  const told = infos.find(({ ts }) => ts !== undefined)?.ts;
+  const own = infos.map(seenOf).filter((one) => one.mesh === undefined || one.mesh === mesh);
   const at = told === undefined ? Date.now() : Date.parse(told);
-  await keepCensus(context, { mesh, at, partitions, streams: Object.fromEntries(counted) });
+  await keepCensus(context, { mesh, at, partitions, streams: countedIn(own) });
 }
