@@ -183,6 +183,12 @@ export type IntentKind = Intent["kind"];
 /** The intent of one kind. */
 export type IntentOf<K extends IntentKind> = Extract<Intent, { kind: K }>;
 
+/** Whether it undoes an effect: as a call, or as the saga that is told to undo what it did. */
+export const isUndoing = (
+  intent: Intent,
+): intent is (IntentOf<"tool"> | IntentOf<"saga">) & { readonly undoes: IntentId } =>
+  (intent.kind === "tool" || intent.kind === "saga") && intent.undoes !== undefined;
+
 /** An intent as a turn stores it (IN3). */
 export const StoredIntent = z.discriminatedUnion("kind", kinds(IntentId.optional(), z.string().optional()));
 export type StoredIntent = z.infer<typeof StoredIntent>;

@@ -20,8 +20,7 @@ import type { OpenIntent, SagaState, Spent, StandingEffect } from "../contract/s
 import { inOneTurn, withKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { blank } from "./blank.ts";
-import { changeEffect, recordDoubt, recordEffect, addEffect, settleEffects } from "./effects.ts";
-
+import { addEffect, changeEffect, recordDoubt, recordEffect, settleEffects } from "./effects.ts";
 import { type Draft, type Folding, folding } from "./folding.ts";
 import { nothingDecided } from "./keys.ts";
 import { checked } from "./read-result.ts";

@@ -10,7 +10,7 @@ import { type ClosedAs, type ClosedBecause, type Closing, closingBy } from "../.
 import { digestOf } from "../../protocol/digest.ts";
 import { assert, type ErrorCode } from "../../protocol/errors.ts";
 import { type IntentId, intentId, turnOf } from "../../protocol/ids.ts";
-import type { Intent } from "../../protocol/intent.ts";
+import { type Intent, isUndoing } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
@@ -146,7 +146,7 @@ export function setOpen(f: Folding, open: OpenIntent): void {
   const isNew = f.state.open[id] === undefined;
   f.state.open = withKey(f.state.open, id, open);
   if (isNew) f.isSwept = false;
-  if (!isUndoing(open)) f.undoing = undefined;
+  if (!isUndoing(open.intent)) f.undoing = undefined; // It is waited for by no plan, but by its effect.
   if (f.index === undefined) return;
   if (isNew) enter(f.index, open, (one) => isEffectInFlight(f, one));
   else enterChange(f.index, open);
@@ -155,10 +155,6 @@ export function setOpen(f: Folding, open: OpenIntent): void {
 /** What is open, by what is asked of it. */
 export const openIndex = (f: Folding): OpenIndex =>
   (f.index ??= indexOf(f.state.open, (one) => isEffectInFlight(f, one)));
-
-/** What undoes an effect is waited for by no plan, but by the effect. */
-const isUndoing = ({ intent }: OpenIntent): boolean =>
-  (intent.kind === "tool" || intent.kind === "saga") && intent.undoes !== undefined;
 
 /** A model that is asked anew in the step in which the last call was given up takes the place of that one. */
 function takeModel(f: Folding, { intent: { id }, input, actor }: OpenIntent): void {
@@ -216,7 +212,7 @@ export function endIntent(f: Folding, id: IntentId, closed: Closed): void {
   if (open === undefined) return;
   f.state.open = withoutKey(f.state.open, id);
   if (f.index !== undefined) leave(f.index, open);
-  if (!isUndoing(open)) f.undoing = undefined;
+  if (!isUndoing(open.intent)) f.undoing = undefined;
   if (open.intent.kind === "task") f.overTasks.push(id);
 }
 

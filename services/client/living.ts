@@ -1,14 +1,13 @@
 /** Living: the sagas that have not ended, each with the definition that decides its next turn. */
-import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { AwaitedDocument } from "../../protocol/documents/saga.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { headers } from "../../protocol/subjects.ts";
 import { type Many, manyOf, readMany } from "../ledger/many.ts";
 import { decodeTurn, isTombstone, type LedgerSource } from "../ledger/reader.ts";
 import { onlyAwaited } from "../views/awaited.ts";
 import { accountOfSaga, isAsleep, type SagaView, viewOfAccount } from "../views/view.ts";
 import type { Ports, StoredMessage } from "../wire/ports.ts";
+import { definitionTold } from "../wire/turn-headers.ts";
 import { claimOf, lastTurnOf } from "../ledger/chain.ts";
 
 /** A saga that has not ended. */
@@ -85,7 +84,7 @@ async function readLiving(
   }: Required<Pick<LivingOptions, "under" | "quietSince">> & { last: StoredMessage | undefined },
 ): Promise<LivingSaga | "ended" | "another"> {
   if (last === undefined || isTombstone(last)) return "ended";
-  const told = definitionOfText(last.headers[headers.definition]);
+  const told = definitionTold(last);
   const isMeant = last.storedAt < quietSince && (told === undefined || under(told));
   if (!isMeant) {
     await decodeTurn(ports.blobs, last); // Of what cannot be read nobody knows what it is.

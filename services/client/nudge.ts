@@ -5,7 +5,7 @@
 import type { NudgeDocument } from "../../protocol/documents/nudge.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type Many, manyOf } from "../ledger/many.ts";
-import { createOrphanSearch } from "../ledger/orphans.ts";
+import { createOrphanSearch, lostCalls } from "../ledger/orphans.ts";
 import { publishNudge } from "../wire/nudge.ts";
 import { patiently } from "../wire/patience.ts";
 import type { ClientDeps } from "./send.ts";
@@ -34,8 +34,7 @@ export async function nudgeSagas(
   const documents: NudgeDocument[] = [];
   for (const { saga, since, orphans } of found) {
     signal.throwIfAborted();
-    const calls = orphans.flatMap(({ intent, kind }) => (kind === "tool" ? [intent] : []));
-    if (!isDryRun) await patiently(clock, () => publishNudge(ports, saga, calls), { signal });
+    if (!isDryRun) await patiently(clock, () => publishNudge(ports, saga, lostCalls(orphans)), { signal });
     documents.push({ saga, since, orphans: [...orphans], nudged: !isDryRun });
   }
   return manyOf(documents, found.unreadable);

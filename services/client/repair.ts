@@ -15,7 +15,7 @@ import type { RepairDocument, RepairMessage } from "../../protocol/documents/rep
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
-import { chainOf, emptyHead } from "../ledger/chain.ts";
+import { chainOf, emptyHead, ownMessages } from "../ledger/chain.ts";
 import { unreadableOf } from "../ledger/many.ts";
 import { turnsOf } from "../ledger/reader.ts";
 import { type Judged, removableOf, type Sorted } from "../ledger/removable.ts";
@@ -153,8 +153,7 @@ const withoutServers = (headers: StoredMessage["headers"]): StoredMessage["heade
 
 /** QE1: whether these alone are a ledger, and the one that stood there. */
 function areTurns(saga: SagaId, copies: readonly StoredMessage[], own: readonly StoredMessage[]): boolean {
-  const { links, tombstone } = chainOf(saga, emptyHead, copies);
-  const read = [...links.map(({ message }) => message), ...(tombstone === undefined ? [] : [tombstone])];
+  const read = ownMessages(chainOf(saga, emptyHead, copies));
   return read.length === own.length && read.every((copy, index) => isSame(copy, own[index]));
 }
 

@@ -2,15 +2,15 @@
  * Unserved: a saga whose definition no living host serves. What is sent to it is stored, and it goes on when a host
  * serves it or it is moved to a definition that is served; until then nothing happens, and its reader is told.
  */
-import { briefDefinition, definitionOfText } from "../../protocol/definition-text.ts";
+import { briefDefinition } from "../../protocol/definition-text.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { headers } from "../../protocol/subjects.ts";
 import { isServed, type ServingHost } from "../deployments/choose.ts";
 import { livingHosts } from "../deployments/served.ts";
 import { isTombstone } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, MembershipPort, Ports } from "../wire/ports.ts";
+import { definitionTold } from "../wire/turn-headers.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 
 /** The definition that a saga waits for a host of; undefined where one serves it, or there is no such saga. */
@@ -20,7 +20,7 @@ export async function unservedOf(
 ): Promise<DefinitionRef | undefined> {
   const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return undefined;
-  const ref = definitionOfText(last.headers[headers.definition]);
+  const ref = definitionTold(last);
   return ref && patiently(clock, () => unservedNow(ports.membership, ref));
 }
 

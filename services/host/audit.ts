@@ -12,7 +12,7 @@
  * AQ3 One that is found again and again is nudged ever more seldom, at least daily, and said once.
  */
 import type { SagaId } from "../../protocol/ids.ts";
-import { createOrphanSearch, type OrphanedSaga } from "../ledger/orphans.ts";
+import { createOrphanSearch, lostCalls, type OrphanedSaga } from "../ledger/orphans.ts";
 import { publishNudge } from "../wire/nudge.ts";
 import type { HostDeps } from "./host-deps.ts";
 
@@ -51,11 +51,7 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
       "open and in no queue: handed on again",
     );
     for (const { kind } of orphans) deps.observe.orphaned(kind);
-    await publishNudge(
-      ports,
-      saga,
-      orphans.flatMap(({ intent, kind }) => (kind === "tool" ? [intent] : [])),
-    );
+    await publishNudge(ports, saga, lostCalls(orphans));
   }
 
   return async () => {
@@ -64,7 +60,8 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
     for (const one of found) await handOnAgain(one);
     for (const { saga, code, reason } of found.unreadable)
       log.debug({ sagaId: saga, code, reason }, "a ledger that the audit cannot read");
-    for (const [saga, { notBefore }] of nudged) if (notBefore + everyMs < clock.elapsed()) nudged.delete(saga);
+    for (const [saga, { notBefore }] of nudged)
+      if (notBefore + everyMs < clock.elapsed()) nudged.delete(saga);
   };
 }
 

@@ -76,10 +76,7 @@ export async function cancelBare(
   cancel: EventOf<"signal">,
   error: MeshError,
 ): Promise<boolean> {
-  const own = Object.values(bare.state.open).filter(
-    (open) =>
-      open.intent.kind === "tool" && open.intent.undoes === undefined && isOwnWork(open, deps.placementOf),
-  );
+  const own = ownCalls(deps, bare.state);
   const results = await Promise.all(own.map((open) => resultOfCut(deps, open, error)));
   const at = deps.clock.now();
   const decided = decideBare(bare, cancel, results, at);
@@ -90,6 +87,12 @@ export async function cancelBare(
   const appended = await appendTurn({ ledger, clock: deps.clock }, bare.state.saga, message, deps.signal);
   return appended.type === "appended";
 }
+
+/** The saga's calls that a host of this application performs itself, and that undo nothing. */
+export const ownCalls = ({ placementOf }: Pick<HostDeps, "placementOf">, { open }: SagaState): OpenIntent[] =>
+  Object.values(open).filter(
+    (one) => one.intent.kind === "tool" && one.intent.undoes === undefined && isOwnWork(one, placementOf),
+  );
 
 /** A failure of an attempt that may have got through: where no other attempt follows, the effect is held for in doubt. */
 export const maybe = ({ code, message: reason }: MeshError): Result => ({

@@ -6,16 +6,15 @@
  *     none, all are looked at.
  */
 import { presentDefinition } from "../../actors/kernel/replay.ts";
-import { definitionOfText } from "../../protocol/definition-text.ts";
 import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { unreadableOf } from "../ledger/many.ts";
 import { emptyHead, isTombstone, readTurns } from "../ledger/reader.ts";
 import type { Log } from "../process/log.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
+import { definitionTold } from "../wire/turn-headers.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 
 /** What counting takes. */
@@ -70,7 +69,7 @@ async function livingHash(
 ): Promise<string | undefined> {
   const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return undefined;
-  const told = definitionOfText(last.headers[headers.definition]);
+  const told = definitionTold(last);
   if (told !== undefined && !hashes.has(told.hash)) return undefined; // XL1
   try {
     const stored = await patiently(clock, () => readTurns(ports, saga, emptyHead, last.seq));

@@ -21,8 +21,6 @@ import type { DefinitionRef, Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { headers } from "../../protocol/subjects.ts";
-import { definitionOfText } from "../../protocol/definition-text.ts";
 import type { App } from "../app/app.ts";
 import { foldingToEnd, isBare } from "../ledger/bare-state.ts";
 import {
@@ -38,6 +36,7 @@ import { isTombstone, readTombstone, turnsOf } from "../ledger/reader.ts";
 import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
 import type { LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
+import { definitionTold } from "../wire/turn-headers.ts";
 import { type FoldDeps, type FoldedUp, foldUp, tellingTurns } from "./fold-up.ts";
 import { Unserved } from "./unserved.ts";
 import { noSnapshot, readPast, readSnapshot, type SnapshotAge } from "./snapshots.ts";
@@ -99,10 +98,10 @@ export async function loadSaga(
 
 /** LO4: what another host serves is not read, unless it is not the last turn that says so. Throws VERSION_UNSERVED. */
 async function assertServed(deps: LoadDeps, app: App, saga: SagaId, last: StoredMessage): Promise<void> {
-  const told = definitionOfText(last.headers[headers.definition]);
+  const told = definitionTold(last);
   if (told === undefined || app.definition(told) !== undefined) return;
   const turn = await patiently(deps.clock, () => lastTurnOf(deps.ports, saga));
-  const present = definitionOfText(turn?.headers[headers.definition]);
+  const present = turn && definitionTold(turn);
   if (present !== undefined) served(app, saga, present);
 }
 

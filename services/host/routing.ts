@@ -11,12 +11,12 @@
  *     view may be newer by then.
  * RK3 The ledger decides before the choice: a repeated start goes where its saga is.
  */
-import { definitionOfText, textOfDefinition } from "../../protocol/definition-text.ts";
+import { textOfDefinition } from "../../protocol/definition-text.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, Keys } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import { headers, partitionOf } from "../../protocol/subjects.ts";
+import { partitionOf } from "../../protocol/subjects.ts";
 import type { App } from "../app/app.ts";
 import { chooseForStart, hostFor, isServed, type Wanted } from "../deployments/choose.ts";
 import type { Declared } from "../deployments/declared.ts";
@@ -25,6 +25,7 @@ import type { Log } from "../process/log.ts";
 import { earlyDelayMs, nakDelivery } from "../wire/delivery.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Delivery, Ports } from "../wire/ports.ts";
+import { definitionTold } from "../wire/turn-headers.ts";
 import { NoneServed, Unserved, wordsOf } from "./unserved.ts";
 import type { Waiting } from "./waiting.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
@@ -152,8 +153,7 @@ function chosen(wanted: Wanted, saga: SagaId, found: ReturnType<typeof chooseFor
 }
 
 /** What was handed on to this host says what it is meant for, in a header: its definition is not chosen anew. */
-export const meantFor = ({ headers: fields }: Delivery): DefinitionRef | undefined =>
-  definitionOfText(fields[headers.definition]);
+export const meantFor: (delivery: Delivery) => DefinitionRef | undefined = definitionTold;
 
 /** RK3: the definition a saga goes on under, by its last turn; undefined while it has no ledger. Throws UNAVAILABLE. */
 export async function presentDefinitionOf(
@@ -161,7 +161,7 @@ export async function presentDefinitionOf(
   saga: SagaId,
 ): Promise<DefinitionRef | undefined> {
   const last = await patiently(clock, () => lastTurnOf(ports, saga));
-  return definitionOfText(last?.headers[headers.definition]);
+  return last && definitionTold(last);
 }
 
 /** Soon at first, because a host may be starting, and then in some seconds. */

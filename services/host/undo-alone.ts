@@ -8,13 +8,14 @@
  * UA2 What had begun before is not performed here, for the application may die of it, and nobody wants it any more. Where its
  *     claim does not tell that it never happened it is in doubt, and undone by its key.
  */
-import { isOwnWork, type OpenIntent, type SagaState } from "../../actors/contract/state.ts";
+import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { leavesMachineOut } from "../../actors/kernel/bare.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { contentTypes, encodeJson } from "../../protocol/codec.ts";
 import { assert, describeError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import { isUndoing } from "../../protocol/intent.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import type { App } from "../app/app.ts";
 import { readTurns, emptyHead } from "../ledger/reader.ts";
@@ -23,7 +24,7 @@ import { serveBodies } from "../perform/serve-bodies.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Delivery } from "../wire/ports.ts";
 import { createActivation } from "./activation.ts";
-import { cancelBare, decideBare, maybe, readBare } from "./cancel-bare.ts";
+import { cancelBare, decideBare, maybe, ownCalls, readBare } from "./cancel-bare.ts";
 import { depsOf, type HostOptions } from "./host.ts";
 import { type HostDeps, silentObserver } from "./host-deps.ts";
 import { loadSaga } from "./load.ts";
@@ -119,18 +120,12 @@ async function begunState(deps: HostDeps, saga: SagaId, cancel: EventOf<"signal"
     return { definition: loaded.definition, state: loaded.state };
   }
   // Nothing is claimed to foresee: of what its claim may tell that it never happened it is taken that it may have.
-  const events = begunCalls(deps, bare.state).map((open) => cutOff(deps, open, saga));
+  const events = ownCalls(deps, bare.state).map((open) => cutOff(deps, open, saga));
   const decided = decideBare(bare, cancel, events, deps.clock.now());
   return { definition: bare.definition, state: decided?.state ?? bare.state };
 }
 
-/** UA2: what was under way here or elsewhere, and could have changed something. */
-const begunCalls = (deps: HostDeps, state: SagaState): OpenIntent[] =>
-  Object.values(state.open).filter(
-    (open) =>
-      open.intent.kind === "tool" && open.intent.undoes === undefined && isOwnWork(open, deps.placementOf),
-  );
-
+/** UA2. */
 const cutOff = ({ incarnation }: HostDeps, { intent, attempt }: OpenIntent, saga: SagaId): Event => ({
   ...{ type: "result", intent: intent.id, attempt, by: incarnation, result: maybe(byHand(saga)) },
 });
@@ -199,6 +194,6 @@ const undoneIn = ({ steps }: DecidedTurn, before: SagaState | undefined): ToldUn
     const open = event.type === "result" ? before?.open[event.intent] : undefined;
     if (event.type !== "result" || open === undefined) return [];
     const { intent } = open;
-    if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.undoes === undefined) return [];
+    if (!isUndoing(intent)) return [];
     return [{ undoes: intent.undoes, by: intent.id, name: intent.name, outcome: event.result.outcome }];
   });

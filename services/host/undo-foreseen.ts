@@ -11,6 +11,7 @@ import type { Definition } from "../../actors/contract/definition.ts";
 import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
+import { isUndoing } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
 import { standIn } from "./simulate.ts";
@@ -37,7 +38,7 @@ export async function foreseeUndo(
   for (let round = 1; ; round++) {
     const open = Object.values(state.open);
     for (const { intent, input } of open)
-      if ((intent.kind === "tool" || intent.kind === "saga") && intent.undoes !== undefined)
+      if (isUndoing(intent))
         steps.push({
           ...{ round, undoes: intent.undoes, name: intent.name, input },
           contract: intent.kind === "tool" ? intent.contract : undefined,

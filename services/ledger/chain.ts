@@ -60,6 +60,12 @@ export interface Chain {
   readonly foreign: readonly Foreign[];
 }
 
+/** The messages of a chain that are its saga's: its turns, and the tombstone if there is one. */
+export const ownMessages = ({ links, tombstone }: Chain): StoredMessage[] => [
+  ...links.map(({ message }) => message),
+  ...(tombstone === undefined ? [] : [tombstone]),
+];
+
 /** What reading a chain needs. */
 export interface ChainSource {
   readonly ledger: Pick<LedgerPort, "last" | "read">;

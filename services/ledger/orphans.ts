@@ -37,6 +37,10 @@ export interface Orphan {
   readonly name?: string;
 }
 
+/** Those of them that a nudge names: the calls of tools. */
+export const lostCalls = (orphans: readonly Orphan[]): IntentId[] =>
+  orphans.flatMap(({ intent, kind }) => (kind === "tool" ? [intent] : []));
+
 /** A saga that stands, and nothing is on its way that would move what is named here. */
 export interface OrphanedSaga {
   readonly saga: SagaId;

@@ -10,7 +10,7 @@
 import type { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { StoredMessage } from "../wire/ports.ts";
-import { chainOrGap, type Foreign, storedAfter } from "./chain.ts";
+import { chainOrGap, type Foreign, ownMessages, storedAfter } from "./chain.ts";
 
 /** What is to become of a message that is no turn. */
 export interface Judged {
@@ -36,8 +36,9 @@ export function removableOf(
   messages: readonly StoredMessage[],
   named: ReadonlySet<number> = new Set(),
 ): Sorted {
-  const { links, foreign, tombstone, gap } = chainOrGap(saga, messages);
-  const own = [...links.map(({ message }) => message), ...(tombstone === undefined ? [] : [tombstone])];
+  const chain = chainOrGap(saga, messages);
+  const { foreign, tombstone, gap } = chain;
+  const own = ownMessages(chain);
   const said = new Set(own.map(textOf));
   const whyKept = ({ message, claim }: Foreign): string | undefined => {
     if (gap !== undefined) return "a turn is gone, and it may be what followed it"; // QF1

@@ -166,9 +166,11 @@ function none(error: unknown): never[] {
 }
 
 /** A `once` attempt has one claim, a `probe` effect a row that begins with the first (services/perform/claim.ts). */
-const claimsOf = ({ key, attempt, effect }: OpenCall & { readonly effect: Effect | undefined }): string[] => [
-  ...(effect === "probe" ? [] : [`${key}.${attempt}`]),
-  ...(effect === "once" || (effect === undefined && attempt === 1) ? [] : [`${key}.1`]),
+const claimsOf = ({ effect, ...call }: OpenCall & { readonly effect: Effect | undefined }): string[] => [
+  ...(effect === "probe" ? [] : [nameOf(call)]),
+  ...(effect === "once" || (effect === undefined && call.attempt === 1)
+    ? []
+    : [nameOf({ ...call, attempt: 1 })]),
 ];
 
 const told = ({

@@ -7,6 +7,7 @@
 import { MeshError } from "../../protocol/errors.ts";
 import type { UndoDocument, UndoStep } from "../../protocol/documents/undo.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import { isUndoing } from "../../protocol/intent.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
 import type { App } from "../app/app.ts";
 import { readLetters } from "../client/dead.ts";
@@ -121,8 +122,7 @@ function foreseen(
 
 function carriedOut(view: SagaView, because: UndoDocument["because"]): UndoDocument {
   const steps = view.intents.flatMap(({ intent, outcome }): UndoStep[] => {
-    if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.undoes === undefined) return [];
-    if (outcome !== "succeeded") return [];
+    if (!isUndoing(intent) || outcome !== "succeeded") return [];
     const { id, undoes, name } = intent;
     return [{ undoes, effect: nameIn(view, undoes), compensation: name, intent: id }];
   });

@@ -4,11 +4,12 @@
  * saga goes on under.
  */
 import { sha256, spanOf } from "../../protocol/digest.ts";
-import { textOfDefinition } from "../../protocol/definition-text.ts";
+import { definitionOfText, textOfDefinition } from "../../protocol/definition-text.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type Headers, headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import type { StoredMessage } from "./ports.ts";
 
 /** One trace per saga, made of its id: every host and every replay arrives at the same. */
 export const traceIdOf = (saga: SagaId): string => sha256(saga).slice(0, 32);
@@ -27,6 +28,11 @@ export function definitionSetBy({ steps }: Pick<Turn, "steps">): DefinitionRef |
   );
   return set.at(-1);
 }
+
+/** The definition that stands beside a message: of a turn, the one that its saga goes on under. */
+export const definitionTold = ({
+  headers: fields,
+}: Pick<StoredMessage, "headers">): DefinitionRef | undefined => definitionOfText(fields[headers.definition]);
 
 /** The headers of a turn whose bytes have this hash, of a saga of this definition. */
 export function turnHeaders(
