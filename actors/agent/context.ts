@@ -63,8 +63,9 @@ export function settleCall(context: AgentContext, call: string, part: ResultPart
   return onlyWaits(next) && hasNews(next) ? wakeUp(next) : { calls, batch };
 }
 
-/** A batch is in the order of its calls' numbers, so one of thousands is found without looking at each. */
+/** A batch is in the order of its calls' numbers, so one of thousands is found without looking at each; most end in that order. */
 function placeIn(batch: readonly string[], call: string): number | undefined {
+  if (batch[0] === call) return 0;
   let [low, high] = [0, batch.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

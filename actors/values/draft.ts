@@ -84,6 +84,7 @@ export function withAt<T>(list: readonly T[], at: number, one: T): T[] {
 /** The list without the one that stands at a place. */
 export function withoutAt<T>(list: readonly T[], at: number): T[] {
   const copy = draftedList(list);
-  copy.splice(at, 1);
+  if (at === 0) copy.shift();
+  else copy.splice(at, 1);
   return copy;
 }
