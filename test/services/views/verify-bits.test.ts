@@ -207,11 +207,13 @@ describe("an archive's file", () => {
   });
 
   test("that was changed as it is packed is found broken, with what could be read of it", async () => {
+    const unpacked = gunzipSync(whole);
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: (whole.length - 20) * 8 }), async (bit) => {
-        const [checked] = await verifyBytes(turned(whole, bit));
-        // Some bits of the packing's own head say nothing: a time, or who packed it.
-        if (bit < 80) return;
+        const changed = turned(whole, bit);
+        const [checked] = await verifyBytes(changed);
+        // Some bits say nothing: a time or who packed it in the head, or which of two like places is copied from.
+        if (saysTheSame(changed, unpacked)) return;
         expect(checked).toMatchObject({ ok: false });
         expect(checked!.findings[0]).toMatchObject({ turn: 0, code: "ARCHIVE_BROKEN" });
       }),
@@ -229,6 +231,15 @@ describe("an archive's file", () => {
     expect(turnsOf(holed!)).toEqual([2]);
   });
 });
+
+/** Whether a packed file that was changed still unpacks to the same bytes. */
+function saysTheSame(changed: Uint8Array, unpacked: Uint8Array): boolean {
+  try {
+    return gunzipSync(changed).equals(unpacked);
+  } catch {
+    return false;
+  }
+}
 
 test("a ledger whose definition nobody has is checked and not folded, where that is asked for", async () => {
   const [ledger] = await record(defineApp({ sagas: [calling(look)] }), async (t) => {
