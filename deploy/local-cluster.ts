@@ -56,6 +56,8 @@ export interface LocalClusterOptions {
   readonly advertise?: boolean;
   /** More lines of the server's own language, for each server. */
   readonly extraConfig?: string;
+  /** Default three. One is a server by itself, that is killed and started as the three are. Of a new folder only. */
+  readonly size?: 1 | 3;
 }
 
 interface Member {
@@ -64,8 +66,6 @@ interface Member {
   readonly routePort: number;
   readonly pid?: number;
 }
-
-const size = 3;
 
 /**
  * Starts the three servers of the folder, or takes over those that still run. Resolves when all answer; their
@@ -77,7 +77,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const { path: binary } = await ensureServerBinary({ report, signal });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   return withFileLock({ path: join(dataDir, "cluster.lock"), signal }, async () => {
-    const members = (await readMembers(dataDir)) ?? (await newMembers());
+    const members = (await readMembers(dataDir)) ?? (await newMembers(options.size ?? 3));
     // Synchronous: three starts write it at once, and what is there must be whole.
     const record = () => {
       const path = join(dataDir, "cluster.json");
@@ -147,7 +147,8 @@ async function writeConfig(
   const { port, routePort } = members[index]!;
   await rm(files.ports, { recursive: true, force: true });
   await mkdir(files.ports, { recursive: true, mode: 0o700 });
-  const cluster = [
+  const alone = [extraConfig];
+  const together = [
     `cluster {`,
     `  name: sagamesh`,
     `  listen: "127.0.0.1:${routePort}"`,
@@ -155,13 +156,14 @@ async function writeConfig(
     ...(advertise ? [] : [`  no_advertise: true`]),
     `}`,
     extraConfig,
-  ].join("\n");
+  ];
+  const extra = (members.length === 1 ? alone : together).join("\n");
   const config = { port, storeDir: files.store, portsDir: files.ports, logFile: files.log, syncAlways };
-  await writeFile(files.config, renderServerConfig({ ...config, extra: cluster }), { mode: 0o600 });
+  await writeFile(files.config, renderServerConfig({ ...config, extra }), { mode: 0o600 });
 }
 
 /** All ports are held until the last is known, so no two are the same. */
-async function newMembers(): Promise<Member[]> {
+async function newMembers(size: number): Promise<Member[]> {
   const held = await Promise.all(Array.from({ length: size * 2 }, holdPort));
   const ports = held.map(({ port }) => port);
   await Promise.all(held.map(({ server }) => new Promise((done) => server.close(done))));

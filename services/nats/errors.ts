@@ -20,6 +20,7 @@ export interface ServerRefusal {
   readonly description?: string;
 }
 
+const noStreamCode = 10059;
 const noPeersCode = 10005;
 
 const codes: Readonly<Record<number, ErrorCode>> = {
@@ -40,7 +41,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   [noPeersCode]: "SERVER_MISCONFIGURED",
   10039: "SERVER_MISCONFIGURED",
   10058: "SERVER_MISCONFIGURED",
-  10059: "SERVER_MISCONFIGURED",
+  [noStreamCode]: "SERVER_MISCONFIGURED",
   10065: "SERVER_MISCONFIGURED",
   10074: "SERVER_MISCONFIGURED",
   10076: "SERVER_MISCONFIGURED",
@@ -74,6 +75,10 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 /** Fewer servers of the cluster could take a copy than were asked for. */
 export const isWithoutPeers = (error: MeshError): boolean =>
   error.cause instanceof JetStreamApiError && error.cause.code === noPeersCode;
+
+/** The server has no such stream. */
+export const isWithoutStream = (error: unknown): boolean =>
+  isMeshError(error) && error.cause instanceof JetStreamApiError && error.cause.code === noStreamCode;
 
 /** The server said no, in so many words. `what` names the thing that was asked for. */
 export const refusalToMeshError = (refusal: ServerRefusal, what: string, cause?: unknown): MeshError => {

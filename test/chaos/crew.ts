@@ -18,8 +18,8 @@ export interface Member {
   /** Of the process that is there now. */
   readonly pid: () => number | undefined;
   readonly isServing: () => boolean;
-  /** SIGKILL, and another in its place after a while. False if there is none now. */
-  kill(downMs: number): boolean;
+  /** SIGKILL, and another in its place after so many milliseconds, or then. False if there is none now. */
+  kill(down: number | Promise<unknown>): boolean;
   /** SIGSTOP until `thaw`. False if there is none now. */
   freeze(): boolean;
   thaw(): void;
@@ -55,6 +55,10 @@ export interface CrewOptions {
   readonly worldUrl: string;
   /** A rule of the product to be broken in hosts and workers, by its name in test/simulation/plants.ts. */
   readonly fault: string | undefined;
+  /** Modules that each loads before its own code. Default: what writes its history. */
+  readonly first?: readonly string[];
+  /** Variables of a process's own. */
+  readonly environmentOf?: (name: string) => Readonly<Record<string, string>>;
 }
 
 const replaceAfterMs = 500;
@@ -87,9 +91,10 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
         environment: {
           ...{ NATS_URL: proxy.url, [worldVariable]: options.worldUrl, [nameVariable]: name },
           ...{ LOG_LEVEL: "info", CHAOS_FAULT: options.fault ?? "", [historyVariable]: options.folder },
+          ...options.environmentOf?.(name),
         },
         first: [
-          "test/chaos/record-first.ts",
+          ...(options.first ?? ["test/chaos/record-first.ts"]),
           ...(options.fault === undefined ? [] : ["test/chaos/plant-first.ts"]),
         ],
       });
@@ -122,13 +127,13 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
       proxy,
       pid: () => child?.pid,
       isServing: () => document !== undefined,
-      kill: (downMs) => {
+      kill: (down) => {
         if (child === undefined) return false;
         endStandstill("SIGKILL"); // It dies without having come to itself.
         const dying = child;
         child = undefined;
         dying.process.kill("SIGKILL");
-        setTimeout(launch, downMs);
+        void (typeof down === "number" ? delay(down) : down).then(launch);
         return true;
       },
       freeze: () => {

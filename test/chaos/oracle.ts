@@ -119,7 +119,8 @@ const held = ({ beats }: Evidence): Violation[] =>
 
 /** From before it could claim to when the outside heard of it. */
 const performingMs = 6_000;
-const concerns = ({ pid, from, to }: Standstill, { by, at, sentAt }: Act): boolean =>
+/** Whether the process that did it stood still around then. */
+export const concerns = ({ pid, from, to }: Standstill, { by, at, sentAt }: Act): boolean =>
   by.endsWith(`#${pid}`) && to >= sentAt - performingMs && from <= at;
 
 /** A ledger is whole without what attackers put beside it; with it, `verify` tells of each of those and of nothing else. */

@@ -1,5 +1,5 @@
 /**
- * Servers: the three of a run, what they lead, and the run's own line to them, which nobody disturbs.
+ * Servers: those of a run, three or one, what they lead, and the run's own line to them, which nobody disturbs.
  *
  * V1 Every input that INBOX stores is published again by the server and kept in AUDIT: the server's own account of
  *    what it took in. What dies with a server between the two is missing there, so nothing follows from absence.
@@ -31,23 +31,35 @@ export interface Servers {
 
 const counted = [streams.ledger, streams.inbox, streams.work, bucketStream(buckets.claim)];
 
-/** Starts three servers with a mesh of three copies. */
-export async function startServers(folder: string, partitions: number): Promise<Servers> {
+export interface ServersOptions {
+  /** Default three. */
+  readonly size?: 1 | 3;
+  /** More lines of the server's own language. */
+  readonly extraConfig?: string;
+}
+
+/** Starts the servers, with a mesh of as many copies. */
+export async function startServers(
+  folder: string,
+  partitions: number,
+  { size = 3, extraConfig = "" }: ServersOptions = {},
+): Promise<Servers> {
   const cluster = await startLocalCluster({
-    ...{ dataDir: join(folder, "servers"), report: () => undefined },
+    ...{ dataDir: join(folder, "servers"), report: () => undefined, size, extraConfig },
     advertise: false, // Everybody keeps to the line that can be cut.
   });
   const { spare } = diesWithProcess(cluster);
   const nc = await connectNats({ servers: cluster.url.split(","), name: "chaos" });
-  const ports = await openNatsPorts(nc, { replicas: 3, partitions });
+  const ports = await openNatsPorts(nc, { replicas: size, partitions });
   const jsm = await jetstreamManager(nc);
-  await jsm.streams.add({ name: auditStream, subjects: ["audit.>"], num_replicas: 3 });
+  await jsm.streams.add({ name: auditStream, subjects: ["audit.>"], num_replicas: size });
   const { config } = await jsm.streams.info(streams.inbox);
   await jsm.streams.update(streams.inbox, { ...config, republish: { src: ">", dest: "audit.>" } }); // V1
   return {
     ...{ cluster, nc, jsm, ports },
     leaderOf: async (stream) => {
       const { cluster: group } = await jsm.streams.info(stream);
+      if (size === 1) return 0;
       const place = cluster.servers.findIndex(({ name }) => name === group?.leader);
       return place < 0 ? undefined : place;
     },
@@ -55,7 +67,7 @@ export async function startServers(folder: string, partitions: number): Promise<
       const infos = await Promise.all(counted.map((stream) => jsm.streams.info(stream)));
       return infos.every(({ cluster: group }) => {
         const copies = group?.replicas ?? [];
-        return copies.length === 2 && copies.every(({ current, offline }) => current && !offline);
+        return copies.length === size - 1 && copies.every(({ current, offline }) => current && !offline);
       });
     },
     stop: async () => {

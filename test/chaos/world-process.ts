@@ -19,7 +19,7 @@ import { recordedPorts } from "./linear/record.ts";
 import { speakingMesh } from "./speaking.ts";
 import type { FromRun, FromWorld, WorldLine } from "./world.ts";
 
-const [folder = "", seed = "0"] = process.argv.slice(2);
+const [folder = "", seed = "0", patient] = process.argv.slice(2);
 process.once("disconnect", () => process.exit(0));
 
 /**
@@ -33,8 +33,20 @@ const account = appendLines<WorldLine>(join(folder, "account.jsonl"));
 const mesh = await openMesh({ servers: process.env["NATS_URL"], name: "outside", report: console.error });
 const history = openHistory(join(folder, "history-outside.jsonl"), "outside");
 const world = withAccount(createWorld(Date.now));
+/** How often they have begun to read; of the second time on, what they say is another message. */
+let readings = 0;
+const spoken = recordedPorts(mesh.ports, history);
+const publish: typeof spoken.inbox.publish = (message) => {
+  const { msgId } = message;
+  return spoken.inbox.publish(
+    readings < 2 || msgId === undefined ? message : { ...message, msgId: `${msgId}-again-${readings}` },
+  );
+};
 const outside = createOutside({
-  mesh: speakingMesh(recordedPorts(mesh.ports, history), appendLines(join(folder, "acked-outside.jsonl"))),
+  mesh: speakingMesh(
+    { inbox: { ...spoken.inbox, publish } },
+    appendLines(join(folder, "acked-outside.jsonl")),
+  ),
   seed: Number(seed),
   world,
   settledAt: (doubtAt) => doubtAt + nothingAfterMs[weather],
@@ -70,22 +82,31 @@ const server = createServer((incoming, response) => {
   );
 });
 
-async function readLedgers(): Promise<void> {
-  for await (const message of mesh.ports.ledger.follow({ signal: new AbortController().signal })) {
+let reading = new AbortController();
+
+async function readLedgers({ signal }: AbortController): Promise<void> {
+  readings += 1;
+  for await (const message of mesh.ports.ledger.follow({ signal })) {
     // What an attacker publishes there may be no turn; a copy of one opens no task anew, for votes have ids.
     const turn = await decodeTurn(mesh.ports.blobs, message).catch(() => undefined);
     if (turn !== undefined) outside.read(turn.saga, turn);
   }
 }
-readLedgers().catch((error: unknown) => {
-  console.error("the people no longer read", error);
-  process.exit(1);
-});
+const read = () =>
+  void readLedgers(reading).catch((error: unknown) => {
+    console.error("the people no longer read", error);
+    if (patient === undefined) process.exit(1);
+  });
+read();
 
 const tell = (letter: FromWorld) => process.send?.(letter);
 process.on("message", (letter: FromRun) => {
   if (letter.type === "calm") weather = "calm";
-  else tell({ type: "quiet", quiet: outside.isQuiet() });
+  else if (letter.type === "read again") {
+    reading.abort();
+    reading = new AbortController();
+    read();
+  } else tell({ type: "quiet", quiet: outside.isQuiet() });
 });
 server.listen(0, "127.0.0.1", () =>
   tell({ type: "ready", url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }),

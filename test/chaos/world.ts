@@ -13,7 +13,8 @@ export interface WorldLine {
 export type FromWorld =
   { readonly type: "ready"; readonly url: string } | { readonly type: "quiet"; readonly quiet: boolean };
 
-export type FromRun = { readonly type: "is it quiet" } | { readonly type: "calm" };
+export type FromRun =
+  { readonly type: "is it quiet" } | { readonly type: "calm" } | { readonly type: "read again" };
 
 export interface WorldProcess {
   readonly url: string;
@@ -21,6 +22,8 @@ export interface WorldProcess {
   isQuiet(): Promise<boolean>;
   /** Nothing is stopped or cut off any more. */
   calm(): void;
+  /** People read every ledger from its beginning, as who looks at their tasks after an accident, and vote once more. */
+  readAgain(): void;
   readonly child: Child;
 }
 
@@ -29,14 +32,22 @@ export interface WorldOptions {
   readonly seed: number;
   readonly natsUrl: string;
   readonly onEnd: (how: string) => void;
+  /** A ledger that cannot be followed does not end it: `readAgain` comes. */
+  readonly isPatient?: boolean;
 }
 
-export async function startWorld({ folder, seed, natsUrl, onEnd }: WorldOptions): Promise<WorldProcess> {
+export async function startWorld({
+  folder,
+  seed,
+  natsUrl,
+  onEnd,
+  isPatient = false,
+}: WorldOptions): Promise<WorldProcess> {
   const child = startChild({
     name: "outside",
     folder,
     script: "test/chaos/world-process.ts",
-    arguments: [folder, String(seed)],
+    arguments: [folder, String(seed), ...(isPatient ? ["patient"] : [])],
     environment: { NATS_URL: natsUrl },
     onEnd,
   });
@@ -49,6 +60,7 @@ export async function startWorld({ folder, seed, natsUrl, onEnd }: WorldOptions)
   return {
     url: ready.url,
     calm: () => void write({ type: "calm" }),
+    readAgain: () => void write({ type: "read again" }),
     child,
     isQuiet: () =>
       new Promise((resolve) => {

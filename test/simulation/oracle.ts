@@ -142,29 +142,44 @@ function phantoms({ asked }: Account, readings: ReadonlyMap<SagaId, Reading>): V
 
 // P1
 
-function performances({ acts, asked, stoodStill }: Account): Violation[] {
-  const violations: Violation[] = [];
+/** An effect that the outside has more than once, or, of an `idempotent` one, was asked for under more than one key. */
+export interface Repeat {
+  readonly effect: "once" | "probe" | "idempotent";
+  readonly place: string;
+  /** By whom, or under which keys. */
+  readonly by: readonly string[];
+}
+
+export function repeats({
+  acts,
+  asked,
+  stoodStill,
+}: Pick<Account, "acts" | "asked" | "stoodStill">): Repeat[] {
+  const found: Repeat[] = [];
   for (const [place, group] of grouped(acts, placeOf)) {
     const [first] = group;
     if (first === undefined || group.length < 2) continue;
-    if (first.effect === "once")
-      violations.push({
-        promise: "P1",
-        what: `once twice: ${place} by ${group.map(({ by }) => by).join(", ")}`,
-      });
+    const by = group.map((act) => act.by);
+    if (first.effect === "once") found.push({ effect: "once", place, by });
     if (first.effect === "probe" && !group.some((act) => stoodStill(act) || isHeldUp(act)))
-      violations.push({
-        promise: "P1",
-        what: `probe twice: ${place} by ${group.map(({ by }) => by).join(", ")}`,
-      });
+      found.push({ effect: "probe", place, by });
   }
   const idempotent = asked.filter((one) => one.effect === "idempotent" && one.undoes === undefined);
   for (const [place, group] of grouped(idempotent, placeOf)) {
-    const keys = new Set(group.map(({ key }) => key));
-    if (keys.size > 1) violations.push({ promise: "P1", what: `two keys: ${place} ${[...keys].join(", ")}` });
+    const keys = [...new Set(group.map(({ key }) => key))];
+    if (keys.length > 1) found.push({ effect: "idempotent", place, by: keys });
   }
-  return violations;
+  return found;
 }
+
+const performances = (account: Account): Violation[] =>
+  repeats(account).map(({ effect, place, by }) => ({
+    promise: "P1",
+    what:
+      effect === "idempotent"
+        ? `two keys: ${place} ${by.join(", ")}`
+        : `${effect} twice: ${place} by ${by.join(", ")}`,
+  }));
 
 const isHeldUp = ({ at, sentAt }: Act) => at - sentAt > heldUpMs;
 /** Less than the claim's grace. */

@@ -191,6 +191,8 @@ test("a LEDGER that is deleted and made by hand under a process that runs takes 
   await jsm.streams.delete("LEDGER");
   const turn = { data: bytes("turn"), headers: {}, expectedSeq: 0 };
   expect(await codeOf(ports.ledger.append(sagaId("b"), turn))).toBe("UNAVAILABLE");
+  expect(await codeOf(ports.ledger.last(sagaId("a")))).toBe("MESH_INCOMPLETE"); // NL3 of services/nats/ledger.ts
+  expect(await codeOf(ports.ledger.list())).toBe("MESH_INCOMPLETE");
   await jsm.streams.add({ ...config, metadata: {} });
   expect(await codeOf(ports.ledger.append(sagaId("b"), turn))).toBe("MESH_INCOMPLETE");
   const requests = createRequests(nc);
