@@ -160,6 +160,36 @@ const table = {
     remedy:
       "Find out which host wrote the turn. If it is yours, name its key with --trust, or give the host one with SAGAMESH_HOST_NKEY.",
   },
+  SIGNER_UNKNOWN: {
+    meaning: "a turn is signed by a key of which the mesh, whose turns must be signed, was not told",
+    retriable: true,
+    remedy:
+      "If a host of yours signs with it, `sagamesh trust add KEY`; if not, `sagamesh trust remove KEY --yes`. The saga goes on by itself.",
+  },
+  SIGNER_REFUSED: {
+    meaning: "turns of the mesh must be signed, and this process signs with no key that it trusts",
+    retriable: true,
+    remedy:
+      "Name a file with the seed of a trusted key with SAGAMESH_HOST_NKEY; `sagamesh trust` lists them, `sagamesh trust add KEY` adds one.",
+  },
+  SIGNERS_UNREADY: {
+    meaning: "a living host signs with no key that would count, or does not know yet that it must",
+    retriable: true,
+    remedy:
+      "Start the hosts that the message names anew with a trusted key, or stop them, and run this again.",
+  },
+  TRUST_UNSETTLED: {
+    meaning: "whose signatures count is being changed, and a message falls between before and after",
+    retriable: true,
+    remedy:
+      "Wait some seconds. If it stays, a change was broken off: `sagamesh trust` names it, and the same command again ends it.",
+  },
+  TRUST_UNREADABLE: {
+    meaning: "what the mesh says of whose signatures count is there and cannot be read",
+    retriable: true,
+    remedy:
+      "Put the entry `trust` of the bucket REGISTRY back from a backup. What runs goes by what it read before; what starts decides nothing.",
+  },
   INTENT_UNKNOWN: {
     meaning: "the saga has no such intent",
     retriable: false,

@@ -17,6 +17,8 @@ export const HostEntry = z.object({
   deployments: z.int().nonnegative(),
   /** How it can make keys besides the oldest way: a saga begins with what every living host can make. */
   keys: Keys.optional(),
+  /** What it knows of whose signatures count, by its revision, and the public key that it signs with, if it signs. */
+  trust: z.object({ revision: z.int().nonnegative(), signs: z.string().optional() }).optional(),
 });
 export type HostEntry = z.infer<typeof HostEntry>;
 

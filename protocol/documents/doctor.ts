@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { DefinitionRef } from "../event.ts";
+import { TrustShown } from "./trust.ts";
 import { UnreadableSaga } from "./unreadable.ts";
 
 /** One thing that was looked at. `wrong`: exit code 1. `warning`: look at it when there is time. `fine`: as it should be. */
@@ -134,6 +135,8 @@ export const DoctorDocument = z.object({
     .optional(),
   /** Sagas that cannot be read, of all whose last turn was looked at and of those that were read whole. */
   unreadable: z.array(UnreadableSaga).optional(),
+  /** Whose signatures count; absent where nothing was ever said of it, or it could not be asked for. */
+  trust: TrustShown.optional(),
   /** Messages on ledgers that are no turns, and some of the sagas, those with the most first; absent where there are none. */
   foreign: z.object({ messages: z.int(), sagas: z.int(), some: z.array(z.string()) }).optional(),
   deadLetters: z.int(),

@@ -5,13 +5,15 @@
  * started again, or twice at once, at any time:
  *
  * AV1 Nothing is purged that this very process has not read back from a file on disk, whole and verified.
- * AV2 The tombstone is appended by compare-and-set on the last turn in the file. A turn that came meanwhile refuses
- *     it, and the saga is looked at anew.
+ * AV2 The tombstone is appended by compare-and-set on the last message that was read, of which all behind the last turn in
+ *     the file is foreign. A turn that came meanwhile refuses it, and the saga is looked at anew.
  * AV3 From the tombstone on the saga is archived, whether its turns are still there or not; what is left is
  *     purged by the next run of `archive`, after it was written to a file of its own if it stands in none.
  * AV4 Blobs stay on the server, for other sagas may name them: they are shared by content, and a sweep would race
  *     with a host that is about to name one that is there. Claims stay for ever: a claim that vanished would let a late
  *     delivery perform its effect again.
+ * AV5 What is appended is judged by what is said of signatures after it was stored (services/ledger/trust.ts), before
+ *     anything is purged for it: a tombstone that does not count would leave nothing that does.
  */
 import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,13 +31,16 @@ import { readLedger, type SagaView, viewOf } from "../views/view.ts";
 import { isTombstone, readTombstone } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Chance, Clock, Ports, StoredMessage } from "../wire/ports.ts";
+import { type Signer, signTurn } from "../wire/signing.ts";
 import { reasonToKeep, remainsOf } from "./due.ts";
 import { archiveName, ledgerOf, nameFile, onDisk, readArchive, writeArchive } from "./file.ts";
 import { manifestOfView } from "./manifest.ts";
 import { chainOf, emptyHead, lastTurnOf } from "../ledger/chain.ts";
 
 export interface ArchiveDeps {
-  readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims">;
+  readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims" | "trust">;
+  /** Signs tombstones; without it none is signed. */
+  readonly signer?: Signer | undefined;
   readonly clock: Clock;
   readonly chance: Chance;
   /** The person or program that archives; the tombstone records it. */
@@ -79,13 +84,16 @@ export async function archiveSaga(
     const now = isTombstone(last) ? 0 : await patiently(clock, () => ports.claims.now());
     if (!isTombstone(last) && now - last.storedAt < options.afterMs)
       return { saga, outcome: "kept", reason: "its last turn is too young" };
-    const stored = await patiently(clock, () => ports.ledger.read(saga, 0, last.seq));
-    if (stored.at(-1)?.seq !== last.seq) {
+    // AV2: a tombstone follows the last message, though it be no turn.
+    const endSeq = Math.max(last.seq, (await patiently(clock, () => ports.ledger.last(saga)))?.seq ?? 0);
+    const stored = await patiently(clock, () => ports.ledger.read(saga, 0, endSeq));
+    if (stored.at(-1)?.seq !== endSeq) {
       // Purged by another meanwhile, or a replica lags.
       if (looks < looksMax) continue;
-      throw new MeshError("UNAVAILABLE", `the ledger of ${saga} cannot be read up to ${last.seq}`);
+      throw new MeshError("UNAVAILABLE", `the ledger of ${saga} cannot be read up to ${endSeq}`);
     }
-    const { links } = chainOf(saga, emptyHead, stored);
+    const { links, tombstone } = chainOf(saga, emptyHead, stored);
+    if (!isTombstone(last) && (tombstone ?? links.at(-1)?.message)?.seq !== last.seq) continue; // AV2
     const messages = links.map(({ message }) => message);
     if (isTombstone(last)) return finish(deps, saga, { last, before: messages }, options);
     const whole = await readWhole(deps, saga, messages);
@@ -96,14 +104,23 @@ export async function archiveSaga(
     const bytes = await ensureFile(deps, saga, whole, now);
     // Before the tombstone: where the server's storage is full, this makes room for it.
     await patiently(clock, () => ports.snapshots.drop(saga));
-    const tombstoneSeq = await bury(deps, saga, whole, now);
+    const tombstoneSeq = await bury(deps, saga, whole, { archivedAt: now, endSeq });
     if (tombstoneSeq === undefined) continue; // AV2
+    if (!(await stands(deps, saga, tombstoneSeq))) continue; // AV5
     await patiently(clock, () => ports.ledger.purgeBefore(saga, tombstoneSeq));
     return { saga, outcome: "archived", file: archiveName(saga), turns, bytes };
   }
 }
 
 const looksMax = 5;
+
+/** AV5. Throws TRUST_UNSETTLED, UNAVAILABLE. */
+async function stands({ ports, clock }: ArchiveDeps, saga: SagaId, seq: number): Promise<boolean> {
+  await patiently(clock, async () => ports.trust?.learn());
+  if ((ports.trust?.revision() ?? 0) === 0) return true;
+  const last = await patiently(clock, () => lastTurnOf(ports, saga));
+  return last?.seq === seq;
+}
 
 /** AV3. */
 async function finish(
@@ -228,10 +245,10 @@ const exists = (path: string): Promise<boolean> =>
 
 /** Appends the tombstone (AV2) and gives its sequence; undefined if the ledger has moved. */
 async function bury(
-  { ports, clock, by }: ArchiveDeps,
+  { ports, clock, by, signer }: ArchiveDeps,
   saga: SagaId,
   { messages, last, view }: Whole,
-  archivedAt: number,
+  { archivedAt, endSeq }: { readonly archivedAt: number; readonly endSeq: number },
 ): Promise<number | undefined> {
   const tombstone: Tombstone = {
     v: 1,
@@ -255,8 +272,9 @@ async function bury(
     [headers.saga]: saga,
     [headers.event]: tombstoneEvent,
     [headers.agent]: view.definition.name,
+    ...(signer === undefined ? {} : { [headers.signature]: signTurn(signer, data) }),
   };
-  const message = { data, headers: fields, expectedSeq: last.seq };
+  const message = { data, headers: fields, expectedSeq: endSeq };
   try {
     return (await patiently(clock, () => ports.ledger.append(saga, message))).seq;
   } catch (error) {

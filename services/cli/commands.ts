@@ -48,6 +48,7 @@ export const commands: CommandGroups = {
     doctor: async () => (await import("./commands/doctor.ts")).doctor,
     rebuild: async () => (await import("./commands/rebuild.ts")).rebuild,
     deployments: async () => (await import("./commands/deployments.ts")).deployments,
+    trust: async () => (await import("./commands/trust.ts")).trust,
     nudge: async () => (await import("./commands/nudge.ts")).nudge,
     archive: async () => (await import("./commands/archive.ts")).archive,
     repair: async () => (await import("./commands/repair.ts")).repair,

@@ -10,10 +10,14 @@
  *     host appends after the last of them in both cases, for its turn names the same hash. So it may die anywhere, and run
  *     again, or twice at once.
  * QE4 Nothing is removed while anything is kept (services/ledger/removable.ts): it could not be kept.
+ * QE5 A turn from before turns had to be signed, or by a key since withdrawn, is signed anew beside its unchanged bytes: who
+ *     repairs vouches that it stood there. Before the purge the copies are judged by what is said of signatures by then.
  */
 import type { RepairDocument, RepairMessage } from "../../protocol/documents/repair.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { readSignature } from "../../protocol/signing.ts";
+import { type Headers, headers as names } from "../../protocol/subjects.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
 import { chainOf, emptyHead, ownMessages } from "../ledger/chain.ts";
 import { unreadableOf } from "../ledger/many.ts";
@@ -22,10 +26,13 @@ import { type Judged, removableOf, type Sorted } from "../ledger/removable.ts";
 import { describeForeign } from "../views/foreign.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports, StoredMessage } from "../wire/ports.ts";
+import { type Signer, signTurn } from "../wire/signing.ts";
 
 export interface RepairDeps {
-  readonly ports: Pick<Ports, "ledger" | "blobs" | "inbox" | "loop">;
+  readonly ports: Pick<Ports, "ledger" | "blobs" | "inbox" | "loop" | "trust">;
   readonly clock: Clock;
+  /** Signs what is written again and whose own signature, or none, does not count for what is stored now (QE5). */
+  readonly signer?: Signer | undefined;
 }
 
 export interface RepairOptions {
@@ -124,16 +131,24 @@ async function removeForeign(
 
 /** The sequence of the first copy; undefined where something else came between. Throws STORAGE_FULL, UNAVAILABLE. */
 async function writeAgain(
-  { ports, clock }: RepairDeps,
+  { ports, clock, signer }: RepairDeps,
   saga: SagaId,
   own: readonly StoredMessage[],
   lastForeign: number,
 ): Promise<number | undefined> {
   let first: number | undefined;
+  const anew = (headers: Headers, data: Uint8Array): Headers =>
+    signer === undefined || ports.trust?.refusal(keyOf(headers)) === undefined
+      ? {}
+      : { [names.signature]: signTurn(signer, data) }; // QE5
   let last = Math.max(lastForeign, own.at(-1)?.seq ?? 0);
   try {
     for (const { data, headers } of own) {
-      const message = { data, headers: withoutServers(headers), expectedSeq: last };
+      const message = {
+        data,
+        headers: { ...withoutServers(headers), ...anew(headers, data) },
+        expectedSeq: last,
+      };
       last = (await patiently(clock, () => ports.ledger.append(saga, message))).seq;
       first ??= last;
       await ports.loop.breathe();
@@ -143,9 +158,13 @@ async function writeAgain(
     throw error;
   }
   const from = first ?? 0;
+  await patiently(clock, async () => ports.trust?.learn()); // QE5
   const read = await patiently(clock, () => readWhole(ports, saga, from - 1, last));
   return areTurns(saga, read, own) ? from : undefined;
 }
+
+const keyOf = ({ [names.signature]: written }: Headers): string | undefined =>
+  written === undefined ? undefined : readSignature(written)?.key;
 
 /** What the server wrote beside a message it writes anew. */
 const withoutServers = (headers: StoredMessage["headers"]): StoredMessage["headers"] =>
@@ -160,7 +179,10 @@ function areTurns(saga: SagaId, copies: readonly StoredMessage[], own: readonly 
 const isSame = (copy: StoredMessage, original: StoredMessage | undefined): boolean =>
   original !== undefined &&
   Buffer.compare(copy.data, original.data) === 0 &&
-  JSON.stringify(withoutServers(copy.headers)) === JSON.stringify(withoutServers(original.headers));
+  JSON.stringify(unsigned(copy.headers)) === JSON.stringify(unsigned(original.headers));
+
+const unsigned = (fields: Headers): Headers =>
+  Object.fromEntries(Object.entries(withoutServers(fields)).filter(([name]) => name !== names.signature));
 
 /** What the turns themselves lack: one that is gone, a blob, a turn of another format. */
 async function brokenOf(

@@ -97,9 +97,11 @@ export const depsOf = (
     options.ports.live.publish(saga, lane, Buffer.from(JSON.stringify(value))),
 });
 
-/** Starts a host. Throws APP_INVALID with every fault, or DEFINITION_CHANGED, before anything is taken. */
+/** Starts a host. Throws APP_INVALID with every fault, DEFINITION_CHANGED, SIGNER_REFUSED, before anything is taken. */
 export async function startHost(options: HostOptions, app: App): Promise<Host> {
   assertServable(app, "host");
+  const refusal = options.ports.trust?.refusal(options.signer?.publicKey);
+  if (refusal !== undefined) throw refusal;
   await assertUnchanged(options, app);
   const { log } = options;
   const letGo = new AbortController();

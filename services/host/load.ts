@@ -26,6 +26,7 @@ import { foldingToEnd, isBare } from "../ledger/bare-state.ts";
 import {
   type ChainSource,
   claimOf,
+  countsNow,
   emptyHead,
   type Head,
   lastTurnOf,
@@ -159,7 +160,11 @@ async function linksSince(
 const isHeadOf = (saga: SagaId, { turn, seq, hash }: Head, message: StoredMessage): boolean => {
   const claim = claimOf(message);
   return (
-    claim?.saga === saga && claim.turn === turn && message.seq === seq && chainHash(message.data) === hash
+    claim?.saga === saga &&
+    claim.turn === turn &&
+    message.seq === seq &&
+    chainHash(message.data) === hash &&
+    countsNow(message)
   );
 };
 

@@ -22,15 +22,17 @@ import type { LivingHost } from "../deployments/served.ts";
 import { every } from "../process/every.ts";
 import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
+import type { Signer } from "../wire/signing.ts";
 import { nextHoldings } from "./placement.ts";
 
 /** What a host needs to be known. */
 export interface RosterOptions {
-  readonly ports: Pick<Ports, "membership" | "inbox" | "registry">;
+  readonly ports: Pick<Ports, "membership" | "inbox" | "registry" | "trust">;
   readonly clock: Clock;
   readonly log: Log;
   readonly incarnation: string;
   readonly serves: readonly ServedDefinition[];
+  readonly signer?: Pick<Signer, "publicKey"> | undefined;
   /** Whether it is dead to the mesh: then it says and takes nothing more. */
   readonly hasLapsed: () => boolean;
 }
@@ -56,7 +58,7 @@ export interface Roster {
 
 /** Joins: says that this host serves, and begins to take its share. */
 export function joinRoster(
-  { ports, clock, log, incarnation, serves, hasLapsed }: RosterOptions,
+  { ports, clock, log, incarnation, serves, signer, hasLapsed }: RosterOptions,
   holdings: Holdings,
 ): Roster {
   const { membership, inbox, registry } = ports;
@@ -86,6 +88,7 @@ export function joinRoster(
     return next;
   };
 
+  const signs = signer === undefined ? {} : { signs: signer.publicKey };
   const entry = (): HostEntry => ({
     partitions: [...holdings.held()],
     draining,
@@ -93,6 +96,7 @@ export function joinRoster(
     serves: [...serves],
     deployments: declared?.revision ?? 0,
     keys: "decided",
+    ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
   });
   const hosts = (): LivingHost[] => [{ host: incarnation, ...entry() }, ...[...others].flatMap(toHost)];
   async function beat(): Promise<void> {

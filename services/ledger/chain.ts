@@ -2,9 +2,9 @@
  * Chain: which of the messages on a ledger's subject are its turns. All others are foreign: whoever may publish there can
  * write them, and nothing of them counts.
  *
- * QC1 A message is the next turn if it names the saga, the number after the head's and the head's hash. What else a turn
- *     holds is not looked at, nor who signed it: a message that one host took for a turn and another did not would make
- *     two ledgers of one.
+ * QC1 A message is the next turn if it names the saga, the number after the head's and the head's hash, and, where the mesh
+ *     says whose signatures count, if it counts by that (trust.ts). What else a turn holds is not looked at: a message that
+ *     one host took for a turn and another did not would make two ledgers of one.
  * QC2 A tombstone must follow the head in the same way. After its turns were purged nothing stands before it, which
  *     nobody brings about who may only publish: the server wrote beside it what it was stored after. As the first message
  *     it is believed before anything that follows it, so that a copy of the first turn begins nothing anew.
@@ -12,6 +12,8 @@
  *     That is LEDGER_BROKEN. To go on from before it would be to do again what it says was done.
  * QC4 A last message is believed where what it was stored after is the message whose hash it names; if not, the ledger
  *     is read. Usually that costs one read, and only those who look at nothing but the last message pay it.
+ * QC5 A message that chains, of which it cannot be said yet whether it counts, ends the reading with SIGNER_UNKNOWN or
+ *     TRUST_UNSETTLED: neither it nor what follows it is judged, and nothing is appended.
  */
 import { contentTypes, decode } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
@@ -21,6 +23,7 @@ import type { Json } from "../../protocol/json.ts";
 import { headers } from "../../protocol/subjects.ts";
 import { tombstoneEvent } from "../../protocol/tombstone.ts";
 import type { LedgerPort, LoopPort, StoredMessage } from "../wire/ports.ts";
+import { unjudged } from "./trust.ts";
 
 /** Where a ledger stands: what the next turn follows. Sequence 0 and an empty hash before the first. */
 export interface Head {
@@ -120,6 +123,7 @@ export interface Walk {
   /** After what was taken. */
   readonly head: Head;
   readonly isArchived: boolean;
+  /** Throws SIGNER_UNKNOWN, TRUST_UNSETTLED (QC5). */
   take(message: StoredMessage): "turn" | "tombstone" | "foreign";
 }
 
@@ -140,11 +144,19 @@ export function walkFrom(saga: SagaId, after: Head, seen?: ReadonlySet<number>):
       const isLeft = isFirst && claim?.kind === "tombstone" && isOrphan(saga, head, { message, claim }, seen); // QC2
       isFirst = false;
       if (claim === undefined || !(isLeft || follows(claim, saga, head))) return "foreign";
+      if (!countsAs(claim, message)) return "foreign";
       if (claim.kind === "tombstone") isArchived = true;
       else head = { turn: claim.turn, seq: message.seq, hash: chainHash(message.data) };
       return claim.kind;
     },
   };
+}
+
+/** Throws what it cannot judge (QC5). */
+function countsAs({ kind, saga, turn }: Claim, { standing }: StoredMessage): boolean {
+  const now = standing?.() ?? { kind: "counts" };
+  if (now.kind === "counts" || now.kind === "foreign") return now.kind === "counts";
+  throw unjudged(`${kind === "turn" ? `turn ${turn}` : "the tombstone"} of ${saga}`, now);
 }
 
 const follows = (claim: Claim, saga: SagaId, head: Pick<Head, "turn" | "hash">): boolean =>
@@ -269,6 +281,10 @@ export async function lastTurnOf(source: ChainSource, saga: SagaId): Promise<Sto
 
 const looksMax = 3;
 
+/** Whether a message may be a turn by who signed it, and that is certain. */
+export const countsNow = ({ standing }: StoredMessage): boolean =>
+  (standing?.().kind ?? "counts") === "counts";
+
 /** Whether a turn or a tombstone follows a head that was read, or the head is no longer there. Throws UNAVAILABLE. */
 export async function isFollowed(source: ChainSource, saga: SagaId, head: Head): Promise<boolean> {
   const last = await source.ledger.last(saga);
@@ -285,10 +301,10 @@ export async function isFollowed(source: ChainSource, saga: SagaId, head: Head):
 async function isBelieved(source: ChainSource, saga: SagaId, last: StoredMessage): Promise<boolean> {
   const claim = claimOf(last);
   const before = storedAfter(last);
-  if (claim?.saga !== saga || before === undefined) return false;
+  if (claim?.saga !== saga || before === undefined || !countsNow(last)) return false;
   if (before === 0) return follows(claim, saga, emptyHead);
   const [former] = await source.ledger.read(saga, before - 1, before);
-  if (former === undefined) return false;
+  if (former === undefined || !countsNow(former)) return false;
   const its = claimOf(former);
   const head = {
     turn: its?.kind === "turn" && its.saga === saga ? its.turn : 0,

@@ -42,7 +42,8 @@ export function removableOf(
   const said = new Set(own.map(textOf));
   const whyKept = ({ message, claim }: Foreign): string | undefined => {
     if (gap !== undefined) return "a turn is gone, and it may be what followed it"; // QF1
-    const mayBeOurs = claim?.saga === saga && storedAfter(message) !== undefined; // QF2
+    const isForged = message.standing?.().kind === "foreign"; // No host that the mesh trusted wrote it.
+    const mayBeOurs = claim?.saga === saga && storedAfter(message) !== undefined && !isForged; // QF2
     return mayBeOurs && !named.has(message.seq) && !said.has(textOf(message))
       ? "it was stored as hosts store turns: a turn before it may have been changed"
       : undefined;

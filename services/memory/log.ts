@@ -21,6 +21,8 @@ export interface MemoryLog {
   /** What is stored after the sequence, of one saga or of all. */
   after(saga: SagaId | undefined, afterSeq: number): StoredMessage[];
   list(): { saga: SagaId; turns: number }[];
+  /** The sequence of the newest message of all sagas. */
+  end(): number;
   /** Removes a saga's messages before the sequence. */
   purgeBefore(saga: SagaId, seq: number): void;
   /** Removes one of a saga's messages. */
@@ -38,6 +40,7 @@ const askedShare = 0.5;
 
 export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather): MemoryLog {
   let all: StoredMessage[] = [];
+  let endSeq = 0; // Also of what was removed.
   const bySaga = new Map<SagaId, StoredMessage[]>();
   const watchers = new Set<{ saga: SagaId | undefined; wake: () => void }>();
   const deposed = { until: 0, knownSeq: 0 };
@@ -67,6 +70,7 @@ export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather
       if (turns === undefined) bySaga.set(saga, [message]);
       else turns.push(message);
       all.push(message);
+      endSeq = message.seq;
       for (const watcher of watchers) if (watcher.saga === undefined || watcher.saga === saga) watcher.wake();
     },
     last: (saga) => {
@@ -91,6 +95,7 @@ export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather
     },
     list: () =>
       [...bySaga].flatMap(([saga, turns]) => (turns.length === 0 ? [] : [{ saga, turns: turns.length }])),
+    end: () => endSeq,
     purgeBefore: (saga, seq) => drop(saga, (message) => message.seq < seq),
     remove: (saga, seq) => drop(saga, (message) => message.seq === seq),
     headSeq: (saga) => turnsOf(saga).at(-1)?.seq ?? 0,

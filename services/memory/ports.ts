@@ -216,6 +216,12 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
       "list",
       atOnce(() => server.ledger.list()),
     ),
+  end: () =>
+    gate.request(
+      "ledger",
+      "end",
+      atOnce(() => server.ledger.end()),
+    ),
   purgeBefore: (saga, seq) =>
     gate.request(
       "ledger",

@@ -14,7 +14,7 @@ import type { LedgerPort } from "../wire/ports.ts";
 import { isWithoutStream, translated } from "./errors.ts";
 import { follow, type FollowContext } from "./follow.ts";
 import { publish } from "./publish.ts";
-import { newestOfLeader, readRange, type ReadContext } from "./read.ts";
+import { headOf, newestOfLeader, readRange, type ReadContext } from "./read.ts";
 import type { Watched } from "./vigil.ts";
 
 export const createLedger = (context: ReadContext & FollowContext & Watched): LedgerPort => {
@@ -41,6 +41,7 @@ export const createLedger = (context: ReadContext & FollowContext & Watched): Le
       const filter = subjects.ledger(saga);
       await translated(filter, () => jsm.streams.purge(stream, { filter, seq }));
     },
+    end: async () => (await headOf(jsm, stream)).lastSeq,
     follow: ({ saga, afterSeq = 0, signal }) => {
       const subject = saga === undefined ? subjects.ledgers : subjects.ledger(saga);
       return follow(context, { stream, subject, afterSeq, signal });

@@ -10,6 +10,7 @@ import type { DoctorDocument, Finding } from "../../protocol/documents/doctor.ts
 import { decode } from "../../protocol/codec.ts";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { StartMessage } from "../../protocol/event.ts";
+import { trustKey } from "../../protocol/trust.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -17,7 +18,10 @@ import { headers, parseInboxSubject, streams } from "../../protocol/subjects.ts"
 import { ThrottleState, throttledOf } from "../../protocol/throttle.ts";
 import { type LivingOptions, type LivingSaga, livingSagas } from "../client/living.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
+import { shown } from "../client/trust.ts";
+import { livingAmong } from "../deployments/served.ts";
 import { type Many, manyOf } from "../ledger/many.ts";
+import { readTrust } from "../ledger/trust.ts";
 import { checkServer, dial } from "../nats/connection.ts";
 import { withLedgers } from "../nats/ledgers.ts";
 import { type Examination, examineMesh, type Oldest } from "../nats/examine.ts";
@@ -33,6 +37,7 @@ import { lettersByCode } from "./doctor/letters.ts";
 import { waitsOf } from "./doctor/waits.ts";
 import { openServer } from "./mesh.ts";
 import { systemClock } from "./system.ts";
+import { trustedReader } from "./trusting.ts";
 
 /** A partition moves within two beats of its hosts, a worker asks anew every few seconds. */
 const lookAgainMs = 800;
@@ -108,7 +113,7 @@ const livingIn =
   (nc: Awaited<ReturnType<typeof dial>>, { health }: Examination) =>
   (some: LivingOptions): Promise<Many<LivingSaga>> =>
     health?.streams.some(({ name, state }) => name === streams.ledger && state === "there") === true
-      ? withLedgers(nc, (ledgers) => livingSagas(ledgers, some))
+      ? withLedgers(nc, async (ledgers) => livingSagas(await trustedReader(ledgers), some))
       : Promise.resolve(manyOf([], []));
 
 /** DX2. Throws what is none. */
@@ -199,6 +204,7 @@ async function describeMesh(
     ...waitsIn(examined, long, viewingBy(registered).signalsOf),
     ...(isMeshError(long) || long.unreadable.length === 0 ? {} : { unreadable: [...long.unreadable] }),
     ...foreignIn(foreign),
+    ...(await trustIn(examined)),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
     deadByCode: lettersByCode(examined.letters ?? []),
     durability: durability.sentences,
@@ -210,6 +216,14 @@ async function describeMesh(
     ...judge(document, examined, about, durability),
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
+}
+
+/** What is said of trust, and how far the hosts are. */
+async function trustIn({ registry, hosts }: Examination): Promise<Pick<DoctorDocument, "trust">> {
+  const entry = registry?.find(({ key }) => key === trustKey);
+  if (entry === undefined) return {};
+  const living = livingAmong((hosts ?? []).map(({ key, data }) => ({ host: key, data })));
+  return { trust: shown(await readTrust({ read: async () => ({ data: entry.data, revision: 1 }) }), living) };
 }
 
 /** Sagas that are named. */

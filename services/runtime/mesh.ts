@@ -16,6 +16,7 @@ import { withinMs } from "../nats/within-ms.ts";
 import { withPatientReads } from "../wire/patient-ports.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { readConfig } from "./config.ts";
+import { withTrust } from "./trusting.ts";
 import { openMeshClock } from "./mesh-clock.ts";
 import { systemChance } from "./system.ts";
 
@@ -76,21 +77,23 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
     const revival = embedded && reviveServer(nc, embedded, report);
     try {
       const copies = replicas === undefined ? {} : { replicas };
-      const ports = await openNatsPorts(nc, { report, reading, ...copies });
-      const { clock, stop } = await openMeshClock(() => ports.claims.now(), { report });
+      const opened = await openNatsPorts(nc, { report, reading, ...copies });
+      const { clock, stop } = await openMeshClock(() => opened.claims.now(), { report });
+      const { ports, forget } = await withTrust(opened, clock, report);
       return {
         ports,
         clock,
         url,
         version: nc.info?.version ?? "unknown",
         dataDir,
-        fault: () => ports.fault(),
+        fault: () => opened.fault(),
         readHealth: async () => (await import("../nats/health.ts")).readHealth(nc),
         closed: nc.closed().then((why) => (why === undefined ? undefined : describeError(why))),
         close: async () => {
           stop();
+          forget();
           await revival?.stop(); // Before the connection is closed, or that would be a loss.
-          await ports.close();
+          await opened.close();
           // What was sent leaves; a server that is lost, or stands still, takes nothing, and has no more to say.
           await withinMs(drainMs, nc.drain());
           await nc.close();

@@ -28,6 +28,7 @@ import { readLedger } from "../views/view.ts";
 import type { Config } from "./config.ts";
 import { openServer } from "./mesh.ts";
 import { systemChance, systemClock } from "./system.ts";
+import { trustedReader } from "./trusting.ts";
 
 export interface RebuildOptions {
   /** Only say what would be done. */
@@ -61,7 +62,7 @@ async function looking<T>(
 
 /** Rebuilds the claims from the ledgers (KZ1). Throws MESH_INCOMPLETE where the ledger is what is missing, MESH_MIXED. */
 export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<RebuildDocument> =>
-  looking(config, options, async ({ context, ledger, blobs }) => {
+  looking(config, options, async ({ context, ...ledgers }) => {
     const { isDryRun, skipsUnreadable, report, signal } = options;
     const broken = await lookAtBroken(context, claimStream);
     if (broken.fault === undefined) return { what: "claims", outcome: "whole" };
@@ -70,6 +71,8 @@ export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<
     const filling = isDryRun
       ? undefined
       : await fillClaims(context, broken, `rebuilt-${systemChance.nonce()}`);
+    const source = await trustedReader(ledgers);
+    const { ledger, blobs } = source;
     const sagas = (await ledger.list()).map(({ saga }) => saga);
     const effectOf = await effects(createRegistry(context));
     let looked = 0;
@@ -78,7 +81,7 @@ export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<
       async (saga) => {
         looked += 1;
         if (looked % progressEvery === 0) report(`looked at ${looked} of ${sagas.length} sagas`);
-        return openCallsOf({ ledger, blobs }, saga);
+        return openCallsOf(source, saga);
       },
       { signal },
     );

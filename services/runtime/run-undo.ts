@@ -18,7 +18,7 @@ import { silentLog } from "../process/log.ts";
 import { readView, type SagaView } from "../views/view.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import type { Config } from "./config.ts";
-import { checkSignature, openSigner } from "./signing.ts";
+import { checkSignature, signerFor } from "./signing.ts";
 import { newIncarnation } from "./system.ts";
 
 /** What an undoing is told. */
@@ -48,7 +48,7 @@ export async function runUndo(options: UndoOptions, app: App, saga: SagaId): Pro
   const alone = await openAlone(
     {
       ...{ ports, clock, chance, checkSignature, log: silentLog, callbackBase: config.callbackBase },
-      signer: openSigner(config.hostNkey, "SAGAMESH_HOST_NKEY"),
+      signer: signerFor(ports, config, reason === undefined),
       incarnation: newIncarnation("undo"),
     },
     app,

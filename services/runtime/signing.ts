@@ -5,7 +5,9 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { checkNkeySignature, isPublicKey, nkeySigner } from "../nats/nkeys.ts";
+import type { Ports } from "../wire/ports.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
+import type { Config } from "./config.ts";
 
 /** How signatures are checked, in every process. */
 export const checkSignature: CheckSignature = checkNkeySignature;
@@ -23,6 +25,29 @@ export function openSigner(file: string | undefined, where: string): Signer | un
     });
   }
   return nkeySigner(text, `${where} ${file}`);
+}
+
+/** A public NKey as a person gives it. Throws USAGE. */
+export function readPublicKey(word: string | undefined): string {
+  if (word !== undefined && isPublicKey(word)) return word;
+  throw new MeshError("USAGE", `expected a public NKey, got ${word ?? "nothing"}`, {
+    remedy: "A public NKey has 56 characters; `nk -inkey FILE -pubout` prints a seed's.",
+  });
+}
+
+/**
+ * What a command that appends to ledgers signs with: the key of SAGAMESH_HOST_NKEY, if one is named. Throws SIGNER_REFUSED
+ * where turns must be signed and what this key signs would not count, unless nothing is to be appended.
+ */
+export function signerFor(
+  { trust }: Pick<Ports, "trust">,
+  { hostNkey }: Pick<Config, "hostNkey">,
+  isDry: boolean,
+): Signer | undefined {
+  const signer = openSigner(hostNkey, "SAGAMESH_HOST_NKEY");
+  const refusal = isDry ? undefined : trust?.refusal(signer?.publicKey);
+  if (refusal !== undefined) throw refusal;
+  return signer;
 }
 
 /**

@@ -45,6 +45,7 @@ export async function toldApart(
 
 /** By its bytes or by what stands beside them: either may have been changed. */
 function isLater(saga: SagaId, turn: number, message: StoredMessage): boolean {
+  if (message.standing?.().kind === "foreign") return false; // By who signed it, or did not: no host of the mesh.
   const claim = claimOf(message);
   const { [names.saga]: of, [names.turn]: told } = message.headers;
   const isClaimed = claim?.kind === "turn" && claim.saga === saga && claim.turn > turn;
@@ -67,10 +68,15 @@ export function describeForeign({ message, claim }: Foreign): ForeignMessage {
     seq,
     at: storedAt,
     bytes: data.length,
-    why: whyOf(message, claim),
+    why: unsignedWhy(message) ?? whyOf(message, claim),
     begins: beginOf(data),
     headers,
   };
+}
+
+function unsignedWhy({ standing }: StoredMessage): string | undefined {
+  const now = standing?.();
+  return now?.kind === "foreign" ? now.why : undefined;
 }
 
 function whyOf(message: StoredMessage, claim: Claim | undefined): string {

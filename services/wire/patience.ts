@@ -18,6 +18,9 @@ export const isTransient = (error: unknown): boolean =>
   isMeshError(error, "UNAVAILABLE") ||
   isMeshError(error, "STORAGE_FULL") ||
   isMeshError(error, "MESH_INCOMPLETE") ||
+  isMeshError(error, "SIGNER_REFUSED") ||
+  isMeshError(error, "TRUST_UNSETTLED") ||
+  isMeshError(error, "TRUST_UNREADABLE") ||
   isMeshError(error, "WRITE_IN_FLIGHT") ||
   isMeshError(error, "DUPLICATE_IN_FLIGHT");
 

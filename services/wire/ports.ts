@@ -9,6 +9,7 @@
  *     where a retry could change the meaning; services/host/append.ts and patience.ts do.
  * WO2 Nothing here decides. A port never reads a body.
  */
+import type { MeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
@@ -43,6 +44,13 @@ export interface LoopPort {
   breathe(): Promise<void> | undefined;
 }
 
+/**
+ * Whether a message may be a turn by who signed it. `unknown`: by a key that nobody named yet, which `why` is; `unsettled`:
+ * that is being decided, and it may be asked again.
+ */
+export type Standing =
+  { readonly kind: "counts" } | { readonly kind: "foreign" | "unknown" | "unsettled"; readonly why: string };
+
 export interface StoredMessage {
   readonly subject: string;
   readonly seq: number;
@@ -50,6 +58,8 @@ export interface StoredMessage {
   readonly data: Uint8Array;
   /** The server's time of the message, milliseconds since the epoch. A Msg-Id stands under `headers.msgId`. */
   readonly storedAt: number;
+  /** Of a ledger's, where a mesh says whose signatures count (services/ledger/trust.ts): its standing now. Absent: it counts. */
+  readonly standing?: () => Standing;
 }
 
 export interface Ack {
@@ -82,6 +92,18 @@ export interface LedgerPort {
    * ledger: single messages the server keeps (`deny_delete`), so that no turn is ever taken from its end. Throws UNAVAILABLE.
    */
   purgeBefore(saga: SagaId, seq: number): Promise<void>;
+  /** The sequence of the newest message of all sagas, as the leader has it; 0 before the first. Throws UNAVAILABLE. */
+  end(): Promise<number>;
+}
+
+/** Whose signatures count in the mesh, as this process knows it. */
+export interface TrustPort {
+  /** Of what it goes by; 0: nothing was ever said. */
+  revision(): number;
+  /** What keeps this process from appending what bears this signature, or none; undefined: nothing does. */
+  refusal(publicKey: string | undefined): MeshError | undefined;
+  /** Reads it anew. Throws UNAVAILABLE. */
+  learn(): Promise<void>;
 }
 
 export interface Delivery extends StoredMessage {
@@ -292,4 +314,6 @@ export interface Ports {
   readonly throttles: ThrottlePort;
   readonly suspects: SuspectPort;
   readonly loop: LoopPort;
+  /** Without it no signature is asked for. */
+  readonly trust?: TrustPort;
 }

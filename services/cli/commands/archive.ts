@@ -7,6 +7,7 @@ import { archiveAll } from "../../archive/all.ts";
 import { openFolder } from "../../archive/archive.ts";
 import { readRegistry } from "../../client/registry.ts";
 import { msOf } from "../../../protocol/duration.ts";
+import { signerFor } from "../../runtime/signing.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
 import { table } from "../frame/table.ts";
@@ -64,7 +65,8 @@ export const archive = defineCommand({
         output.note(`looked at ${documents.length} of ${sagas.length} sagas`);
       };
       const options = { afterMs, isForced: args.force, isDryRun: args["dry-run"], signal };
-      await archiveAll({ ports, clock, chance, by: from, folder, registered }, sagas, options, tell);
+      const signer = signerFor(ports, config, args["dry-run"]);
+      await archiveAll({ ports, clock, chance, by: from, folder, registered, signer }, sagas, options, tell);
       signal.throwIfAborted();
       if (!output.json) output.print(undefined, () => describe(documents, folder, named.length > 0));
       const isDone = ({ outcome }: ArchiveDocument) =>

@@ -4,6 +4,7 @@ import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { repairSaga } from "../../client/repair.ts";
 import { manyOf, readMany } from "../../ledger/many.ts";
 import { type CommandContext, type CommandMesh, withMesh } from "../frame/context.ts";
+import { signerFor } from "../../runtime/signing.ts";
 import { defineCommand } from "../frame/command.ts";
 import { tellUnreadable } from "../frame/unreadable.ts";
 import { nowAndThen } from "../telling/progress-note.ts";
@@ -42,7 +43,8 @@ export const repair = defineCommand({
     if (word === undefined) throw usage("SAGA is missing");
     const saga = parseSagaId(word);
     return withMesh(context, async ({ ports, deps: { clock } }) => {
-      const document = await repairSaga({ ports, clock }, saga, { isMeant: yes, named });
+      const signer = signerFor(ports, context.config, !yes);
+      const document = await repairSaga({ ports, clock, signer }, saga, { isMeant: yes, named });
       context.output.print(document, () => repairText(document));
       return isWell(document, yes) ? 0 : 1;
     });
@@ -64,17 +66,18 @@ const isWell = ({ would, kept, broken }: RepairDocument, isMeant: boolean): bool
 const atOnce = 4;
 
 async function repairAll(
-  { output, signal }: CommandContext,
+  { output, signal, config }: CommandContext,
   { ports, deps: { clock } }: CommandMesh,
   isMeant: boolean,
 ): Promise<number> {
   const sagas = (await ports.ledger.list()).map(({ saga }) => saga).sort();
+  const signer = signerFor(ports, config, !isMeant);
   const progress = nowAndThen(output.note);
   let looked = 0;
   const read = await readMany(
     sagas,
     async (saga: SagaId) => {
-      const document = await repairSaga({ ports, clock }, saga, { isMeant });
+      const document = await repairSaga({ ports, clock, signer }, saga, { isMeant });
       progress(`looked at ${++looked} of ${sagas.length} sagas`);
       return document;
     },

@@ -11,6 +11,7 @@ import { fine, type Judge, warning, wrong } from "./finding.ts";
 import { judgeHosts } from "./host-findings.ts";
 import { judgeInputs, judgeTools } from "./queue-findings.ts";
 import { judgeConsumers, judgeStreams } from "./stream-findings.ts";
+import { judgeTrust } from "./trust-findings.ts";
 import { judgeWaits } from "./waits.ts";
 
 /** Timers are as exact as clocks agree; a minute is no timer any more. */
@@ -28,6 +29,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeStreams,
     judgeConsumers,
     judgeHosts,
+    judgeTrust,
     judgeDeployments,
     judgeWaits,
     unreadable,

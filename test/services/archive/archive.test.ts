@@ -14,7 +14,7 @@ import { z } from "zod";
 import { defineTool, NotPerformed } from "../../../actors/contract/tool.ts";
 import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
-import { headers } from "../../../protocol/subjects.ts";
+import { headers, subjects } from "../../../protocol/subjects.ts";
 import { archiveAll } from "../../../services/archive/all.ts";
 import { type ArchiveOptions, archiveSaga, openFolder } from "../../../services/archive/archive.ts";
 import { archiveName, readArchive } from "../../../services/archive/file.ts";
@@ -164,6 +164,19 @@ describe("an archived saga", () => {
       end: { status: "completed" },
       unsettled: {},
     });
+  });
+
+  test("has a tombstone behind what somebody else published after its last turn, and none of that is left", async () => {
+    const { run, archiver, messages, mesh } = await openMesh();
+    const saga = await run("s1", "rome");
+    const turns = messages(saga).length;
+    const foreign = { data: Buffer.from("hello"), headers: {}, subject: subjects.ledger(saga) };
+    mesh.server.ledger.append(foreign, () => undefined);
+    await mesh.clock.advance(100);
+    expect(messages(saga)).toHaveLength(turns + 1);
+    expect(await archiver().archive(saga)).toMatchObject({ outcome: "archived", turns });
+    expect(messages(saga)).toHaveLength(1);
+    expect((await readArchive(fileOf(saga))).messages).toHaveLength(turns);
   });
 
   test("reads and verifies in its file as it did in the ledger, large values included", async () => {

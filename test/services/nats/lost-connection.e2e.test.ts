@@ -18,7 +18,9 @@ import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 
 type Methods<P> = { [K in keyof P]: P[K] extends (...given: never[]) => unknown ? K : never }[keyof P];
 type Asked = (ports: Ports, held: Delivery) => Promise<unknown>;
-type Table = { readonly [P in Exclude<keyof Ports, "loop">]: Readonly<Record<Methods<Ports[P]>, Asked>> };
+type Table = {
+  readonly [P in Exclude<keyof Ports, "loop" | "trust">]: Readonly<Record<Methods<Ports[P]>, Asked>>;
+};
 
 const saga = sagaId("s1");
 const intent = "1-0" as IntentId; // Proof: of an id's form.
@@ -36,6 +38,7 @@ const table: Table = {
     follow: ({ ledger }) => first(ledger.follow({ saga, signal: over })),
     list: ({ ledger }) => ledger.list(),
     purgeBefore: ({ ledger }) => ledger.purgeBefore(saga, 1),
+    end: ({ ledger }) => ledger.end(),
   },
   inbox: {
     publish: ({ inbox }) => inbox.publish({ ...message, subject: signal }),
