@@ -5,6 +5,7 @@
  *
  * MQ1 LEDGER is made first and the others take its identity. Of several hosts that begin at the same time one makes it; the
  *     others read what that one wrote.
+ * MQ2 How many partitions a mesh has stands on INBOX, on LEDGER and in the census: INBOX comes back with as many.
  */
 import type { JetStreamManager, StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { randomBytes } from "node:crypto";
@@ -79,7 +80,7 @@ export async function makeMesh(context: ReadContext, options: MakeOptions): Prom
   // What is missing, a stream of a newer version say, is made with as many copies as the others have.
   const replicas = options.replicas ?? existing?.replicas ?? 1;
   const isOld = there.some(isLedger);
-  const making = { standing, replicas, isNoticed: noticing(standing, there), isOld };
+  const making = { standing, replicas, partitions, isNoticed: noticing(standing, there), isOld };
   const made = await declareAll(jsm, declared, making);
   await adopt(jsm, made, making, options.report);
   const consumers = inboxConsumers(partitions, options.inboxAckWaitMs);
@@ -103,6 +104,7 @@ function refuse(standing: Standing, { reading, report }: MakeOptions): void {
 interface Making {
   readonly standing: Standing;
   readonly replicas: number;
+  readonly partitions: number;
   readonly isNoticed: (name: string) => boolean;
   /** There is a LEDGER. */
   readonly isOld: boolean;
@@ -132,12 +134,15 @@ const identityOf = (mesh: string, generation: number, isRemade: boolean): Record
 async function declareAll(
   jsm: JetStreamManager,
   declared: readonly Declared[],
-  { standing, replicas, isNoticed, isOld }: Making,
+  { standing, replicas, partitions, isNoticed, isOld }: Making,
 ): Promise<AllMade> {
   const make = (stream: Declared, mesh: string) =>
     declareStream(jsm, stream, {
       num_replicas: replicas,
-      metadata: identityOf(mesh, standing.generation, isNoticed(stream.name)),
+      metadata: {
+        ...identityOf(mesh, standing.generation, isNoticed(stream.name)),
+        ...(stream.name === streams.ledger ? { [partitionsKey]: String(partitions) } : {}), // MQ2
+      },
       ...(isOld && isQueue(stream.name) ? laterNumbers() : {}),
     });
   const first = declared.find(({ name }) => name === streams.ledger)!; // Declared always, and `refuse` lets nobody in without.
@@ -175,9 +180,9 @@ function existingMesh(
   const any = inbox ?? there.find(({ config }) => config.name === streams.ledger);
   if (any === undefined) return undefined;
   const replicas = any.config.num_replicas;
-  if (inbox === undefined) return { partitions: undefined, replicas };
-  const partitions = Number(inbox.config.metadata?.[partitionsKey]);
+  const partitions = Number(any.config.metadata?.[partitionsKey]);
   if (Number.isInteger(partitions) && partitions > 0) return { partitions, replicas };
+  if (inbox === undefined) return { partitions: undefined, replicas }; // A LEDGER of a former version; the census may tell.
   throw new MeshError(
     "SERVER_MISCONFIGURED",
     `stream ${streams.inbox}: metadata: expected ${partitionsKey}, got none`,

@@ -12,7 +12,7 @@ import { derivedMesh, identityKeys, seenOf } from "../../../services/nats/identi
 import { type NatsPorts, openNatsPorts } from "../../../services/nats/open.ts";
 import { emptyLedger, fillClaims, lookAtBroken } from "../../../services/nats/rebuild.ts";
 import { createRequests } from "../../../services/nats/requests.ts";
-import { declareStreams } from "../../../services/nats/streams.ts";
+import { declareStreams, partitionsKey } from "../../../services/nats/streams.ts";
 import { bytes, codeOf, sagaId } from "../../contract/mesh-under-test.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 
@@ -105,6 +105,31 @@ test("who only reads comes in where the claims are gone, and makes none", async 
   expect(Math.abs((await reader.claims.now()) - Date.now())).toBeLessThan(10_000);
   await expect(jsm.streams.info("KV_CLAIM")).rejects.toThrow("stream not found");
 });
+
+test.each([
+  ["although nothing was counted yet", async () => undefined],
+  [
+    "by the census where LEDGER is of a former version",
+    async ({ mesh }: NatsPorts) => {
+      const requests = createRequests(nc);
+      await keepCensus({ requests, jsm }, { mesh, at: Date.now(), partitions: 3, streams: {} });
+      requests.close();
+      const { metadata } = (await jsm.streams.info("LEDGER")).config;
+      const { [partitionsKey]: _, ...former } = metadata ?? {};
+      await jsm.streams.update("LEDGER", { metadata: former });
+    },
+  ],
+])(
+  "MQ2 INBOX, deleted while no host runs, comes back with the partitions that it had, %s",
+  async (_, before) => {
+    const ports = await openNatsPorts(nc, { partitions: 3 });
+    await ports.close();
+    await before(ports);
+    await jsm.streams.delete("INBOX");
+    expect((await opened()).inbox.partitions).toBe(3);
+    expect(await metadataOf("INBOX")).toMatchObject({ [partitionsKey]: "3" });
+  },
+);
 
 test("what is not guarded is made anew, and says when, if it lost more than time", async () => {
   await used1(await opened());
