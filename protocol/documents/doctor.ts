@@ -133,6 +133,18 @@ export const DoctorDocument = z.object({
       }),
     )
     .optional(),
+  /**
+   * Sagas of which something is open and in no queue, so that nothing moves them but the hosts' audit or a nudge; absent where
+   * ledgers or queues could not be read. Of very many living sagas those that have stood longest are looked at.
+   */
+  orphaned: z
+    .object({
+      sagas: z.int(),
+      notLookedAt: z.int(),
+      /** Those that stand longest. `open`: `INTENT KIND NAME`. */
+      some: z.array(z.object({ saga: z.string(), standsMs: z.int(), open: z.array(z.string()) })),
+    })
+    .optional(),
   /** Sagas that cannot be read, of all whose last turn was looked at and of those that were read whole. */
   unreadable: z.array(UnreadableSaga).optional(),
   /** Whose signatures count; absent where nothing was ever said of it, or it could not be asked for. */

@@ -86,10 +86,10 @@ async function readLiving(
   if (last === undefined || isTombstone(last)) return "ended";
   const told = definitionTold(last);
   const isMeant = last.storedAt < quietSince && (told === undefined || under(told));
-  if (!isMeant) {
-    await decodeTurn(ports.blobs, last); // Of what cannot be read nobody knows what it is.
-    return "another";
-  }
+  const turn = await decodeTurn(ports.blobs, last); // Of what cannot be read nobody knows what it is.
+  if (!isMeant) return "another";
+  // Of most that have ended the last turn says so; the others are read whole.
+  if (turn.steps.some(({ intents }) => intents.some(({ kind }) => kind === "end"))) return "ended";
   const account = await accountOfSaga(ports, saga);
   const view = viewOfAccount(account);
   if (view.status !== "running") return "ended";

@@ -48,10 +48,7 @@ export const createInbox = (context: InboxContext): InboxPort => {
   return {
     partitions,
     publish: (message) => publish(requests, { ...message, stream }), // NI3
-    stock: async () => {
-      const { state } = await translated(stream, () => jsm.streams.info(stream, { subjects_filter: ">" }));
-      return stockOf(Object.keys(state.subjects ?? {}));
-    },
+    stock: () => inboxStock(jsm),
     standingStart: (saga) => newestOfLeader(jsm, stream, subjects.inboxStartOf(saga)),
     consume: async (partition, { inFlightMax, startsMax }, take) => {
       const pull = (consumer: string, most: () => number) =>
@@ -86,6 +83,13 @@ export const createInbox = (context: InboxContext): InboxPort => {
     },
   };
 };
+
+/** What INBOX holds. */
+export async function inboxStock(jsm: JetStreamManager): Promise<InboxStock> {
+  const stream = streams.inbox;
+  const { state } = await translated(stream, () => jsm.streams.info(stream, { subjects_filter: ">" }));
+  return stockOf(Object.keys(state.subjects ?? {}));
+}
 
 /** Of the subjects under which something is stored: `inbox.<p>.<saga>.…` and `timer.<saga>.<intent>`. */
 function stockOf(stored: readonly string[]): InboxStock {

@@ -1,18 +1,22 @@
-/** Ledgers of a mesh that is only looked at: reading them on any connection, without making anything. */
+/** Ledgers of a mesh that is only looked at: reading them, and what the queues hold, on any connection, without making anything. */
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
-import type { BlobPort, LedgerPort, RegistryPort } from "../wire/ports.ts";
+import type { BlobPort, InboxPort, LedgerPort, RegistryPort, WorkPort } from "../wire/ports.ts";
 import { createBlobs } from "./blobs.ts";
+import { inboxStock } from "./inbox.ts";
 import { createLedger } from "./ledger.ts";
 import type { ReadContext } from "./read.ts";
 import { createRegistry } from "./registry.ts";
 import { createRequests } from "./requests.ts";
+import { workStock } from "./work.ts";
 
-/** What is read of ledgers. */
+/** What is read of ledgers and queues. */
 export interface Ledgers {
   readonly ledger: Pick<LedgerPort, "last" | "read" | "list">;
   readonly blobs: Pick<BlobPort, "get">;
   readonly registry: Pick<RegistryPort, "read">;
+  readonly inbox: Pick<InboxPort, "stock">;
+  readonly work: Pick<WorkPort, "stock">;
 }
 
 /** Reads ledgers as long as `read` takes. Throws what it throws, and a coded error where there are none. */
@@ -24,12 +28,11 @@ export async function withLedgers<T>(
   const requests = createRequests(nc);
   try {
     const context = { nc, jsm, js: jetstream(nc), requests };
-    const registry = createRegistry(context);
     return await read({
-      context,
-      ledger: createLedger(context),
-      blobs: await createBlobs(context),
-      registry,
+      ...{ context, ledger: createLedger(context), blobs: await createBlobs(context) },
+      registry: createRegistry(context),
+      inbox: { stock: () => inboxStock(jsm) },
+      work: { stock: () => workStock(jsm) },
     });
   } finally {
     requests.close();

@@ -44,7 +44,7 @@ export const createWork = (context: WorkContext): WorkPort => {
     for (const consumer of await consumersOf(context, tool)) await translated(tool, () => act(consumer));
   };
   return {
-    stock: () => translated(stream, () => oldestCalls(jsm)),
+    stock: () => workStock(jsm),
     publish: async (ref, message) => {
       try {
         return await publish(requests, { ...message, subject: subjects.work(ref), stream });
@@ -76,6 +76,10 @@ export const createWork = (context: WorkContext): WorkPort => {
     resume: (tool) => eachOf(tool, (consumer) => jsm.consumers.resume(stream, consumer)),
   };
 };
+
+/** When the oldest call of each contract was stored. */
+export const workStock = (jsm: JetStreamManager): Promise<Map<string, number>> =>
+  translated(streams.work, () => oldestCalls(jsm));
 
 async function oldestCalls(jsm: JetStreamManager): Promise<Map<string, number>> {
   const { state } = await jsm.streams.info(streams.work, { subjects_filter: ">" });

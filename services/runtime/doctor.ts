@@ -14,16 +14,15 @@ import { trustKey } from "../../protocol/trust.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import { headers, parseInboxSubject, streams } from "../../protocol/subjects.ts";
+import { headers, parseInboxSubject } from "../../protocol/subjects.ts";
 import { ThrottleState, throttledOf } from "../../protocol/throttle.ts";
-import { type LivingOptions, type LivingSaga, livingSagas } from "../client/living.ts";
+import type { LivingSaga } from "../client/living.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
 import { shown } from "../client/trust.ts";
 import { livingAmong } from "../deployments/served.ts";
-import { type Many, manyOf } from "../ledger/many.ts";
+import type { Many } from "../ledger/many.ts";
 import { readTrust } from "../ledger/trust.ts";
 import { checkServer, dial } from "../nats/connection.ts";
-import { withLedgers } from "../nats/ledgers.ts";
 import { type Examination, examineMesh, type Oldest } from "../nats/examine.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { type Config, redactUrl } from "./config.ts";
@@ -35,9 +34,9 @@ import type { AboutServer } from "./doctor/finding.ts";
 import { isPassing, judge } from "./doctor/findings.ts";
 import { lettersByCode } from "./doctor/letters.ts";
 import { waitsOf } from "./doctor/waits.ts";
+import { livingIn, orphanedAfterMs, orphanedAmong } from "./examine-sagas.ts";
 import { openServer } from "./mesh.ts";
 import { systemClock } from "./system.ts";
-import { trustedReader } from "./trusting.ts";
 
 /** A partition moves within two beats of its hosts, a worker asks anew every few seconds. */
 const lookAgainMs = 800;
@@ -87,13 +86,17 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
         });
       let document = nothing;
       const foreign = new Map<SagaId, number>();
-      let long: Many<LivingSaga> | MeshError | undefined; // Waits of an hour do not pass between two looks.
+      let quiet: Many<LivingSaga> | MeshError | undefined; // ZS1 of examine-sagas.ts
+      let orphaned: DoctorDocument["orphaned"] | MeshError;
       for (let look = 1; look <= looksMax; look++) {
         const examined = await examineMesh(nc);
         const living = livingIn(nc, examined);
-        const quietSince = examined.now - limits.signalAwaitedMs;
-        long ??= await living({ quietSince, foreign }).catch(asMeshError);
-        const sagas = { refusal, living, long, foreign };
+        const quietSince = examined.now - orphanedAfterMs;
+        if (quiet === undefined) {
+          quiet = await living({ quietSince, foreign }).catch(asMeshError);
+          if (!isMeshError(quiet)) orphaned = await orphanedAmong(nc, examined, quiet).catch(asMeshError);
+        }
+        const sagas = { refusal, living, quiet, orphaned, foreign };
         document = await describeMesh(examined, about, await durability(examined), sagas);
         if (look === looksMax || !document.findings.some(isPassing)) break;
         await systemClock.sleep(lookAgainMs, options.signal); // DX3
@@ -107,14 +110,6 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
     return { ...nothing, findings: [findingOf(error)] };
   }
 }
-
-/** What reads some of the living sagas; none where there is no ledger. */
-const livingIn =
-  (nc: Awaited<ReturnType<typeof dial>>, { health }: Examination) =>
-  (some: LivingOptions): Promise<Many<LivingSaga>> =>
-    health?.streams.some(({ name, state }) => name === streams.ledger && state === "there") === true
-      ? withLedgers(nc, async (ledgers) => livingSagas(await trustedReader(ledgers), some))
-      : Promise.resolve(manyOf([], []));
 
 /** DX2. Throws what is none. */
 function asMeshError(error: unknown): MeshError {
@@ -141,8 +136,9 @@ function refusalOf(check: () => void): Finding | undefined {
 
 interface Sagas {
   readonly living: ReturnType<typeof livingIn>;
-  /** Those without a turn for as long as doctor lets a saga wait unnamed. */
-  readonly long: Many<LivingSaga> | MeshError;
+  /** Those without a turn for a while. */
+  readonly quiet: Many<LivingSaga> | MeshError;
+  readonly orphaned: DoctorDocument["orphaned"] | MeshError;
   /** How many messages on a ledger are no turns. */
   readonly foreign: ReadonlyMap<SagaId, number>;
 }
@@ -151,7 +147,7 @@ async function describeMesh(
   examined: Examination,
   about: AboutServer,
   durability: Awaited<ReturnType<typeof durabilityOf>>,
-  { refusal, living, long, foreign }: Sagas & { refusal: Finding | undefined },
+  { refusal, living, quiet, orphaned, foreign }: Sagas & { refusal: Finding | undefined },
 ): Promise<DoctorDocument> {
   const { health, now } = examined;
   const { info } = about;
@@ -201,8 +197,8 @@ async function describeMesh(
     paused: pausesOf(examined),
     definitions: definitions.map(({ kind, name, version, hash }) => ({ kind, name, version, hash })),
     ...(deployments === undefined ? {} : { deployments }),
-    ...waitsIn(examined, long, viewingBy(registered).signalsOf),
-    ...(isMeshError(long) || long.unreadable.length === 0 ? {} : { unreadable: [...long.unreadable] }),
+    ...waitsIn(examined, quiet, viewingBy(registered).signalsOf),
+    ...standingIn(quiet, orphaned),
     ...foreignIn(foreign),
     ...(await trustIn(examined)),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
@@ -212,7 +208,7 @@ async function describeMesh(
   const findings = [
     ...(refusal === undefined ? [] : [refusal]),
     ...examined.failures.filter((failure) => failure.code !== refusal?.code).map(findingOf),
-    ...(isMeshError(looked) ? [looked] : isMeshError(long) ? [long] : []).map(findingOf),
+    ...firstOf([looked, quiet, orphaned]),
     ...judge(document, examined, about, durability),
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
@@ -238,14 +234,32 @@ function foreignIn(foreign: ReadonlyMap<SagaId, number>): Pick<DoctorDocument, "
   };
 }
 
+/** What keeps one from being read keeps all: it is said once. */
+const firstOf = (all: readonly unknown[]): Finding[] =>
+  all.flatMap((one) => (isMeshError(one) ? [findingOf(one)] : [])).slice(0, 1);
+
+const standingIn = (
+  quiet: Sagas["quiet"],
+  orphaned: Sagas["orphaned"],
+): Pick<DoctorDocument, "orphaned" | "unreadable"> => ({
+  ...(isMeshError(orphaned) || orphaned === undefined ? {} : { orphaned }),
+  ...(isMeshError(quiet) || quiet.unreadable.length === 0 ? {} : { unreadable: [...quiet.unreadable] }),
+});
+
 const waitsIn = (
   { registry, health, now }: Examination,
-  long: Sagas["long"],
+  quiet: Sagas["quiet"],
   signalsOf: Parameters<typeof waitsOf>[2],
 ): Pick<DoctorDocument, "waits"> =>
-  registry === undefined || health === undefined || isMeshError(long)
+  registry === undefined || health === undefined || isMeshError(quiet)
     ? {}
-    : { waits: waitsOf(long, now, signalsOf) };
+    : {
+        waits: waitsOf(
+          quiet.filter(({ updatedAt }) => updatedAt < now - limits.signalAwaitedMs),
+          now,
+          signalsOf,
+        ),
+      };
 
 function faultOf(stream: NonNullable<Examination["health"]>["streams"][number]): { fault?: string } {
   if (stream.state === "missing") return { fault: "it is missing" };

@@ -127,7 +127,7 @@ interface OpenCall extends Omit<ClaimedCall, "effect"> {
 
 const nameOf = ({ key, attempt }: OpenCall): string => `${key}.${attempt}`;
 
-async function openCallsOf(ports: Ledgers, saga: SagaId): Promise<OpenCall[]> {
+async function openCallsOf(ports: Pick<Ledgers, "ledger" | "blobs">, saga: SagaId): Promise<OpenCall[]> {
   const last = await lastTurnOf(ports, saga);
   if (last === undefined || isTombstone(last)) return [];
   const { open } = accountOf((await readLedger(ports, saga)).map(({ turn }) => turn));

@@ -36,13 +36,15 @@ export interface ServersOptions {
   readonly size?: 1 | 3;
   /** More lines of the server's own language. */
   readonly extraConfig?: string;
+  /** V1. Default true; false leaves the mesh as sagamesh makes it. */
+  readonly audits?: boolean;
 }
 
 /** Starts the servers, with a mesh of as many copies. */
 export async function startServers(
   folder: string,
   partitions: number,
-  { size = 3, extraConfig = "" }: ServersOptions = {},
+  { size = 3, extraConfig = "", audits = true }: ServersOptions = {},
 ): Promise<Servers> {
   const cluster = await startLocalCluster({
     ...{ dataDir: join(folder, "servers"), report: () => undefined, size, extraConfig },
@@ -52,9 +54,11 @@ export async function startServers(
   const nc = await connectNats({ servers: cluster.url.split(","), name: "chaos" });
   const ports = await openNatsPorts(nc, { replicas: size, partitions });
   const jsm = await jetstreamManager(nc);
-  await jsm.streams.add({ name: auditStream, subjects: ["audit.>"], num_replicas: size });
-  const { config } = await jsm.streams.info(streams.inbox);
-  await jsm.streams.update(streams.inbox, { ...config, republish: { src: ">", dest: "audit.>" } }); // V1
+  if (audits) {
+    await jsm.streams.add({ name: auditStream, subjects: ["audit.>"], num_replicas: size });
+    const { config } = await jsm.streams.info(streams.inbox);
+    await jsm.streams.update(streams.inbox, { ...config, republish: { src: ">", dest: "audit.>" } }); // V1
+  }
   return {
     ...{ cluster, nc, jsm, ports },
     leaderOf: async (stream) => {

@@ -77,8 +77,8 @@ export function listen(url: string, logs: ReadonlyMap<string, string>): Listenin
 export const troubles = ({ findings }: DoctorDocument) =>
   findings.filter(({ severity }) => severity !== "fine");
 
-/** Of a tool's own body, which misbehaves at every time. */
-const everyday: readonly string[] = ["tool failed"];
+/** Of a tool's own body, which misbehaves at every time, and of clients who speak to what is over. */
+const everyday: ReadonlySet<string> = new Set(["tool failed", "TASK_OVER", "SAGA_ENDED"]);
 
 /** A line of pino's, or what a command says with `--json` that does not start. */
 interface LogLine {
@@ -95,8 +95,9 @@ export function wordOf(line: string): string | undefined {
   try {
     const { error, level, msg, err } = JSON.parse(line) as LogLine;
     if (error !== undefined) return error.code;
-    if (!["warn", "error", "fatal"].includes(level ?? "") || everyday.includes(msg ?? "")) return undefined;
-    return code ?? err?.code ?? msg;
+    if (!["warn", "error", "fatal"].includes(level ?? "") || everyday.has(msg ?? "")) return undefined;
+    const word = code ?? err?.code ?? msg ?? "";
+    return everyday.has(word) ? undefined : word;
   } catch {
     return undefined; // Half a line of who was killed.
   }

@@ -41,6 +41,7 @@ export async function raise(
   const undo = await before?.(folder);
   if (undo !== undefined) ends.defer(undo);
   const servers = await startServers(folder, partitions, {
+    audits: false,
     size,
     ...(extraConfig === undefined ? {} : { extraConfig }),
   });

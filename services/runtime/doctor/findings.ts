@@ -9,6 +9,7 @@ import { limits } from "../../../protocol/limits.ts";
 import { judgeDeployments } from "./deployment-findings.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
 import { judgeHosts } from "./host-findings.ts";
+import { judgeOrphaned } from "./orphaned.ts";
 import { judgeInputs, judgeTools } from "./queue-findings.ts";
 import { judgeConsumers, judgeStreams } from "./stream-findings.ts";
 import { judgeTrust } from "./trust-findings.ts";
@@ -32,6 +33,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeTrust,
     judgeDeployments,
     judgeWaits,
+    judgeOrphaned,
     unreadable,
     foreign,
     judgeInputs,

@@ -119,7 +119,7 @@ const olderStore = (isDown: boolean): Fault => ({
 async function backUpOther(stage: Stage, to: string): Promise<void> {
   const folder = join(stage.folder, "other");
   await mkdir(folder);
-  const other = await startServers(folder, 1, { size: 1 });
+  const other = await startServers(folder, 1, { size: 1, audits: false });
   try {
     const cli = await ensureNatsCli();
     if ("missing" in cli) throw new Error(cli.missing);
