@@ -3,14 +3,16 @@
  *
  * EE1 What is new goes to the end of the list without a look at what stands already: a fold of a whole ledger, whose states
  *     between no other sees, makes one list and none for each turn.
+ * EE2 A turn that asks about few of them looks for each from the end, where undoing takes them away; one that asks about
+ *     many makes an index of all. Thousands that are undone one after another need no index a turn.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Doubt, OpenIntent, StandingEffect } from "../contract/state.ts";
 import { type EffectToUndo, type Tool, undoOf } from "../contract/tool.ts";
-import { argumentsDigest, type Folding, noteStanding, toolOf } from "./folding.ts";
-import { draftedList, withKey } from "../values/draft.ts";
+import { argumentsDigest, type Folding, forgetUndoing, noteStanding, toolOf } from "./folding.ts";
+import { draftedList, withAt, withKey, withLast, withoutAt } from "../values/draft.ts";
 import { assertWhole } from "./past.ts";
 import { saidUndo } from "./undo-child.ts";
 
@@ -21,10 +23,23 @@ export function standingOf(f: Folding): readonly StandingEffect[] {
   return f.state.effects;
 }
 
-/** By their intents, in the order in which they stand. */
-function effectsOf(f: Folding): Map<IntentId, StandingEffect> {
-  f.effects ??= new Map([...f.state.effects, ...f.newEffects].map((effect) => [effect.intent, effect]));
+/** More looks than this are worth an index (EE2). */
+const looksMax = 16;
+
+/** By their intents, in the order in which they stand; undefined as long as looking for each costs less (EE2). */
+function effectsOf(f: Folding): Map<IntentId, StandingEffect> | undefined {
+  if (f.effects !== undefined) return f.effects;
+  f.looks += 1;
+  if (f.looks <= looksMax) return undefined;
+  f.effects = new Map([...f.state.effects, ...f.newEffects].map((effect) => [effect.intent, effect]));
   return f.effects;
+}
+
+/** The state's list as the turn has made it, and where an effect stands in it, or -1. */
+function placed(f: Folding, id: IntentId): { readonly list: readonly StandingEffect[]; readonly at: number } {
+  settleEffects(f);
+  const list = f.state.effects;
+  return { list, at: list.findLastIndex((effect) => effect.intent === id) };
 }
 
 /** Puts into the state's list what the turn has made of it: once for many changes (EE1). */
@@ -45,29 +60,46 @@ function grown({ state: { effects }, growing }: Folding, more: readonly Standing
 
 /** What stands under an intent; throws PastNeeded where that may have been laid by. */
 export function effectOf(f: Folding, id: IntentId): StandingEffect | undefined {
-  const effect = effectsOf(f).get(id);
+  const effect = found(f, id);
   if (effect === undefined) assertWhole(f.state);
   return effect;
+}
+
+function found(f: Folding, id: IntentId): StandingEffect | undefined {
+  const effects = effectsOf(f);
+  if (effects !== undefined) return effects.get(id);
+  const { list, at } = placed(f, id);
+  return list[at];
 }
 
 /** An effect stands that did not before, after all that do. */
 export function addEffect(f: Folding, effect: StandingEffect): void {
   f.effects?.set(effect.intent, effect);
   f.newEffects.push(effect);
-  f.undoing = undefined;
+  forgetUndoing(f);
 }
 
 /** An effect stands, in the place of what stood under its intent. */
 export function setEffect(f: Folding, effect: StandingEffect): void {
-  effectsOf(f).set(effect.intent, effect);
-  f.areEffectsChanged = true;
-  f.undoing = undefined;
+  const effects = effectsOf(f);
+  if (effects === undefined) {
+    const { list, at } = placed(f, effect.intent);
+    f.state.effects = at < 0 ? withLast(list, effect) : withAt(list, at, effect);
+  } else {
+    effects.set(effect.intent, effect);
+    f.areEffectsChanged = true;
+  }
+  forgetUndoing(f);
 }
 
 /** It stands no more. */
 export function removeEffect(f: Folding, id: IntentId): void {
-  if (effectsOf(f).delete(id)) f.areEffectsChanged = true;
-  f.undoing = undefined;
+  const effects = effectsOf(f);
+  if (effects === undefined) {
+    const { list, at } = placed(f, id);
+    if (at >= 0) f.state.effects = withoutAt(list, at);
+  } else if (effects.delete(id)) f.areEffectsChanged = true;
+  forgetUndoing(f);
 }
 
 export const describeEffect = (effect: StandingEffect): string => `${effect.tool} ${effect.key}`;
@@ -151,6 +183,6 @@ export function recordDoubt(
 }
 
 export function changeEffect(f: Folding, id: IntentId, change: Partial<StandingEffect>): void {
-  const effect = effectsOf(f).get(id);
+  const effect = found(f, id);
   if (effect !== undefined) setEffect(f, { ...effect, ...change });
 }

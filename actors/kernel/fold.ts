@@ -54,6 +54,7 @@ import { settleSlice } from "./slices.ts";
 import { endPause, steer } from "./steering.ts";
 import { issueHeldCall, takeStandIn, takeVote } from "./task.ts";
 import { beginEndByUndoing, progressPlans } from "./undo.ts";
+import { keepCounted } from "./undo-order.ts";
 
 /** One turn as decided: what is appended, and what only the host uses. */
 export interface DecidedTurn {
@@ -102,6 +103,7 @@ function decide(
     return { event, intents: f.intents, closed: f.closed };
   });
   settleEffects(f);
+  if (f.undoing !== undefined) keepCounted(draft.effects, f.undoing);
   if (draft.turn % limits.seenTidyTurns === 0) Object.assign(draft, tidySeen(draft, turn.at));
   return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
 }

@@ -22,7 +22,7 @@ import type { Definition } from "../contract/definition.ts";
 import { doneEvent, errorEvent } from "../machine/machine.ts";
 import { mayHaveBegun, withLate } from "./late.ts";
 import type { MachineAction, MachineEvent } from "../machine/actions.ts";
-import type { Undoing } from "./undo-order.ts";
+import { takeCounted, type Undoing } from "./undo-order.ts";
 import {
   enter,
   change as enterChange,
@@ -82,8 +82,12 @@ export interface Folding {
   newEffects: StandingEffect[];
   /** Lists that this fold of many turns may let grow. */
   readonly growing: Growing | undefined;
-  /** What the undoing waits for, as long as nothing else can have changed (undo.ts). */
+  /** How often that was looked for without an index (EE2 of effects.ts). */
+  looks: number;
+  /** What the one plan there is undoes, counted; undefined where what stands or the plans have changed otherwise. */
   undoing: Undoing | undefined;
+  /** Nothing has changed since that lets one of them go on, as far as it is known (undo.ts). */
+  isUndoingAtRest: boolean;
   /** Tasks that are over and may have left someone who serves them. */
   readonly overTasks: IntentId[];
   /** How many of those that a plan names were found closed, from the first. */
@@ -124,11 +128,19 @@ export const folding = (definition: Definition, state: Draft, at: number, growin
     effects: undefined,
     areEffectsChanged: false,
     newEffects: [],
-    undoing: undefined,
+    looks: 0,
+    undoing: takeCounted(state.effects, state.plans),
+    isUndoingAtRest: false,
     closedUpTo: new Map(),
   },
   ...{ overTasks: [], isSwept: false },
 });
+
+/** What is undone is to be counted again. */
+export function forgetUndoing(f: Folding): void {
+  f.undoing = undefined;
+  f.isUndoingAtRest = false;
+}
 
 export const newId = (f: Folding): IntentId => intentId(f.state.turn, f.nextK++);
 
@@ -146,7 +158,7 @@ export function setOpen(f: Folding, open: OpenIntent): void {
   const isNew = f.state.open[id] === undefined;
   f.state.open = withKey(f.state.open, id, open);
   if (isNew) f.isSwept = false;
-  if (!isUndoing(open.intent)) f.undoing = undefined; // It is waited for by no plan, but by its effect.
+  if (!isUndoing(open.intent)) f.isUndoingAtRest = false; // It is waited for by no plan, but by its effect.
   if (f.index === undefined) return;
   if (isNew) enter(f.index, open, (one) => isEffectInFlight(f, one));
   else enterChange(f.index, open);
@@ -212,7 +224,7 @@ export function endIntent(f: Folding, id: IntentId, closed: Closed): void {
   if (open === undefined) return;
   f.state.open = withoutKey(f.state.open, id);
   if (f.index !== undefined) leave(f.index, open);
-  if (!isUndoing(open.intent)) f.undoing = undefined;
+  if (!isUndoing(open.intent)) f.isUndoingAtRest = false;
   if (open.intent.kind === "task") f.overTasks.push(id);
 }
 

@@ -18,6 +18,7 @@ import {
   contractIn,
   doneFor,
   type Folding,
+  forgetUndoing,
   isAwaited,
   isEffectInFlight,
   isNotice,
@@ -54,7 +55,7 @@ import {
   isOpen,
 } from "../contract/state.ts";
 import { issueChildUndo, issueUndoingSaga } from "./undo-child.ts";
-import { holdsStill, names, type Resting, undoingOf, waiting } from "./undo-order.ts";
+import { names, type Resting, takeAway, takeReady, undoingOf, waiting } from "./undo-order.ts";
 
 /** The machine asks for compensation: of the calls named, the open ones too, or of everything that stands. */
 export function beginCompensation(
@@ -107,7 +108,7 @@ function giveUp(f: Folding, id: IntentId, because: string): void {
 
 export function addPlan(f: Folding, plan: UndoPlan): void {
   f.state.plans = withLast(f.state.plans, plan);
-  f.undoing = undefined;
+  forgetUndoing(f);
   if (plan.only === undefined) f.state.undoneBefore = here(f);
 }
 
@@ -123,7 +124,7 @@ export function beginEndByUndoing(f: Folding, ending: Ending): void {
   f.state.held = undefined;
   f.state.phase = { kind: "undoing" };
   f.state.plans = [];
-  f.undoing = undefined;
+  forgetUndoing(f);
   f.queue.length = 0;
   for (const [id, open] of openEntries(f))
     if (open.intent.kind !== "task" || open.intent.about !== "stuck") abandon(f, id);
@@ -166,34 +167,56 @@ export function cancelChild(f: Folding, id: IntentId): void {
 
 /** Moves plans forward. True if anything changed. */
 export function progressPlans(f: Folding): boolean {
-  // While only what is being undone becomes less, and what holds others back is not gone, none of them can go on.
-  if (f.undoing !== undefined) return false;
+  if (f.isUndoingAtRest) return false;
+  const { plans } = f.state;
   let areBlocked = false;
-  for (const plan of f.state.plans) {
+  for (const plan of plans) {
     if (plan.only === undefined) releaseUnawaited(f);
     if (isBlocked(f, plan)) {
       areBlocked = true;
       continue;
     }
-    const members = membersOf(f, plan);
-    const mustWait = waiting(f.state.plans.length === 1 ? members : fallingOf(f));
-    const ready = members.filter((effect) => effect.undoing === undefined && !mustWait(effect));
+    const { ready, left } = plans.length === 1 ? readyOfOne(f, plan) : readyOfMany(f, plan);
+    const { undoing } = f;
     for (const effect of ready) issueUndo(f, effect);
+    f.undoing = undoing; // What they changed is that they are being undone, and so they were counted.
     if (ready.length > 0) return true;
-    if (members.length > 0) continue;
+    if (left) continue;
     completePlan(f, plan);
     return true;
   }
-  const [only, ...others] = f.state.plans;
-  if (only !== undefined && others.length === 0 && !areBlocked) f.undoing = undoingOf(membersOf(f, only));
+  f.isUndoingAtRest = plans.length === 1 && !areBlocked;
   return false;
 }
 
-/** One of those that are being undone is: whether any other may go on now is looked for once that can be. */
+interface Ready {
+  /** In the order in which they stand. */
+  readonly ready: readonly StandingEffect[];
+  /** Whether the plan has any that is not undone. */
+  readonly left: boolean;
+}
+
+/** Of the one plan there is (UO2 of undo-order.ts). */
+function readyOfOne(f: Folding, plan: UndoPlan): Ready {
+  if (forbidden(f.state) !== undefined) return { ready: [], left: false };
+  f.undoing ??= undoingOf(membersOf(f, plan), plan.only);
+  return { ready: takeReady(f.undoing), left: f.undoing.places.size > 0 };
+}
+
+function readyOfMany(f: Folding, plan: UndoPlan): Ready {
+  const members = membersOf(f, plan);
+  const mustWait = waiting(fallingOf(f));
+  const ready = members.filter((effect) => effect.undoing === undefined && !mustWait(effect));
+  return { ready, left: members.length > 0 };
+}
+
+/** The effect is undone: it stands no more, and what waited for it may go on. */
 function noteUndone(f: Folding, effect: StandingEffect): void {
-  const { undoing } = f;
+  const { undoing, isUndoingAtRest } = f;
   removeEffect(f, effect.intent);
-  if (undoing !== undefined && holdsStill(undoing, effect)) f.undoing = undoing;
+  if (undoing === undefined) return;
+  f.undoing = undoing;
+  f.isUndoingAtRest = !takeAway(undoing, effect) && isUndoingAtRest;
 }
 
 /** What another plan undoes goes before what it rests on, too, and so does what that plan still waits for. */
@@ -324,7 +347,7 @@ const leftOf = (
 
 function completePlan(f: Folding, plan: UndoPlan): void {
   f.state.plans = f.state.plans.filter((other) => other !== plan);
-  f.undoing = undefined;
+  forgetUndoing(f);
   if (plan.only === undefined) f.state.undoneBefore = here(f); // What began meanwhile was undone with the rest.
   const { then } = plan;
   switch (then.type) {

@@ -215,6 +215,18 @@ const starts: Readonly<Record<string, (n: number) => Definition>> = {
   "a state with n timers": (n) => manyTimers(n),
 };
 
+/** An agent that has made n effects, one after another, and is cancelled. */
+function cancelledAfter(n: number): Decider {
+  const saga = decider(manyAgent());
+  saga.start();
+  for (let k = 0; k < n; k++) {
+    saga.turn(success(saga.open("model")[0]!, replyOf(1)));
+    saga.turn(...tools(saga));
+  }
+  saga.turn(signal("cancel", "c"));
+  return saga;
+}
+
 /** Tells each tale with 3, with few and with ten times as many. */
 export const tellTales = (few: number): unknown =>
   describe("a turn", () => {
@@ -241,6 +253,23 @@ export const tellTales = (few: number): unknown =>
       };
       work(3);
       expect(work(many) / work(few)).toBeLessThan(12);
+    });
+
+    test("undoes one of n effects that were made one after another, the latest first, with the same work whatever n is", () => {
+      const work = (n: number): number => {
+        const saga = cancelledAfter(n);
+        const isLatestAlone = (): boolean => {
+          const open = saga.open("tool");
+          return open.length === 1 && open[0] === saga.state.effects.at(-1)?.undoing;
+        };
+        let turns = 0;
+        const done = workOf(() => {
+          for (; isLatestAlone(); turns++) saga.turn(...tools(saga));
+        });
+        expect([turns, saga.state.phase.kind]).toEqual([n, "ended"]);
+        return done / n;
+      };
+      expect(work(many) / work(few)).toBeLessThan(1.5);
     });
   });
 
