@@ -95,6 +95,18 @@ export const limits = {
   handOneByOneMs: 500,
   /** Heartbeats of its parent during which a child may say nothing; then it hangs: about half a minute. */
   childSilentBeatsMax: 33,
+  /** Between two looks of a host's thread at what holds its loop. */
+  heldLookMs: 200,
+  /**
+   * A loop that one saga has held for so long, in processor time, may never be given back: the saga is marked before the
+   * lease of its inputs ends. Fifty times what a piece of long work may take.
+   */
+  heldSuspectMs: 500,
+  /**
+   * And its process ends after this, unless SAGAMESH_HELD_MAX_MS says otherwise: no decision of a healthy saga takes a tenth
+   * of it, and a child process still says where it was held before its parent takes it for hung.
+   */
+  heldMaxMs: 20_000,
   /** A mark that its process did not take away vanishes after this: longer than any effect runs. */
   markTtlMs: 86_400_000,
   /**
@@ -248,6 +260,10 @@ export const limits = {
 
 assert(limits.inboxHeartbeatMs * 3 < limits.inboxAckWaitMs, "three inbox heartbeats fit into one lease");
 assert(limits.hostBeatMs * 3 < limits.hostTtlMs, "three host heartbeats fit into its time to live");
+assert(
+  limits.heldMaxMs < limits.childSilentBeatsMax * limits.inboxHeartbeatMs,
+  "what holds a child's loop is named before the child counts as hung",
+);
 assert(limits.workHeartbeatMs * 3 < limits.workAckWaitMs, "three work heartbeats fit into one lease");
 assert(limits.snapshotPieceBytes < limits.messageBytesMax, "a piece of a snapshot fits into a message");
 assert(

@@ -15,6 +15,7 @@ import type { Throttled } from "../../protocol/throttle.ts";
 import { routed } from "../app/fallback.ts";
 import { decide } from "../perform/decide.ts";
 import type { Performed } from "../perform/outcome.ts";
+import { keyOf } from "../suspects/saga-key.ts";
 import { enterModel } from "./enter-model.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { inRoom, type OwnWorkContext } from "./in-room.ts";
@@ -38,7 +39,7 @@ export async function askModel(
     context.cutOff.signal,
   );
   const ask = async (): Promise<Performed> => {
-    const built = await requestOf(loaded, saga, open, intent, context);
+    const built = await requestOf(deps, loaded, saga, open, intent, context);
     if (!context.mayBegin()) return { type: "silent" };
     const tokens = createTokenTeller(deps, saga, open);
     const price = context.current()?.state.budget?.prices?.[route.asked] ?? deps.app.priceOf(route.asked);
@@ -85,6 +86,7 @@ async function slowDown(deps: HostDeps, model: Throttled, ms: number): Promise<v
 }
 
 async function requestOf(
+  { holding }: Pick<HostDeps, "holding">,
   { definition, state }: Pick<Loaded, "definition" | "state">,
   saga: SagaId,
   open: OpenIntent,
@@ -93,7 +95,8 @@ async function requestOf(
 ): Promise<BuiltRequest> {
   const messages = definition.kind.decision === undefined ? [] : await context.messages();
   const recorded = { saga, variant: state.fork?.variant, intent, open: open.input };
-  const request = definition.kind.requestOf(definition, recorded, messages);
+  const build = () => definition.kind.requestOf(definition, recorded, messages);
+  const request = holding.during(keyOf(saga), `the request of ${intent.id}`, build);
   if (request === undefined)
     throw new MeshError("INTERNAL", `${definition.name} binds no call of ${intent.name}`);
   return request;

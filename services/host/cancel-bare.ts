@@ -25,7 +25,7 @@ import { patiently } from "../wire/patience.ts";
 import { appendTurn } from "./append.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
-import { inPieces } from "../wire/loop.ts";
+import { foldInPieces } from "./fold-up.ts";
 
 /** A saga as its ledger tells of it without its machine. */
 export interface BareSaga {
@@ -40,7 +40,7 @@ export interface BareSaga {
  * application lacks. Throws LEDGER_BROKEN, UNAVAILABLE.
  */
 export async function readBare(
-  { ports, clock, app }: Pick<HostDeps, "ports" | "clock" | "app">,
+  { ports, clock, app, holding }: Pick<HostDeps, "ports" | "clock" | "app" | "holding">,
   saga: SagaId,
 ): Promise<BareSaga | undefined> {
   const last = await patiently(clock, () => lastTurnOf(ports, saga));
@@ -49,7 +49,7 @@ export async function readBare(
   const turns = stored.map(({ turn }) => turn);
   const definition = app.definition(presentDefinition(turns));
   if (definition === undefined || isBare(turns)) return undefined;
-  const state = await inPieces(ports.loop, bareStateOf(definition, turns));
+  const state = await foldInPieces({ ports, holding }, saga, bareStateOf(definition, turns));
   return isUnfinishedFork(state)
     ? undefined
     : { definition, turns, head: stored.at(-1)?.head ?? emptyHead, state };

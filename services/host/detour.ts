@@ -15,6 +15,7 @@ import type { IntentId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import { assertValue } from "../../protocol/value.ts";
+import { keyOf } from "../suspects/saga-key.ts";
 import { earlyDelayMs } from "../wire/delivery.ts";
 import { patiently } from "../wire/patience.ts";
 import { answerArchived } from "./archived.ts";
@@ -155,7 +156,8 @@ async function beginSaga(deps: HostDeps, begin: ForkStart): Promise<ForkBegun> {
   if (start.fork !== undefined) return beginFork(deps, begin);
   try {
     assertValue(start.input, `the input of ${start.definition.name}`); // AE3 of accept.ts
-    return { type: "begun", loaded: newSaga(deps.app, start), events: [start] };
+    const loaded = deps.holding.during(keyOf(saga), "its start", () => newSaga(deps.app, start));
+    return { type: "begun", loaded, events: [start] };
   } catch (error) {
     if (isMeshError(error, "VALUE_REFUSED")) {
       if (start.parent !== undefined) await publishRefusal(deps, saga, start.parent, error);

@@ -11,9 +11,12 @@ import { foldingLedger } from "../../actors/kernel/replay.ts";
 import { mayHoldBlob } from "../../protocol/codec.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { keyOf } from "../suspects/saga-key.ts";
 import type { Link } from "../ledger/chain.ts";
 import { turnsOf } from "../ledger/reader.ts";
+import { heldInPieces, type Holding, unwatched } from "../process/holding.ts";
 import type { Log } from "../process/log.ts";
 import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
@@ -26,10 +29,23 @@ export interface FoldDeps {
   readonly ports: Pick<Ports, "snapshots" | "blobs"> & { readonly loop?: LoopPort };
   readonly clock: Clock;
   readonly log: Log;
+  /** Nobody looks unless given. */
+  readonly holding?: Holding;
 }
+
+/** A saga's turns folded in pieces, while it is told that it has the loop. */
+export const foldInPieces = <T>(
+  {
+    ports,
+    holding = unwatched,
+  }: Pick<FoldDeps, "holding"> & { readonly ports: { readonly loop?: LoopPort } },
+  saga: SagaId,
+  work: Generator<unknown, T>,
+): Promise<T> => inPieces(ports.loop, heldInPieces(holding, keyOf(saga), "the turns of its ledger", work));
 
 /** What is folded onto. */
 export interface FoldStart {
+  readonly saga: SagaId;
   /** Undefined before the first turn. */
   readonly state: SagaState | undefined;
   readonly snapshot: SnapshotAge;
@@ -52,7 +68,7 @@ export async function foldUp(
   deps: FoldDeps,
   definition: Definition,
   links: readonly Link[],
-  { state: from, snapshot, moved, laysBy }: FoldStart,
+  { saga, state: from, snapshot, moved, laysBy }: FoldStart,
 ): Promise<FoldedUp> {
   const keeper = createKeeper(deps);
   keeper.found(snapshot);
@@ -64,7 +80,7 @@ export async function foldUp(
     next += limits.foldedAtOnceMax;
     const stored = await patiently(deps.clock, () => turnsOf(deps.ports, some));
     const turns = stored.map(({ turn }) => turn);
-    const folded = await inPieces(deps.ports.loop, foldingLedger(definition, turns, state, moved));
+    const folded = await foldInPieces(deps, saga, foldingLedger(definition, turns, state, moved));
     for (const message of folded.messages) messages.push(message);
     const bytes = stored.reduce((sum, one) => sum + one.bytes, 0);
     state = keeper.grew(bytes, folded.state);

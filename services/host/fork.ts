@@ -39,7 +39,8 @@ import type { Loaded } from "./load.ts";
 import { noSnapshot } from "./snapshots.ts";
 import { definitionSetBy, encodeAs, traceIdOf } from "./turn-message.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
-import { inPieces } from "../wire/loop.ts";
+import { foldInPieces } from "./fold-up.ts";
+import { keyOf } from "../suspects/saga-key.ts";
 
 /** What the activation that begins a fork gives. */
 export interface ForkStart {
@@ -69,11 +70,12 @@ export async function beginFork(deps: HostDeps, begin: ForkStart): Promise<ForkB
     const definition = deps.app.definition(start.definition);
     if (definition === undefined)
       throw new MeshError("INTERNAL", "a start names a definition of this application");
-    const { state, messages } = await inPieces(deps.ports.loop, foldingLedger(definition, turns));
+    const { state, messages } = await foldInPieces(deps, saga, foldingLedger(definition, turns));
     const since = all.slice(order.turn);
     const from = delivery.headers[headers.from] ?? "outside";
     const asked = { saga, order, from, sentAt: delivery.storedAt, at: deps.clock.now() };
-    const events = eventsOf(deps, { definition, state, all, since, asked });
+    const decide = () => eventsOf(deps, { definition, state, all, since, asked });
+    const events = deps.holding.during(keyOf(saga), "the start of a fork", decide);
     const head = await copy(deps, turns, { copied, isGone });
     if (head === undefined) return { type: "fenced" };
     const grown = origin.slice(0, order.turn).reduce((sum, { bytes }) => sum + bytes, 0);

@@ -21,7 +21,7 @@ import { patiently } from "../wire/patience.ts";
 import type { Consumption, Delivery, HandedOn } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Residents } from "./residents.ts";
-import { keyOf } from "./suspects.ts";
+import { keyOf } from "../suspects/saga-key.ts";
 
 /** What becomes of guests. */
 export interface GuestsContext {

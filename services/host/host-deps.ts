@@ -12,6 +12,7 @@ import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import type { Room } from "../process/room.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
+import type { Holding } from "../process/holding.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { ChainSource } from "../ledger/chain.ts";
 import type { Routing } from "./routing.ts";
@@ -83,6 +84,8 @@ export interface HostDeps {
   readonly room: Room;
   /** Starts a process for what died with its host. */
   readonly isolate?: Isolate | undefined;
+  /** Tells which saga has the loop, and with what, while code of the application runs that cannot be interrupted. */
+  readonly holding: Holding;
   /** Best effort, never recorded. */
   readonly live: (saga: SagaId, lane: string, value: Json) => void;
 }

@@ -6,6 +6,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app/app.ts";
+import { type Holding, unwatched } from "../process/holding.ts";
 import type { Log } from "../process/log.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import { createRoom } from "../process/room.ts";
@@ -62,6 +63,8 @@ export interface HostOptions extends HostBounds, HostPlace {
   readonly checkSignature?: CheckSignature | undefined;
   /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
   readonly isolate?: Isolate | undefined;
+  /** Where it is told which saga holds the loop; nowhere unless given. */
+  readonly holding?: Holding | undefined;
 }
 
 /** A host that serves. */
@@ -87,6 +90,7 @@ export const depsOf = (
   ports: { ...options.ports, met: tellForeign(options.log, options.observe ?? silentObserver) },
   app,
   observe: options.observe ?? silentObserver,
+  holding: options.holding ?? unwatched,
   signal,
   throttle: createThrottle(options),
   sagasMax: options.sagasMax ?? limits.sagasPerHostMax,

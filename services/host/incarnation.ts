@@ -21,7 +21,8 @@ import { servedBy } from "./register.ts";
 import { joinRoster, type Roster } from "./roster.ts";
 import { createRouting } from "./routing.ts";
 import type { Strain } from "./strain.ts";
-import { hostQuarantine, keyOf, sagaOf } from "./suspects.ts";
+import { keyOf, sagaOf } from "../suspects/saga-key.ts";
+import { hostQuarantine } from "./suspects.ts";
 import { type Awaited, createWaiting } from "./waiting.ts";
 import { type Guests, receiveGuests } from "./guests.ts";
 

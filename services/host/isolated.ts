@@ -17,7 +17,7 @@ import { depsOf, type HostOptions } from "./host.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { routingAlone } from "./routing.ts";
 import { setAside } from "./set-aside.ts";
-import { keyOf, sagaOf } from "./suspects.ts";
+import { keyOf, sagaOf } from "../suspects/saga-key.ts";
 
 const lookMs = 100;
 

@@ -34,11 +34,10 @@ import {
   readChain,
 } from "../ledger/chain.ts";
 import { isTombstone, readTombstone, turnsOf } from "../ledger/reader.ts";
-import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
 import type { LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
 import { definitionTold } from "../wire/turn-headers.ts";
-import { type FoldDeps, type FoldedUp, foldUp, tellingTurns } from "./fold-up.ts";
+import { type FoldDeps, type FoldedUp, foldInPieces, foldUp, tellingTurns } from "./fold-up.ts";
 import { Unserved } from "./unserved.ts";
 import { noSnapshot, readPast, readSnapshot, type SnapshotAge } from "./snapshots.ts";
 
@@ -176,7 +175,7 @@ async function foldOn(
   links: readonly Link[],
   snapshot: SnapshotAge,
 ): Promise<FoldedUp> {
-  const start = { state: from, snapshot, moved: 0, laysBy: true };
+  const start = { saga: from.saga, state: from, snapshot, moved: 0, laysBy: true };
   try {
     return await foldUp(deps, definition, links, start);
   } catch (error) {
@@ -219,9 +218,9 @@ async function loadLinks(
   const telling = await tellingTurns(deps, links);
   const definition = served(app, saga, presentDefinition(telling));
   const head = links.at(-1)?.head ?? emptyHead;
-  if (isBare(telling)) return { definition, head, ...(await foldBare(deps, definition, links)) };
+  if (isBare(telling)) return { definition, head, ...(await foldBare(deps, definition, saga, links)) };
   const moved = lastMigration(telling)?.turn ?? 0;
-  const start = { state: undefined, snapshot: noSnapshot, moved };
+  const start = { saga, state: undefined, snapshot: noSnapshot, moved };
   try {
     return { definition, head, ...(await foldUp(deps, definition, links, { ...start, laysBy })) };
   } catch (error) {
@@ -234,11 +233,12 @@ async function loadLinks(
 async function foldBare(
   deps: LoadDeps,
   definition: Definition,
+  saga: SagaId,
   links: readonly Link[],
 ): Promise<Pick<Loaded, "state" | "snapshot" | "messages">> {
   const stored = await patiently(deps.clock, () => turnsOf(deps.ports, links));
   const turns = stored.map(({ turn }) => turn);
-  const { state, messages } = await inPieces(deps.ports.loop, foldingToEnd(definition, turns));
+  const { state, messages } = await foldInPieces(deps, saga, foldingToEnd(definition, turns));
   const grown = stored.reduce((sum, { bytes }) => sum + bytes, 0);
   return { state, snapshot: { ...noSnapshot, grown }, messages };
 }

@@ -30,14 +30,16 @@ import type { Loaded } from "./load.ts";
 import { noSnapshot } from "./snapshots.ts";
 import { Unserved } from "./unserved.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
-import { inPieces } from "../wire/loop.ts";
-import type { LoopPort } from "../wire/ports.ts";
+import { foldInPieces } from "./fold-up.ts";
 
 /** A saga under its new definition, as it is before the turn that records the move. */
 export interface Move {
   readonly loaded: Loaded;
   readonly event: EventOf<"migrated">;
 }
+
+/** What judging a move takes. */
+type MoveDeps = Pick<HostDeps, "ports" | "clock" | "app" | "holding">;
 
 /** A signal `migrate` in a batch, and what came with it. */
 export interface MoveOrder {
@@ -63,7 +65,7 @@ export function orderIn(read: readonly ReadItem[]): MoveOrder | undefined {
  * like any other signal, because it changes nothing. Throws what `moveOf` throws beside that.
  */
 export async function answerOrder(
-  deps: Pick<HostDeps, "ports" | "clock" | "app" | "routing">,
+  deps: MoveDeps & Pick<HostDeps, "routing">,
   saga: SagaId,
   { item: { delivery }, signal, others }: MoveOrder,
   answers: Pick<Inputs, "refuse" | "putBackOrRefuse" | "passOn">,
@@ -94,11 +96,7 @@ const refused: ReadonlySet<string> = new Set([
  * or it was moved already. Throws VERSION_UNSERVED if this host lacks the new definition, and INPUT_INVALID,
  * SIGNAL_EXPIRED, SAGA_ENDED or MIGRATION_REFUSED for what is to be refused.
  */
-async function moveOf(
-  deps: Pick<HostDeps, "ports" | "clock" | "app">,
-  saga: SagaId,
-  signal: EventOf<"signal">,
-): Promise<Move | undefined> {
+async function moveOf(deps: MoveDeps, saga: SagaId, signal: EventOf<"signal">): Promise<Move | undefined> {
   const { ports, clock, app } = deps;
   const last = await patiently(clock, () => lastTurnOf(ports, saga));
   if (last === undefined || isTombstone(last)) return undefined;
@@ -113,11 +111,11 @@ async function moveOf(
     if (from.hash === wanted.hash) return undefined;
     throw new Unserved(saga, wanted);
   }
-  if (from.hash === to.hash && (await foldsAsRecorded(ports.loop, to, turns))) return undefined;
+  if (from.hash === to.hash && (await foldsAsRecorded(deps, saga, to, turns))) return undefined;
   assertFresh(signal, clock.now());
   if (from.name !== to.name)
     throw new MeshError("MIGRATION_REFUSED", `${saga} is one of ${from.name}, not of ${to.name}`);
-  const judged = await judgeMove(deps, to, from, stored);
+  const judged = await judgeMove(deps, saga, { to, from }, stored);
   if ("why" in judged) {
     const { turn, why } = judged;
     throw new MeshError("MIGRATION_REFUSED", `${saga}${turn === 0 ? "" : `, turn ${turn}`}: ${why}`);
@@ -142,13 +140,14 @@ async function moveOf(
 
 /** What a saga is under another definition before it is moved there, by its whole ledger; or what keeps it where it is. */
 export async function judgeMove(
-  { ports, clock, app }: Pick<HostDeps, "ports" | "clock" | "app">,
-  to: Definition,
-  from: DefinitionRef,
+  deps: MoveDeps,
+  saga: SagaId,
+  { to, from }: { readonly to: Definition; readonly from: DefinitionRef },
   stored: readonly StoredTurn[],
 ): Promise<Loaded | Obstacle> {
+  const { ports, clock, app } = deps;
   const turns = stored.map(({ turn }) => turn);
-  const folded = await inPieces(ports.loop, foldUnder(to, turns));
+  const folded = await foldInPieces(deps, saga, foldUnder(to, turns));
   if (!folded.can) return folded.obstacle;
   const old =
     servedContracts(app, from) ?? (await registeredContracts({ registry: ports.registry, clock }, from));
@@ -165,12 +164,13 @@ export async function judgeMove(
 
 /** Functions stand in no hash: one of them may decide otherwise under the hash that the saga has. */
 async function foldsAsRecorded(
-  loop: LoopPort,
+  deps: MoveDeps,
+  saga: SagaId,
   definition: Definition,
   turns: readonly Turn[],
 ): Promise<boolean> {
   try {
-    await inPieces(loop, foldingLedger(definition, turns));
+    await foldInPieces(deps, saga, foldingLedger(definition, turns));
     return true;
   } catch (error) {
     if (isMeshError(error)) return false;

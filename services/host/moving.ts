@@ -80,7 +80,7 @@ async function moveOf(
   const stored = await patiently(clock, () => readTurns(ports, saga, emptyHead, last.seq));
   const turns = stored.map(({ turn }) => turn);
   if (hasEnded(turns)) return undefined;
-  const judged = isChild(turns) ? child : await judgeMove(deps, to, from, stored);
+  const judged = isChild(turns) ? child : await judgeMove(deps, saga, { to, from }, stored);
   if ("why" in judged) {
     await stay(deps, saga, { to: target, head: turns.length, obstacle: judged });
     return undefined;

@@ -17,7 +17,7 @@ import type { Quarantine } from "../suspects/quarantine.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Residents } from "./residents.ts";
 import type { Strain } from "./strain.ts";
-import { keyOf } from "./suspects.ts";
+import { keyOf } from "../suspects/saga-key.ts";
 
 /** What becomes of the inputs of the partitions. */
 export interface PartitionsContext {

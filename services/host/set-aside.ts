@@ -27,7 +27,9 @@ import { publishRefusal } from "./tell-sagas.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
 import { type Loaded, loadPast, loadSaga } from "./load.ts";
+import { keyOf } from "../suspects/saga-key.ts";
 import { poison } from "./suspects.ts";
+import { toldOf } from "./pure-step.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
 interface Input {
@@ -101,9 +103,9 @@ const startsOf = (inputs: readonly Input[]): readonly Input[] =>
 async function newTo(deps: HostDeps, loaded: Loaded, inputs: readonly Input[]): Promise<Input[]> {
   const { state, definition } = await whole(deps, loaded);
   const now = deps.clock.now();
-  return inputs.filter(
-    ({ event }) => event !== undefined && accept(definition, state, event, now).type === "new",
-  );
+  const isNew = ({ event }: Input) =>
+    event !== undefined && accept(definition, state, event, now).type === "new";
+  return deps.holding.during(keyOf(state.saga), "what it died of", () => inputs.filter(isNew));
 }
 
 /** With nothing laid by: what is asked here is asked once. */
@@ -156,7 +158,8 @@ async function settle(
     return judged.type === "new" ? [judged.event] : [];
   });
   if (taken.length === 0) return;
-  const decided = decideTurn(definition, state, { saga, at, events: taken });
+  const decide = () => decideTurn(definition, state, { saga, at, events: taken });
+  const decided = deps.holding.during(keyOf(saga), toldOf(taken), decide);
   const from = { definition, traceId: traceIdOf(saga) };
   const message = await encodeTurn(deps, from, head, decided, at);
   await appendTurn({ ...deps.ports, clock: deps.clock }, saga, message, deps.signal);

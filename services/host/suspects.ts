@@ -2,24 +2,20 @@
  * Suspects: a host's quarantine. Its keys are sagas, its groups partitions.
  */
 import { MeshError } from "../../protocol/errors.ts";
-import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { parseInboxSubject } from "../../protocol/subjects.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery } from "../wire/delivery.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { Returns } from "../suspects/returns.ts";
+import { sagaOf } from "../suspects/saga-key.ts";
 import { createQuarantine, noQuarantine, type Quarantine } from "../suspects/quarantine.ts";
 import type { Delivery } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
 import { presentDefinitionOf } from "./routing.ts";
 import { Unserved } from "./unserved.ts";
-
-/** The key of a saga in the quarantine. */
-export const keyOf = (saga: SagaId): string => `saga.${saga}`;
-/** The saga of a key. Throws BAD_ID. */
-export const sagaOf = (key: string): SagaId => parseSagaId(key.slice("saga.".length));
 
 /** What is said of an input that is set aside, and of what it had begun. */
 export const poison = (what: string): MeshError =>

@@ -15,14 +15,13 @@
 import { accept } from "../../actors/kernel/accept.ts";
 import { hasCountedCall } from "../../actors/kernel/late.ts";
 import { type DecidedTurn, decideTurn } from "../../actors/kernel/fold.ts";
-import { PastNeeded } from "../../actors/kernel/past.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import type { Event } from "../../protocol/event.ts";
 import { type Head, emptyHead } from "../ledger/reader.ts";
 import { handOnAgain, nudgeIn, tellEndAgain } from "./again.ts";
 import { appendTurn } from "./append.ts";
 import { appendDepsOf } from "./refused.ts";
-import { answerOther, type Aside, type Batch, type Course, detour, recallPast } from "./detour.ts";
+import { answerOther, type Aside, type Batch, type Course, detour } from "./detour.ts";
 import { handOnEach } from "./hand-on.ts";
 import { isRead, type Item, type ReadItem } from "./inputs.ts";
 import { concernsSame } from "./intake.ts";
@@ -30,6 +29,7 @@ import type { Loaded } from "./load.ts";
 import { isMoveOrder } from "./migrate.ts";
 import { intentsToDispatch, ownWorkOf } from "./open-work.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
+import { withPast } from "./pure-step.ts";
 import { tellRefusals } from "./tell-refusals.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
@@ -42,13 +42,14 @@ export async function takeTurn(self: Residence, items: readonly Item[]): Promise
   const { own } = course;
   // Each wait costs a turn more than deciding it: what is pure is waited for only where its past is missing.
   const judging =
-    course.batch ?? withPast(self, own, (from) => judge(from, course.read, self.deps.clock.now()));
+    course.batch ??
+    withPast(self, own, course.read, (from) => judge(from, course.read, self.deps.clock.now()));
   const batch = judging instanceof Promise ? await judging : judging;
   if (batch === undefined || isGone(self)) return;
   if (batch.aside.length > 0 && (await setAside(self, own, batch.aside)) === "dropped") return;
   if (batch.events.length === 0) return;
   if (self.deps.hasLapsed()) return self.drop("this host stood still for too long"); // AZ1 of activation.ts
-  const deciding = withPast(self, own, (from) => decide(self, from, own.isProven, batch));
+  const deciding = withPast(self, own, batch.events, (from) => decide(self, from, own.isProven, batch));
   const turn = deciding instanceof Promise ? await deciding : deciding;
   if (turn === undefined || isGone(self) || !(await append(self, own, turn))) return;
   await handOn(self, own, turn);
@@ -163,13 +164,3 @@ async function handOn(self: Residence, own: Owned, { before, decided, batch }: T
 /** An open intent of the host's own, which this host has not in hand: its former owner died, or is frozen. */
 const hasWorkOfAnother = ({ deps }: Residence, { hands }: Owned, before: SagaState | undefined): boolean =>
   before !== undefined && ownWorkOf(before, deps.placementOf).some((open) => !hands.isInHand(open));
-
-/** Takes a pure step at once; later, and once more, if what was laid by is missing. Undefined if the saga is gone then. */
-function withPast<T>(self: Residence, own: Owned, step: (loaded: Loaded) => T): T | Promise<T | undefined> {
-  try {
-    return step(own.loaded);
-  } catch (error) {
-    if (!(error instanceof PastNeeded)) throw error;
-    return recallPast(self, own).then(() => (isGone(self) ? undefined : step(own.loaded)));
-  }
-}

@@ -9,6 +9,7 @@
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { limits } from "../../protocol/limits.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { dataFolder, type Environment } from "../nats/server/user-folders.ts";
 
@@ -34,6 +35,8 @@ export interface Config {
   readonly gateway: GatewayConfig;
   /** Copies of each stream. Undefined: as many as the mesh has, and one for a new one. */
   readonly replicas: number | undefined;
+  /** How long one saga may hold the loop of its host's process before that is ended, milliseconds of processor time. */
+  readonly heldMaxMs: number;
   /** Files with the seeds of NKeys: what a host signs its turns with, and a person their votes. */
   readonly hostNkey: string | undefined;
   readonly nkey: string | undefined;
@@ -100,6 +103,9 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
   const replicas = env["SAGAMESH_REPLICAS"] ? readReplicas(env["SAGAMESH_REPLICAS"]) : undefined;
   if (replicas === "bad")
     faults.push(`SAGAMESH_REPLICAS: expected 1, 3 or 5, got "${env["SAGAMESH_REPLICAS"] ?? ""}"`);
+  const heldMax = env["SAGAMESH_HELD_MAX_MS"] || String(limits.heldMaxMs);
+  if (!/^\d{4,6}$/.test(heldMax) || Number(heldMax) < 1_000)
+    faults.push(`SAGAMESH_HELD_MAX_MS: expected 1000 to 999999, such as 20000, got "${heldMax}"`);
   const gatewayUrl = env["SAGAMESH_GATEWAY_URL"] || undefined;
   if (gatewayUrl !== undefined && !isPublicUrl(gatewayUrl))
     faults.push(
@@ -132,6 +138,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     },
     gateway: { url: gatewayUrl, secrets, folder: join(folder, "gateway") },
     replicas: replicas === "bad" ? undefined : replicas,
+    heldMaxMs: Number(heldMax),
     hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined,
     nkey: env["SAGAMESH_NKEY"] || undefined,
     from: flags.from ?? userName(),

@@ -13,6 +13,7 @@ import { openMesh } from "./mesh.ts";
 import { withProvidedModels } from "./provided-models.ts";
 import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance } from "./system.ts";
+import { watchHolds } from "./watch-holds.ts";
 
 /** Loads the application and connects to the server. Throws APP_INVALID, UNAVAILABLE. `lost`: the connection ended. */
 export async function openIsolated(
@@ -21,7 +22,7 @@ export async function openIsolated(
 ): Promise<{ isolated: Isolated; clock: Clock; log: Log; lost: Promise<string | undefined> }> {
   const log = createLogger({ level: logLevel, fields: { service: "sagamesh" } });
   const config = readConfig();
-  const { callbackBase, hostNkey } = config;
+  const { callbackBase, heldMaxMs, hostNkey } = config;
   const app = await withProvidedModels(await loadApp(appFile), config);
   const signer = role === "host" ? openSigner(hostNkey, "SAGAMESH_HOST_NKEY") : undefined;
   const mesh = await openMesh({
@@ -34,6 +35,13 @@ export async function openIsolated(
   const callbackUrlOf = await openCallbackUrls({ callbackBase, gateway }, own);
   const incarnation = newIncarnation(role);
   const options = { ...own, ports, incarnation, callbackBase, callbackUrlOf, signer, checkSignature };
-  const isolated = (role === "host" ? serveSagas : serveCalls)(options, app, quiet);
+  const isolated =
+    role === "worker"
+      ? serveCalls(options, app, quiet)
+      : serveSagas(
+          { ...options, holding: watchHolds({ maxMs: heldMaxMs, marking: undefined }, log).holding },
+          app,
+          quiet,
+        );
   return { isolated, clock, log, lost: mesh.closed };
 }

@@ -22,9 +22,16 @@ export async function hostPart(
   const { health, ports } = service;
   const observe = health === undefined ? {} : { observe: health.observers.host };
   const own = { incarnation: service.incarnation("host"), isolate: service.isolate("host") };
-  const host = await startHost({ ...service, ...bounds, ...observe, ...own }, app);
+  // Without a process to try it in, what holds the loop is not told from what is only long.
+  const watch = own.isolate && service.watch(own.incarnation);
+  const options = { ...service, ...bounds, ...observe, ...own, holding: watch?.holding };
+  const host = await startHost(options, app);
   return {
     ...host,
+    stop: async (graceMs) => {
+      await host.stop(graceMs);
+      await watch?.stop();
+    },
     whyNotReady: async () =>
       host.partitions().length > 0 || (await isSpare(ports))
         ? undefined

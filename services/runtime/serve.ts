@@ -19,6 +19,7 @@ import { whyNotReady } from "./health/readiness.ts";
 import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance } from "./system.ts";
 import { packageVersion } from "./version.ts";
+import { type Watch, watchHolds } from "./watch-holds.ts";
 
 /** What opening takes. */
 export interface OpenOptions {
@@ -55,6 +56,8 @@ export interface Service {
   readonly incarnation: (role: string) => string;
   /** How a process for suspects is started, if one can be. */
   readonly isolate: (role: "host" | "worker") => Isolate | undefined;
+  /** Watches what holds the loop, for a host of this name. */
+  readonly watch: (incarnation: string) => Watch;
   /** Where the process shows its health, if it does. */
   readonly health: Pick<Health, "url" | "observers"> | undefined;
 }
@@ -137,10 +140,22 @@ async function serviceOn(
       ? undefined
       : forkIsolated({ role, appFile, servers, logLevel: levelOf(options), gateway });
   const { ports } = mesh;
+  const watch = (by: string) => watchHolds({ maxMs: config.heldMaxMs, marking: { by, servers } }, log);
   const incarnation = newIncarnation;
   return {
     ...own,
-    ...{ mesh, ports, signer, checkSignature, callbackBase, callbackUrlOf, incarnation, isolate, health },
+    ...{
+      mesh,
+      ports,
+      signer,
+      checkSignature,
+      callbackBase,
+      callbackUrlOf,
+      incarnation,
+      isolate,
+      watch,
+      health,
+    },
   };
 }
 
