@@ -15,6 +15,7 @@ import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Holding } from "../process/holding.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { ChainSource } from "../ledger/chain.ts";
+import type { KnownTurns } from "../ledger/known-turns.ts";
 import type { Routing } from "./routing.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 
@@ -70,6 +71,8 @@ export interface HostDeps {
   readonly signal: AbortSignal;
   /** How the sagas of a definition move, by the registry. */
   readonly movesOf: (definition: DefinitionRef) => Promise<Moves>;
+  /** Of sagas that others serve, which definition they have. */
+  readonly known: KnownTurns;
   /** Where what this host lacks the definition of goes. */
   readonly routing: Routing;
   /** Where a tool's attempts are performed. */

@@ -4,6 +4,7 @@
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
+import { createKnownTurns } from "../ledger/known-turns.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app/app.ts";
 import { type Holding, unwatched } from "../process/holding.ts";
@@ -88,6 +89,7 @@ export const depsOf = (
 ): Omit<HostDeps, "hasLapsed" | "routing" | "movesOf"> => ({
   ...options,
   ports: { ...options.ports, met: tellForeign(options.log, options.observe ?? silentObserver) },
+  known: createKnownTurns(options.ports),
   app,
   observe: options.observe ?? silentObserver,
   holding: options.holding ?? unwatched,

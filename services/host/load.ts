@@ -5,7 +5,8 @@
  *     the ledger has, and with its definition.
  * LO2 A snapshot only saves time: without it the same state is folded from the first turn.
  * LO3 A move to another definition makes the state anew from the first turn: no snapshot from before it counts.
- * LO4 Of a saga that another host serves, the last turn alone is read.
+ * LO4 A saga that another host serves is not folded. That another serves it is told by all of its turns (known-turns.ts): two
+ *     messages that somebody published would else keep it from its own host for ever.
  * LO5 A saga whose machine was left out by a cancellation is put together without it: nobody takes again what it dies of.
  * LO6 A long fold is laid by on the way (fold-up.ts), but where all of the past is asked for.
  */
@@ -29,10 +30,10 @@ import {
   countsNow,
   emptyHead,
   type Head,
-  lastTurnOf,
   type Link,
   readChain,
 } from "../ledger/chain.ts";
+import { createKnownTurns, type KnownTurns } from "../ledger/known-turns.ts";
 import { isTombstone, readTombstone, turnsOf } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import type { LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
@@ -47,6 +48,8 @@ export interface LoadDeps extends FoldDeps {
     readonly loop?: LoopPort;
     readonly met?: ChainSource["met"];
   };
+  /** What this host remembers of sagas that others serve; nothing unless given. */
+  readonly known?: KnownTurns;
 }
 
 /** A saga as it stands after the turn of `head`. */
@@ -96,12 +99,12 @@ export async function loadSaga(
   return links.length === 0 ? undefined : loadLinks(deps, app, saga, links, true);
 }
 
-/** LO4: what another host serves is not read, unless it is not the last turn that says so. Throws VERSION_UNSERVED. */
+/** LO4. Throws VERSION_UNSERVED. */
 async function assertServed(deps: LoadDeps, app: App, saga: SagaId, last: StoredMessage): Promise<void> {
   const told = definitionTold(last);
   if (told === undefined || app.definition(told) !== undefined) return;
-  const turn = await patiently(deps.clock, () => lastTurnOf(deps.ports, saga));
-  const present = turn && definitionTold(turn);
+  const known = deps.known ?? createKnownTurns(deps.ports);
+  const present = await patiently(deps.clock, () => known.definitionOf(saga));
   if (present !== undefined) served(app, saga, present);
 }
 

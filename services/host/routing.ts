@@ -29,6 +29,7 @@ import { definitionTold } from "../wire/turn-headers.ts";
 import { NoneServed, Unserved, wordsOf } from "./unserved.ts";
 import type { Waiting } from "./waiting.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
+import type { KnownTurns } from "../ledger/known-turns.ts";
 
 /** Where what this host lacks goes. */
 export interface Routing {
@@ -155,13 +156,24 @@ function chosen(wanted: Wanted, saga: SagaId, found: ReturnType<typeof chooseFor
 /** What was handed on to this host says what it is meant for, in a header: its definition is not chosen anew. */
 export const meantFor: (delivery: Delivery) => DefinitionRef | undefined = definitionTold;
 
+/** What is needed to look for it. */
+interface PresentDeps {
+  readonly ports: Pick<Ports, "ledger">;
+  readonly clock: Clock;
+  readonly app: Pick<App, "definition">;
+  readonly known: KnownTurns;
+}
+
 /** RK3: the definition a saga goes on under, by its last turn; undefined while it has no ledger. Throws UNAVAILABLE. */
 export async function presentDefinitionOf(
-  { ports, clock }: { readonly ports: Pick<Ports, "ledger">; readonly clock: Clock },
+  { ports, clock, app, known }: PresentDeps,
   saga: SagaId,
 ): Promise<DefinitionRef | undefined> {
   const last = await patiently(clock, () => lastTurnOf(ports, saga));
-  return last && definitionTold(last);
+  const told = last && definitionTold(last);
+  // Where it says that this host serves it, who loads it finds out.
+  if (last === undefined || (told !== undefined && app.definition(told) !== undefined)) return told;
+  return patiently(clock, () => known.definitionOf(saga));
 }
 
 /** Soon at first, because a host may be starting, and then in some seconds. */

@@ -101,15 +101,16 @@ export function createTrust({ registry, clock, check }: TrustDeps): TrustKeeper 
 const unreadable = (fault: string | undefined): MeshError =>
   new MeshError("TRUST_UNREADABLE", `what the mesh says of whose signatures count cannot be read: ${fault}`);
 
+type Judging = Pick<TrustKeeper, "standing" | "revision">;
+
 const toldBy =
-  (trust: Pick<TrustKeeper, "standing">) =>
-  (message: StoredMessage): StoredMessage => ({ ...message, standing: () => trust.standing(message) });
+  (trust: Judging) =>
+  (message: StoredMessage): StoredMessage =>
+    // Where nothing was said by then it counts, whatever is said later (QV1).
+    trust.revision() === 0 ? message : { ...message, standing: () => trust.standing(message) };
 
 /** What is read of ledgers, each message with its standing. */
-export function withStanding<L extends Pick<LedgerPort, "last" | "read">>(
-  ledger: L,
-  trust: Pick<TrustKeeper, "standing">,
-): L {
+export function withStanding<L extends Pick<LedgerPort, "last" | "read">>(ledger: L, trust: Judging): L {
   const told = toldBy(trust);
   return {
     ...ledger,

@@ -79,7 +79,11 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
       const copies = replicas === undefined ? {} : { replicas };
       const opened = await openNatsPorts(nc, { report, reading, ...copies });
       const { clock, stop } = await openMeshClock(() => opened.claims.now(), { report });
-      const { ports, forget } = await withTrust(opened, clock, report);
+      const { ports, forget } = await withTrust(opened, clock, report).catch(async (error: unknown) => {
+        stop();
+        await opened.close();
+        throw error;
+      });
       return {
         ports,
         clock,

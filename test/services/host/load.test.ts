@@ -1,5 +1,5 @@
 /**
- * Loading a saga that this host does not serve: by its last turn alone, whatever else stands on its subject.
+ * Loading a saga that this host does not serve: by its turns alone, whatever else stands on its subject.
  *
  * Method: ports that hold a ledger, count what is read of it and refuse to be asked for anything else.
  */
@@ -10,20 +10,26 @@ import { encodeJson } from "../../../protocol/codec.ts";
 import { chainHash } from "../../../protocol/digest.ts";
 import { toJson } from "../../../protocol/json.ts";
 import { limits } from "../../../protocol/limits.ts";
-import { headers as names } from "../../../protocol/subjects.ts";
+import { headers as names, subjects } from "../../../protocol/subjects.ts";
 import { type Tombstone, tombstoneEvent } from "../../../protocol/tombstone.ts";
 import { toStored, type Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
+import { createClient } from "../../../services/client/mesh.ts";
+import { startHost } from "../../../services/host/host.ts";
 import { type Loaded, type LoadDeps, loadSaga, loadWhole } from "../../../services/host/load.ts";
 import { readPast } from "../../../services/host/snapshots.ts";
 import { tellForeign } from "../../../services/host/tell-foreign.ts";
 import { Unserved } from "../../../services/host/unserved.ts";
+import { createKnownTurns } from "../../../services/ledger/known-turns.ts";
+import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
+import { readLedger } from "../../../services/views/view.ts";
 import { traceIdOf, turnHeaders } from "../../../services/wire/turn-headers.ts";
 import type { StoredMessage } from "../../../services/wire/ports.ts";
 import { noopSaga } from "../../bench/noop-saga.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";
 import { foreignKinds, plantedOf } from "../../support/foreign.ts";
+import { clerk, clerkApp } from "../../support/forger.ts";
 import { longLedger } from "../../support/long-ledger.ts";
 
 const saga = sagaId("clerk-1");
@@ -68,12 +74,18 @@ function turnAfter(messages: readonly StoredMessage[]): StoredMessage {
 const turns: StoredMessage[] = [];
 while (turns.length < 30) turns.push(turnAfter(turns));
 
-test("a saga of a definition that is not served here is told by its last turn and the one before, with the definition", async () => {
+test("a saga of a definition that is not served here is told by its turns, each of which is read once (LO4, QW1)", async () => {
   const read: number[] = [];
-  const failing = loadSaga(depsWith(turns, read), defineApp({}), saga);
-  await expect(failing).rejects.toBeInstanceOf(Unserved);
-  await expect(failing).rejects.toMatchObject({ code: "VERSION_UNSERVED", definition });
-  expect(read).toEqual([1]);
+  const growing = turns.slice(0, 28);
+  const deps = depsWith(growing, read);
+  const remembering = { ...deps, known: createKnownTurns(deps.ports) };
+  for (const more of [[], [], turns.slice(28), []]) {
+    growing.push(...more);
+    const failing = loadSaga(remembering, defineApp({}), saga);
+    await expect(failing).rejects.toBeInstanceOf(Unserved);
+    await expect(failing).rejects.toMatchObject({ code: "VERSION_UNSERVED", definition });
+  }
+  expect(read).toEqual([28, 2]);
 });
 
 /** Those that say which definition their saga has. */
@@ -214,3 +226,38 @@ function storedOf(told: readonly Turn[]): StoredMessage[] {
     return at((place + 1) * 10, { ...fields, [names.expectedSeq]: String(place * 10) }, data);
   });
 }
+
+test("two messages of which the second stands on the first keep no saga from its host", async () => {
+  const mesh = createMemoryMesh({ seed: 1 });
+  const { clock } = mesh;
+  const host = async (name: string) => {
+    const process = mesh.spawn(name);
+    const common = { log: silentLog, incarnation: name, callbackBase: "sagamesh:" };
+    await clock.until(startHost({ ...process, ...common }, clerkApp));
+    return process;
+  };
+  const outside = mesh.spawn("client");
+  const client = createClient({ ...outside, from: "tester" }, async () => undefined);
+  const first = await host("first");
+  await clock.until(client.start(clerk, {}, { id: saga }));
+  await clock.advance(200);
+  first.gate.crash();
+  const publish = (data: Uint8Array, fields: Record<string, string>) => {
+    const headers = { [names.saga]: saga, [names.event]: "signal", ...fields };
+    const [subject, expectedSeq] = [subjects.ledger(saga), mesh.server.ledger.last(saga)!.seq];
+    const told = { ...headers, [names.expectedSeq]: String(expectedSeq) };
+    mesh.server.ledger.append({ data, headers: told, subject, expectedSeq }, () => undefined);
+    return clock.advance(50);
+  };
+  const claimed = (turn: number, prev: string) =>
+    encodeJson({ v: 3, saga, turn, at: 1, host: "nobody", steps: [], prev });
+  const ground = claimed(40, "nothing that is there");
+  const elsewhere = { [names.definition]: "clerk@2#0000000000000000" };
+  await publish(ground, elsewhere);
+  await publish(claimed(41, chainHash(ground)), elsewhere);
+  await host("second");
+  await clock.until(client.saga(clerk, saga).signal("note", {}));
+  await clock.advance(120_000);
+  const turns = (await clock.until(readLedger(outside.ports, saga))).map((one) => one.turn);
+  expect(turns.map(({ steps }) => steps[0]?.event.type)).toEqual(["start", "signal"]);
+});
