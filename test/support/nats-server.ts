@@ -2,8 +2,9 @@
  * A real nats-server for tests: on a free port, with a store of its own, gone afterwards.
  *
  * The binary is found or got as in the product; the first run of all may take half a minute, so the suite
- * gets it before its tests start. A server dies with the process of the test, unless that is killed hard.
+ * gets it before its tests start. A server ends with the process of the test, however that ends.
  */
+import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +24,7 @@ export const startTestServer = async (
 ): Promise<TestServer> => {
   const dataDir = await mkdtemp(join(tmpdir(), "sagamesh-test-"));
   const server = await startEmbeddedServer({ ...options, dataDir, report: () => {} });
+  const guard = endWithThisProcess(dataDir);
   const kill = () => {
     try {
       process.kill(server.pid, "SIGKILL");
@@ -38,6 +40,25 @@ export const startTestServer = async (
     kill();
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
+    guard.end();
   };
   return { url: server.url, pid: server.pid, dataDir, stop };
 };
+
+/**
+ * A shell that waits for the end of a pipe, which only this process holds, and then kills the server of the folder: also one
+ * that was started again there, and where this process was killed and runs nothing more. Nothing, once the folder is gone.
+ */
+function endWithThisProcess(dataDir: string): { end(): void } {
+  const shell = spawn("/bin/sh", ["-c", guard, "sagamesh-test-guard", dataDir], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  shell.unref();
+  shell.stdin.on("error", () => undefined);
+  return { end: () => void shell.stdin.end() };
+}
+
+const guard = `cat >/dev/null
+pid=$(sed -n 's/.*"pid":\\([0-9]*\\).*/\\1/p' "$1/server.json") && [ -n "$pid" ] && kill -9 "$pid"
+rm -rf "$1"`;

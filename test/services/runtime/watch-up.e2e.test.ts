@@ -10,16 +10,21 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ServingDocument } from "../../../protocol/documents/process.ts";
 import { runCli, startCli } from "../../support/cli.ts";
-import { startTestServer } from "../../support/nats-server.ts";
+import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 
 let folder: string;
 let env: Record<string, string>;
+let server: TestServer;
 beforeAll(async () => {
-  env = { NATS_URL: (await startTestServer()).url };
+  server = await startTestServer();
+  env = { NATS_URL: server.url };
   // Inside the repository, where the package is found by its name.
   folder = await mkdtemp(fileURLToPath(new URL("../../apps/watched-", import.meta.url)));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
 
 const file = () => join(folder, "app.ts");
 const write = (name: string, text: string) => writeFile(join(folder, name), text);
