@@ -260,7 +260,7 @@ const table = {
     meaning: "today's code decides otherwise than the ledger recorded",
     retriable: false,
     remedy:
-      "Start a host with the code that the saga was started with, beside the new one, or see `sagamesh migrate --dry-run`.",
+      "Start a host with the code that the saga was started with, beside the new one, or see `sagamesh migrate --dry-run`. To end it instead: `sagamesh cancel SAGA`, and where its hosts cannot, `sagamesh undo SAGA --offline --app FILE --force`.",
   },
   VERSION_UNSERVED: {
     meaning: "no host that was asked serves the saga's definition",

@@ -78,7 +78,7 @@ export const limits = {
   earlyInputDelayMs: 2_000,
   /** And this often at least: a server that leads no more and does not know it yet, for 20 s at most, may lack the ledger. */
   earlyInputLooksMin: 12,
-  /** An answer to what an ended saga never asked is offered again for this long only: such a server does not last so long. */
+  /** An answer to what an ended saga, and a vote on what any, never asked is offered again so long only: such a server does not last. */
   endedInputMs: 25_000,
   /** Child processes that die of the same message, alone with it, before it is set aside. */
   victimsMax: 3,

@@ -194,8 +194,10 @@ export async function answerOther(
     return "dropped";
   }
   const error = new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`);
-  // What goes on may still come to that turn; what has ended decides nothing that somebody could have answered.
-  const forMs = own.loaded.state.phase.kind === "ended" ? limits.endedInputMs : limits.earlyInputMs;
+  // What goes on may still come to that turn. What has ended decides nothing that somebody could have answered; and a person
+  // votes on what was shown to them, so on a turn that only a deposed leader lacks.
+  const isSoonOver = own.loaded.state.phase.kind === "ended" || item.event.type === "task";
+  const forMs = isSoonOver ? limits.endedInputMs : limits.earlyInputMs;
   await self.inputs.putBackOrRefuse(item.delivery, limits.earlyInputDelayMs, error, forMs);
   return "answered";
 }
