@@ -14,7 +14,9 @@ import { createHeldJudge } from "../suspects/held.ts";
 import type { WatchOrder } from "./watch-holds.ts";
 
 /** As the system's own word for a fault of the program (EX_SOFTWARE). */
-const exitCode = 70;
+const endCode = 70;
+/** A shell's for a process that was killed. */
+const killedCode = 137;
 /** For the mark to be stored, and for the inspector to answer. */
 const lastMs = 1_000;
 
@@ -84,19 +86,29 @@ async function end(hold: Hold, heldMs: number): Promise<void> {
   isEnding = true;
   const enough = new Promise<undefined>((resolve) => void setTimeout(() => resolve(undefined), lastMs));
   await Promise.race([(marked ??= mark(hold)), enough]);
-  const tellTo = (log: typeof stderrLog) => tellEnd(log, hold, heldMs);
+  const tellTo = (log: typeof stderrLog, code: number) => tellEnd(log, hold, heldMs, code);
   setTimeout(() => {
-    tellTo(stderrLog);
+    tellTo(stderrLog, killedCode);
     process.kill(process.pid, "SIGKILL");
   }, lastMs);
-  const { Session } = await import("node:inspector");
-  const session = new Session();
-  session.connectToMainThread();
-  tellTo(writingTo((line) => session.post("Runtime.evaluate", { expression: lastWords(line) })));
+  try {
+    const { Session } = await import("node:inspector");
+    const session = new Session();
+    session.connectToMainThread();
+    const say = writingTo((line) => session.post("Runtime.evaluate", { expression: lastWords(line) }));
+    tellTo(say, endCode);
+  } catch {
+    // A Node without an inspector: it is killed.
+  }
 }
 
 /** `where` is known to the main thread alone. */
-function tellEnd(log: typeof stderrLog, { key: suspect, what: input }: Hold, ms: number): void {
+function tellEnd(
+  log: typeof stderrLog,
+  { key: suspect, what: input }: Hold,
+  ms: number,
+  exitCode: number,
+): void {
   const heldMs = Math.round(ms);
   const remedy =
     "One decision of this saga never ended. Start the process again: the saga is tried in a process of its own, and its input set " +
@@ -111,5 +123,5 @@ function tellEnd(log: typeof stderrLog, { key: suspect, what: input }: Hold, ms:
 const lastWords = (line: string): string => `{
   const where = (new Error().stack ?? "").split("\\n").slice(2, 12).map((frame) => frame.trim());
   const line = JSON.stringify({ ...${line}, where }) + "\\n";
-  try { process.getBuiltinModule("node:fs").writeSync(2, line); } finally { process.reallyExit(${exitCode}); }
+  try { process.getBuiltinModule("node:fs").writeSync(2, line); } finally { process.reallyExit(${endCode}); }
 }`;

@@ -25,7 +25,10 @@ export async function hostPart(
   // Without a process to try it in, what holds the loop is not told from what is only long.
   const watch = own.isolate && service.watch(own.incarnation);
   const options = { ...service, ...bounds, ...observe, ...own, holding: watch?.holding };
-  const host = await startHost(options, app);
+  const host = await startHost(options, app).catch(async (error: unknown) => {
+    await watch?.stop();
+    throw error;
+  });
   return {
     ...host,
     stop: async (graceMs) => {
