@@ -1,8 +1,13 @@
-/** Ledgers of a mesh that is only looked at: reading them, and what the queues hold, on any connection, without making anything. */
+/**
+ * Ledgers of a mesh that is only looked at: reading them, and what the queues hold, on any connection, without making anything.
+ *
+ * LX1 Who comes because something is lost must get in: a stream that is gone is missed by what needs it, and no sooner.
+ */
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { BlobPort, InboxPort, LedgerPort, RegistryPort, WorkPort } from "../wire/ports.ts";
 import { createBlobs } from "./blobs.ts";
+import { isWithoutStream } from "./errors.ts";
 import { inboxStock } from "./inbox.ts";
 import { createLedger } from "./ledger.ts";
 import type { ReadContext } from "./read.ts";
@@ -28,13 +33,24 @@ export async function withLedgers<T>(
   const requests = createRequests(nc);
   try {
     const context = { nc, jsm, js: jetstream(nc), requests };
+    const registry = createRegistry(context);
     return await read({
-      ...{ context, ledger: createLedger(context), blobs: await createBlobs(context) },
-      registry: createRegistry(context),
+      ...{ context, ledger: createLedger(context), blobs: blobsWhenAsked(context) },
+      registry: { read: (key) => registry.read(key).catch(nothingThere) },
       inbox: { stock: () => inboxStock(jsm) },
       work: { stock: () => workStock(jsm) },
     });
   } finally {
     requests.close();
   }
+}
+
+function blobsWhenAsked(context: Parameters<typeof createBlobs>[0]): Ledgers["blobs"] {
+  let opened: ReturnType<typeof createBlobs> | undefined;
+  return { get: async (digest) => (await (opened ??= createBlobs(context))).get(digest) }; // LX1
+}
+
+/** A registry that is gone says as little as the empty one that the next host makes (LX1). */
+function nothingThere(error: unknown): undefined {
+  if (!isWithoutStream(error)) throw error;
 }

@@ -33,6 +33,7 @@ export interface Pace {
 /** Long enough for effects of every kind to be under way, and for a person who looks. */
 const pace: Pace = { warmMs: 7_000, prepareMs: 4_000, lookMs: 8_000, afterMs: 6_000 };
 const lookAgainMs = 2_000;
+const servingMs = 60_000;
 /** A doubt is looked into within 20 s, a deferred call waits 20 s, and either may come twice in a saga. */
 const restMs = 110_000;
 
@@ -105,7 +106,7 @@ async function play(fault: Fault, { stage, driver, world }: Raised, listening: L
     await fault.strike(stage);
     await delay(pace.lookMs);
     await fault.remedy?.(stage);
-    await stage.crew.serving();
+    await Promise.race([stage.crew.serving(), delay(servingMs)]); // What does not serve by then stands.
     world.readAgain();
     await delay(pace.afterMs);
     return { struckAt, before };

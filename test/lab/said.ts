@@ -85,6 +85,8 @@ interface LogLine {
   readonly error?: { readonly code: string };
   readonly level?: string;
   readonly msg?: string;
+  /** What a connection says of its server and streams. */
+  readonly detail?: string;
   readonly err?: { readonly code?: string };
 }
 
@@ -93,10 +95,10 @@ export function wordOf(line: string): string | undefined {
   const code = /\[([A-Z]+(?:_[A-Z]+)+)\]/.exec(line)?.[1];
   if (!line.startsWith("{")) return code;
   try {
-    const { error, level, msg, err } = JSON.parse(line) as LogLine;
+    const { error, level, msg, detail, err } = JSON.parse(line) as LogLine;
     if (error !== undefined) return error.code;
     if (!["warn", "error", "fatal"].includes(level ?? "") || everyday.has(msg ?? "")) return undefined;
-    const word = code ?? err?.code ?? msg ?? "";
+    const word = code ?? err?.code ?? detail?.split(/[;:.]/)[0] ?? msg ?? "";
     return everyday.has(word) ? undefined : word;
   } catch {
     return undefined; // Half a line of who was killed.

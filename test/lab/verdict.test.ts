@@ -112,6 +112,10 @@ test("a word is a warning's code, else its event, and the code of a process that
   expect(wordOf(line({ err: { code: "STORAGE_FULL" } }))).toBe("STORAGE_FULL");
   expect(wordOf(line({ msg: "stream KV_CLAIM is not there [MESH_INCOMPLETE]" }))).toBe("MESH_INCOMPLETE");
   expect(wordOf("sagamesh: [MESH_MIXED] LEDGER is of another mesh")).toBe("MESH_MIXED");
+  expect(wordOf(line({ msg: "server heard", detail: "INBOX was gone: it is made again" }))).toBe(
+    "INBOX was gone",
+  );
+  expect(wordOf(line({ err: { code: "TASK_OVER" } }))).toBeUndefined();
   expect(wordOf('{"error":{"code":"MESH_INCOMPLETE","message":"gone"}}')).toBe("MESH_INCOMPLETE");
   expect(wordOf(line({ level: "info" }))).toBeUndefined();
   expect(wordOf(line({ msg: "tool failed", err: { code: "TOOL_FAILED" } }))).toBeUndefined();

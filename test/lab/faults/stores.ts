@@ -62,13 +62,15 @@ const natsMissing = async (): Promise<string | undefined> => {
   return "missing" in cli ? cli.missing : undefined;
 };
 
+const servingMs = 60_000;
+
 /** Hosts and workers are started anew, as after a restore that took them down. */
 const restarted = {
   remedyIs: "hosts and workers started again, `nudge --all`",
   remedy: async ({ crew, operate }: Stage) => {
     for (const member of crew.members) member.kill(500);
     await delay(1_000);
-    await crew.serving();
+    await Promise.race([crew.serving(), delay(servingMs)]);
     await operate("nudge", "--all");
   },
 };
@@ -155,10 +157,12 @@ const emptied: Fault = {
   name: "store-emptied",
   does: "the servers come back with empty stores, hosts run on",
   takes: ["sagas", "turns", "inputs"],
-  remedyIs: "no copy is left: `rebuild ledger --accept-loss`, hosts and workers started again",
+  remedyIs:
+    "no copy is left: `rebuild ledger --accept-loss`, `rebuild claims --yes`, hosts and workers started again",
   strike: (stage) => withServersDead(stage, (place) => rm(storeOf(stage, place), { recursive: true })),
   remedy: async (stage) => {
     await stage.operate("rebuild", "ledger", "--accept-loss");
+    await stage.operate("rebuild", "claims", "--yes");
     await restarted.remedy(stage);
   },
 };
