@@ -76,7 +76,12 @@ export const limits = {
   /** An input for a saga that has no ledger yet is offered again for this long: its start may be on the way. */
   earlyInputMs: 3_600_000,
   earlyInputDelayMs: 2_000,
-  /** And this often at least: a server that leads no more and does not know it yet, for 20 s at most, may lack the ledger. */
+  /**
+   * A server that leads no more and does not know it yet answers for this long at most, and may lack what was stored since: a
+   * leader without its followers resigns after ten seconds, and it looks every ten.
+   */
+  deposedMsMax: 20_000,
+  /** And this often at least: such a server may lack the ledger. */
   earlyInputLooksMin: 12,
   /** An answer to what an ended saga, and a vote on what any, never asked is offered again so long only: such a server does not last. */
   endedInputMs: 25_000,

@@ -50,6 +50,13 @@ export const serverErrors = {
     remedy:
       "Restore the stream, or follow the message: `sagamesh doctor` says what is missing, and `sagamesh rebuild` makes it anew.",
   },
+  LEDGER_BEHIND: {
+    meaning:
+      "a ledger ends before a turn that is known of elsewhere: its last turns were lost, or an older copy of it was restored",
+    retriable: false,
+    remedy:
+      "The saga goes on from what its ledger has, and what is known to have been begun beyond that is in doubt and not repeated: see `sagamesh tasks`. `sagamesh verify --all` names what else is ahead of its ledger.",
+  },
   MESH_MIXED: {
     meaning: "streams of two meshes stand side by side",
     retriable: false,

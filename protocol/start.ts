@@ -34,13 +34,15 @@ export const begunWith = ({ definition, input, parent, fork }: EventOf<"start">)
   fork: fork?.order,
 });
 
-/** Whether both begin the same saga. */
+/**
+ * Whether both begin the same saga. Of a child the parent's intent does not tell: the child's id is made of the decision, which
+ * after a restore may be taken again under another one.
+ */
 export const isSameStart = (one: StartIdentity, other: StartIdentity): boolean =>
   one.name === other.name &&
   one.inputDigest === other.inputDigest &&
   one.fork === other.fork &&
-  one.parent?.saga === other.parent?.saga &&
-  one.parent?.intent === other.parent?.intent;
+  one.parent?.saga === other.parent?.saga;
 
 /** A Msg-Id's part by which the server knows the same start; no other start of the id has it. */
 export const startDigest = ({ name, inputDigest, parent, fork }: StartIdentity): string =>

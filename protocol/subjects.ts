@@ -117,6 +117,8 @@ export const headers = {
   agent: "Saga-Agent",
   definition: "Saga-Definition",
   attempt: "Saga-Attempt",
+  /** Of a result: what its call is called under, whatever its intent's id (actors/kernel/address.ts). */
+  key: "Saga-Key",
   from: "Saga-From",
   reason: "Saga-Reason",
   origin: "Saga-Origin",

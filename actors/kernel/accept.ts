@@ -77,9 +77,8 @@ function acceptStart(state: SagaState, event: EventOf<"start">): Acceptance {
   const same = state.definition.name === event.definition.name && state.inputDigest === digestOf(event.input);
   if (state.fork !== undefined || event.fork !== undefined)
     return same && isSameFork(state.fork?.lineage, event.fork) ? { type: "known" } : { type: "taken" };
-  const sameParent =
-    state.parent?.saga === event.parent?.saga && state.parent?.intent === event.parent?.intent;
-  return same && sameParent ? { type: "known" } : { type: "taken" };
+  // A child's id is made of its parent's decision, which may have been taken again under another id (address.ts).
+  return same && state.parent?.saga === event.parent?.saga ? { type: "known" } : { type: "taken" };
 }
 
 function acceptSignal(

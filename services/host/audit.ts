@@ -10,11 +10,15 @@
  *     saga is looked at twice or in the next round; neither does harm.
  * AQ2 A saga whose last turn is younger than a round is not looked at: it goes on.
  * AQ3 One that is found again and again is nudged ever more seldom, at least daily, and said once.
+ * AQ4 A saga with an input in INBOX is passed over, for a host that has it holds one. Where that input concerns nothing of
+ *    the saga, as a result of a turn that was lost does, its owner looks itself, without going by that.
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import { createOrphanSearch, lostCalls, type OrphanedSaga } from "../ledger/orphans.ts";
 import { publishNudge } from "../wire/nudge.ts";
+import { patiently } from "../wire/patience.ts";
 import type { HostDeps } from "./host-deps.ts";
+import type { Owned } from "./phase.ts";
 
 /** What an audit takes. */
 export interface AuditDeps extends Pick<HostDeps, "ports" | "clock" | "log" | "observe" | "incarnation"> {
@@ -63,6 +67,34 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
     for (const [saga, { notBefore }] of nudged)
       if (notBefore + everyMs < clock.elapsed()) nudged.delete(saga);
   };
+}
+
+/**
+ * AQ4: the same for one saga that this host has, now and then. Throws UNAVAILABLE.
+ */
+export async function auditHeld(
+  {
+    ports,
+    clock,
+    auditEveryMs: everyMs,
+    signal,
+  }: Pick<HostDeps, "ports" | "clock" | "auditEveryMs" | "signal">,
+  saga: SagaId,
+  own: Owned,
+): Promise<void> {
+  const now = clock.elapsed();
+  if (own.auditedAt !== undefined && now - own.auditedAt < everyMs) return;
+  own.auditedAt = now;
+  const quietSince = (await patiently(clock, () => ports.claims.now())) - everyMs; // AQ2
+  const options = { of: (one: SagaId) => one === saga, quietSince, alsoHeld: true, signal };
+  const [found] = await patiently(clock, () => createOrphanSearch(ports).look(options));
+  const { open } = own.loaded.state;
+  const lost = found?.orphans.filter(({ intent }) => {
+    const one = open[intent];
+    return one !== undefined && !own.hands.isInHand(one);
+  });
+  if (lost !== undefined && lost.length > 0)
+    await patiently(clock, () => publishNudge(ports, saga, lostCalls(lost)));
 }
 
 /** AQ1. */

@@ -7,17 +7,20 @@
  *
  * DT1 Nothing is decided here: what is answered here is answered without a turn.
  */
-import type { Acceptance } from "../../actors/kernel/accept.ts";
+import { type Acceptance, accept } from "../../actors/kernel/accept.ts";
+import { addressed, type Told } from "../../actors/kernel/address.ts";
 import { isUnfinishedFork } from "../../actors/kernel/lineage.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event, EventOf } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
+import { headers } from "../../protocol/subjects.ts";
 import { assertValue } from "../../protocol/value.ts";
 import { keyOf } from "../suspects/saga-key.ts";
 import { earlyDelayMs } from "../wire/delivery.ts";
 import { patiently } from "../wire/patience.ts";
+import { concernsSame } from "./intake.ts";
 import { answerArchived } from "./archived.ts";
 import { publishRefusal, publishTaken } from "./tell-sagas.ts";
 import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
@@ -28,6 +31,8 @@ import { type Loaded, loadPast, loadWhole, newSaga } from "./load.ts";
 import { answerOrder, type Move, orderIn } from "./migrate.ts";
 import { loadOrMove } from "./moving.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
+import { auditHeld } from "./audit.ts";
+import { noteBeyond } from "./behind.ts";
 import { isFollowed } from "../ledger/chain.ts";
 
 /** What the nudges of a batch ask for together. */
@@ -62,6 +67,25 @@ export interface Course {
   readonly read: readonly ReadItem[];
   readonly batch?: Batch;
 }
+
+/** Judges one input of a batch, as of the call that it says it is of (QZ1 of address.ts). Pure. */
+export function judgeItem(
+  { definition, state }: Pick<Loaded, "definition" | "state">,
+  item: ReadItem,
+  earlier: readonly Event[],
+  now: number,
+): Acceptance | { readonly type: "later" } {
+  const event = item.from === "host" ? item.event : addressed(state, item.event, toldOf(item));
+  if (typeof event === "string") return { type: event };
+  // What concerns the same intent or signal as another event of the batch waits for the next one.
+  if (earlier.some((other) => concernsSame(other, event))) return { type: "later" };
+  return accept(definition, state, event, now);
+}
+
+const toldOf = ({ delivery }: InboxItem): Told => ({
+  key: delivery.headers[headers.key],
+  storedAt: delivery.storedAt,
+});
 
 /** How a turn begins that does not begin as usual. Undefined where none comes of the batch: it is answered, or put back. */
 export async function detour(self: Residence, read: readonly ReadItem[]): Promise<Course | undefined> {
@@ -193,6 +217,7 @@ export async function answerOther(
     await self.drop("its view of the ledger is old");
     return "dropped";
   }
+  if (own.loaded.state.phase.kind !== "ended") await auditHeld(deps, saga, own);
   const error = new MeshError("INTENT_UNKNOWN", `${saga} has no such intent`);
   // What goes on may still come to that turn. What has ended decides nothing that somebody could have answered; and a person
   // votes on what was shown to them, so on a turn that only a deposed leader lacks.
@@ -221,4 +246,20 @@ export async function conversationOf(self: Residence): Promise<readonly ModelMes
     const whole = await loadWhole(self.deps, self.deps.app, self.saga, loaded.head.seq);
     if (own.loaded.head === loaded.head) own.loaded = { ...own.loaded, messages: whole.messages };
   }
+}
+
+/**
+ * Forgets a saga whose turn was not appended: who loads it next folds what is there. Of a ledger that is behind note is taken
+ * first of what this host knows beyond it.
+ */
+export async function dropUnappended(
+  self: Residence,
+  { loaded: { head, state, definition } }: Owned,
+  why: "fenced" | "behind",
+): Promise<void> {
+  const { deps, saga } = self;
+  if (why === "behind")
+    await noteBeyond(deps, saga, { head, state, definition, by: `host ${deps.incarnation}` });
+  const fence = deps.hasLapsed() ? "this host stood still for too long" : "another host has appended";
+  await self.drop(why === "behind" ? "the ledger is behind what this host has seen" : fence);
 }

@@ -324,7 +324,7 @@ async function copy(
       message,
       deps.signal,
     );
-    if (outcome.type === "fenced") return undefined;
+    if (outcome.type !== "appended") return undefined;
     head = { turn: turn.turn, seq: outcome.seq, hash: message.hash };
   }
   return head;

@@ -9,6 +9,7 @@
  *    ordinary input. An attempt has begun before it asks for its claim: what was claimed and not performed would
  *    cost an attempt.
  */
+import { callKeyOf } from "../../actors/kernel/address.ts";
 import { lateCallOf } from "../../actors/kernel/late.ts";
 import { isSimulated } from "../../actors/kernel/lineage.ts";
 import { isOwnWork, type OpenIntent, type SagaState, dueAtOf } from "../../actors/contract/state.ts";
@@ -72,7 +73,7 @@ interface HandsState {
   readonly saga: SagaId;
   readonly owner: HandsOwner;
   readonly performing: Map<string, Performing>;
-  readonly inHand: Set<string>;
+  readonly inHand: Map<string, string | undefined>; // With what each call is called under.
   readonly reported: Set<string>;
   publishing: number;
 }
@@ -83,7 +84,7 @@ const keyOf = (open: OpenIntent): string => `${open.intent.id}#${open.attempt}`;
 export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Hands {
   const self: HandsState = {
     ...{ deps, saga, owner, publishing: 0 },
-    ...{ performing: new Map(), inHand: new Set(), reported: new Set() },
+    ...{ performing: new Map(), inHand: new Map(), reported: new Set() },
   };
   const { performing, inHand, reported } = self;
   return {
@@ -99,7 +100,8 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
         if (!hasBegun) cutOff.cut(new MeshError("CANCELLED", "the saga goes to another host"));
     },
     reportObserved: async (event, performed) => {
-      if (event.type === "result" || event.type === "deferred") await publish(self, event, performed);
+      if (event.type !== "result" && event.type !== "deferred") return;
+      await publish(self, { ...event, key: inHand.get(`${event.intent}#${event.attempt}`) }, performed);
     },
     isReported: (open) => reported.has(keyOf(open)),
     isEmpty: () => self.publishing === 0 && performing.size === 0,
@@ -124,7 +126,7 @@ function handOn(self: HandsState, open: OpenIntent, settleFirst: boolean, again?
 function keepUntil(self: HandsState, stored: Promise<void>, settles?: OpenIntent): void {
   const { deps, saga, owner } = self;
   self.publishing += 1;
-  if (settles !== undefined) self.inHand.add(keyOf(settles));
+  if (settles !== undefined) self.inHand.set(keyOf(settles), undefined);
   stored
     .then(() => {
       if (settles !== undefined && owner.current() !== undefined)
@@ -145,7 +147,7 @@ function performHere(self: HandsState, open: OpenIntent, settleFirst: boolean): 
   const { inHand, performing } = self;
   const key = keyOf(open);
   if (inHand.has(key)) return; // HA1
-  inHand.add(key);
+  inHand.set(key, callKeyOf(open.intent));
   const own: Performing = {
     ...{ intent: open.intent.id, attempt: open.attempt },
     ...{ cutOff: new CutOff(), hasBegun: false },
@@ -209,11 +211,11 @@ function neverBegan({ deps, owner }: HandsState, { intent: { id: intent }, attem
 
 async function publish(
   { deps, saga, reported }: HandsState,
-  { intent, attempt }: { intent: IntentId; attempt: number },
+  { intent, attempt, key }: { intent: IntentId; attempt: number; key: string | undefined },
   performed: Performed | undefined,
 ): Promise<void> {
   if (performed === undefined || performed.type === "silent") return;
-  await publishResult(deps, { saga, intent, attempt }, performed, deps.signal);
+  await publishResult(deps, { saga, intent, attempt, key }, performed, deps.signal);
   reported.add(`${intent}#${attempt}`);
 }
 
@@ -223,7 +225,8 @@ async function report(self: HandsState, open: OpenIntent, performed: Performed):
   if (performed.type === "silent") return;
   const { attempt } = open;
   const intent = open.intent.id;
-  if (owner.current() === undefined) return publish(self, { intent, attempt }, performed);
+  if (owner.current() === undefined)
+    return publish(self, { intent, attempt, key: callKeyOf(open.intent) }, performed);
   const event: Event =
     performed.type === "result"
       ? { type: "result", intent, attempt, by: deps.incarnation, ...observedBy(performed) }

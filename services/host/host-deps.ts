@@ -23,7 +23,7 @@ import type { Throttle } from "../throttle/throttle.ts";
 export interface Observer extends AttemptObserver {
   /** A turn is acked. `before` is the state it was decided from; undefined for a saga's first. */
   turn(decided: DecidedTurn, before?: SagaState): void;
-  append(outcome: "appended" | "fenced" | "retried", reason?: string): void;
+  append(outcome: "appended" | "fenced" | "behind" | "retried", reason?: string): void;
   /** Messages on ledgers that are no turns were skipped; the same are met again whenever they are read again. */
   foreign(messages: number): void;
   refused(code: string): void;

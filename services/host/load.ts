@@ -9,6 +9,7 @@
  *     messages that somebody published would else keep it from its own host for ever.
  * LO5 A saga whose machine was left out by a cancellation is put together without it: nobody takes again what it dies of.
  * LO6 A long fold is laid by on the way (fold-up.ts), but where all of the past is asked for.
+ * LO7 A snapshot of a turn that the ledger lacks is no state, but it is known by it what may have begun (behind.ts).
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
@@ -40,11 +41,12 @@ import type { LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
 import { definitionTold } from "../wire/turn-headers.ts";
 import { type FoldDeps, type FoldedUp, foldInPieces, foldUp, tellingTurns } from "./fold-up.ts";
 import { Unserved } from "./unserved.ts";
-import { noSnapshot, readPast, readSnapshot, type SnapshotAge } from "./snapshots.ts";
+import { isBeyond, mayBeDeposed, noteBeyond, outlastDeposed } from "./behind.ts";
+import { noSnapshot, readPast, readSnapshot, type Snapshot, type SnapshotAge } from "./snapshots.ts";
 
 /** Where a saga is loaded from. */
 export interface LoadDeps extends FoldDeps {
-  readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs"> & {
+  readonly ports: Pick<Ports, "ledger" | "snapshots" | "blobs" | "claims" | "inbox"> & {
     readonly loop?: LoopPort;
     readonly met?: ChainSource["met"];
   };
@@ -90,13 +92,33 @@ export async function loadSaga(
   const last = await patiently(deps.clock, () => deps.ports.ledger.last(saga));
   if (last === undefined) return undefined;
   await assertServed(deps, app, saga, last); // LO4
-  const loading = isTombstone(last) ? undefined : await loadBySnapshot(deps, app, saga, last);
+  const found = isTombstone(last) ? undefined : await readSnapshot(deps, saga);
+  const loading = found && (await loadBySnapshot(deps, app, saga, last, found));
   if (loading !== undefined) return loading;
-  const { links, tombstone } = await patiently(deps.clock, () =>
-    readChain(deps.ports, saga, emptyHead, last.seq),
-  );
+  const chain = await patiently(deps.clock, () => readChain(deps.ports, saga, emptyHead, last.seq));
+  const { links, tombstone } = chain;
   if (tombstone !== undefined) return readTombstone(deps.ports.blobs, tombstone);
+  if (found !== undefined && isBeyond(found.snapshot.head, links))
+    if (!(await settleBeyond(deps, app, found.snapshot, { saga, links }))) return loadSaga(deps, app, saga);
   return links.length === 0 ? undefined : loadLinks(deps, app, saga, links, true);
+}
+
+/** LO7: true once note is taken of what the snapshot knows; false where the ledger has its turn after all. */
+async function settleBeyond(
+  deps: LoadDeps,
+  app: App,
+  { head, state, definition: ref }: Snapshot,
+  { saga, links }: { readonly saga: SagaId; readonly links: readonly Link[] },
+): Promise<boolean> {
+  const { ports, clock } = deps;
+  const look = async () => {
+    const last = await patiently(clock, () => ports.ledger.last(saga));
+    const chain = await patiently(clock, () => readChain(ports, saga, emptyHead, last?.seq ?? 0));
+    return chain.tombstone === undefined && isBeyond(head, chain.links);
+  };
+  if (mayBeDeposed(head, links) && !(await outlastDeposed(clock, look))) return false;
+  await noteBeyond(deps, saga, { head, state, definition: app.definition(ref), by: "its snapshot" });
+  return true;
 }
 
 /** LO4. Throws VERSION_UNSERVED. */
@@ -108,16 +130,14 @@ async function assertServed(deps: LoadDeps, app: App, saga: SagaId, last: Stored
   if (present !== undefined) served(app, saga, present);
 }
 
-/** Undefined where there is none that counts (LO1), or the saga is over: then the whole ledger tells. */
+/** Undefined where it does not count (LO1), or the saga is over: then the whole ledger tells. */
 async function loadBySnapshot(
   deps: LoadDeps,
   app: App,
   saga: SagaId,
   last: StoredMessage,
+  { snapshot, bytes }: { readonly snapshot: Snapshot; readonly bytes: number },
 ): Promise<Loaded | undefined> {
-  const found = await readSnapshot(deps, saga);
-  if (found === undefined) return undefined;
-  const { snapshot, bytes } = found;
   if (app.definition(snapshot.definition) === undefined) return undefined; // Its ledger says which it is.
   const links = await linksSince(deps, saga, snapshot.head, last);
   if (links === undefined) return undefined;

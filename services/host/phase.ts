@@ -24,6 +24,8 @@ export interface Owned {
   isProven: boolean;
   /** Nothing that a former owner left open is still to be handed on. */
   isRecovered: boolean;
+  /** When it was last looked at beside the audit's rounds (audit.ts), by the time elapsed. */
+  auditedAt?: number;
 }
 
 /** Nothing of the saga is in memory but inputs: the next batch loads it, begins it, or is answered without it. */

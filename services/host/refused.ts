@@ -3,11 +3,15 @@
  *
  * JR1 A refusal that the ledger does not bear out is a deposed leader's, which has not seen the turn before this one:
  *    a doubtful answer like any other. To believe it would be safe, and would drop a saga for nothing.
+ * JR2 It is one only for as long as such a leader answers. A ledger that lacks the turn before this one for longer has lost
+ *    it, whatever was stored there since: nothing is appended to it from here.
  */
+import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
-import { chainOf, type ChainSource, claimOf } from "../ledger/chain.ts";
+import { limits } from "../../protocol/limits.ts";
+import { chainOf, type ChainSource, type Claim, claimOf } from "../ledger/chain.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Clock, LedgerPort } from "../wire/ports.ts";
 
@@ -21,8 +25,24 @@ export interface TurnMessage {
   readonly expectedSeq: number;
 }
 
-/** `fenced`: another host has appended since the turn was decided, or may. */
-export type Appended = { readonly type: "appended"; readonly seq: number } | { readonly type: "fenced" };
+/**
+ * `fenced`: another host has appended since the turn was decided, or may. `behind`: the ledger has lost the turn before this
+ * one (JR2).
+ */
+export type Appended =
+  | { readonly type: "appended"; readonly seq: number }
+  | { readonly type: "fenced" }
+  | { readonly type: "behind" };
+
+/** How far one append has looked. */
+export interface Looked {
+  /** What it compares with: the turn before it, or what is foreign after that. */
+  seq: number;
+  /** What is foreign. */
+  readonly seen: Set<number>;
+  /** When the turn before it was first not there, by the time elapsed (JR2). */
+  missingSince?: number | undefined;
+}
 
 /** What appending needs. */
 export interface AppendDeps {
@@ -46,20 +66,36 @@ export const appendDepsOf = ({ ports, clock, observe, hasLapsed }: HostDeps): Ap
  * (AD3 of append.ts); what was looked at is not read twice. Throws UNAVAILABLE where the refusal is not borne out (JR1).
  */
 export async function lookSince(
+  deps: AppendDeps,
+  saga: SagaId,
+  message: TurnMessage,
+  since: Looked,
+): Promise<Appended | undefined> {
+  const found = await lookAt(deps, saga, message, since);
+  if (found !== "missing") {
+    since.missingSince = undefined;
+    return found;
+  }
+  since.missingSince ??= deps.clock.elapsed();
+  if (deps.clock.elapsed() - since.missingSince >= limits.deposedMsMax) return { type: "behind" }; // JR2
+  throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`);
+}
+
+/** `missing`: the turn before is not there, so far as is told. */
+async function lookAt(
   { ledger, met }: AppendDeps,
   saga: SagaId,
   message: TurnMessage,
-  since: { seq: number; readonly seen: Set<number> },
-): Promise<Appended | undefined> {
+  since: Looked,
+): Promise<Appended | "missing" | undefined> {
   const last = await ledger.last(saga);
-  if (last === undefined && since.seq === message.expectedSeq) return { type: "fenced" };
+  if (last === undefined && message.expectedSeq === 0 && since.seq === 0) return { type: "fenced" };
   const lastSeq = Math.max(last?.seq ?? 0, message.expectedSeq);
   if (lastSeq < since.seq) {
     since.seq = lastSeq; // What was foreign was removed.
     return undefined;
   }
-  if (lastSeq === since.seq)
-    throw new MeshError("UNAVAILABLE", `${saga}: refused, though nothing was appended since`);
+  if (lastSeq === since.seq) return "missing";
   const newer = await ledger.read(saga, since.seq, lastSeq);
   if (newer.at(-1)?.seq !== lastSeq)
     throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was not read up to ${lastSeq}`);
@@ -77,7 +113,21 @@ export async function lookSince(
     if (isMeshError(error, "LEDGER_BROKEN")) return { type: "fenced" }; // Who loads the saga next is told.
     throw error;
   }
+  if (!newer.some(({ data }) => chainHash(data) === own.prev) && !(await isThere(ledger, saga, message, own)))
+    return "missing"; // What follows are no turns of this chain: they may be turns of another.
   for (const { seq } of newer) since.seen.add(seq);
   since.seq = lastSeq;
   return undefined;
+}
+
+/** Whether the turn before this one still stands where it was stored. */
+async function isThere(
+  ledger: LedgerPort,
+  saga: SagaId,
+  { expectedSeq }: TurnMessage,
+  { prev }: Pick<Claim, "prev">,
+): Promise<boolean> {
+  if (expectedSeq === 0) return true;
+  const [before] = await ledger.read(saga, expectedSeq - 1, expectedSeq);
+  return before !== undefined && chainHash(before.data) === prev;
 }

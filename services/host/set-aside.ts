@@ -9,6 +9,7 @@
  * SE4 A cancellation among them is taken before anything is folded, and without the machine (cancel-bare.ts): every saga can
  *    be cancelled. All inputs are given back; to a saga without its machine they do no harm.
  */
+import { callKeyOf } from "../../actors/kernel/address.ts";
 import { accept } from "../../actors/kernel/accept.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import { isOwnWork, type OpenIntent } from "../../actors/contract/state.ts";
@@ -132,7 +133,8 @@ async function answer(
     tool?.effect === "once" || tool?.effect === "probe"
       ? { outcome: "in_doubt", ...why }
       : { outcome: "failed", ...why, retry: false };
-  const to = { saga, intent: event.intent, attempt: event.attempt, insteadOf: event.result.outcome };
+  const key = callKeyOf(open.intent);
+  const to = { saga, intent: event.intent, attempt: event.attempt, key, insteadOf: event.result.outcome };
   await publishResult(deps, to, { type: "result", result }, deps.signal);
 }
 

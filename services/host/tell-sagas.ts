@@ -3,6 +3,7 @@
  * is made of the intent, so that what is told again is the same message.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
+import { undoKeyOf } from "../../actors/kernel/address.ts";
 import { noSpending, spendingOf } from "../../actors/kernel/spending.ts";
 import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
 import { isUndoable, type UndoneChild, undoOrder } from "../../actors/kernel/undo-child.ts";
@@ -184,6 +185,7 @@ function publishToParent(
       headers: makeHeaders({
         [headers.saga]: parent.saga,
         [headers.intent]: parent.intent,
+        [headers.key]: body.outcome === "succeeded" && body.spent === undefined ? undoKeyOf(from) : from,
         [headers.event]: `result.${body.outcome}`,
         [headers.from]: from,
         [headers.contentType]: contentType,

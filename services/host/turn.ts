@@ -12,7 +12,6 @@
  *    this host's own has proved that the saga is still its.
  * How a saga is given back and how it leaves is in activation.ts.
  */
-import { accept } from "../../actors/kernel/accept.ts";
 import { hasCountedCall } from "../../actors/kernel/late.ts";
 import { type DecidedTurn, decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -21,10 +20,17 @@ import { type Head, emptyHead } from "../ledger/reader.ts";
 import { handOnAgain, nudgeIn, tellEndAgain } from "./again.ts";
 import { appendTurn } from "./append.ts";
 import { appendDepsOf } from "./refused.ts";
-import { answerOther, type Aside, type Batch, type Course, detour } from "./detour.ts";
+import {
+  answerOther,
+  type Aside,
+  type Batch,
+  type Course,
+  detour,
+  dropUnappended,
+  judgeItem,
+} from "./detour.ts";
 import { handOnEach } from "./hand-on.ts";
 import { isRead, type Item, type ReadItem } from "./inputs.ts";
-import { concernsSame } from "./intake.ts";
 import type { Loaded } from "./load.ts";
 import { isMoveOrder } from "./migrate.ts";
 import { intentsToDispatch, ownWorkOf } from "./open-work.ts";
@@ -65,10 +71,7 @@ function judge({ definition, state }: Loaded, read: readonly ReadItem[], now: nu
   const events: Event[] = [];
   const aside: Aside[] = [];
   for (const item of read) {
-    // What concerns the same intent or signal as another event of the batch waits for the next one.
-    const judged = events.some((other) => concernsSame(other, item.event))
-      ? ({ type: "later" } as const)
-      : accept(definition, state, item.event, now);
+    const judged = judgeItem({ definition, state }, item, events, now);
     if (judged.type === "new") events.push(judged.event);
     else aside.push({ item, judged });
   }
@@ -127,9 +130,8 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
   const message = await encodeTurn(deps, from, head, decided, at);
   const outcome = await appendTurn(appendDepsOf(deps), saga, message, deps.signal);
   deps.observe.append(outcome.type);
-  if (outcome.type === "fenced")
-    await self.drop(deps.hasLapsed() ? "this host stood still for too long" : "another host has appended");
-  if (isGone(self) || outcome.type === "fenced") return false; // The next host finds the turn and hands on what is open.
+  if (outcome.type !== "appended") await dropUnappended(self, own, outcome.type);
+  if (isGone(self) || outcome.type !== "appended") return false; // The next host finds the turn and hands on what is open.
   const next: Head = { turn: decided.state.turn, seq: outcome.seq, hash: message.hash };
   own.loaded = { ...own.loaded, state: own.keeper.grew(message.data.length, decided.state), head: next };
   own.loaded.messages?.push(...decided.said);

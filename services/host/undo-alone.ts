@@ -155,7 +155,7 @@ async function goOn(
     observe: {
       ...silentObserver,
       turn: (decided, before) => undoneIn(decided, before).forEach(told),
-      append: (outcome) => void (isFenced ||= outcome === "fenced"),
+      append: (outcome) => void (isFenced ||= outcome === "fenced" || outcome === "behind"),
       parked: (_saga, why) =>
         void (error = why instanceof Error ? why : new MeshError("INTERNAL", describeError(why))),
     },

@@ -285,13 +285,16 @@ const looksMax = 3;
 export const countsNow = ({ standing }: StoredMessage): boolean =>
   (standing?.().kind ?? "counts") === "counts";
 
-/** Whether a turn or a tombstone follows a head that was read, or the head is no longer there. Throws UNAVAILABLE. */
+/** Whether a turn or a tombstone follows a head that was read, or the head stands there no longer. Throws UNAVAILABLE. */
 export async function isFollowed(source: ChainSource, saga: SagaId, head: Head): Promise<boolean> {
   const last = await source.ledger.last(saga);
   if (last === undefined || last.seq <= head.seq) return last?.seq !== head.seq;
   try {
     const { links, tombstone } = await readChain(source, saga, head, last.seq);
-    return links.length > 0 || tombstone !== undefined;
+    if (links.length > 0 || tombstone !== undefined) return true;
+    if (head.seq === 0) return false;
+    const [own] = await source.ledger.read(saga, head.seq - 1, head.seq);
+    return own === undefined || chainHash(own.data) !== head.hash; // It is gone: what follows may be another chain.
   } catch (error) {
     if (isMeshError(error, "LEDGER_BROKEN")) return true;
     throw error;

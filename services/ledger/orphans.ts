@@ -57,6 +57,8 @@ export interface LookOptions extends ManyOptions {
   readonly of?: ((saga: SagaId) => boolean) | undefined;
   /** Only sagas whose last turn was stored before, milliseconds since the epoch by the server's clock. */
   readonly quietSince: number;
+  /** Also sagas that have an input in INBOX (OE2): of those whose owner asks itself. */
+  readonly alsoHeld?: boolean;
   /** Told after each ledger that is read, with how many there are to read. */
   readonly told?: ((read: number, of: number) => void) | undefined;
 }
@@ -104,7 +106,7 @@ export function createOrphanSearch(ports: OrphanPorts): OrphanSearch {
   };
 
   return {
-    look: async ({ of = () => true, quietSince, told, ...options }) => {
+    look: async ({ of = () => true, quietSince, alsoHeld = false, told, ...options }) => {
       const work = await ports.work.stock(); // OE1
       const { sagas: held, timers } = await ports.inbox.stock();
       const turnsOf = new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
@@ -120,7 +122,7 @@ export function createOrphanSearch(ports: OrphanPorts): OrphanSearch {
       };
       const isOver = async (child: SagaId) => (await recall(child))?.isOver === true;
 
-      const due = [...turnsOf.keys()].filter((saga) => of(saga) && !held.has(saga)); // OE2
+      const due = [...turnsOf.keys()].filter((saga) => of(saga) && (alsoHeld || !held.has(saga))); // OE2
       let read = 0;
       return readMany(
         due,

@@ -27,6 +27,8 @@ export interface MemoryLog {
   purgeBefore(saga: SagaId, seq: number): void;
   /** Removes one of a saga's messages. */
   remove(saga: SagaId, seq: number): void;
+  /** Forgets all that was stored after the sequence, as a stream does that an older copy was put in place of. */
+  setBack(seq: number): void;
   /** The sequence of the last message on the saga's subject as the true leader compares it; 0 for none. */
   headSeq(saga: SagaId): number;
   /** Calls back at each storing, of one saga or of any; returns the end of it. */
@@ -98,6 +100,9 @@ export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather
     end: () => endSeq,
     purgeBefore: (saga, seq) => drop(saga, (message) => message.seq < seq),
     remove: (saga, seq) => drop(saga, (message) => message.seq === seq),
+    setBack: (seq) => {
+      for (const saga of bySaga.keys()) drop(saga, (message) => message.seq > seq);
+    },
     headSeq: (saga) => turnsOf(saga).at(-1)?.seq ?? 0,
     watch: (saga, wake) => {
       const watcher = { saga, wake };

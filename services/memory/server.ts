@@ -58,7 +58,11 @@ export interface HandedOver {
 
 export interface MemoryServer {
   readonly replicas: 1 | 3;
-  readonly ledger: MemoryLog & { append(message: Storing, reply: Reply<Ack>): void };
+  /** `setBack`: an older copy of it is put in place of it. */
+  readonly ledger: MemoryLog & {
+    append(message: Storing, reply: Reply<Ack>): void;
+    lastSeq(): number;
+  };
   readonly inbox: {
     /** What begins a saga waits apart from what reaches one. */
     readonly partitions: readonly { readonly starts: MemoryQueue; readonly others: MemoryQueue }[];
@@ -154,7 +158,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
 
   return {
     replicas,
-    ledger: { ...log, append },
+    ledger: { ...log, ...numberedBack(log, ledger), append },
     inbox: {
       ...{ partitions: partitionQueues, publish: publishInput, standingStart, timers, hops: new Map() },
       stock: () => ({ sagas: sagasIn(inputs()), timers: timers.armed() }),
@@ -181,6 +185,15 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     }),
   };
 }
+
+/** A ledger that is set back numbers its messages from there again. */
+const numberedBack = (log: MemoryLog, { setBack, lastSeq }: MemoryStream) => ({
+  lastSeq,
+  setBack: (seq: number) => {
+    log.setBack(seq);
+    setBack(seq);
+  },
+});
 
 /** The queues of work, each from when its subject is first spoken of. */
 function createWorkQueues(create: () => MemoryQueue) {

@@ -31,6 +31,9 @@ export interface Storing {
 
 export interface MemoryStream {
   readonly store: (message: Storing, reply: Reply<Ack>) => void;
+  /** Numbers from after the sequence again, as an older copy does. */
+  readonly setBack: (seq: number) => void;
+  readonly lastSeq: () => number;
 }
 
 export interface StreamOptions {
@@ -116,7 +119,11 @@ export function createStream({
     if (error !== undefined) return reply({ error });
     propose(message, reply);
   };
-  return { store: replicas === 1 ? storeOnOne : storeOnThree };
+  return {
+    store: replicas === 1 ? storeOnOne : storeOnThree,
+    setBack: (seq) => (lastSeq = Math.min(seq, lastSeq)),
+    lastSeq: () => lastSeq,
+  };
 }
 
 /** Why the server takes such a message at no time, or takes none now. */

@@ -11,6 +11,7 @@
 import type { JetStreamClient } from "@nats-io/jetstream";
 import { type ObjectStore, Objm } from "@nats-io/obj";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import { limits } from "../../protocol/limits.ts";
 import { buckets } from "../../protocol/subjects.ts";
 import type { BlobPort } from "../wire/ports.ts";
 import { toMeshError, translated } from "./errors.ts";
@@ -21,8 +22,6 @@ import { blobStream, chunkSubject } from "./streams.ts";
 const chunkBytes = 256 * 1024;
 const inFlightTriesMax = 20;
 const inFlightDelayMs = 50;
-/** A leader without its followers resigns after ten seconds; and it looks every ten. */
-const deposedMsMax = 20_000;
 const askAgainMs = 1_000;
 
 export const createBlobs = async (context: ReadContext & { js: JetStreamClient }): Promise<BlobPort> => {
@@ -31,7 +30,7 @@ export const createBlobs = async (context: ReadContext & { js: JetStreamClient }
   return {
     put: (digest, bytes) => putBlob(store, digest, bytes),
     get: async (digest) => {
-      const believeAt = performance.now() + (replicas > 1 ? deposedMsMax : 0);
+      const believeAt = performance.now() + (replicas > 1 ? limits.deposedMsMax : 0);
       for (;;)
         try {
           return await getBlob(context, store, digest);

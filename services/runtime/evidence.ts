@@ -8,6 +8,7 @@ import { type SagaId, turnOf } from "../../protocol/ids.ts";
 import { archiveName } from "../archive/file.ts";
 import { examineFile } from "../archive/lines.ts";
 import { readSnapshot } from "../host/snapshots.ts";
+import { beyondName, readNote } from "../ledger/beyond.ts";
 import { readBegun } from "../ledger/begun.ts";
 import { emptyHead, readTurns } from "../ledger/reader.ts";
 import { eachOf } from "../process/each-of.ts";
@@ -31,11 +32,13 @@ export interface EvidenceDeps {
 }
 
 /**
- * What stands beside the ledger under its own name: its snapshot, claims under its keys, a file of it in the folder of
+ * What stands beside the ledger under its own name: its snapshot, a note of what was known beyond it, claims under its keys, a file of it in the folder of
  * archives. Throws UNAVAILABLE.
  */
 export async function besideLedger(deps: EvidenceDeps, { saga }: Pick<Stand, "saga">): Promise<Evidence> {
-  const found = await Promise.all([snapshotOf(deps, saga), claimsOf(deps, saga), fileOf(deps, saga)]);
+  const found = await Promise.all([
+    ...[snapshotOf(deps, saga), noteOf(deps, saga), claimsOf(deps, saga), fileOf(deps, saga)],
+  ]);
   return together(found.filter((one) => one !== undefined));
 }
 
@@ -62,6 +65,14 @@ async function snapshotOf(deps: EvidenceDeps, saga: SagaId): Promise<Evidence | 
   if (found === undefined) return undefined;
   const { turn, hash } = found.snapshot.head;
   return { compared: [`its snapshot of turn ${turn}`], mentions: [{ where: "its snapshot", turn, hash }] };
+}
+
+/** What a host or a snapshot had of it, once its ledger had lost turns. Past that turn it says nothing: another stands there. */
+async function noteOf({ ports, clock }: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {
+  const note = readNote(await patiently(clock, () => ports.snapshots.get(saga, beyondName)));
+  if (note === undefined) return undefined;
+  const where = `the note of what ${note.by} had of it at ${new Date(note.at).toISOString()}`;
+  return { compared: [where], mentions: [{ where, turn: note.turn }] };
 }
 
 async function claimsOf({ ports, clock }: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {

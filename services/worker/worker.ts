@@ -211,7 +211,7 @@ async function handle(
           observed(deps, "tool", tool.name, () => performTold(deps, tool, body, work, cutOff)),
         );
   if (performed.type === "silent") return nakDelivery(delivery);
-  await publishResult(deps, work, performed, deps.signal);
+  await publishResult(deps, { ...work, call: delivery.seq }, performed, deps.signal);
   await ackDelivery(delivery);
   deps.log.debug(
     { sagaId: work.saga, intentId: work.intent, attempt: work.attempt, tool: tool.name },
@@ -332,7 +332,8 @@ function workerQuarantine(deps: WorkerDeps, app: App): Quarantine {
           `${tool.name}: ${limits.victimsMax} processes of its own died of this call, one after the other`,
         );
         const performed = await giveUp(deps, tool, work, delivery, { error, signal });
-        if (performed.type !== "silent") await publishResult(deps, work, performed);
+        if (performed.type !== "silent")
+          await publishResult(deps, { ...work, call: delivery.seq }, performed);
         await ackDelivery(delivery);
       }
     },

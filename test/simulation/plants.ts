@@ -248,7 +248,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: 'return same && sameParent ? { type: "known" } : { type: "taken" };',
+        find: 'return same && state.parent?.saga === event.parent?.saga ? { type: "known" } : { type: "taken" };',
         replace: 'return { type: "known" };',
       },
     ],
@@ -364,9 +364,9 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: worker,
-        find: "return nakDelivery(delivery);\n  await publishResult(deps, work, performed, deps.signal);",
+        find: "return nakDelivery(delivery);\n  await publishResult(deps, { ...work, call: delivery.seq }, performed, deps.signal);",
         replace:
-          "return nakDelivery(delivery);\n  await ackDelivery(delivery);\n  await publishResult(deps, work, performed, deps.signal);",
+          "return nakDelivery(delivery);\n  await ackDelivery(delivery);\n  await publishResult(deps, { ...work, call: delivery.seq }, performed, deps.signal);",
       },
     ],
   },

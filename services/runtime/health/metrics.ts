@@ -33,7 +33,7 @@ export function createMetrics(exposition: Exposition): Observers {
   const turns = counter("sagamesh_turns_total", "Turns this host appended.");
   const appends = counter(
     "sagamesh_appends_total",
-    "Answers to appends: appended, retried (sent again after a transient refusal), fenced (another host had appended).",
+    "Answers to appends: appended, retried (sent again after a transient refusal), fenced (another host had appended), behind (the ledger had lost turns).",
     ["outcome"],
   );
   const foreign = counter(
@@ -102,7 +102,7 @@ export function createMetrics(exposition: Exposition): Observers {
     "sagamesh_budget_unreported_tokens_total",
     "Tokens reserved for model calls whose cost was never reported, counted as used.",
   );
-  for (const outcome of ["appended", "retried", "fenced"]) appends.add([outcome], 0);
+  for (const outcome of ["appended", "retried", "fenced", "behind"]) appends.add([outcome], 0);
 
   const running = gauge("sagamesh_attempts_in_flight", "Attempts this process performs now.", [...attempt]);
   const attempts = counter("sagamesh_attempts_total", "Attempts this process performed, by how they went.", [

@@ -115,9 +115,9 @@ describe.each([1, 3] as const)("appendTurn, %i server(s) in memory", (replicas) 
     expect(await turns()).toHaveLength(2);
   });
 
-  test("a refusal where there is no ledger is a fence: it may have been removed", async () => {
+  test("a refusal where there is nothing yet is a fence", async () => {
     const { append, given } = memory(replicas, [lost("WRONG_SEQUENCE")]);
-    expect(await append(messageOf(5, "e", 4))).toEqual({ type: "fenced" });
+    expect(await append(messageOf(1, "a", 0))).toEqual({ type: "fenced" });
     expect(given).toHaveLength(1);
   });
 
@@ -156,11 +156,36 @@ describe.each([1, 3] as const)("appendTurn, %i server(s) in memory", (replicas) 
     expect(outcome).toEqual({ type: "fenced" });
   });
 
-  test("an append to a ledger that is not as expected is a fence", async () => {
-    const { append, turns } = memory(replicas);
-    expect(await append(messageOf(4, "late", 3))).toEqual({ type: "fenced" });
-    expect(await turns()).toEqual([]);
-  });
+  test.each([
+    ["that is gone", []],
+    ["that lost its last turns", [messageOf(1, "a", 0), messageOf(2, "b", 1)]],
+    ["of which another host has gone on since", [1, 2, 3, 4].map((n) => messageOf(n, "theirs", n - 1))],
+    ["that was set back, and is as long again", [1, 2, 3].map((n) => messageOf(n, "again", n - 1))],
+  ])(
+    "on a ledger %s nothing is appended, and that is believed as soon as no deposed leader answers (JR2)",
+    async (_, there) => {
+      const { append, turns, mesh, given, deps } = memory(replicas);
+      for (const one of there) await append(one);
+      const sent = given.length;
+      const began = mesh.clock.now();
+      // As the server says it whose last message of the subject is another than is expected.
+      const ledger: LedgerPort = {
+        ...deps.ledger,
+        append: (of, message) =>
+          message.expectedSeq === 3
+            ? Promise.reject(new MeshError("WRONG_SEQUENCE", "3"))
+            : deps.ledger.append(of, message),
+      };
+      const late = messageOf(4, "late", 3, { prev: "of a turn that is lost" });
+      expect(await mesh.clock.until(appendTurn({ ...deps, ledger }, saga, late, never))).toEqual({
+        type: "behind",
+      });
+      expect(mesh.clock.now() - began).toBeGreaterThanOrEqual(20_000);
+      expect(mesh.clock.now() - began).toBeLessThan(25_000);
+      expect(given).toHaveLength(sent);
+      expect(await turns()).toHaveLength(there.length);
+    },
+  );
 
   test("an abort while it waits ends it with the reason, and sends nothing more", async () => {
     const strikes = Array.from({ length: 100 }, () => lost("UNAVAILABLE"));
@@ -227,10 +252,11 @@ describe.each([1, 3] as const)("what is foreign on the subject, %i server(s) in 
     const { append, publish, mesh, sent } = disturbed();
     publish("on an id not yet started", "");
     await mesh.clock.advance(20);
-    expect(await append(messageOf(1, "a", 0))).toEqual({ type: "appended", seq: 3 });
+    const first = messageOf(1, "a", 0);
+    expect(await append(first)).toEqual({ type: "appended", seq: 3 });
     publish("{");
     await mesh.clock.advance(20);
-    expect(await append(messageOf(2, "b", 3))).toEqual({ type: "appended", seq: 5 });
+    expect(await append(messageOf(2, "b", 3, { prev: first.hash }))).toEqual({ type: "appended", seq: 5 });
     expect(await append(messageOf(3, "c", 5))).toEqual({ type: "appended", seq: 6 });
     expect(new Set(sent()).size).toBe(3);
     expect(sent()).toHaveLength(5);
@@ -289,13 +315,17 @@ describe.each([1, 3] as const)("what is foreign on the subject, %i server(s) in 
     const { append, publish, mesh, read } = disturbed();
     publish(...Array.from({ length: 1_000 }, (_, n) => `flood ${n}`));
     await mesh.clock.advance(20);
-    expect(await append(messageOf(1, "a", 0))).toEqual({ type: "appended", seq: 1_001 });
+    const first = messageOf(1, "a", 0);
+    expect(await append(first)).toEqual({ type: "appended", seq: 1_001 });
     publish("more");
     await mesh.clock.advance(20);
-    expect(await append(messageOf(2, "b", 1_001))).toEqual({ type: "appended", seq: 1_003 });
+    expect(await append(messageOf(2, "b", 1_001, { prev: first.hash }))).toEqual({
+      type: "appended",
+      seq: 1_003,
+    });
     const last = read.filter(([after]) => after > 0);
     expect(read.length - last.length).toBeLessThanOrEqual(3); // A replica that lags is asked again.
-    expect(last.every(([after]) => after === 1_001)).toBe(true);
+    expect(last.every(([after]) => after >= 1_000)).toBe(true); // The turn before, and what follows it.
   });
 
   test("and is removed while it is compared with stops nothing", async () => {
@@ -381,15 +411,15 @@ describe("appendTurn on a real server", () => {
   test("of two hosts that race on one ledger one appends each turn, and the other is fenced", async () => {
     const of = sagaId("race");
     const wins = { a: 0, b: 0 };
-    let head = 0;
+    let [head, prev] = [0, ""];
     for (let turn = 1; turn <= 100; turn++) {
       // Now and then an answer is lost on the way: the race is then decided by the read back.
       const unlucky = turn % 7 === 0 ? [stored("UNAVAILABLE")] : turn % 5 === 0 ? [lost("UNAVAILABLE")] : [];
       // Somebody else publishes there too: before the two, or between them, so that one has not seen it.
       if (turn % 4 === 0) nc.publish(subjects.ledger(of), bytes("from elsewhere"));
-      const a = append(ports, "race", messageOf(turn, "a", head, { of }), unlucky);
+      const a = append(ports, "race", messageOf(turn, "a", head, { of, prev }), unlucky);
       if (turn % 3 === 0) nc.publish(subjects.ledger(of), bytes(""));
-      const b = append(others, "race", messageOf(turn, "b", head, { of }));
+      const b = append(others, "race", messageOf(turn, "b", head, { of, prev }));
       const outcomes: Appended[] = await Promise.all([a, b]);
       const appended = outcomes.filter((outcome) => outcome.type === "appended");
       expect(appended).toHaveLength(1);
@@ -398,7 +428,7 @@ describe("appendTurn on a real server", () => {
       wins[outcomes[0] === winner ? "a" : "b"] += 1;
       const [own] = await ports.ledger.read(of, winner.seq - 1, winner.seq);
       expect(text(own?.data ?? bytes(""))).toContain(outcomes[0] === winner ? '"a"' : '"b"');
-      head = winner.seq;
+      [head, prev] = [winner.seq, chainHash(own?.data ?? bytes(""))];
     }
     const all = await ports.ledger.read(of, 0, head);
     expect(all.filter((message) => claimOf(message) !== undefined)).toHaveLength(100);

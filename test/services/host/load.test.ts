@@ -50,6 +50,7 @@ function depsWith(messages: readonly StoredMessage[], read: number[] = []): Load
         },
       } as never,
       snapshots: { get: async () => undefined } as never,
+      ...{ claims: {} as never, inbox: {} as never },
       blobs: { get: refuse } as never,
     },
   };

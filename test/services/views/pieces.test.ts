@@ -74,7 +74,13 @@ const reading: Record<string, (given: ReturnType<typeof watched>) => Promise<unk
   "verifies it": ({ source, app }) => verifyLedger(source, tickingSaga, app),
   "loads it": ({ source, app, turns }) => {
     const { ports, clock } = createMemoryMesh({ seed: 1 }).spawn("host");
-    const from = { ...ports, ...source, ledger: { ...ports.ledger, ...source.ledger }, blobs: ports.blobs };
+    const from = {
+      ...ports,
+      ...source,
+      ledger: { ...ports.ledger, ...source.ledger },
+      blobs: ports.blobs,
+      inbox: ports.inbox,
+    };
     return loadWhole({ ports: from, clock, log: silentLog }, app, tickingSaga, turns);
   },
 };

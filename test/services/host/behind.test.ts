@@ -1,0 +1,197 @@
+/**
+ * An older copy of the ledger under everything that went on meanwhile: what the world saw once it does not see twice, and
+ * nothing stands without a word.
+ *
+ * Method: the memory mesh in virtual time. Agents of every kind of call, with children, timers and parallel calls, on two
+ * hosts and a worker. At a random moment the ledger is set back to a random point before it, under hosts that live or that
+ * died, and time goes on. Held to account is the world outside: each `once` key once, each wish under one key, and each saga
+ * ends or waits for a person who was asked. What has no ledger left is started again by whoever started it.
+ */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineAgent } from "../../../actors/agent/define.ts";
+import { defineTool } from "../../../actors/contract/tool.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
+import type { Json } from "../../../protocol/json.ts";
+import type { ModelRequest } from "../../../protocol/model.ts";
+import { defineApp } from "../../../services/app/app.ts";
+import { createClient } from "../../../services/client/mesh.ts";
+import { startHost } from "../../../services/host/host.ts";
+import { beyondName, readNote } from "../../../services/ledger/beyond.ts";
+import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
+import { silentLog } from "../../../services/process/log.ts";
+import { readView, type SagaView } from "../../../services/views/view.ts";
+import { startWorker } from "../../../services/worker/worker.ts";
+
+const classes = ["read", "idempotent", "probe", "once"] as const;
+type Class = (typeof classes)[number];
+
+function openMesh(seed: number) {
+  const mesh = createMemoryMesh({ seed, partitions: 2 });
+  /** `<tool> <wish> <key>`, as the world saw them: a wish is asked for once by what the sagas are. */
+  const account: string[] = [];
+  const common = { input: z.object({ of: z.string() }), output: z.object({}), timeoutMs: 3_000 };
+  const outside = mesh.spawn("outside");
+  const act =
+    (name: string) =>
+    async ({ of }: { of: string }, { key }: { key: string }) => {
+      account.push(`${name} ${of} ${key}`);
+      await outside.clock.sleep(mesh.chance.between(1, 400));
+      return {};
+    };
+  const toolOf = (effect: Class, placement: "host" | "worker") => {
+    const name = `${effect}-${placement}`;
+    const shared = { ...common, name, description: name, placement, perform: act(name) };
+    if (effect === "read") return defineTool({ ...shared, effect });
+    if (effect === "probe")
+      return defineTool({
+        ...{ ...shared, effect, compensation: "point_of_no_return" },
+        probe: async (key: string) =>
+          account.some((line) => line.startsWith(name) && line.endsWith(` ${key}`))
+            ? { outcome: "happened" as const, output: {} }
+            : { outcome: "did_not_happen" as const },
+      });
+    return defineTool({
+      ...{ ...shared, effect, compensation: "point_of_no_return" },
+      ...(effect === "once" ? { onDoubt: "ask" as const } : {}),
+    });
+  };
+  const tools = classes.flatMap((effect) => [toolOf(effect, "host"), toolOf(effect, "worker")]);
+  const parts = { version: 1, model: "script", instructions: "Do it.", signals: { stop: z.object({}) } };
+  const io = { input: z.object({ plan: z.string(), of: z.string() }), output: z.object({}) };
+  const child = defineAgent({ ...parts, ...io, name: "child", description: "Does.", tools });
+  const doer = defineAgent({ ...parts, ...io, name: "doer", description: "Does.", tools, agents: [child] });
+  const decide = async ({ messages }: ModelRequest) => {
+    const said = messages.filter(({ role }) => role === "assistant").length;
+    const [first] = messages.flatMap((one) => (one.role === "user" ? one.parts : []));
+    const { plan = "", of = "" } = JSON.parse(first?.type === "text" ? first.text : "{}") as {
+      plan?: string;
+      of?: string;
+    };
+    const step = plan.split(" ").filter(Boolean)[said];
+    if (step === undefined) return { model: "script", calls: [{ tool: "finish", input: { output: {} } }] };
+    const calls = step.split("+").map((tool, k): { tool: string; input: Json } => {
+      if (tool === "wait") return { tool, input: { signals: ["stop"], forMs: 2_000 } };
+      const wish = `${of}.${said}.${k}`;
+      return tool === "child"
+        ? { tool, input: { plan: "once-worker probe-host+once-host", of: wish } }
+        : { tool, input: { of: wish } };
+    });
+    return { model: "script", calls };
+  };
+  const appOf = ({ clock }: MemoryProcess) => {
+    const think = async (request: ModelRequest) => {
+      await clock.sleep(mesh.chance.between(1, 300));
+      return decide(request);
+    };
+    return defineApp({ sagas: [doer, child], models: { script: { name: "script", decide: think } } });
+  };
+  const options = (life: MemoryProcess) => ({
+    ...life,
+    ...{
+      log: silentLog,
+      incarnation: life.gate.name,
+      callbackBase: "sagamesh:",
+      auditEveryMs: 10_000,
+    },
+  });
+  const client = createClient({ ...outside, from: "tester" }, async () => undefined);
+  const start = (plan: string, id: string) => mesh.clock.until(client.start(doer, { plan, of: id }, { id }));
+  return {
+    ...{ mesh, account, start, ports: outside.ports },
+    view: (saga: string) => mesh.clock.until(readView(outside.ports, parseSagaId(saga))),
+    host: async (name: string) => {
+      const life = mesh.spawn(name);
+      await mesh.clock.until(startHost(options(life), appOf(life)));
+      return life;
+    },
+    worker: async (name: string) => {
+      const life = mesh.spawn(name);
+      return mesh.clock.until(startWorker(options(life), appOf(life)));
+    },
+  };
+}
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...classes.flatMap((one) => [`${one}-host`, `${one}-worker`])) },
+  { weight: 1, arbitrary: fc.constantFrom("wait", "child", "once-host+once-worker", "child+once-worker") },
+);
+const history = fc.record({
+  seed: fc.integer({ min: 1, max: 1_000_000 }),
+  plans: fc.array(fc.array(step, { minLength: 2, maxLength: 6 }), { minLength: 1, maxLength: 3 }),
+  /** When it is set back, and to which share of what was stored. */
+  atMs: fc.integer({ min: 200, max: 6_000 }),
+  share: fc.double({ min: 0.2, max: 1, noNaN: true }),
+  dies: fc.boolean(),
+});
+
+test(
+  "whatever point the ledger is set back to, no `once` effect is performed twice, and nothing stands silently",
+  { timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async ({ seed, plans, atMs, share, dies }) => {
+        const t = openMesh(seed);
+        const hosts = [await t.host("host-a"), await t.host("host-b")];
+        await t.worker("worker");
+        const ids = plans.map((_, k) => `doer-${k}`);
+        const startAll = async () => {
+          for (const [k, id] of ids.entries()) await t.start(plans[k]!.join(" "), id);
+        };
+        await startAll();
+        await t.mesh.clock.advance(atMs);
+        if (dies) for (const { gate } of hosts) gate.crash();
+        t.mesh.server.ledger.setBack(Math.floor(t.mesh.server.ledger.lastSeq() * share));
+        if (dies) await t.host("host-c");
+        await t.mesh.clock.advance(5_000);
+        await startAll();
+        await t.mesh.clock.advance(180_000);
+        const times = new Map<string, number>();
+        for (const line of t.account) times.set(line, (times.get(line) ?? 0) + 1);
+        expect([...times].filter(([line, n]) => n > 1 && /^(once|probe)/.test(line))).toEqual([]);
+        const keysOf = new Map<string, Set<string>>();
+        for (const line of t.account) {
+          const [tool, wish, key = ""] = line.split(" ");
+          keysOf.set(`${tool} ${wish}`, (keysOf.get(`${tool} ${wish}`) ?? new Set()).add(key));
+        }
+        expect([...keysOf].filter(([, keys]) => keys.size > 1)).toEqual([]);
+        const sagas = (await t.mesh.clock.until(t.ports.ledger.list())).map(({ saga }) => saga);
+        const views: SagaView[] = [];
+        for (const saga of sagas) views.push(await t.view(saga));
+        const running = new Set<string>(
+          views.flatMap(({ saga, status }) => (status === "running" ? [saga] : [])),
+        );
+        for (const { saga, status, open } of views) {
+          const isAwaited = open.some(
+            ({ intent }) => intent.kind === "task" || (intent.kind === "saga" && running.has(intent.saga)),
+          );
+          const left = open.map(({ intent }) => intent.kind);
+          expect([saga, status === "completed" || isAwaited, left]).toEqual([saga, true, left]);
+        }
+      }),
+      { numRuns: 6 },
+    );
+  },
+);
+
+test("a host that had seen more says so, drops the saga, and what it knew to have begun is in doubt (BH1)", async () => {
+  const t = openMesh(7);
+  await t.host("host");
+  await t.worker("worker");
+  await t.start("idempotent-host once-worker wait wait", "doer-1");
+  await t.mesh.clock.advance(200);
+  const point = t.mesh.server.ledger.lastSeq();
+  await t.mesh.clock.advance(2_500);
+  expect(t.account.filter((line) => line.startsWith("once"))).toHaveLength(1);
+  t.mesh.server.ledger.setBack(point);
+  await t.mesh.clock.advance(60_000);
+  const note = readNote(await t.mesh.clock.until(t.ports.snapshots.get(parseSagaId("doer-1"), beyondName)));
+  expect(note).toMatchObject({
+    by: "host host#1",
+    calls: [{ tool: "idempotent-host" }, { tool: "once-worker" }],
+  });
+  expect(note!.turn).toBeGreaterThan(note!.endsWith);
+  expect(t.account.filter((line) => line.startsWith("once"))).toHaveLength(1);
+  expect((await t.view("doer-1")).open.map(({ intent }) => intent.kind)).toEqual(["task"]);
+});
