@@ -426,19 +426,20 @@ function refusalAgain(f: Folding, reserved: Amounts, short?: AmountName): string
 
 /**
  * Another host takes over, or this one anew: the calls that were begun may run on somewhere, and may cost what was
- * reserved for them. Each is begun again as another attempt with a reservation of its own, if that fits.
+ * reserved for them. Each is begun again as another attempt with a reservation of its own, if that fits; without a budget it
+ * is only counted as asked for again.
  */
 export function takeAdopted(f: Folding): void {
   for (const [id, open] of openEntries(f)) {
-    if (!isOpen(open, "model")) continue;
+    if (!isOpen(open, "model") || !mayHaveBegun(open, f.state.turn)) continue;
     const { intent, actor, attempt, ask, lost = 0 } = open;
-    if (f.state.budget === undefined || !mayHaveBegun(open, f.state.turn)) continue;
-    if (intent.budget !== undefined) f.state.budget = withLate(f.state.budget, open);
+    if (intent.budget !== undefined && f.state.budget) f.state.budget = withLate(f.state.budget, open);
     const refusal = refusalOfRetry(f, open);
     if (refusal === undefined) {
+      countStep(f);
+      if (f.state.budget === undefined) continue; // The same attempt again: former versions decide so, too, and count one less.
       const asking = ask === undefined ? {} : { ask };
       f.intents.push({ kind: "retry", id, attempt: attempt + 1, notBefore: f.at, ...asking });
-      countStep(f);
       changeOpen(f, open, { attempt: attempt + 1, notBefore: f.at, since: f.state.turn, lost: lost + 1 });
     } else {
       const error = actorError("denied", "BUDGET_EXCEEDED", refusal);

@@ -48,5 +48,5 @@ export const lateCallOf = (
 ): LateCall | undefined => budget?.late.find((one) => one.intent === intent && one.attempt === attempt);
 
 /** Whether a host that takes the saga over must say so before it asks a model (takeAdopted in budget.ts). */
-export const hasCountedCall = ({ open, budget }: Pick<SagaState, "open" | "budget">): boolean =>
-  budget !== undefined && Object.values(open).some(({ intent }) => intent.kind === "model");
+export const hasCountedCall = ({ open }: Pick<SagaState, "open">): boolean =>
+  Object.values(open).some(({ intent }) => intent.kind === "model");

@@ -8,7 +8,7 @@ import { atOnce } from "../wire/loop.ts";
 import type { Account, AccountReader, Change, Reading, StepPlace } from "./account.ts";
 import { askAnew, takeNews } from "./account-decisions.ts";
 import { takeClosing, takeDeferred, takeForked, takeIntent, takeSaid } from "./account-intents.ts";
-import { takeSpending } from "./account-spending.ts";
+import { countAnew, takeSpending } from "./account-spending.ts";
 import { takeSteering } from "./account-steering.ts";
 
 /** An account of nothing yet. */
@@ -96,4 +96,5 @@ function takeStep(reading: Reading, at: StepPlace): void {
   for (const intent of intents) takeIntent(reading, intent, at);
   // What was opened and closed again within the step.
   for (const closing of closed) if (early.has(closing.intent)) takeClosing(reading, closing, at);
+  if (event.type === "adopted" && event.anew === true) countAnew(reading, at);
 }

@@ -17,6 +17,13 @@ export function countStep(reading: Reading, change: 1 | -1): void {
   reading.spent = { ...reading.spent, steps: reading.spent.steps + change };
 }
 
+/** What the next host asks for again without another attempt, for there is no budget to reserve it from (takeAdopted). */
+export function countAnew(reading: Reading, { turn }: StepPlace): void {
+  for (const { intent } of reading.open.values())
+    if (intent.kind === "model" && (reading.retriedIn.get(intent.id) ?? turnOf(intent.id)) < turn)
+      countStep(reading, 1);
+}
+
 /** What counts as it is decided. */
 export function countIntent(reading: Reading, intent: DecidedIntent): void {
   const { toolCalls, children } = reading.spent;

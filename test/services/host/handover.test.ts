@@ -15,7 +15,7 @@ import { limits } from "../../../protocol/limits.ts";
 import { decodeHostEntry } from "../../../protocol/host-entry.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
-import { readLedger } from "../../../services/views/view.ts";
+import { readLedger, readView } from "../../../services/views/view.ts";
 import { type Host, startHost } from "../../../services/host/host.ts";
 import { startWorker } from "../../../services/worker/worker.ts";
 import { silentLog } from "../../../services/process/log.ts";
@@ -158,6 +158,7 @@ function openMesh({ modelMs = 0, toolMs = 0, refusals = 0, steps = 2, calls = ["
       await mesh.clock.until(startWorker(options, appOf(life).app));
     },
     turnsOf,
+    view: (id: string) => mesh.clock.until(readView(outside.ports, parseSagaId(id))),
     start: (id: string) => mesh.clock.until(client.start(clerk, {}, { id })),
     signal: (id: string) => mesh.clock.until(client.saga(clerk, id).signal("nudge", {})),
     /** Lets virtual time pass until the condition holds; how long it took. */
@@ -227,6 +228,20 @@ describe("placement over hosts", () => {
     a.life.gate.crash();
     const tookMs = await mesh.until("the other has all", () => isWhole([b]));
     expect(tookMs).toBeLessThan(limits.hostTtlMs + 2 * limits.hostBeatMs);
+  });
+
+  test("what a dead host asked a model for counts as a step, and so does what the next one asks, without a budget too", async () => {
+    const mesh = openMesh({ modelMs: 1_000, steps: 3 });
+    const hosts = [await mesh.begin("a"), await mesh.begin("b")];
+    await mesh.until("two are placed", () => isWhole(hosts));
+    await mesh.start("errand");
+    const asked = () => mesh.account.filter((line) => line.includes(" is asked"));
+    await mesh.until("a model is asked", () => asked().length === 2);
+    hosts.find(({ name }) => asked()[1]?.startsWith(`${name} `))?.life.gate.crash();
+    await mesh.until("it ends", () => mesh.ended("errand"));
+    const view = await mesh.view("errand");
+    expect(asked().length).toBe(4);
+    expect(view.spent.steps).toBe(4);
   });
 
   test("two hosts that both believe to have everything settle on one each", async () => {
