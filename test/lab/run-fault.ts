@@ -28,14 +28,17 @@ export interface Pace {
   readonly lookMs: number;
   /** Of load, from then on. */
   readonly afterMs: number;
+  /** What sagas have to end then; what has not ended stands. */
+  readonly restMs: number;
 }
 
-/** Long enough for effects of every kind to be under way, and for a person who looks. */
-const pace: Pace = { warmMs: 7_000, prepareMs: 4_000, lookMs: 8_000, afterMs: 6_000 };
+/**
+ * Long enough for effects of every kind to be under way, and for a person who looks. A doubt is looked into within 20 s, a
+ * deferred call waits 20 s, and either may come twice in a saga.
+ */
+const pace: Pace = { warmMs: 7_000, prepareMs: 4_000, lookMs: 8_000, afterMs: 6_000, restMs: 110_000 };
 const lookAgainMs = 2_000;
 const servingMs = 60_000;
-/** A doubt is looked into within 20 s, a deferred call waits 20 s, and either may come twice in a saga. */
-const restMs = 110_000;
 
 export interface Outcome {
   readonly fault: string;
@@ -63,7 +66,7 @@ export async function runFault(fault: Fault, size: 1 | 3, options: RunOptions): 
   const listening = listen(servers.cluster.url, logs);
   ends.defer(listening.stop);
   const { struckAt, before } = await play(fault, raised, listening, options.pace ?? pace);
-  const standing = await rest(raised, tell);
+  const standing = await rest(raised, options.pace ?? pace, tell);
   await listening.stop();
   const found = await doctor(servers.cluster.url);
   const { ledgers } = await readLedgers(servers);
@@ -83,7 +86,7 @@ export async function runFault(fault: Fault, size: 1 | 3, options: RunOptions): 
   if (isKept)
     await writeFile(
       join(folder, "outcome.json"),
-      JSON.stringify({ verdict, words: listening.words, findings: found.findings }, undefined, 1),
+      JSON.stringify({ verdict, findings: found.findings }, undefined, 1),
     );
   await ends.disposeAsync();
   if (!isKept) await rm(folder, { recursive: true, force: true });
@@ -128,6 +131,7 @@ const none: Remains["ledgers"] = new Map();
 /** Waits until every saga has ended, or the time is over; gives those that have not. */
 async function rest(
   { stage, driver, world }: Raised,
+  { restMs }: Pace,
   tell: (line: string) => void,
 ): Promise<Remains["standing"]> {
   const until = performance.now() + restMs;

@@ -78,7 +78,7 @@ export const troubles = ({ findings }: DoctorDocument) =>
   findings.filter(({ severity }) => severity !== "fine");
 
 /** Of a tool's own body, which misbehaves at every time, and of clients who speak to what is over. */
-const everyday: ReadonlySet<string> = new Set(["tool failed", "TASK_OVER", "SAGA_ENDED"]);
+const everyday: ReadonlySet<string> = new Set(["tool failed", "TASK_OVER", "SAGA_ENDED", "SAGA_ID_TAKEN"]);
 
 /** A line of pino's, or what a command says with `--json` that does not start. */
 interface LogLine {

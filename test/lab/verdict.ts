@@ -46,6 +46,8 @@ export interface Verdict {
   /** Doctor found nothing wrong in the end. */
   readonly allIsWell: boolean;
   readonly inDoubt: number;
+  /** All that was new after the blow, in the order in which it was heard. */
+  readonly words: readonly Word[];
   /** Of a process's log: the first error by its code, else the first warning. */
   readonly firstWord: Word | undefined;
   readonly doctorsWord: Word | undefined;
@@ -78,6 +80,7 @@ export function judgeRemains(remains: Remains): Verdict {
     lost: { sagas: lost.sagas.length, turns: lost.turns.length, inputs: lost.inputs.length },
     allIsWell: doctor.ok,
     inDoubt: doubts(ledgers),
+    words,
     firstWord: said.find(({ word }) => isCode(word)) ?? said[0],
     doctorsWord: words.find(({ by }) => by === "doctor"),
     firstEffectMs: sent.length === 0 ? undefined : Math.min(...sent) - struckAt,
