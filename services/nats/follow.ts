@@ -12,9 +12,13 @@
  * NW2 The server stops sending when its flow control request is not answered, and it is answered in turn: a
  *     slow reader holds a window of messages and no more.
  * NW3 However the reader leaves its loop, the subscription and the consumer are given back.
+ * NW4 A stream that goes less far than what was read of it, as soon as no deposed leader can be the cause, or has another
+ *     message where the last was read, has lost its end or was put back: of what is stored there nothing would be told.
  */
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { createInbox, type Msg, nanos, type NatsConnection } from "@nats-io/nats-core";
+import { MeshError } from "../../protocol/errors.ts";
+import { limits } from "../../protocol/limits.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { parseAckSubject } from "./ack-subject.ts";
 import { toMeshError, translated } from "./errors.ts";
@@ -24,6 +28,9 @@ import { sleep } from "./sleep.ts";
 const heartbeatMs = 1_000;
 const silenceMaxMs = 2_500;
 const retryDelayMs = 250;
+const lookAgainMs = 1_000;
+/** The same time as the server tells it in two ways. */
+const clockRoundingMs = 2;
 /** A reader that vanished without a word costs the server a small consumer for this long. */
 const idleMs = 30_000;
 
@@ -40,11 +47,16 @@ export interface Followed {
   readonly signal: AbortSignal;
 }
 
-/** Ends without an error when the signal is aborted. Throws only what waiting does not mend. */
+/** Ends without an error when the signal is aborted. Throws only what waiting does not mend: LEDGER_BEHIND (NW4). */
 export async function* follow(context: FollowContext, followed: Followed): AsyncGenerator<StoredMessage> {
   const { signal } = followed;
   let { afterSeq } = followed;
+  let isNew = true;
+  let readAt = 0;
   while (!signal.aborted) {
+    if (!isNew) await assertNotBehind(context, { ...followed, afterSeq }, readAt);
+    isNew = false;
+    if (signal.aborted) return;
     const feed = await openFeed(context, { ...followed, afterSeq });
     try {
       for (let batch = await feed.next(); batch !== undefined; batch = await feed.next())
@@ -53,7 +65,7 @@ export async function* follow(context: FollowContext, followed: Followed): Async
           if ("answer" in item)
             context.nc.publish(item.answer); // NW2
           else {
-            afterSeq = item.seq;
+            ({ seq: afterSeq, storedAt: readAt } = item);
             yield item;
           }
         }
@@ -61,6 +73,31 @@ export async function* follow(context: FollowContext, followed: Followed): Async
       feed.close(); // NW3
     }
     await sleep(retryDelayMs, signal);
+  }
+}
+
+/** NW4. Resolves also when the signal is aborted. Throws LEDGER_BEHIND. */
+async function assertNotBehind(
+  { jsm }: FollowContext,
+  { stream, afterSeq, signal }: Followed,
+  readAt: number,
+): Promise<void> {
+  const believeAt = performance.now() + limits.deposedMsMax;
+  const unanswered = () => undefined; // Or not there: the feed finds that out.
+  const behind = (what: string) =>
+    new MeshError("LEDGER_BEHIND", `stream ${stream} ${what}, and this reader has read up to ${afterSeq}`);
+  while (!signal.aborted) {
+    const info = await jsm.streams.info(stream).catch(unanswered);
+    if (info === undefined) return;
+    const lastSeq = info.state.last_seq;
+    if (lastSeq >= afterSeq) {
+      const there = await jsm.streams.getMessage(stream, { seq: afterSeq }).catch(unanswered);
+      if (there && readAt > 0 && Math.abs(there.time.getTime() - readAt) > clockRoundingMs)
+        throw behind(`has another message ${afterSeq}`);
+      return;
+    }
+    if (performance.now() >= believeAt) throw behind(`goes up to message ${lastSeq}`);
+    await sleep(lookAgainMs, signal);
   }
 }
 
