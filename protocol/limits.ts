@@ -101,12 +101,12 @@ export const limits = {
   /** Heartbeats of its parent during which a child may say nothing; then it hangs: about half a minute. */
   childSilentBeatsMax: 33,
   /** Between two looks of a host's thread at what holds its loop. */
-  heldLookMs: 200,
+  heldLookMs: 100,
   /**
    * A loop that one saga has held for so long, in processor time, may never be given back: the saga is marked before the
-   * lease of its inputs ends. Fifty times what a piece of long work may take.
+   * lease of its inputs ends. Thirty times what a piece of long work may take.
    */
-  heldSuspectMs: 500,
+  heldSuspectMs: 300,
   /**
    * And its process ends after this, unless SAGAMESH_HELD_MAX_MS says otherwise: no decision of a healthy saga takes a tenth
    * of it, and a child process still says where it was held before its parent takes it for hung.

@@ -50,7 +50,8 @@ test(
         const done = (await readFile(world, "utf8")).trim().split("\n");
         expect(done.filter((line) => line.startsWith("book")).length).toBe(7);
         expect(done.filter((line) => line.startsWith("unbook")).length).toBe(1);
-        expect(deaths()).toEqual(["70"]);
+        // One; where so much else runs that its mark comes later than the lease ends, the next host as well.
+        expect([["70"], ["70", "70"]]).toContainEqual(deaths());
         expect(victimsOf(said(died))).toEqual({ [`saga.${stuck.id}`]: limits.victimsMax });
         const [line] = said("one saga holds the loop: the process ends");
         expect(line).toMatchObject({ suspect: `saga.${stuck.id}`, input: "signal look", exitCode: 70 });

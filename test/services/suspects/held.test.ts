@@ -17,7 +17,7 @@ const verdicts = (looks: number, ranMsEach: number): Verdict["type"][] => {
 
 describe("a holding", () => {
   test("that runs is suspect and then ended, each told once", () => {
-    const told = verdicts(200, limits.heldLookMs);
+    const told = verdicts((2 * bounds.endMs) / limits.heldLookMs, limits.heldLookMs);
     expect(told.filter((one) => one !== "nothing")).toEqual(["suspect", "end"]);
     expect(told.indexOf("suspect")).toBe(Math.ceil(bounds.suspectMs / limits.heldLookMs));
     expect(told.indexOf("end")).toBe(bounds.endMs / limits.heldLookMs);
