@@ -68,12 +68,13 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "last message believed",
-    rule: "a last message is the last turn only if it chains",
+    rule: "whose a saga is follows from its turns, not from what stands last on its subject",
     edits: [
       {
-        file: "services/ledger/chain.ts",
-        find: "if (last === undefined || (await isBelieved(source, saga, last))) return last;",
-        replace: "if (last === undefined || source.ledger !== undefined) return last;",
+        file: "services/ledger/known-turns.ts",
+        find: "if (last === undefined) return undefined;",
+        replace:
+          "if (last === undefined || source.ledger !== undefined) return last && definitionTold(last);",
       },
     ],
   },

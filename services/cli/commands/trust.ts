@@ -32,7 +32,7 @@ export const trust = defineCommand({
   },
   examples: [
     "sagamesh trust",
-    "sagamesh trust add UAJ7TQ5YYFFI6DXHTZLI7VRBO2JH4XPW5XNVDNFFH2NHNDL2IBUQ2QP4 --name host-1",
+    "sagamesh trust add UBAZJCBH3EQP7MBBB7QUASX3EGBJRFW7BRUXHOJXIT6QFORWF23CD6MT --name host-1",
     "sagamesh trust require --yes",
   ],
   run: async ({ action: word = "show", key, name, yes }, context) => {
