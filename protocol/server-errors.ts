@@ -30,9 +30,10 @@ export const serverErrors = {
     remedy: "Nothing is to be done: the sender sends the message again.",
   },
   STORAGE_FULL: {
-    meaning: "the server refuses to store more",
+    meaning: "the server stores no more: its disk is full, or a limit is reached",
     retriable: true,
-    remedy: "Free space on the server's disk, or raise the account's JetStream limits.",
+    remedy:
+      "Free space on the server's disk and restart it, or raise the limit that the message names; `sagamesh doctor` says which.",
   },
   SERVER_TOO_OLD: {
     meaning: "the NATS server is older than 2.14.5",

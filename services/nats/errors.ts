@@ -8,6 +8,7 @@
  *     says either, and the caller can do the same about all of them.
  * NE2 A code of the server that is not in the table is not guessed at: its HTTP-like status decides between
  *     "later" and "never".
+ * NE3 A stream that could not write takes nothing more and says so under the code of whatever was asked for; its words tell.
  */
 import { errors, type NatsConnection, RequestError } from "@nats-io/nats-core";
 import { JetStreamApiError, JetStreamError } from "@nats-io/jetstream";
@@ -72,6 +73,27 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   10202: "UNAVAILABLE",
 };
 
+const raiseAccount =
+  "Raise the account's storage (`max_file` in the server's accounts), or move ended sagas out: `sagamesh archive`. What waits then goes on by itself.";
+
+/** What helps, by the limit that is reached; of a disk, storage.ts knows more. */
+const remedies: Readonly<Record<number, string>> = {
+  10002: raiseAccount,
+  10023:
+    "The server's own limit is reached: `max_file_store`, or, where that is not set, three quarters of what was free when it started. Set it above what the server holds, or free space, and restart the server.",
+  10028: raiseAccount,
+  10047: raiseAccount,
+  10077: "The stream has a limit of its own: raise or remove its `max_bytes` with `nats stream edit`.",
+  10122: raiseAccount,
+};
+
+/** What the operating system said of a write: no space, a quota, a file system that was made read-only, a broken disk. */
+const failedWrite = /^write |no space left|quota exceeded|read-only file system|input\/output error/i;
+
+const restartServer =
+  "Free space on the disk of the server's store, and then restart that nats-server: it takes nothing until then, also with space. " +
+  "`sagamesh up` restarts its own. Nothing is lost: what waits is sent again.";
+
 /** Fewer servers of the cluster could take a copy than were asked for. */
 export const isWithoutPeers = (error: MeshError): boolean =>
   error.cause instanceof JetStreamApiError && error.cause.code === noPeersCode;
@@ -82,9 +104,16 @@ export const isWithoutStream = (error: unknown): boolean =>
 
 /** The server said no, in so many words. `what` names the thing that was asked for. */
 export const refusalToMeshError = (refusal: ServerRefusal, what: string, cause?: unknown): MeshError => {
-  const code = codes[refusal.err_code ?? 0] ?? (isTransient(refusal.code) ? "UNAVAILABLE" : "SERVER_REFUSED"); // NE2
+  const hasFailed = failedWrite.test(refusal.description ?? ""); // NE3
+  const code = hasFailed
+    ? "STORAGE_FULL"
+    : (codes[refusal.err_code ?? 0] ?? (isTransient(refusal.code) ? "UNAVAILABLE" : "SERVER_REFUSED")); // NE2
   const said = `${refusal.description ?? "no reason given"} (${refusal.err_code ?? refusal.code ?? "no code"})`;
-  return new MeshError(code, `${what}: the server says: ${said}`, { cause: cause ?? refusal });
+  const remedy = hasFailed ? restartServer : remedies[refusal.err_code ?? 0];
+  return new MeshError(code, `${what}: the server says: ${said}`, {
+    cause: cause ?? refusal,
+    ...(remedy === undefined ? {} : { remedy }),
+  });
 };
 
 const isTransient = (status: number | undefined): boolean =>

@@ -19,6 +19,7 @@ import { type MeshHealth, readHealth } from "./health.ts";
 import { type Standing, standingOf } from "./identity.ts";
 import { headOf, newestOfLeader, nextOfLeader, readRange } from "./read.ts";
 import { createRequests } from "./requests.ts";
+import { serverLimitReached, writeErrorOf } from "./storage.ts";
 import { bucketStream } from "./streams.ts";
 
 /** Newest messages of DEAD that are read; how many there are is told by the stream. */
@@ -45,6 +46,8 @@ export interface Examination {
   /** The server's present time. */
   readonly now: number;
   readonly account: { readonly storage: number; readonly storageMax: number | undefined } | undefined;
+  /** Why the server stores nothing, or not in every stream; none where it does. */
+  readonly full: readonly MeshError[];
   readonly hosts: readonly Entry[] | undefined;
   readonly registry: readonly Entry[] | undefined;
   readonly throttles: readonly Entry[] | undefined;
@@ -69,7 +72,7 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
   };
   const jsm = await tried(() => jetstreamManager(nc, { checkAPI: false }));
   const health = jsm && (await tried(() => readHealth(nc)));
-  const nothing = { now: Date.now(), inbox: new Map(), work: new Map(), failures };
+  const nothing = { now: Date.now(), inbox: new Map(), work: new Map(), failures, full: [] };
   if (jsm === undefined || health === undefined)
     return { ...nothing, health, ...{ account: undefined, ...noBuckets } };
   const account = await tried(() => jsm.getAccountInfo());
@@ -88,6 +91,7 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
         storage: account.storage,
         storageMax: account.limits.max_storage > 0 ? account.limits.max_storage : undefined,
       },
+      full: (await tried(() => fullOf(nc, requests, health))) ?? [],
       hosts: await bucket(buckets.hosts),
       registry: await bucket(buckets.registry),
       throttles: await bucket(buckets.throttle),
@@ -99,6 +103,20 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
   } finally {
     requests.close();
   }
+}
+
+/** Asked of each stream: of several on one disk some may have failed to write, and others not yet. */
+async function fullOf(
+  nc: NatsConnection,
+  requests: Context["requests"],
+  health: MeshHealth,
+): Promise<MeshError[]> {
+  const there = health.streams.filter(({ state }) => state === "there");
+  const [limit, ...failed] = await Promise.all([
+    serverLimitReached(nc),
+    ...there.map(({ name }) => writeErrorOf(requests, name)),
+  ]);
+  return [limit, ...failed].flatMap((one) => one ?? []);
 }
 
 const noBuckets = { hosts: undefined, registry: undefined, throttles: undefined, letters: undefined };

@@ -23,6 +23,7 @@ import { createRegistry } from "./registry.ts";
 import { createRequests, requestTimeoutMs } from "./requests.ts";
 import { createSnapshots } from "./snapshots.ts";
 import { whileStarting } from "./start-up.ts";
+import { watchStorage } from "./storage.ts";
 import { createSuspects } from "./suspects.ts";
 import { createThrottles } from "./throttles.ts";
 import { keepVigil } from "./vigil.ts";
@@ -58,7 +59,7 @@ export interface OpenOptions {
 export interface NatsPorts extends Ports {
   /** The identity of the mesh. */
   readonly mesh: string;
-  /** What is missing of it now, for which nothing is performed or appended that needs it; undefined while it is whole. */
+  /** For what nothing is performed or appended now: what is missing of it, or that nothing is stored; else undefined. */
   fault(): MeshError | undefined;
   close(): Promise<void>;
 }
@@ -79,7 +80,9 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
     workAckWaitMs = limits.workAckWaitMs,
   } = options;
   const declaring = await jetstreamManager(nc, { checkAPI: false });
-  const requests = createRequests(nc);
+  const sending = createRequests(nc);
+  const storage = watchStorage(sending, report);
+  const requests = { ...sending, storing: storage.storing };
   const making = { ...options, inboxAckWaitMs, reading, report };
   const make = () => makeMesh({ requests, jsm: declaring }, making);
   const made = await whileStarting("the streams", make, { report }).catch((error: unknown) => {
@@ -107,7 +110,7 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
     suspects: createSuspects(context),
     loop: processLoop,
     mesh: made.mesh,
-    fault: () => vigil?.fault(),
+    fault: () => vigil?.fault() ?? storage.fault(),
     close: async () => {
       vigil?.stop();
       requests.close();

@@ -31,7 +31,12 @@ interface PubAck {
 }
 
 /** Stores the message. Throws the codes of LedgerPort.append and InboxPort.publish. */
-export const publish = async (requests: Requests, message: Storing): Promise<Ack> => {
+export const publish = (requests: Requests, message: Storing): Promise<Ack> => {
+  const store = () => publishOnce(requests, message);
+  return requests.storing === undefined ? store() : requests.storing(message.stream, store);
+};
+
+const publishOnce = async (requests: Requests, message: Storing): Promise<Ack> => {
   const control: Record<string, string> = { ...message.control };
   if (message.msgId !== undefined) control[natsHeaders.msgId] = message.msgId;
   if (message.expectedSeq !== undefined)

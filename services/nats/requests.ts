@@ -14,6 +14,7 @@
  */
 import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
+import type { Ack } from "../wire/ports.ts";
 import { watchConnection } from "./connection-watch.ts";
 import { toMeshError, unanswered, userOf } from "./errors.ts";
 import { decodeHeaders } from "./headers.ts";
@@ -32,7 +33,12 @@ export interface Requests {
   many(subject: string, data: Uint8Array | string, take: (answer: Msg) => "more" | "done"): Promise<void>;
   /** Fails what is open with UNAVAILABLE and gives the subscription back. */
   close(): void;
+  /** What every publish to a stream goes through, where its failures are looked into (storage.ts). */
+  readonly storing?: StoreGuard;
 }
+
+/** Stores in the stream, and says of a failure what it knows besides. */
+export type StoreGuard = (stream: string, store: () => Promise<Ack>) => Promise<Ack>;
 
 interface Waiting {
   readonly subject: string;

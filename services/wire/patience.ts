@@ -11,6 +11,8 @@ import type { Clock } from "./ports.ts";
 const firstDelayMs = 25;
 /** While it may be an election, after which each saga should go on at once; then it is an outage. */
 const electionMs = 15_000;
+/** That a person has to do something is told within 10 s: a publish without an answer takes 2.5 s, and there are two. */
+const fullMs = 5_000;
 const delayMaxMs = (waitedMs: number): number => (waitedMs < electionMs ? 250 : 1_000);
 
 /** Whether sending the identical request again can help. */
@@ -30,7 +32,8 @@ export const isRivalry = (error: unknown): boolean =>
 
 /**
  * Repeats `request` while its failure is transient, with growing pauses, for `patienceMs` (30 s; Infinity for
- * what must not be given up while the process lives). Then, or when aborted, the last failure is thrown.
+ * what must not be given up while the process lives); what is full for at most 5 s of them: no election ends it. Then, or when
+ * aborted, the last failure is thrown.
  */
 export async function patiently<T>(
   clock: Clock,
@@ -41,12 +44,17 @@ export async function patiently<T>(
   }: { patienceMs?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
   const begun = clock.elapsed();
-  const until = begun + patienceMs;
+  const untilOf = (error: unknown) =>
+    begun +
+    (isMeshError(error, "STORAGE_FULL") && Number.isFinite(patienceMs)
+      ? Math.min(patienceMs, fullMs)
+      : patienceMs);
   for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, delayMaxMs(clock.elapsed() - begun))) {
     try {
       return await request();
     } catch (error) {
-      if (!isTransient(error) || clock.elapsed() + delayMs > until || signal?.aborted === true) throw error;
+      if (!isTransient(error) || clock.elapsed() + delayMs > untilOf(error) || signal?.aborted === true)
+        throw error;
       await clock.sleep(delayMs, signal);
     }
   }

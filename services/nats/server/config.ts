@@ -11,6 +11,8 @@ export interface ServerConfig {
   readonly storeDir: string;
   readonly portsDir: string;
   readonly logFile: string;
+  /** What the store may hold, in bytes. Left out, the server takes three quarters of what is free now, for all that it holds. */
+  readonly storeBytesMax?: number;
   /** True: every write is on the disk before it is acked. Default of the server: within two minutes. */
   readonly syncAlways: boolean;
   /** More lines in the server's own language, at the end. */
@@ -31,6 +33,7 @@ export const renderServerConfig = (config: ServerConfig): string =>
     `logfile_max_num: ${logFilesMax}`,
     `jetstream {`,
     `  store_dir: ${JSON.stringify(config.storeDir)}`,
+    ...(config.storeBytesMax === undefined ? [] : [`  max_file_store: ${config.storeBytesMax}`]),
     ...(config.syncAlways ? [`  sync_interval: always`] : []),
     `}`,
     config.extra,

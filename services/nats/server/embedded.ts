@@ -27,6 +27,7 @@ import { type Report, withProgress } from "../progress.ts";
 import { ensureServerBinary } from "./binary.ts";
 import { checkServerInfo } from "../server-check.ts";
 import { renderServerConfig } from "./config.ts";
+import { diskOf } from "./disk.ts";
 import { awaitReady, endServer, readLogTail, type ReadyServer, spawnServer } from "./process.ts";
 import {
   isServerProcess,
@@ -194,6 +195,7 @@ const start = async (
   const config = {
     port: options.port ?? (await choosePort(dataDir)),
     storeDir: files.store,
+    storeBytesMax: (await diskOf(files.store)).storeBytesMax,
     portsDir: files.ports,
     logFile: files.log,
     syncAlways,

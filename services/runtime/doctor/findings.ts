@@ -11,6 +11,7 @@ import { fine, type Judge, warning, wrong } from "./finding.ts";
 import { judgeHosts } from "./host-findings.ts";
 import { judgeOrphaned } from "./orphaned.ts";
 import { judgeInputs, judgeTools } from "./queue-findings.ts";
+import { judgeStorage } from "./storage-findings.ts";
 import { judgeConsumers, judgeStreams } from "./stream-findings.ts";
 import { judgeTrust } from "./trust-findings.ts";
 import { judgeWaits } from "./waits.ts";
@@ -18,15 +19,13 @@ import { judgeWaits } from "./waits.ts";
 /** Timers are as exact as clocks agree; a minute is no timer any more. */
 const skewWarnMs = 1_000;
 const skewWrongMs = 60_000;
-const storageWarn = 0.8;
-const storageWrong = 0.95;
 
 /** Everything that is to be said of the mesh; what is wrong first. */
 export function judge(...looked: Parameters<Judge>): Finding[] {
   if (looked[1].health === undefined) return [];
   const findings = [
     server,
-    account,
+    judgeStorage,
     judgeStreams,
     judgeConsumers,
     judgeHosts,
@@ -42,8 +41,13 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     clock,
     disk,
   ].flatMap((judged) => judged(...looked));
-  return severities.flatMap((severity) => findings.filter((one) => one.severity === severity));
+  const isFull = findings.some(({ code }) => code === "STORAGE_FULL");
+  const told = isFull ? findings.filter(({ code }) => !followsFromFull.has(code)) : findings;
+  return severities.flatMap((severity) => told.filter((one) => one.severity === severity));
 }
+
+/** Hosts that cannot store cannot say that they live. */
+const followsFromFull: ReadonlySet<string> = new Set(["NO_HOST", "NO_OWNER", "NOT_CONSUMED", "STUCK_LEASE"]);
 
 const severities = ["wrong", "warning", "fine"] as const;
 
@@ -81,16 +85,6 @@ const server: Judge = (_document, _examined, { info, startedToLook }) => {
   return info === undefined
     ? findings
     : [...findings, fine("SERVER", `NATS ${info.version}, API level ${info.api_lvl ?? 0}`)];
-};
-
-const account: Judge = (_document, { account: used }) => {
-  if (used?.storageMax === undefined) return [];
-  const share = used.storage / used.storageMax;
-  const what = `${Math.round(share * 100)} % of the account's storage is used (${used.storage} of ${used.storageMax} bytes)`;
-  const remedy =
-    "Raise the account's `max_file`, or archive ended sagas; when it is full nothing is stored and every saga waits.";
-  if (share >= storageWrong) return [wrong("STORAGE_LOW", what, remedy)];
-  return share >= storageWarn ? [warning("STORAGE_LOW", what, remedy)] : [fine("STORAGE", what)];
 };
 
 const letters: Judge = ({ deadLetters, deadByCode }) => {

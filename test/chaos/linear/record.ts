@@ -119,8 +119,8 @@ export const inputKey = (saga: string, kind: "signal" | "task", id: string): str
 /** What a failed call says of the object: that it was not as expected, nothing, or that nobody knows. */
 function answerOfFailure(error: unknown): Answer {
   if (isMeshError(error, "WRONG_SEQUENCE")) return { outcome: "refused" };
-  const isNothing = (["WRITE_IN_FLIGHT", "DUPLICATE_IN_FLIGHT", "STORAGE_FULL", "TOO_LARGE"] as const).some(
-    (code) => isMeshError(error, code),
+  const isNothing = (["WRITE_IN_FLIGHT", "DUPLICATE_IN_FLIGHT", "TOO_LARGE"] as const).some((code) =>
+    isMeshError(error, code),
   );
   return { outcome: isNothing ? "nothing" : "unknown" };
 }

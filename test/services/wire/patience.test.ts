@@ -67,6 +67,19 @@ describe("patiently", () => {
     expect(madeAt.at(-1)).toBeGreaterThan(limits.serverPatienceMs - 1_001);
   });
 
+  test("what is full is told within 10 s, and waited for without end by what must not be given up", async () => {
+    const full = (count: number): ErrorCode[] => Array.from({ length: count }, () => "STORAGE_FULL");
+    const one = failing(full(1_000));
+    await expect(one.clock.until(patiently(one.clock, one.request))).rejects.toMatchObject({
+      code: "STORAGE_FULL",
+    });
+    expect(one.clock.now()).toBeLessThanOrEqual(10_000);
+    const { clock, request } = failing(full(10_000));
+    expect(await clock.until(patiently(clock, request, { patienceMs: Number.POSITIVE_INFINITY }))).toBe(
+      "done",
+    );
+  });
+
   test("an endless patience outlasts a day without a server", async () => {
     const { clock, request } = failing(never(86_400));
     const patience = patiently(clock, request, { patienceMs: Number.POSITIVE_INFINITY });

@@ -1,0 +1,45 @@
+/**
+ * Disk: how much room the store of the embedded server has.
+ *
+ * ZD1 What it may hold is what it holds already and most of what is free: a limit that is reached refuses, and nothing has to be
+ *     restarted, where a disk that is full breaks a stream until the server is. The server's own choice is three quarters of
+ *     what is free when it starts, for all that it holds: a store of half a disk would take nothing any more after a restart.
+ */
+import { readdir, stat, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { existsSync } from "node:fs";
+
+export interface Disk {
+  readonly freeBytes: number;
+  /** On the disk, of the store. */
+  readonly usedBytes: number;
+  /** What the store may hold in all. */
+  readonly storeBytesMax: number;
+}
+
+/** The rest is for what else writes there, the server's log among it. */
+const shareOfFree = 0.9;
+
+/** The disk of this store, which need not be there yet. */
+export async function diskOf(store: string): Promise<Disk> {
+  const [freeBytes, usedBytes] = await Promise.all([freeOf(store), bytesIn(store)]);
+  return { freeBytes, usedBytes, storeBytesMax: usedBytes + Math.floor(freeBytes * shareOfFree) };
+}
+
+/** What is free on the disk of a folder, or of the one that it will be made in. */
+export async function freeOf(folder: string): Promise<number> {
+  let there = folder;
+  while (!existsSync(there)) there = dirname(there);
+  const { bavail, bsize } = await statfs(there);
+  return bavail * bsize;
+}
+
+/** Files go while they are counted: what is gone counts as nothing. */
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  let bytes = 0;
+  for (const entry of entries)
+    if (entry.isFile())
+      bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => ({ size: 0 }))).size;
+  return bytes;
+}
