@@ -19,6 +19,8 @@ export const HostEntry = z.object({
   keys: Keys.optional(),
   /** What it knows of whose signatures count, by its revision, and the public key that it signs with, if it signs. */
   trust: z.object({ revision: z.int().nonnegative(), signs: z.string().optional() }).optional(),
+  /** Lines of its log that it could not write; absent where there are none. */
+  linesLost: z.int().positive().optional(),
 });
 export type HostEntry = z.infer<typeof HostEntry>;
 

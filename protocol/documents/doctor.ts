@@ -49,6 +49,8 @@ export const DoctorDocument = z.object({
       draining: z.boolean(),
       /** When it began, by its own clock. */
       since: z.number().optional(),
+      /** Lines of its log that it could not write. */
+      linesLost: z.int().optional(),
     }),
   ),
   partitions: z.array(

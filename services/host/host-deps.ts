@@ -85,6 +85,8 @@ export interface HostDeps {
   readonly auditEveryMs: number;
   /** How many effects this host has in flight at once. */
   readonly room: Room;
+  /** Lines of its log that this process could not write. */
+  readonly linesLost?: (() => number) | undefined;
   /** Starts a process for what died with its host. */
   readonly isolate?: Isolate | undefined;
   /** Tells which saga has the loop, and with what, while code of the application runs that cannot be interrupted. */

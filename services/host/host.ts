@@ -62,6 +62,8 @@ export interface HostOptions extends HostBounds, HostPlace {
   readonly signer?: Signer | undefined;
   /** Without it a signed vote is refused: this host could not check it. */
   readonly checkSignature?: CheckSignature | undefined;
+  /** Lines of its log that this process could not write, told in HOSTS. */
+  readonly linesLost?: (() => number) | undefined;
   /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
   readonly isolate?: Isolate | undefined;
   /** Where it is told which saga holds the loop; nowhere unless given. */

@@ -33,6 +33,7 @@ export interface RosterOptions {
   readonly incarnation: string;
   readonly serves: readonly ServedDefinition[];
   readonly signer?: Pick<Signer, "publicKey"> | undefined;
+  readonly linesLost?: (() => number) | undefined;
   /** Whether it is dead to the mesh: then it says and takes nothing more. */
   readonly hasLapsed: () => boolean;
 }
@@ -58,7 +59,7 @@ export interface Roster {
 
 /** Joins: says that this host serves, and begins to take its share. */
 export function joinRoster(
-  { ports, clock, log, incarnation, serves, signer, hasLapsed }: RosterOptions,
+  { ports, clock, log, incarnation, serves, signer, linesLost, hasLapsed }: RosterOptions,
   holdings: Holdings,
 ): Roster {
   const { membership, inbox, registry } = ports;
@@ -97,7 +98,12 @@ export function joinRoster(
     deployments: declared?.revision ?? 0,
     keys: "decided",
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
+    ...lostNow(),
   });
+  const lostNow = () => {
+    const lost = linesLost?.() ?? 0;
+    return lost === 0 ? {} : { linesLost: lost };
+  };
   const hosts = (): LivingHost[] => [{ host: incarnation, ...entry() }, ...[...others].flatMap(toHost)];
   async function beat(): Promise<void> {
     const at = clock.elapsed();

@@ -276,6 +276,7 @@ const hostsOf = ({ hosts }: Examination): DoctorDocument["hosts"] =>
       partitions: entry?.partitions ?? [],
       draining: entry?.draining ?? false,
       ...(entry === undefined ? {} : { since: entry.since }),
+      ...(entry?.linesLost === undefined ? {} : { linesLost: entry.linesLost }),
     };
   });
 

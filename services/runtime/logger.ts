@@ -3,10 +3,12 @@
  *
  * LB1 Fields that may hold a secret or a payload are redacted by name, wherever a caller puts them at the top
  *     or one level down. Payloads belong in the ledger, not in a log.
+ * LB2 A log that cannot be written ends nothing and holds nothing up: lines are dropped and counted.
  */
 import pino, { type DestinationStream, type Logger } from "pino";
 import { secretNames } from "../process/redact.ts";
 import type { LogLevel } from "./config.ts";
+import { outletOf } from "./outlet.ts";
 
 const payload = ["input", "output", "data", "body", "messages"];
 
@@ -16,10 +18,17 @@ export const redactedPaths: readonly string[] = [...secretNames, ...payload].fla
   `*.${name}`,
 ]);
 
+/** LB2. */
+function lastingStderr(): DestinationStream {
+  const stderr = outletOf(2);
+  stderr.bound();
+  return stderr;
+}
+
 /** A root logger. The level is the caller's default unless LOG_LEVEL named one. */
 export const createLogger = (
   options: { level: LogLevel; fields?: Record<string, string> },
-  destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
+  destination: DestinationStream = lastingStderr(),
 ): Logger =>
   pino(
     {

@@ -8,6 +8,7 @@ import { type HostBounds, type HostPlace, startHost } from "../host/host.ts";
 import { readConfig } from "./config.ts";
 import type { Part } from "./health/part.ts";
 import { withProvidedModels } from "./provided-models.ts";
+import { linesLost } from "./outlet.ts";
 import { readOptions, type Running, type ServedOptions, startRunning } from "./running.ts";
 import type { Service } from "./serve.ts";
 
@@ -21,7 +22,7 @@ export async function hostPart(
 ): Promise<Part> {
   const { health, ports } = service;
   const observe = health === undefined ? {} : { observe: health.observers.host };
-  const own = { incarnation: service.incarnation("host"), isolate: service.isolate("host") };
+  const own = { incarnation: service.incarnation("host"), isolate: service.isolate("host"), linesLost };
   // Without a process to try it in, what holds the loop is not told from what is only long.
   const watch = own.isolate && service.watch(own.incarnation);
   const options = { ...service, ...bounds, ...observe, ...own, holding: watch?.holding };

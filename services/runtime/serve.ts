@@ -13,6 +13,7 @@ import type { Health } from "./health/health.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { forkIsolated } from "./isolate.ts";
 import { createLogger } from "./logger.ts";
+import { linesLost } from "./outlet.ts";
 import { openMesh, type OpenMesh } from "./mesh.ts";
 import type { Part, UnderWay } from "./health/part.ts";
 import { whyNotReady } from "./health/readiness.ts";
@@ -237,7 +238,10 @@ export function drainLine({ sagas, effects }: UnderWay, graceMs: number): string
 async function openHealth({ health }: Config): Promise<Health | undefined> {
   const { host, port } = health;
   if (port === undefined) return undefined;
-  return (await import("./health/health.ts")).startHealth({ host, port, version: packageVersion() });
+  return (await import("./health/health.ts")).startHealth({
+    ...{ host, port, linesLost },
+    version: packageVersion(),
+  });
 }
 
 /** Resolves when the signal comes. */

@@ -16,6 +16,7 @@ export const gateway = defineCommand({
     "SAGAMESH_GATEWAY_URL, the public URL. Several secrets, separated by commas: the first signs, all verify.\n" +
     "It speaks HTTP without TLS and without limits of rate: put a proxy in front.\n" +
     logHelp,
+  serves: true,
   positionals: {},
   options: {
     port: { type: "string", hint: "PORT", help: `listen on this port (${portDefault}), 0 for any free one` },

@@ -23,6 +23,7 @@ export const host = defineCommand({
     "A definition that was changed without a new version is refused while sagas of the old one live: raise its version,\n" +
     "move them with `sagamesh migrate`, or serve both with --beside.\n" +
     logHelp,
+  serves: true,
   positionals: {},
   options: {
     app: servedApp,

@@ -29,6 +29,7 @@ export const up = defineCommand({
     "cannot be loaded replaces nothing. Sagas of a definition that was changed in its version go on under what the file\n" +
     "says now where that decides the same so far, and it is said of the others why they stay.\n" +
     "What goes wrong is logged on stderr, one JSON line each; LOG_LEVEL=info shows more.",
+  serves: true,
   positionals: {},
   options: {
     app: servedApp,

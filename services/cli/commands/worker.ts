@@ -16,6 +16,7 @@ export const worker = defineCommand({
   name: "worker",
   summary: "run a worker: performs tools",
   details: "Serves every tool of the application that has a body, or the ones named with --tool.\n" + logHelp,
+  serves: true,
   positionals: {},
   options: {
     app: servedApp,

@@ -69,6 +69,8 @@ export interface Command<P extends Positionals = Positionals, O extends Options 
   readonly options: O;
   /** Options of every command that mean nothing to this one, and are refused. */
   readonly without?: readonly (keyof typeof globalOptions)[];
+  /** It lasts, whoever reads what it says: that stdout is closed or full does not end it. */
+  readonly serves?: true;
   readonly examples: readonly string[];
   /** The exit code: 0 done, 1 the saga or check failed. Bad usage is thrown. */
   run(args: ArgsOf<P, O>, context: CommandContext): Promise<number>;

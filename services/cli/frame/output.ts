@@ -27,6 +27,8 @@ export interface Output {
 export interface Streams {
   out(text: string): void;
   err(text: string): void;
+  /** The command lasts: what is not read may be dropped. */
+  lasts?(): void;
   /** What is at their ends; nothing unless terminals are. */
   readonly screens?: () => { readonly out: Screen; readonly err: Screen };
 }

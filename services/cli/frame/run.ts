@@ -2,14 +2,16 @@
  * Run: from the words of a command line to an exit code.
  *
  * RU1 Exit codes: 0 done, 1 the saga or check failed or it could not be done, 2 bad usage.
- * RU2 A reader that goes away (`| head`) is no error.
+ * RU2 A reader that goes away (`| head`) is no error, and ends a command that has nothing else to do. One that serves goes on.
+ * RU3 A result that cannot be written is an error; of one that serves it is counted (outlet.ts).
  */
 import { flushCompileCache } from "node:module";
 import { styleText } from "node:util";
-import { MeshError } from "../../../protocol/errors.ts";
+import { describeError, MeshError } from "../../../protocol/errors.ts";
 import { didYouMean } from "../../../protocol/nearest.ts";
 import { readConfig } from "../../runtime/config.ts";
-import { listenForShutdown, type Shutdown } from "../../runtime/shutdown.ts";
+import { listenForShutdown } from "../../runtime/shutdown.ts";
+import { outletOf } from "../../runtime/outlet.ts";
 import { packageVersion } from "../../runtime/version.ts";
 import { columns, type Command, commandHelp, globalOptions, readArgs } from "./command.ts";
 import { readGiven } from "./given.ts";
@@ -22,21 +24,39 @@ export type CommandGroups = Readonly<Record<string, Readonly<Record<string, () =
 /** Runs one command line and ends the process with its exit code. */
 export async function runCommandLine(groups: CommandGroups, words: readonly string[]): Promise<void> {
   const shutdown = listenForShutdown((line) => createOutput(streams, words.includes("--json")).note(line));
-  const pipe = watchPipe(shutdown);
+  const [out, err] = [outletOf(1), outletOf(2)];
+  const reader = { lasts: false, hasGone: false };
+  out.whenClosed(() => {
+    reader.hasGone = true;
+    if (!reader.lasts) shutdown.request("the reader of the output has gone"); // RU2
+  });
   const streams: Streams = {
-    out: (text) => {
-      if (!pipe.broken()) process.stdout.write(text);
+    out: out.write,
+    err: err.write,
+    lasts: () => {
+      reader.lasts = true;
+      for (const outlet of [out, err]) outlet.bound();
     },
-    err: (text) => void process.stderr.write(text),
     screens: () => ({ out: screenOf(process.stdout), err: screenOf(process.stderr) }),
   };
-  const code = await runWords(groups, words, streams, shutdown.signal);
+  let code = await runWords(groups, words, streams, shutdown.signal);
   // What was written must have left before the process goes; an open handle must not keep it.
-  await new Promise((resolve) => (pipe.broken() ? resolve(undefined) : process.stdout.write("", resolve)));
+  if (!reader.lasts && out.failure() === undefined)
+    await new Promise((resolve) => process.stdout.write("", resolve));
+  if (!reader.lasts && !reader.hasGone && out.failure() !== undefined) {
+    createOutput(streams, words.includes("--json")).fail(unwritten(out.failure())); // RU3
+    code = 1;
+  }
   flushCompileCache(); // Else the exit would, which is not given long: of a first start that is hundreds of files.
   // What was asked to end and ended well is a success: a host that drained, for example.
-  process.exit(pipe.broken() || code === 0 ? 0 : (shutdown.exitCode() ?? code));
+  process.exit((reader.hasGone && !reader.lasts) || code === 0 ? 0 : (shutdown.exitCode() ?? code));
 }
+
+const unwritten = (error: Error | undefined): MeshError =>
+  new MeshError("STORAGE_FULL", `what the command has to say could not be written: ${describeError(error)}`, {
+    cause: error,
+    remedy: "Free space where stdout goes to, or write it elsewhere. What the command has done is done.",
+  });
 
 /**
  * Runs one command line in this process and resolves to its exit code; what it says goes to `streams`. Never rejects.
@@ -71,6 +91,7 @@ export async function runWords(
       streams.out(`${commandHelp(command)}\n`);
       return 0;
     }
+    if (command.serves === true) streams.lasts?.();
     const given = await readGiven(command, args, signal);
     return await command.run(given as never, { config: readConfig(globals), output, signal });
   } catch (error) {
@@ -131,15 +152,3 @@ const screenOf = (stream: NodeJS.WriteStream): Screen => ({
   columns: stream.isTTY && stream.columns > 0 ? stream.columns : undefined,
   colours: styleText("red", "x", { stream }) !== "x",
 });
-
-/** RU2. */
-function watchPipe(shutdown: Shutdown): { broken: () => boolean } {
-  let broken = false;
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    broken = true;
-    shutdown.request("the reader of the output has gone");
-  });
-  process.stderr.on("error", () => undefined); // There is no one left to tell.
-  return { broken: () => broken };
-}

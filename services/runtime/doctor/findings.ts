@@ -8,7 +8,7 @@ import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { judgeDeployments } from "./deployment-findings.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
-import { judgeHosts } from "./host-findings.ts";
+import { judgeHosts, judgeLogs } from "./host-findings.ts";
 import { judgeOrphaned } from "./orphaned.ts";
 import { judgeInputs, judgeTools } from "./queue-findings.ts";
 import { judgeStorage } from "./storage-findings.ts";
@@ -30,6 +30,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeConsumers,
     judgeHosts,
     judgeTrust,
+    judgeLogs,
     judgeDeployments,
     judgeWaits,
     judgeOrphaned,

@@ -68,6 +68,18 @@ export const judgeHosts: Judge = ({ hosts: all, partitions }, { hosts: read, hea
   );
 };
 
+/** What they would have said is known to nobody: the next trouble of such a host has no log. */
+export const judgeLogs: Judge = ({ hosts }) =>
+  hosts
+    .filter(({ linesLost = 0 }) => linesLost > 0)
+    .map(({ host, linesLost = 0 }) =>
+      warning(
+        "LOG_LOST",
+        `host ${host} could not write ${linesLost} line${linesLost === 1 ? "" : "s"} of its log`,
+        "It works on. Free the disk that its stderr goes to, or start it anew with one that is read.",
+      ),
+    );
+
 /** Held by a process that is gone, past the time of any lease. */
 const stuckLeases = (partitions: DoctorDocument["partitions"]): Finding[] =>
   partitions

@@ -35,13 +35,20 @@ export interface HealthOptions {
   readonly port: number;
   /** Of the package: what the metrics say this process is. */
   readonly version: string;
+  /** How many lines this process could not write so far. */
+  readonly linesLost?: () => number;
 }
 
 /** Listens. Throws USAGE where that cannot be: the port is taken, the address is not this machine's. */
-export async function startHealth({ host, port, version }: HealthOptions): Promise<Health> {
+export async function startHealth({
+  host,
+  port,
+  version,
+  linesLost = () => 0,
+}: HealthOptions): Promise<Health> {
   const exposition = createExposition();
   const observers = createMetrics(exposition);
-  const processGauges = createProcessGauges(exposition);
+  const processGauges = createProcessGauges(exposition, linesLost);
   const info = exposition.gauge("sagamesh_info", "Always 1; the labels say what this is.", ["version"]);
   info.set([version], 1);
   const ready = exposition.gauge("sagamesh_ready", "1 if the process can do its work now, else 0.");

@@ -9,7 +9,8 @@ export interface ProcessGauges {
   close(): void;
 }
 
-export function createProcessGauges({ gauge, counter }: Exposition): ProcessGauges {
+/** `linesLost`: how many lines this process could not write so far. */
+export function createProcessGauges({ gauge, counter }: Exposition, linesLost: () => number): ProcessGauges {
   const { monitorEventLoopDelay } = process.getBuiltinModule("node:perf_hooks");
   const delays = monitorEventLoopDelay({ resolution: resolutionMs });
   delays.enable();
@@ -22,10 +23,17 @@ export function createProcessGauges({ gauge, counter }: Exposition): ProcessGaug
     "By how much the event loop was late since the last scrape; quantile 1 is the worst.",
     ["quantile"],
   );
+  const lost = counter(
+    "sagamesh_lines_lost_total",
+    "Lines of the log, and others of stdout and stderr, that this process could not write.",
+  );
+  let lostBefore = 0;
   started.set([], Math.round(Date.now() / 1_000 - process.uptime()));
   let counted = 0;
   return {
     refresh: () => {
+      lost.add([], linesLost() - lostBefore);
+      lostBefore = linesLost();
       const memory = process.memoryUsage();
       resident.set([], memory.rss);
       heap.set([], memory.heapUsed);
