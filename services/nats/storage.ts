@@ -4,12 +4,12 @@
  * Owns: telling a server that cannot store from one that does not answer. Does not own: what is done then: hosts and workers
  * send the same again until it is stored.
  *
- * ZS1 A stream that could not write once takes nothing until its server is restarted, also after space was freed, and a publish
+ * ZU1 A stream that could not write once takes nothing until its server is restarted, also after space was freed, and a publish
  *     to it has no answer: to its sender it looks like an election. What does answer is a purge, with the disk's own words, so
  *     a purge of what no stream holds is asked for. It changes nothing.
- * ZS2 That is asked of a stream without copies only: what is replicated the servers settle among themselves, and the one whose
+ * ZU2 That is asked of a stream without copies only: what is replicated the servers settle among themselves, and the one whose
  *     disk is full leaves.
- * ZS3 Whether a server's own limit is reached only a publish tells. One that is only traced is judged and not stored.
+ * ZU3 Whether a server's own limit is reached only a publish tells. One that is only traced is judged and not stored.
  */
 import { createInbox, type NatsConnection } from "@nats-io/nats-core";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
@@ -82,7 +82,7 @@ interface Answer {
   readonly config?: { readonly num_replicas?: number };
 }
 
-/** Why a stream takes nothing since a write failed; undefined for one that works, is away or has copies (ZS1, ZS2). */
+/** Why a stream takes nothing since a write failed; undefined for one that works, is away or has copies (ZU1, ZU2). */
 export async function writeErrorOf(
   requests: Pick<Requests, "one">,
   stream: string,
@@ -107,7 +107,7 @@ async function ask(
   return answer === undefined ? undefined : (JSON.parse(answer.string()) as Answer);
 }
 
-/** That the server's own limit is reached (ZS3). Undefined where it is not, and where nothing is told. */
+/** That the server's own limit is reached (ZU3). Undefined where it is not, and where nothing is told. */
 export async function serverLimitReached(nc: NatsConnection): Promise<MeshError | undefined> {
   const inbox = createInbox();
   const told = Promise.withResolvers<Answer>();

@@ -1,8 +1,8 @@
 /**
  * Outlet: this process's stdout and stderr, which may be full, closed, or a pipe that nobody reads.
  *
- * ZO1 What cannot be written is counted and dropped: it ends no process, holds up no work and fills no memory.
- * ZO2 A file that takes again is written to again, from the start of a line.
+ * ZX1 What cannot be written is counted and dropped: it ends no process, holds up no work and fills no memory.
+ * ZX2 A file that takes again is written to again, from the start of a line.
  */
 import { isatty } from "node:tty";
 
@@ -52,7 +52,7 @@ function toFile(fd: 1 | 2): Outlet {
   let failure: Error | undefined;
   let isTorn = false;
   const write = (text: string) => {
-    const bytes = Buffer.from(isTorn ? `\n${text}` : text); // ZO2
+    const bytes = Buffer.from(isTorn ? `\n${text}` : text); // ZX2
     let written = 0;
     try {
       while (written < bytes.length) written += fs.writeSync(fd, bytes, written);
