@@ -11,7 +11,7 @@
  *     disk is full leaves.
  * ZU3 Whether a server's own limit is reached only a publish tells. One that is only traced is judged and not stored.
  */
-import { createInbox, type NatsConnection } from "@nats-io/nats-core";
+import { createInbox, type Msg, type NatsConnection } from "@nats-io/nats-core";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { buckets } from "../../protocol/subjects.ts";
 import { refusalToMeshError, type ServerRefusal } from "./errors.ts";
@@ -104,15 +104,25 @@ async function ask(
   body: string,
 ): Promise<Answer | undefined> {
   const answer = await withinMs(answerMs, requests.one(subject, body));
-  return answer === undefined ? undefined : (JSON.parse(answer.string()) as Answer);
+  return answer && readAnswer(answer);
+}
+
+/** Undefined: nothing is told. "No responders" has no body, and whoever else answers may say anything. */
+function readAnswer(answer: Msg): Answer | undefined {
+  try {
+    return answer.json<Answer>();
+  } catch {
+    return undefined;
+  }
 }
 
 /** That the server's own limit is reached (ZU3). Undefined where it is not, and where nothing is told. */
 export async function serverLimitReached(nc: NatsConnection): Promise<MeshError | undefined> {
   const inbox = createInbox();
-  const told = Promise.withResolvers<Answer>();
+  const told = Promise.withResolvers<Answer | undefined>();
   const sub = nc.subscribe(inbox, {
-    callback: (error, answer) => (error === null ? told.resolve(answer.json()) : told.reject(error)),
+    // What is thrown here would end the connection.
+    callback: (error, answer) => told.resolve(error === null ? readAnswer(answer) : undefined),
   });
   const headers = encodeHeaders({}, { "Nats-Trace-Only": "true", "Nats-Trace-Dest": inbox });
   try {

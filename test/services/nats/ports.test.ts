@@ -12,6 +12,7 @@ import type { StoredMessage } from "../../../services/wire/ports.ts";
 import { connectNats } from "../../../services/nats/connection.ts";
 import { openNatsPorts } from "../../../services/nats/open.ts";
 import { createRequests } from "../../../services/nats/requests.ts";
+import { serverLimitReached, writeErrorOf } from "../../../services/nats/storage.ts";
 import { bytes, codeOf, sagaId } from "../../contract/mesh-under-test.ts";
 import { portsContract } from "../../contract/ports.contract.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
@@ -166,6 +167,22 @@ describe("errors of the server", () => {
     await nc.close();
   });
   const turn = { data: bytes("x".repeat(500)), headers: {}, expectedSeq: 0 };
+
+  test("whether the server stores can be asked where there is no mesh, and the connection outlives it", async () => {
+    const requests = createRequests(nc);
+    expect(await serverLimitReached(nc)).toBeUndefined();
+    expect(await writeErrorOf(requests, "LEDGER")).toBeUndefined();
+    await nc.flush();
+    expect(nc.stats().inMsgs).toBeGreaterThan(0);
+    const ports = await openNatsPorts(nc);
+    const before = await (await jetstreamManager(nc)).streams.info("KV_REGISTRY");
+    expect(await serverLimitReached(nc)).toBeUndefined();
+    expect(await writeErrorOf(requests, "KV_REGISTRY")).toBeUndefined();
+    const after = await (await jetstreamManager(nc)).streams.info("KV_REGISTRY");
+    expect(after.state).toEqual(before.state); // Asking changes nothing.
+    requests.close();
+    await ports.close();
+  });
 
   test("a full ledger is STORAGE_FULL", async () => {
     const ports = await openNatsPorts(nc);
