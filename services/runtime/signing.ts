@@ -12,9 +12,17 @@ import type { Config } from "./config.ts";
 /** How signatures are checked, in every process. */
 export const checkSignature: CheckSignature = checkNkeySignature;
 
+/** How an NKey's seed is written. */
+const seed = /^S[A-Z2-7]{57}$/;
+
 /** The key in a file, if one is named. `where` is the flag or variable that names it. Throws FILE_UNREADABLE, and USAGE for what is no seed. */
 export function openSigner(file: string | undefined, where: string): Signer | undefined {
   if (file === undefined) return undefined;
+  // Said by mistake it must not be told on, and "no such file" would tell it.
+  if (seed.test(file))
+    throw new MeshError("USAGE", `${where} is a seed itself`, {
+      remedy: `Write the seed into a file that this user alone can read, and name the file with ${where}.`,
+    });
   let text: string;
   try {
     text = readFileSync(file, "utf8");

@@ -16,12 +16,13 @@ export const trust = defineCommand({
   name: "trust",
   summary: "say whose signatures count, and that turns must be signed",
   details:
-    "`add` names the public key that a host signs with (SAGAMESH_HOST_NKEY holds its seed). `require` makes every turn from then\n" +
-    "on count only if one of the keys signed it: hosts and all that reads ledgers skip what is not, as they skip what does not\n" +
-    "follow the last turn, and go on; `verify` tells of it, `repair` removes it. It is never taken back. `remove` withdraws a key:\n" +
-    "what it signed before counts on. A saga with a turn by a key that was never named waits (SIGNER_UNKNOWN) until `add` or\n" +
-    "`remove` says what it is. require and remove do nothing without --yes, are refused while a living host signs what would\n" +
-    "not count, and return once every living host goes by it, some seconds later; broken off, they are run again.",
+    "`add` names the public key that a host signs with (SAGAMESH_HOST_NKEY names the file of its seed). `require` makes every\n" +
+    "turn from then on count only if one of the keys signed it: hosts and all that reads ledgers skip what is not, as they skip\n" +
+    "what does not follow the last turn, and go on; `verify` tells of it, `repair` removes it. It is never taken back. `remove`\n" +
+    "withdraws a key: what it signed before counts on. A saga with a turn by a key that was never named waits\n" +
+    "(SIGNER_UNKNOWN) until `add` or `remove` says what it is. require and remove do nothing without --yes, are refused while\n" +
+    "a living host signs what would not count, and return once every living host goes by it, some seconds later; broken off,\n" +
+    "they are run again.",
   positionals: {
     action: { help: "show, add, remove or require; show unless given", optional: true, choices: actions },
     key: { help: "with add and remove: a public NKey", optional: true },

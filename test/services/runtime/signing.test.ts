@@ -7,6 +7,7 @@
 import { writeFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { nkeys } from "@nats-io/nats-core";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -34,6 +35,19 @@ afterEach(() => {
 });
 
 describe("an NKey", () => {
+  test("whose seed stands where its file should be named is refused without a word of the seed", () => {
+    const seed = seedOf(nkeys.createUser());
+    let thrown: unknown;
+    try {
+      openSigner(seed, "SAGAMESH_HOST_NKEY");
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({ code: "USAGE" });
+    expect(String(thrown)).toContain("SAGAMESH_HOST_NKEY is a seed itself");
+    expect(inspect(thrown)).not.toContain(seed);
+  });
+
   test("signs as NATS's own library does, and checks what that signed", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, isUser) => {
