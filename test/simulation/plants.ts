@@ -413,7 +413,8 @@ export const plants: readonly Plant[] = [
       {
         file: "services/perform/publish-result.ts",
         find: "msgId: `${saga}:result:${id}`,",
-        replace: "msgId: `result:${id}`,",
+        // Of what else it holds the key's end and the call's sequence tell most sagas apart, too.
+        replace: "msgId: `result:${intent}:${attempt}:${said.outcome}`,",
       },
     ],
   },
