@@ -13,6 +13,7 @@ import { streams } from "../../protocol/subjects.ts";
 import { type Effect, WorkMessage } from "../../protocol/tool.ts";
 import { readRegistry } from "../client/registry.ts";
 import { accountOf } from "../ledger/account-reader.ts";
+import { claimsFor } from "../ledger/beyond.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 import { type Many, readMany } from "../ledger/many.ts";
 import { isTombstone } from "../ledger/reader.ts";
@@ -101,8 +102,10 @@ export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<
       ...(found.unreadable.length === 0 ? {} : { unreadable: [...found.unreadable] }),
     };
     if (filling === undefined) return { ...document, outcome: "due" };
-    const names = claimed.flatMap(claimsOf);
-    await eachOf(names, atOnce, (name) => patiently(systemClock, () => filling.claim(name), { signal }));
+    const claims = claimed.flatMap((call) => claimsFor({ ...call, from: call.attempt }, call.effect));
+    await eachOf(claims, atOnce, (claim) =>
+      patiently(systemClock, () => filling.claim(nameOf(claim)), { signal }),
+    );
     if (found.unreadable.length > 0 && !skipsUnreadable) return { ...document, outcome: "stopped" }; // KZ2
     await filling.open();
     return { ...document, outcome: "rebuilt" };
@@ -125,7 +128,7 @@ interface OpenCall extends Omit<ClaimedCall, "effect"> {
   readonly contract: string;
 }
 
-const nameOf = ({ key, attempt }: OpenCall): string => `${key}.${attempt}`;
+const nameOf = ({ key, attempt }: Pick<OpenCall, "key" | "attempt">): string => `${key}.${attempt}`;
 
 async function openCallsOf(ports: Pick<Ledgers, "ledger" | "blobs">, saga: SagaId): Promise<OpenCall[]> {
   const last = await lastTurnOf(ports, saga);
@@ -167,14 +170,6 @@ function none(error: unknown): never[] {
   if (isMeshError(error, "SERVER_MISCONFIGURED")) return [];
   throw error;
 }
-
-/** A `once` attempt has one claim, a `probe` effect a row that begins with the first (services/perform/claim.ts). */
-const claimsOf = ({ effect, ...call }: OpenCall & { readonly effect: Effect | undefined }): string[] => [
-  ...(effect === "probe" ? [] : [nameOf(call)]),
-  ...(effect === "once" || (effect === undefined && call.attempt === 1)
-    ? []
-    : [nameOf({ ...call, attempt: 1 })]),
-];
 
 const told = ({
   saga,
