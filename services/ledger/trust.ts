@@ -33,8 +33,11 @@ const nothingSaid: Trusting = { revision: 0, document: nobody };
 /** Reads the document. Throws UNAVAILABLE. */
 export async function readTrust(registry: Pick<RegistryPort, "read">): Promise<Trusting> {
   const entry = await registry.read(trustKey);
-  if (entry === undefined) return nothingSaid;
-  const { revision, data } = entry;
+  return entry === undefined ? nothingSaid : trustingOf(entry);
+}
+
+/** What an entry of the registry says. */
+export function trustingOf({ revision, data }: Pick<Trusting, "revision"> & { data: Uint8Array }): Trusting {
   try {
     return { revision, document: TrustDocument.parse(JSON.parse(Buffer.from(data).toString())) };
   } catch (error) {

@@ -21,7 +21,7 @@ import { readRegistry, viewingBy } from "../client/registry.ts";
 import { shown } from "../client/trust.ts";
 import { livingAmong } from "../deployments/served.ts";
 import type { Many } from "../ledger/many.ts";
-import { readTrust } from "../ledger/trust.ts";
+import { trustingOf } from "../ledger/trust.ts";
 import { checkServer, dial } from "../nats/connection.ts";
 import { type Examination, examineMesh, type Oldest } from "../nats/examine.ts";
 import type { StoredMessage } from "../wire/ports.ts";
@@ -200,7 +200,7 @@ async function describeMesh(
     ...waitsIn(examined, quiet, viewingBy(registered).signalsOf),
     ...standingIn(quiet, orphaned),
     ...foreignIn(foreign),
-    ...(await trustIn(examined)),
+    ...trustIn(examined),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
     deadByCode: lettersByCode(examined.letters ?? []),
     durability: durability.sentences,
@@ -215,11 +215,11 @@ async function describeMesh(
 }
 
 /** What is said of trust, and how far the hosts are. */
-async function trustIn({ registry, hosts }: Examination): Promise<Pick<DoctorDocument, "trust">> {
+function trustIn({ registry, hosts }: Examination): Pick<DoctorDocument, "trust"> {
   const entry = registry?.find(({ key }) => key === trustKey);
   if (entry === undefined) return {};
   const living = livingAmong((hosts ?? []).map(({ key, data }) => ({ host: key, data })));
-  return { trust: shown(await readTrust({ read: async () => ({ data: entry.data, revision: 1 }) }), living) };
+  return { trust: shown(trustingOf({ data: entry.data, revision: 1 }), living) };
 }
 
 /** Sagas that are named. */
