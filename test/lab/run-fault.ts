@@ -14,7 +14,7 @@ import type { Acked } from "../chaos/speaking.ts";
 import { readAccount } from "../chaos/world.ts";
 import { doctor } from "../support/doctor.ts";
 import type { Fault } from "./fault.ts";
-import { listen, type Listening } from "./said.ts";
+import { listen, type Listening, type Word } from "./said.ts";
 import { raise, type Raised } from "./stage.ts";
 import { hasEnded, judgeRemains, type Remains, type Verdict } from "./verdict.ts";
 
@@ -32,6 +32,16 @@ export interface Pace {
   readonly restMs: number;
 }
 
+/** What a run has come to, for who waits for more than its pace. */
+export interface SoFar {
+  /** Ledgers that hold a turn. */
+  readonly sagas: number;
+  readonly words: readonly Word[];
+}
+
+/** A part of a run goes on until this holds, a minute at most; what a test is to see does not hang on a machine's speed. */
+export type Awaits = Partial<Record<"warm" | "look" | "after", (soFar: SoFar) => boolean>>;
+
 /**
  * Long enough for effects of every kind to be under way, and for a person who looks. A doubt is looked into within 20 s, a
  * deferred call waits 20 s, and either may come twice in a saga.
@@ -39,6 +49,7 @@ export interface Pace {
 const pace: Pace = { warmMs: 7_000, prepareMs: 4_000, lookMs: 8_000, afterMs: 6_000, restMs: 110_000 };
 const lookAgainMs = 2_000;
 const servingMs = 60_000;
+const awaitedMs = 60_000;
 
 export interface Outcome {
   readonly fault: string;
@@ -52,6 +63,7 @@ export interface RunOptions {
   readonly seed: number;
   readonly keeps: boolean;
   readonly pace?: Pace;
+  readonly awaits?: Awaits;
   readonly tell: (line: string) => void;
 }
 
@@ -65,7 +77,7 @@ export async function runFault(fault: Fault, size: 1 | 3, options: RunOptions): 
   const logs = new Map(crew.members.map(({ name }) => [name, join(folder, `${name}.log`)]));
   const listening = listen(servers.cluster.url, logs);
   ends.defer(listening.stop);
-  const { struckAt, before } = await play(fault, raised, listening, options.pace ?? pace);
+  const { struckAt, before } = await play(fault, raised, listening, options);
   const standing = await rest(raised, options.pace ?? pace, tell);
   await listening.stop();
   const found = await doctor(servers.cluster.url);
@@ -93,25 +105,41 @@ export async function runFault(fault: Fault, size: 1 | 3, options: RunOptions): 
   return { fault: fault.name, servers: size, verdict, folder: isKept ? folder : undefined };
 }
 
-async function play(fault: Fault, { stage, driver, world }: Raised, listening: Listening, pace: Pace) {
+async function play(
+  fault: Fault,
+  { stage, driver, world }: Raised,
+  listening: Listening,
+  { pace: { warmMs, prepareMs, lookMs, afterMs } = pace, awaits = {} }: RunOptions,
+) {
   const over = new AbortController();
   const driving = driver.run(over.signal);
+  const until = async (holds: ((soFar: SoFar) => boolean) | undefined) => {
+    for (const last = performance.now() + awaitedMs; holds !== undefined && performance.now() < last; ) {
+      const turns = await turnsNow(stage.servers).catch(() => new Map<string, number>()); // No ledger, or no answer.
+      const sagas = [...turns.values()].filter((count) => count > 0).length;
+      if (holds({ sagas, words: listening.words })) return;
+      await delay(lookAgainMs / 4);
+    }
+  };
   try {
-    await delay(pace.warmMs);
+    await delay(warmMs);
+    await until(awaits.warm);
     if (fault.prepare !== undefined) {
       await fault.prepare(stage);
-      await delay(pace.prepareMs);
+      await delay(prepareMs);
     }
     const before = await turnsNow(stage.servers);
     stage.tell("the fault strikes");
     const struckAt = Date.now();
     listening.struck();
     await fault.strike(stage);
-    await delay(pace.lookMs);
+    await delay(lookMs);
+    await until(awaits.look);
     await fault.remedy?.(stage);
     await Promise.race([stage.crew.serving(), delay(servingMs)]); // What does not serve by then stands.
     world.readAgain();
-    await delay(pace.afterMs);
+    await delay(afterMs);
+    await until(awaits.after);
     return { struckAt, before };
   } finally {
     over.abort();
