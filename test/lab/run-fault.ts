@@ -113,11 +113,12 @@ async function play(
 ) {
   const over = new AbortController();
   const driving = driver.run(over.signal);
-  const until = async (holds: ((soFar: SoFar) => boolean) | undefined) => {
-    for (const last = performance.now() + awaitedMs; holds !== undefined && performance.now() < last; ) {
+  const until = async (holds: (soFar: SoFar) => boolean = () => true) => {
+    const last = performance.now() + awaitedMs;
+    for (;;) {
       const turns = await turnsNow(stage.servers).catch(() => new Map<string, number>()); // No ledger, or no answer.
       const sagas = [...turns.values()].filter((count) => count > 0).length;
-      if (holds({ sagas, words: listening.words })) return;
+      if (holds({ sagas, words: listening.words }) || performance.now() >= last) return;
       await delay(lookAgainMs / 4);
     }
   };
