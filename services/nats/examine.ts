@@ -5,6 +5,7 @@
  * wrong with what was found.
  *
  * XM1 Every part is read by itself. What cannot be read is undefined, and its error is told: the rest still helps.
+ * XM2 A stream that goes or comes while the parts are read makes them contradict each other: then all is read again.
  */
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
@@ -22,6 +23,8 @@ import { createRequests } from "./requests.ts";
 import { serverLimitReached, writeErrorOf } from "./storage.ts";
 import { bucketStream } from "./streams.ts";
 
+/** XM2: streams that come and go for longer are told as they were seen. */
+const looksMax = 3;
 /** Newest messages of DEAD that are read; how many there are is told by the stream. */
 const lettersMax = 1_000;
 
@@ -29,7 +32,7 @@ const lettersMax = 1_000;
 export interface Oldest {
   readonly unacked: StoredMessage | undefined;
   readonly undelivered: StoredMessage | undefined;
-  /** Of an input that came back: its saga has a ledger, or its start stands, or it was never started. */
+  /** Of an input that came back: its saga has a ledger, or its start stands, or it was never started; not known without LEDGER. */
   readonly saga?: "begun" | "stored" | "unknown";
 }
 
@@ -61,6 +64,23 @@ export interface Examination {
 
 /** Reads all there is. Throws nothing but what aborting throws. */
 export async function examineMesh(nc: NatsConnection): Promise<Examination> {
+  for (let look = 1; ; look++) {
+    const examined = await examineOnce(nc);
+    if (look === looksMax || !(await hasChanged(nc, examined))) return examined;
+  }
+}
+
+/** XM2. Only what could not be read makes one ask. */
+async function hasChanged(nc: NatsConnection, { health, failures }: Examination): Promise<boolean> {
+  if (failures.length === 0 || health === undefined) return false;
+  const statesOf = (all: MeshHealth) => all.streams.map(({ name, state }) => `${name} ${state}`).join();
+  return readHealth(nc).then(
+    (now) => statesOf(now) !== statesOf(health),
+    () => false,
+  );
+}
+
+async function examineOnce(nc: NatsConnection): Promise<Examination> {
   const failures: MeshError[] = [];
   const tried = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -79,10 +99,8 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
   const requests = createRequests(nc);
   try {
     const context = { requests, jsm };
-    const isThere = (name: string) =>
-      health.streams.some((one) => one.name === name && one.state === "there");
     const bucket = (name: string) =>
-      isThere(bucketStream(name)) ? tried(() => openBucket(context, name).list()) : undefined;
+      isThere(health, bucketStream(name)) ? tried(() => openBucket(context, name).list()) : undefined;
     return {
       health,
       ...(await standingIn(context, health)),
@@ -95,15 +113,20 @@ export async function examineMesh(nc: NatsConnection): Promise<Examination> {
       hosts: await bucket(buckets.hosts),
       registry: await bucket(buckets.registry),
       throttles: await bucket(buckets.throttle),
-      letters: isThere(streams.dead) ? await tried(() => newestLetters(context)) : undefined,
+      letters: isThere(health, streams.dead) ? await tried(() => newestLetters(context)) : undefined,
       inbox: (await tried(() => oldestInputs(jsm, health))) ?? new Map<string, Oldest>(),
-      work: isThere(streams.work) ? ((await tried(() => backlog(jsm, health))) ?? new Map()) : new Map(),
+      work: isThere(health, streams.work)
+        ? ((await tried(() => backlog(jsm, health))) ?? new Map())
+        : new Map(),
       failures,
     };
   } finally {
     requests.close();
   }
 }
+
+const isThere = ({ streams: all }: MeshHealth, name: string): boolean =>
+  all.some((one) => one.name === name && one.state === "there");
 
 /** Asked of each stream: of several on one disk some may have failed to write, and others not yet. */
 async function fullOf(
@@ -144,7 +167,8 @@ async function oldestInputs(jsm: JetStreamManager, health: MeshHealth): Promise<
     const oldest = await oldestOf(jsm, streams.inbox, subject, waiting > 0 ? deliveredSeq : undefined);
     const { unacked } = oldest;
     const isBack = redelivered > 0 && unacked !== undefined;
-    all.set(name, isBack ? { ...oldest, ...(await sagaOf(jsm, unacked.subject)) } : oldest);
+    const isToldApart = isBack && isThere(health, streams.ledger);
+    all.set(name, isToldApart ? { ...oldest, ...(await sagaOf(jsm, unacked.subject)) } : oldest);
   }
   return all;
 }

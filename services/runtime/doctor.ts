@@ -4,7 +4,8 @@
  * DX1 It changes nothing: a server without a mesh is a finding, not something to be filled.
  * DX2 What cannot be reached or read is a finding too, and everything else is still told: a doctor is called when
  *     things are broken.
- * DX3 What a change of hosts makes look wrong for a moment is looked at again before it is said.
+ * DX3 What a change of hosts makes look wrong for a moment is looked at again before it is said, and so is a stream that
+ *     went while sagas were read.
  */
 import type { DoctorDocument, Finding } from "../../protocol/documents/doctor.ts";
 import { decode } from "../../protocol/codec.ts";
@@ -23,6 +24,7 @@ import { livingAmong } from "../deployments/served.ts";
 import type { Many } from "../ledger/many.ts";
 import { trustingOf } from "../ledger/trust.ts";
 import { checkServer, dial } from "../nats/connection.ts";
+import { isWithoutStream } from "../nats/errors.ts";
 import { type Examination, examineMesh, type Oldest } from "../nats/examine.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { type Config, redactUrl } from "./config.ts";
@@ -98,7 +100,9 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
         }
         const sagas = { refusal, living, quiet, orphaned, foreign };
         document = await describeMesh(examined, about, await durability(examined), sagas);
-        if (look === looksMax || !document.findings.some(isPassing)) break;
+        const isTorn = [quiet, orphaned].some(isWithoutStream);
+        if (isTorn) quiet = undefined;
+        if (look === looksMax || !(isTorn || document.findings.some(isPassing))) break;
         await systemClock.sleep(lookAgainMs, options.signal); // DX3
       }
       return document;
