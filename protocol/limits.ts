@@ -123,6 +123,8 @@ export const limits = {
   unservedDelayMs: 5_000,
   /** How often hosts count what each stream holds: what is lost between two counts is not missed by a process that begins later. */
   censusEveryMs: 120_000,
+  /** How often a host looks whether the registry still has what it serves: one read, and clients start by name again soon. */
+  registerEveryMs: 10_000,
   /** How often a process that serves looks whether LEDGER and the claims are still the ones it began on. */
   vigilEveryMs: 5_000,
   /** A claim's loser waits the tool's timeout and this before it reports a doubt. */

@@ -16,6 +16,7 @@ import { buckets } from "../../protocol/subjects.ts";
 import type { BlobPort } from "../wire/ports.ts";
 import { toMeshError, translated } from "./errors.ts";
 import { type ReadContext, readRange } from "./read.ts";
+import { type Remaking, withStream } from "./remake.ts";
 import { sleep } from "./sleep.ts";
 import { blobStream, chunkSubject } from "./streams.ts";
 
@@ -24,11 +25,13 @@ const inFlightTriesMax = 20;
 const inFlightDelayMs = 50;
 const askAgainMs = 1_000;
 
-export const createBlobs = async (context: ReadContext & { js: JetStreamClient }): Promise<BlobPort> => {
+export const createBlobs = async (
+  context: ReadContext & Remaking & { js: JetStreamClient },
+): Promise<BlobPort> => {
   const store = await translated(blobStream, () => new Objm(context.js).open(buckets.blob, false));
   const { replicas } = await translated(blobStream, () => store.status());
   return {
-    put: (digest, bytes) => putBlob(store, digest, bytes),
+    put: (digest, bytes) => withStream(context, blobStream, () => putBlob(store, digest, bytes)),
     get: async (digest) => {
       const believeAt = performance.now() + (replicas > 1 ? limits.deposedMsMax : 0);
       for (;;)

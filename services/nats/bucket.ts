@@ -9,6 +9,7 @@ import type { Ack } from "../wire/ports.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
 import { publish, type Storing } from "./publish.ts";
+import { type Remaking, withStream } from "./remake.ts";
 import { headOf, newestByDirectRead, newestOfLeader, type ReadContext, readRange } from "./read.ts";
 import { bucketStream, entryKey, entrySubject } from "./streams.ts";
 
@@ -51,25 +52,27 @@ export interface Bucket {
 }
 
 /** The bucket of this name, which is there: declare.ts makes it. */
-export function openBucket(context: ReadContext, name: string): Bucket {
+export function openBucket(context: ReadContext & Remaking, name: string): Bucket {
   const { requests, jsm } = context;
   const stream = bucketStream(name);
+  const within = <T>(run: () => Promise<T>) => withStream(context, stream, run);
   const entryOf = (message: Awaited<ReturnType<typeof newestOfLeader>>): Value | undefined =>
     message && { data: message.data, revision: message.seq, storedAt: message.storedAt };
   const store: Bucket["store"] = (key, data, { ttlMs, control = {}, ...options } = {}) => {
     const ttl: Headers =
       ttlMs === undefined ? {} : { [natsHeaders.ttl]: `${Math.max(1, Math.ceil(ttlMs / 1_000))}s` };
     const message = { ...options, subject: entrySubject(name, key), stream, data };
-    return publish(requests, { ...message, control: { ...ttl, ...control } });
+    return within(() => publish(requests, { ...message, control: { ...ttl, ...control } }));
   };
   return {
     stream,
     store,
     put: async (...entry) => (await store(...entry)).seq,
-    newest: async (key) => entryOf(await newestOfLeader(jsm, stream, entrySubject(name, key))),
-    glance: async (key) => entryOf(await newestByDirectRead(requests, stream, entrySubject(name, key))),
+    newest: async (key) => entryOf(await within(() => newestOfLeader(jsm, stream, entrySubject(name, key)))),
+    glance: async (key) =>
+      entryOf(await within(() => newestByDirectRead(requests, stream, entrySubject(name, key)))),
     list: async (under) => {
-      const { lastSeq } = await headOf(jsm, stream);
+      const { lastSeq } = await within(() => headOf(jsm, stream));
       const keys = under === undefined ? ">" : `${under}.>`;
       const range = { stream, subject: entrySubject(name, keys), afterSeq: 0, throughSeq: lastSeq };
       // A replica that lags gives an entry's former value, and the leader then its newer one: the last counts.
@@ -84,7 +87,7 @@ export function openBucket(context: ReadContext, name: string): Bucket {
     purge: async (key, throughRevision) => {
       const filter = entrySubject(name, key);
       const through = throughRevision === undefined ? {} : { seq: throughRevision + 1 };
-      await translated(filter, () => jsm.streams.purge(stream, { filter, ...through }));
+      await within(() => translated(filter, () => jsm.streams.purge(stream, { filter, ...through })));
     },
   };
 }

@@ -4,15 +4,16 @@ import type { DeadPort } from "../wire/ports.ts";
 import { publish } from "./publish.ts";
 import { translated } from "./errors.ts";
 import { headOf, nextOfLeader, type ReadContext, readRange } from "./read.ts";
+import { type Remaking, withStream } from "./remake.ts";
 
 const stream = streams.dead;
 
-export const createDead = (context: ReadContext): DeadPort => ({
+export const createDead = (context: ReadContext & Remaking): DeadPort => ({
   publish: async (message) => {
-    await publish(context.requests, { ...message, stream });
+    await withStream(context, stream, () => publish(context.requests, { ...message, stream }));
   },
   list: async () => {
-    const { lastSeq } = await headOf(context.jsm, stream);
+    const { lastSeq } = await withStream(context, stream, () => headOf(context.jsm, stream));
     return readRange(context, { stream, subject: ">", afterSeq: 0, throughSeq: lastSeq });
   },
   get: async (seq) => {

@@ -27,9 +27,8 @@ import {
   standingOf,
 } from "./identity.ts";
 import type { Report } from "./progress.ts";
-import { inboxConsumers, isQueue } from "./queues.ts";
+import { inboxConsumers, numberedFrom } from "./queues.ts";
 import type { ReadContext } from "./read.ts";
-import { laterNumbers } from "./remake.ts";
 import { sleep } from "./sleep.ts";
 import { type Declared, declareStreams, partitionsDefault, partitionsKey, streamNames } from "./streams.ts";
 
@@ -87,7 +86,10 @@ export async function makeMesh(context: ReadContext, options: MakeOptions): Prom
   await Promise.all(consumers.map((consumer) => declareConsumer(jsm, streams.inbox, consumer)));
   return {
     ...{ mesh: made.mesh, partitions, census },
-    anew: () => ({ num_replicas: replicas, metadata: identityOf(made.mesh, standing.generation, true) }),
+    anew: (name) => ({
+      num_replicas: replicas,
+      metadata: identityOf(made.mesh, standing.generation, lostWith[name] !== undefined),
+    }),
     seen: made.infos.map(seenOf).filter(({ name }) => guarded.has(name)),
   };
 }
@@ -143,7 +145,7 @@ async function declareAll(
         ...identityOf(mesh, standing.generation, isNoticed(stream.name)),
         ...(stream.name === streams.ledger ? { [partitionsKey]: String(partitions) } : {}), // MQ2
       },
-      ...(isOld && isQueue(stream.name) ? laterNumbers() : {}),
+      ...(isOld ? numberedFrom(stream.name) : {}),
     });
   const first = declared.find(({ name }) => name === streams.ledger)!; // Declared always, and `refuse` lets nobody in without.
   const ledger = await make(first, standing.mesh ?? randomBytes(8).toString("hex")); // MQ1

@@ -18,7 +18,7 @@ import { createLive } from "./live.ts";
 import { makeMesh } from "./make.ts";
 import { createMembership } from "./membership.ts";
 import type { Report } from "./progress.ts";
-import { queuesOf } from "./queues.ts";
+import { othersOf, queuesOf } from "./queues.ts";
 import { createRegistry } from "./registry.ts";
 import { createRequests, requestTimeoutMs } from "./requests.ts";
 import { createSnapshots } from "./snapshots.ts";
@@ -93,7 +93,8 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
   const js = jetstream(nc, { timeout: requestTimeoutMs });
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: askTimeoutMs });
   const vigil = reading ? undefined : keepVigil({ requests, jsm }, made, report);
-  const context = { nc, js, jsm, requests, report, vigil };
+  const remake = reading ? undefined : othersOf(jsm, { ...made, report });
+  const context = { nc, js, jsm, requests, report, vigil, remake };
   const queues = queuesOf(jsm, { ...made, ackWaitMs: inboxAckWaitMs, report });
   return {
     ledger: createLedger(context),

@@ -1,17 +1,26 @@
 /**
- * Queues: INBOX with its consumers, and WORK, as they are made again where they are gone.
+ * Queues: INBOX with its consumers, and WORK, as they are made again where they are gone; and so is all else that is not
+ * guarded.
  */
 import type { JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import { streams } from "../../protocol/subjects.ts";
+import { derivedMesh, guarded, lostWith, seenOf } from "./identity.ts";
 import { declareConsumer, type DeclaredConsumer, declareStream, found } from "./declare.ts";
 import { translated } from "./errors.ts";
 import { inputsConsumer, startsConsumer } from "./inbox.ts";
 import type { Report } from "./progress.ts";
-import { createRemake, laterNumbers } from "./remake.ts";
-import { declareStreams } from "./streams.ts";
+import { createRemake, laterNumbers, type Remaking } from "./remake.ts";
+import { bucketStream, declareStreams } from "./streams.ts";
 
 /** Whether a stream only holds what is on its way: an empty one in its place costs what the audit finds again. */
 export const isQueue = (name: string): boolean => name === streams.inbox || name === streams.work;
+
+/**
+ * Where a stream that is made again begins to count (QM2 of remake.ts): a queue's numbers are known to who takes from it, and a
+ * bucket's revisions to who has read it. The numbers of dead letters and blobs nobody keeps, and people type those of letters.
+ */
+export const numberedFrom = (name: string): Partial<StreamConfig> =>
+  isQueue(name) || (name.startsWith(bucketStream("")) && !guarded.has(name)) ? laterNumbers() : {};
 
 /** Every consumer of INBOX: each partition has one for starts and one for all else. */
 export const inboxConsumers = (partitions: number, ackWaitMs: number): DeclaredConsumer[] =>
@@ -22,6 +31,7 @@ export const inboxConsumers = (partitions: number, ackWaitMs: number): DeclaredC
 
 /** What queues are made with. */
 interface QueuesOptions {
+  readonly mesh: string;
   readonly partitions: number;
   /** What a stream is made anew with besides. */
   readonly anew: (name: string) => Partial<StreamConfig>;
@@ -29,16 +39,49 @@ interface QueuesOptions {
   readonly report: Report;
 }
 
+/**
+ * Every stream but queues and what is guarded, made again where it is gone, and where LEDGER is this mesh's: beside a store
+ * that lost all of it nothing begins by itself.
+ */
+export function othersOf(
+  jsm: JetStreamManager,
+  { mesh, partitions, anew, report }: Omit<QueuesOptions, "ackWaitMs">,
+): NonNullable<Remaking["remake"]> {
+  const infoOf = (name: string) => found(name, () => jsm.streams.info(name));
+  const isOurs = async () => {
+    const ledger = await infoOf(streams.ledger);
+    return ledger !== undefined && (seenOf(ledger).mesh ?? derivedMesh(ledger.created)) === mesh;
+  };
+  const remakes = new Map(
+    declareStreams({ partitions })
+      .filter(({ name }) => !guarded.has(name) && !isQueue(name))
+      .map((stream) => [
+        stream.name,
+        createRemake({
+          ...{ what: stream.name, lost: lostWith[stream.name] ?? "nothing but time", report },
+          isThere: async () => (await infoOf(stream.name)) !== undefined || !(await isOurs()),
+          make: async () => {
+            await declareStream(jsm, stream, { ...anew(stream.name), ...numberedFrom(stream.name) });
+          },
+        }),
+      ]),
+  );
+  return async (stream) => {
+    await remakes.get(stream)?.();
+    return remakes.has(stream);
+  };
+}
+
 /** INBOX with its consumers, and WORK, made again where they are gone (remake.ts). */
 export function queuesOf(
   jsm: JetStreamManager,
-  { partitions, anew, ackWaitMs, report }: QueuesOptions,
+  { partitions, anew, ackWaitMs, report }: Omit<QueuesOptions, "mesh">,
 ): Record<"inbox" | "work", () => Promise<void>> {
   const declared = declareStreams({ partitions });
   const isThere = async (name: string) => (await found(name, () => jsm.streams.info(name))) !== undefined;
   const makeStream = async (name: string) => {
     for (const stream of declared.filter((one) => one.name === name))
-      await declareStream(jsm, stream, { ...anew(name), ...laterNumbers() });
+      await declareStream(jsm, stream, { ...anew(name), ...numberedFrom(name) });
   };
   const consumers = inboxConsumers(partitions, ackWaitMs);
   const hasConsumers = async () => {

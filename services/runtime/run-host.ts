@@ -2,9 +2,12 @@
  * Run host: a host on an open mesh, and one in a program of one's own.
  */
 import { z } from "zod";
+import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app/app.ts";
 import { takingHosts } from "../deployments/served.ts";
 import { type HostBounds, type HostPlace, startHost } from "../host/host.ts";
+import { registerAgain } from "../host/register.ts";
+import { every } from "../process/every.ts";
 import { readConfig } from "./config.ts";
 import type { Part } from "./health/part.ts";
 import { withProvidedModels } from "./provided-models.ts";
@@ -30,10 +33,17 @@ export async function hostPart(
     await watch?.stop();
     throw error;
   });
+  const over = new AbortController();
+  const repetition = { ...service, signal: over.signal };
+  const telling = every(repetition, limits.registerEveryMs, "telling again what is served", () =>
+    registerAgain(service, app),
+  );
   return {
     ...host,
     stop: async (graceMs) => {
+      over.abort();
       await host.stop(graceMs);
+      await telling;
       await watch?.stop();
     },
     whyNotReady: async () =>

@@ -1,7 +1,8 @@
 /**
- * Queues that are taken away from under the processes that use them, on a real server.
+ * Streams that are taken away from under the processes that use them, on a real server.
  *
- * Goal: what comes after the loss is taken, and nothing that belongs to the lost queue touches the new one.
+ * Goal: what comes after the loss is taken, nothing that belongs to the lost queue touches the new one, and nothing is made
+ * where it would hide that LEDGER is gone.
  * Method: an account of its own for each test; streams and consumers are deleted as an operator deletes them.
  */
 import { jetstreamManager, type JetStreamManager } from "@nats-io/jetstream";
@@ -10,12 +11,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connectNats } from "../../../services/nats/connection.ts";
 import { openNatsPorts } from "../../../services/nats/open.ts";
 import type { Consumption, Delivery, Ports } from "../../../services/wire/ports.ts";
-import { bytes, consumeInbox, text } from "../../contract/mesh-under-test.ts";
+import { bytes, codeOf, consumeInbox, sagaId, text } from "../../contract/mesh-under-test.ts";
 import { type AccountServer, startAccountServer } from "../../support/real-mesh.ts";
 
 let server: AccountServer;
 beforeAll(async () => {
-  server = await startAccountServer(12);
+  server = await startAccountServer(24);
 });
 afterAll(() => server.stop());
 
@@ -147,5 +148,52 @@ describe("an inbox", () => {
     const again = await openNatsPorts(nc, { partitions: 2 });
     expect((await jsm.streams.info("INBOX")).config.first_seq).toBeGreaterThan(1e15);
     await again.close();
+  });
+});
+
+describe("what is no queue", () => {
+  /** A door of each, of those that write and of those that read. */
+  const doors: readonly (readonly [stream: string, use: () => Promise<unknown>])[] = [
+    ["KV_REGISTRY", () => ports.registry.list()],
+    ["KV_REGISTRY", () => ports.registry.put("saga.a.1.h", bytes("{}"))],
+    ["KV_THROTTLE", () => ports.throttles.read("tool.search")],
+    ["KV_THROTTLE", () => ports.throttles.write("tool.search", bytes("{}"), 0)],
+    ["KV_HOSTS", () => ports.membership.beat("h1", bytes("{}"), 5_000)],
+    ["KV_SUSPECT", () => ports.suspects.put("s1", bytes("{}"), 5_000)],
+    ["KV_SNAPSHOT", () => ports.snapshots.put(sagaId("s1"), bytes("{}"))],
+    [
+      "DEAD",
+      () => ports.dead.publish({ subject: "dead.inbox.s1", data: bytes("x"), headers: {}, msgId: "m1" }),
+    ],
+    ["OBJ_BLOB", () => ports.blobs.put("d".repeat(64), bytes("x"))],
+  ];
+
+  test.each(doors)("%s comes back to who uses it, of the same mesh, by %s", async (stream, use) => {
+    const { config } = await jsm.streams.info(stream);
+    await jsm.streams.delete(stream);
+    await patient(use);
+    const again = await jsm.streams.info(stream);
+    expect(again.config.metadata).toMatchObject({ "sagamesh.mesh": config.metadata?.["sagamesh.mesh"] });
+    expect(again.config.subjects).toEqual(config.subjects);
+    expect(said.join()).toContain(`${stream} was gone and is made again`);
+  });
+
+  test("counts on where a bucket came back: what was read of the one before is no revision of the new one (QM2)", async () => {
+    const before = await ports.registry.write("trust", bytes("{}"), 0);
+    await jsm.streams.delete("KV_REGISTRY");
+    await patient(() => ports.registry.list());
+    expect(await ports.registry.write("trust", bytes("{}"), 0)).toBeGreaterThan(before);
+  });
+
+  test("stays away beside a LEDGER that is gone, and where nothing but reading is done", async () => {
+    const reader = await openNatsPorts(nc, { partitions: 2, reading: true });
+    await jsm.streams.delete("KV_THROTTLE");
+    for (let tries = 0; tries < 3; tries++)
+      expect(await codeOf(reader.throttles.list())).toBe("SERVER_MISCONFIGURED");
+    await reader.close();
+    await jsm.streams.delete("LEDGER");
+    for (let tries = 0; tries < 3; tries++)
+      expect(await codeOf(ports.throttles.list())).toBe("SERVER_MISCONFIGURED");
+    await expect(jsm.streams.info("KV_THROTTLE")).rejects.toThrow("stream not found");
   });
 });
