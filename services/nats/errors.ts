@@ -92,7 +92,7 @@ const failedWrite = /^write |no space left|quota exceeded|read-only file system|
 
 const restartServer =
   "Free space on the disk of the server's store, and then restart that nats-server: it takes nothing until then, also with space. " +
-  "An embedded one is started again by its processes once it is ended. Nothing is lost: what waits is sent again.";
+  "An embedded one is restarted by the processes that serve on it once there is space. Nothing is lost: what waits is sent again.";
 
 /** Fewer servers of the cluster could take a copy than were asked for. */
 export const isWithoutPeers = (error: MeshError): boolean =>

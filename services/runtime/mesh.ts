@@ -1,6 +1,6 @@
 /**
  * Mesh: the way to a server. The one that NATS_URL or `--server` names, else an embedded one that is started,
- * reused while it runs, started again when it is lost, and stopped by the last process that uses it.
+ * reused while it runs, started again when it is lost or its full disk has room again, and stopped by the last process that uses it.
  */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -11,6 +11,7 @@ import { type EmbeddedServer, endAbandonedServer, startEmbeddedServer } from "..
 import type { MeshHealth } from "../nats/health.ts";
 import { openNatsPorts } from "../nats/open.ts";
 import { reviveServer } from "../nats/server/revival.ts";
+import { watchRoom } from "../nats/server/room.ts";
 import { serverFiles } from "../nats/server/state.ts";
 import { withinMs } from "../nats/within-ms.ts";
 import { withPatientReads } from "../wire/patient-ports.ts";
@@ -61,7 +62,7 @@ export interface OpenMesh {
 
 /**
  * Connects, starting a server if none is named. Throws UNAVAILABLE, SERVER_TOO_OLD, SERVER_MISSING,
- * SERVER_MISCONFIGURED, MESH_INCOMPLETE or MESH_MIXED, each with its remedy. Nothing keeps running after a failure.
+ * SERVER_MISCONFIGURED, STORAGE_FULL, MESH_INCOMPLETE or MESH_MIXED, each with its remedy. Nothing keeps running after a failure.
  */
 export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
   const { name, report, replicas, signal, reading = false } = options;
@@ -75,6 +76,9 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
       ...(signal === undefined ? {} : { signal }),
     });
     const revival = embedded && reviveServer(nc, embedded, report);
+    const room = embedded && !reading ? watchRoom(nc, embedded, report) : undefined;
+    /** Before the connection is closed, or that would be a loss. */
+    const stopKeeping = () => Promise.all([revival?.stop(), room?.stop()]);
     try {
       const copies = replicas === undefined ? {} : { replicas };
       const opened = await openNatsPorts(nc, { report, reading, ...copies });
@@ -96,7 +100,7 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
         close: async () => {
           stop();
           forget();
-          await revival?.stop(); // Before the connection is closed, or that would be a loss.
+          await stopKeeping();
           await opened.close();
           // What was sent leaves; a server that is lost, or stands still, takes nothing, and has no more to say.
           await withinMs(drainMs, nc.drain());
@@ -105,7 +109,7 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
         },
       };
     } catch (error) {
-      await revival?.stop();
+      await stopKeeping();
       await nc.close();
       throw error;
     }

@@ -29,10 +29,12 @@ export async function hostPart(
   // Without a process to try it in, what holds the loop is not told from what is only long.
   const watch = own.isolate && service.watch(own.incarnation);
   const options = { ...service, ...bounds, ...observe, ...own, holding: watch?.holding };
-  const host = await startHost(options, app).catch(async (error: unknown) => {
-    await watch?.stop();
-    throw error;
-  });
+  const host = await service
+    .whenStored(() => startHost(options, app))
+    .catch(async (error: unknown) => {
+      await watch?.stop();
+      throw error;
+    });
   const over = new AbortController();
   const repetition = { ...service, signal: over.signal };
   const telling = every(repetition, limits.registerEveryMs, "telling again what is served", () =>

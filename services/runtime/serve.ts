@@ -21,6 +21,7 @@ import { checkSignature, openSigner } from "./signing.ts";
 import { newIncarnation, systemChance } from "./system.ts";
 import { packageVersion } from "./version.ts";
 import { type Watch, watchHolds } from "./watch-holds.ts";
+import { whileFull, type WhenStored } from "./while-full.ts";
 
 /** What opening takes. */
 export interface OpenOptions {
@@ -59,6 +60,8 @@ export interface Service {
   readonly isolate: (role: "host" | "worker") => Isolate | undefined;
   /** Watches what holds the loop, for a host of this name. */
   readonly watch: (incarnation: string) => Watch;
+  /** Begins what stores before it serves, and waits for a server that stores nothing. */
+  readonly whenStored: WhenStored;
   /** Where the process shows its health, if it does. */
   readonly health: Pick<Health, "url" | "observers"> | undefined;
 }
@@ -98,16 +101,16 @@ export async function openServing(
     log.info({}, "stopped");
   };
   try {
-    mesh = await openMesh({
-      servers: options.config.servers,
-      dataDir: options.config.serverDir,
-      replicas: options.config.replicas,
-      name: `sagamesh ${process.pid}`,
-      // Until it serves a person may be waiting; from then on it is a matter for the log.
-      report: (line) => (isServing ? log.warn({ detail: line }, "server heard") : options.report(line)),
-      signal: options.signal,
-    });
-    const service = await serviceOn(mesh, options, { log, health, signer });
+    const { config, signal } = options;
+    // Until it serves a person may be waiting; from then on it is a matter for the log.
+    const report = (line: string) =>
+      isServing ? log.warn({ detail: line }, "server heard") : options.report(line);
+    const { servers, serverDir: dataDir, replicas } = config;
+    const opening = { servers, dataDir, replicas, name: `sagamesh ${process.pid}`, report, signal };
+    const waiting = { report, signal, waits: (why: MeshError | undefined) => health?.waits(why) };
+    mesh = await whileFull(waiting, () => openMesh(opening));
+    const whenStored: WhenStored = (begin) => whileFull(waiting, begin);
+    const service = await serviceOn(mesh, options, { log, health, signer, whenStored });
     const parts = await start(service);
     health?.serving(mesh, parts);
     isServing = true;
@@ -124,9 +127,13 @@ const levelOf = ({ config, logLevel = "info" }: OpenOptions): LogLevel => config
 async function serviceOn(
   mesh: OpenMesh,
   options: OpenOptions,
-  { log, health, signer }: Pick<Service, "log" | "signer"> & { readonly health: Health | undefined },
+  {
+    health,
+    ...given
+  }: Pick<Service, "log" | "signer" | "whenStored"> & { readonly health: Health | undefined },
 ): Promise<Service> {
   const { config, appFile } = options;
+  const { log, signer } = given;
   const { version: serverVersion, url: servers } = mesh;
   log.info(
     { config: describeConfig(config), pid: process.pid, serverVersion, signsAs: signer?.publicKey },
@@ -145,10 +152,10 @@ async function serviceOn(
   const incarnation = newIncarnation;
   return {
     ...own,
+    ...given,
     ...{
       mesh,
       ports,
-      signer,
       checkSignature,
       callbackBase,
       callbackUrlOf,

@@ -11,6 +11,8 @@ import { isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
 import { startEmbeddedServer, stopEmbeddedServer } from "../../services/nats/server/embedded.ts";
+import { startHost } from "../../services/runtime/start.ts";
+import another from "../apps/till.ts";
 import { codes, doctor, saying } from "../support/doctor.ts";
 import { errandApp, errandOf } from "../support/errand-app.ts";
 import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
@@ -95,11 +97,17 @@ describe.skipIf(whyNoDisk !== undefined)(`on a disk of its own (${whyNoDisk ?? "
     expect(codes(look)).toContain("STORAGE_FULL");
     expect(codes(look)).not.toContain("NO_HOST");
     expect(saying(look, "STORAGE_FULL")).toContain("no space left on device");
+    const heard: string[] = [];
+    const report = (line: string) => void heard.push(line);
+    const late = startHost({ app: another, servers: url, report });
+    const waits = () => heard.some((line) => line.includes("waits: [STORAGE_FULL]"));
+    await until("a host that is started, and has something to register, waits", waits, 60_000);
 
     await disk.free();
     expect(saying(await doctor(url), "STORAGE_FULL")).toContain("no space left on device"); // Space alone is not enough.
     await stopEmbeddedServer(dataDir);
     expect((await start("")).url).toBe(url);
+    await (await late).stop();
     await until("all goes on", async () => {
       const now = await statuses(mesh, sagas);
       return now.slice(0, -1).every((one) => one === "completed") && now.at(-1) !== "running";

@@ -9,8 +9,13 @@ import { readdir, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { existsSync } from "node:fs";
 
-export interface Disk {
+export interface Space {
   readonly freeBytes: number;
+  /** Of the whole disk. */
+  readonly sizeBytes: number;
+}
+
+export interface Disk extends Space {
   /** On the disk, of the store. */
   readonly usedBytes: number;
   /** What the store may hold in all. */
@@ -22,16 +27,16 @@ const shareOfFree = 0.9;
 
 /** The disk of this store, which need not be there yet. */
 export async function diskOf(store: string): Promise<Disk> {
-  const [freeBytes, usedBytes] = await Promise.all([freeOf(store), bytesIn(store)]);
-  return { freeBytes, usedBytes, storeBytesMax: usedBytes + Math.floor(freeBytes * shareOfFree) };
+  const [space, usedBytes] = await Promise.all([spaceOf(store), bytesIn(store)]);
+  return { ...space, usedBytes, storeBytesMax: usedBytes + Math.floor(space.freeBytes * shareOfFree) };
 }
 
-/** What is free on the disk of a folder, or of the one that it will be made in. */
-export async function freeOf(folder: string): Promise<number> {
+/** Of the disk of a folder, or of the one that it will be made in. */
+export async function spaceOf(folder: string): Promise<Space> {
   let there = folder;
   while (!existsSync(there)) there = dirname(there);
-  const { bavail, bsize } = await statfs(there);
-  return bavail * bsize;
+  const { bavail, blocks, bsize } = await statfs(there);
+  return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
 /** Files go while they are counted: what is gone counts as nothing. */

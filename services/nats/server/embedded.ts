@@ -15,13 +15,15 @@
  *     the caller believes.
  * EM4 The folder's server comes back on the port it had last, so a process that has lost it finds it there.
  *     It takes another only if that one is taken.
+ * EM5 A restart is one hold of the lock, and is judged again under it: of several processes that see its need one does it.
+ *     One that dies in between leaves a folder without a server, which the next process starts.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import { MeshError } from "../../../protocol/errors.ts";
+import { describeError, MeshError } from "../../../protocol/errors.ts";
 import { withFileLock } from "./file-lock.ts";
 import { type Report, withProgress } from "../progress.ts";
 import { ensureServerBinary } from "./binary.ts";
@@ -62,6 +64,11 @@ export interface EmbeddedServer extends RunningServer {
   readonly started: boolean;
   /** The folder's server now: the one that runs, or, if it was lost, a new one. Throws as the start does. */
   revive(signal?: AbortSignal): Promise<RunningServer>;
+  /**
+   * Ends the folder's server and starts it again, where `isNeeded` says so once no other process can do the same; else false.
+   * It keeps its durability, and its port if that stays free. Throws as the start does; then `revive` brings it back.
+   */
+  restart(isNeeded: () => Promise<boolean>, signal?: AbortSignal): Promise<boolean>;
   /** Takes the use back, and ends the server if no other process uses it (EM2). May be called again. */
   stop(): Promise<void>;
 }
@@ -87,7 +94,7 @@ export interface EmbeddedServerOptions {
  * The server of the data folder: the running one, or a new one. Of two callers at once, one starts it and
  * both get it. After a crash in the middle the next call finds the half-started server and waits for it.
  *
- * @throws MeshError SERVER_MISSING, SERVER_TOO_OLD, SERVER_MISCONFIGURED (EM3), UNAVAILABLE
+ * @throws MeshError SERVER_MISSING, SERVER_TOO_OLD, SERVER_MISCONFIGURED (EM3), STORAGE_FULL, UNAVAILABLE
  */
 export const startEmbeddedServer = async (options: EmbeddedServerOptions): Promise<EmbeddedServer> => {
   const env = options.env ?? process.env;
@@ -100,13 +107,24 @@ export const startEmbeddedServer = async (options: EmbeddedServerOptions): Promi
     return {
       ...obtained,
       revive: (signal) => obtain(dataDir, { ...options, env, ...(signal && { signal }) }),
+      restart: (isNeeded, signal) =>
+        restart(dataDir, { ...options, env, ...(signal && { signal }) }, isNeeded),
       stop: () => (left ??= leave(user, dataDir)),
     };
   } catch (error) {
     await user.leave();
-    throw error;
+    throw withoutSpace(error, dataDir);
   }
 };
+
+/** What the operating system says of a folder that takes nothing more, in our words. */
+const withoutSpace = (error: unknown, dataDir: string): unknown =>
+  ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "")
+    ? new MeshError("STORAGE_FULL", `nats-server cannot be started in ${dataDir}: ${describeError(error)}`, {
+        cause: error,
+        remedy: "Free space on that disk; nothing that was stored is lost.",
+      })
+    : error;
 
 /** The folder of the embedded server if none is named. */
 export const defaultDataDir = (env: Environment): string => join(dataFolder(env), "server");
@@ -147,6 +165,23 @@ const obtain = async (
     if (survivor !== undefined) return { ...reuse(survivor, options), started: false };
     const { path } = binary ?? (await ensureServerBinary(options));
     return { ...(await start(path, dataDir, options)), started: true };
+  });
+};
+
+/** EM5. */
+const restart = async (
+  dataDir: string,
+  options: EmbeddedServerOptions,
+  isNeeded: () => Promise<boolean>,
+): Promise<boolean> => {
+  const { path } = await ensureServerBinary(options); // Before anything is ended.
+  return underLock(dataDir, options, async () => {
+    const record = await readRecord(dataDir);
+    if (record === undefined || !(await isNeeded())) return false;
+    await writeRecord(dataDir, record); // A folder that takes nothing would take no start.
+    await end(record, dataDir);
+    await start(path, dataDir, { ...options, syncAlways: record.syncAlways });
+    return true;
   });
 };
 

@@ -10,7 +10,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { briefDefinition, definitionOfText } from "../../../protocol/definition-text.ts";
-import { describeError } from "../../../protocol/errors.ts";
+import { describeError, type MeshError } from "../../../protocol/errors.ts";
 import { listenHttp } from "../../http/listen.ts";
 import { contentType, createExposition } from "./exposition.ts";
 import { createMeshGauges, type MeshGauges } from "./mesh-gauges.ts";
@@ -25,6 +25,8 @@ export interface Health {
   readonly observers: Observers;
   /** The mesh is open; `parts` are what serves, once it does. */
   serving(mesh: WatchedMesh, parts: readonly Part[]): void;
+  /** What it waits for as it starts; undefined for nothing in particular. */
+  waits(why: MeshError | undefined): void;
   /** From here on not ready. */
   draining(): void;
   close(): Promise<void>;
@@ -100,6 +102,9 @@ export async function startHealth({
     serving: (mesh, parts) => {
       meshGauges = createMeshGauges(exposition, mesh.readHealth, () => performance.now());
       phase = { kind: "serving", mesh, parts };
+    },
+    waits: (why) => {
+      if (phase.kind === "starting") phase = { kind: "starting", why };
     },
     draining: () => (phase = { kind: "draining" }),
     close: async () => {

@@ -17,13 +17,14 @@ export interface WatchedMesh {
 
 /** How far a process that serves has come. */
 export type Phase =
-  | { readonly kind: "starting" }
+  | { readonly kind: "starting"; readonly why?: MeshError | undefined }
   | { readonly kind: "serving"; readonly mesh: WatchedMesh; readonly parts: readonly Part[] }
   | { readonly kind: "draining" };
 
 /** Undefined: it can do its work. Never throws; a server that does not answer within a second is a reason. */
 export async function whyNotReady(phase: Phase): Promise<string | undefined> {
-  if (phase.kind === "starting") return "starting: the server and the streams are not there yet";
+  if (phase.kind === "starting")
+    return `starting: ${phase.why === undefined ? "the server and the streams are not there yet" : describeError(phase.why)}`;
   if (phase.kind === "draining") return "draining: takes nothing new";
   const { mesh, parts } = phase;
   const missing = mesh.fault();
