@@ -178,6 +178,12 @@ const table = {
     remedy:
       "Start the hosts that the message names anew with a trusted key, or stop them, and run this again.",
   },
+  LEDGER_LOST: {
+    meaning: "the ledger of the saga that this was sent to is lost, and an empty one was begun",
+    retriable: false,
+    remedy:
+      "What the saga did stands, and nobody undoes it: look outside first. `sagamesh dead retry` of its start begins it anew; `dead drop --all --code LEDGER_LOST` throws all of these away.",
+  },
   TRUST_UNSETTLED: {
     meaning: "whose signatures count is being changed, and a message falls between before and after",
     retriable: true,

@@ -14,6 +14,17 @@ export const ClaimedCall = z.object({
 });
 export type ClaimedCall = z.infer<typeof ClaimedCall>;
 
+/** What stood in queues for sagas of a ledger that is lost. */
+export const ForsakenInputs = z.object({
+  starts: z.int(),
+  /** Signals, votes, and results that no saga had taken. */
+  inputs: z.int(),
+  timers: z.int(),
+  /** Of tools, that no worker had ended. */
+  calls: z.int(),
+});
+export type ForsakenInputs = z.infer<typeof ForsakenInputs>;
+
 /** `rebuild`: one, at the end. */
 export const RebuildDocument = z.object({
   what: z.enum(["claims", "ledger"]),
@@ -27,6 +38,8 @@ export const RebuildDocument = z.object({
   /** Of the claims: how many sagas were looked at, and what is claimed for nobody. */
   sagas: z.int().optional(),
   calls: z.array(ClaimedCall).optional(),
+  /** Of the ledger: what is set aside, or would be. */
+  forsaken: ForsakenInputs.optional(),
   unreadable: z.array(UnreadableSaga).optional(),
 });
 export type RebuildDocument = z.infer<typeof RebuildDocument>;

@@ -25,11 +25,16 @@ export const createDead = (context: ReadContext & Remaking): DeadPort => ({
     });
     return letter?.seq === seq ? letter : undefined;
   },
-  remove: async (seq) => {
-    try {
-      await translated(stream, () => context.jsm.streams.deleteMessage(stream, seq, false));
-    } catch (error) {
-      if ((await createDead(context).get(seq)) !== undefined) throw error;
-    }
-  },
+  remove: (seq) => takeAway(context, stream, seq),
 });
+
+/** Takes a message away; that it is gone already is as good. */
+export async function takeAway(context: ReadContext, stream: string, seq: number): Promise<void> {
+  const { jsm } = context;
+  try {
+    await translated(stream, () => jsm.streams.deleteMessage(stream, seq, false));
+  } catch (error) {
+    const range = { stream, subject: ">", afterSeq: seq - 1, throughSeq: seq };
+    if ((await nextOfLeader(jsm, range))?.seq === seq) throw error;
+  }
+}

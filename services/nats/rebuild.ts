@@ -9,13 +9,16 @@
  * XB3 What is rebuilt is of the next generation; by that processes that run know it from what came back by itself.
  * XB4 What stands in a stream that has forgotten decides nothing: its holder may have won because it had forgotten. Whoever
  *     really began goes on, and tells how it ended.
+ * XB5 An empty ledger counts on beyond all that was counted of the lost one, and beyond the places that trust names: whoever
+ *     knows a sequence of that one finds another message under it never, and what must be signed from a place on stays so.
  */
 import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { MeshError } from "../../protocol/errors.ts";
 import { buckets, streams } from "../../protocol/subjects.ts";
-import type { StoredMessage } from "../wire/ports.ts";
+import type { DeadPort, StoredMessage } from "../wire/ports.ts";
 import { keepCensus, readCensus } from "./census.ts";
-import { found, streamsOf } from "./declare.ts";
+import { createDead } from "./dead.ts";
+import { declareStream, found, streamsOf } from "./declare.ts";
 import { translated } from "./errors.ts";
 import {
   claimStream,
@@ -107,8 +110,19 @@ export async function fillClaims(
   };
 }
 
-/** An empty ledger of the next generation, of the same mesh. Throws SERVER_MISCONFIGURED where one is there. */
-export async function emptyLedger(context: ReadContext, { standing, there }: Broken): Promise<void> {
+/** Beyond what was counted: more than a mesh stores between two counts. */
+const uncountedMax = 1_000_000;
+
+/**
+ * An empty ledger of the next generation, of the same mesh, whose messages count on beyond `after` (XB5). What was sent to
+ * sagas of the lost one is to be taken away before: `empty` does it. Throws SERVER_MISCONFIGURED where a ledger is there, and
+ * does nothing then.
+ */
+export async function emptyLedger(
+  context: ReadContext,
+  { standing, there }: Broken,
+  { after = 0, empty }: { readonly after?: number; readonly empty?: () => Promise<void> } = {},
+): Promise<void> {
   const declared = declaredAs(streams.ledger);
   if (there.some(({ config }) => config.name === streams.ledger))
     throw new MeshError(
@@ -118,12 +132,15 @@ export async function emptyLedger(context: ReadContext, { standing, there }: Bro
         remedy: `Look what it holds. If it is nothing, \`nats stream rm ${streams.ledger}\`, and then this again.`,
       },
     );
+  const counted = (await readCensus(context))?.streams[streams.ledger]?.lastSeq ?? 0;
+  await empty?.();
   const metadata = {
     ...(standing.mesh === undefined ? {} : { [identityKeys.mesh]: standing.mesh }),
     [identityKeys.generation]: String(standing.generation + 1),
   };
+  const first_seq = Math.max(counted, after) + uncountedMax;
   await translated(streams.ledger, () =>
-    context.jsm.streams.add({ ...declared, ...copiesOf(there), metadata }),
+    context.jsm.streams.add({ ...declared, ...copiesOf(there), metadata, first_seq }),
   );
   await countAnew(context, standing);
 }
@@ -144,16 +161,24 @@ async function countAnew(context: ReadContext, { mesh }: Standing): Promise<void
   await keepCensus(context, { ...census, at: Date.now(), streams: countedIn(infos.map(seenOf)) }, true);
 }
 
-/** Every call that stands in WORK, taken or not, oldest first. */
-export async function* callsInWork(context: ReadContext): AsyncIterable<StoredMessage> {
+/** Every message that stands in a queue, taken or not, oldest first. */
+export async function* queuedIn(context: ReadContext, stream: string): AsyncIterable<StoredMessage> {
   const { jsm } = context;
-  const isThere = await found(streams.work, () => jsm.streams.info(streams.work));
+  const isThere = await found(stream, () => jsm.streams.info(stream));
   if (isThere === undefined) return;
-  const { lastSeq: throughSeq } = await headOf(jsm, streams.work);
+  const { lastSeq: throughSeq } = await headOf(jsm, stream);
   for (let afterSeq = 0; ;) {
-    const next = await nextOfLeader(jsm, { stream: streams.work, subject: ">", afterSeq, throughSeq });
+    const next = await nextOfLeader(jsm, { stream, subject: ">", afterSeq, throughSeq });
     if (next === undefined || next.seq > throughSeq) return;
     yield next;
     afterSeq = next.seq;
   }
+}
+
+/** DEAD, made if it is gone as well, to take what is set aside. */
+export async function openDead(context: ReadContext, { standing, there }: Broken): Promise<DeadPort> {
+  const { mesh = "", generation } = standing;
+  const metadata = { [identityKeys.mesh]: mesh, [identityKeys.generation]: String(generation) };
+  await declareStream(context.jsm, declaredAs(streams.dead), { ...copiesOf(there), metadata });
+  return createDead(context);
 }

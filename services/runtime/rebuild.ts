@@ -11,22 +11,25 @@ import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { streams } from "../../protocol/subjects.ts";
 import { type Effect, WorkMessage } from "../../protocol/tool.ts";
+import type { TrustDocument } from "../../protocol/trust.ts";
 import { readRegistry } from "../client/registry.ts";
 import { accountOf } from "../ledger/account-reader.ts";
 import { claimsFor } from "../ledger/beyond.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 import { type Many, readMany } from "../ledger/many.ts";
 import { isTombstone } from "../ledger/reader.ts";
+import { readTrust } from "../ledger/trust.ts";
 import { checkServer, dial } from "../nats/connection.ts";
 import { claimStream } from "../nats/identity.ts";
 import { createRegistry } from "../nats/registry.ts";
-import { callsInWork, emptyLedger, fillClaims, lookAtBroken } from "../nats/rebuild.ts";
+import { emptyLedger, fillClaims, lookAtBroken, openDead, queuedIn } from "../nats/rebuild.ts";
 import { type Ledgers, withLedgers } from "../nats/ledgers.ts";
 import { eachOf } from "../process/each-of.ts";
 import { patiently } from "../wire/patience.ts";
 import { readBody } from "../wire/messages.ts";
 import { readLedger } from "../views/view.ts";
 import type { Config } from "./config.ts";
+import { forsake } from "./forsaken.ts";
 import { openServer } from "./mesh.ts";
 import { systemChance, systemClock } from "./system.ts";
 import { trustedReader } from "./trusting.ts";
@@ -36,6 +39,8 @@ export interface RebuildOptions {
   readonly isDryRun: boolean;
   /** KZ2. */
   readonly skipsUnreadable: boolean;
+  /** Of the ledger: starts and signals that stand in INBOX are left there, and their sagas begin anew. False unless given. */
+  readonly beginsAnew?: boolean;
   /** Takes lines for a person. */
   readonly report: (line: string) => void;
   readonly signal: AbortSignal;
@@ -87,7 +92,7 @@ export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<
       { signal },
     );
     const calls = new Map(found.flat().map((call) => [nameOf(call), call]));
-    for await (const message of callsInWork(context)) {
+    for await (const message of queuedIn(context, streams.work)) {
       signal.throwIfAborted();
       const call = await readCall(blobs, message);
       if (call !== undefined) calls.set(nameOf(call), call);
@@ -111,16 +116,37 @@ export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<
     return { ...document, outcome: "rebuilt" };
   });
 
-/** Begins an empty ledger in place of one that is gone. Throws SERVER_MISCONFIGURED where one is there, MESH_MIXED. */
+/**
+ * Begins an empty ledger in place of one that is gone, and sets aside what stands in queues for the sagas of that one
+ * (forsaken.ts). Throws SERVER_MISCONFIGURED where one is there, MESH_MIXED.
+ */
 export const rebuildLedger = (config: Config, options: RebuildOptions): Promise<RebuildDocument> =>
-  looking(config, options, async ({ context }) => {
+  looking(config, options, async ({ context, registry }) => {
+    const { isDryRun, beginsAnew = false, signal } = options;
     const broken = await lookAtBroken(context, streams.ledger);
     if (broken.fault === undefined) return { what: "ledger", outcome: "whole" };
     const document = { what: "ledger", why: `stream ${streams.ledger} ${broken.fault.what}` } as const;
-    if (options.isDryRun) return { ...document, outcome: "due" };
-    await emptyLedger(context, broken);
-    return { ...document, outcome: "rebuilt" };
+    const counted = await forsake(context, { dead: undefined, beginsAnew, signal });
+    if (isDryRun) return { ...document, forsaken: counted, outcome: "due" };
+    let forsaken = counted;
+    await emptyLedger(context, broken, {
+      after: lastPlaceIn((await readTrust(registry)).document),
+      empty: async () => {
+        const dead = await openDead(context, broken);
+        forsaken = await forsake(context, { dead, beginsAnew, signal });
+      },
+    });
+    return { ...document, forsaken, outcome: "rebuilt" };
   });
+
+/** The last place in the ledger that trust names (XB5 of services/nats/rebuild.ts). */
+const lastPlaceIn = ({ required, keys }: TrustDocument): number =>
+  Math.max(
+    0,
+    ...[required, ...Object.values(keys).map(({ withdrawn }) => withdrawn)].map((from) =>
+      Math.max(from?.announced ?? 0, from?.after ?? 0),
+    ),
+  );
 
 /** An attempt that is open. */
 interface OpenCall extends Omit<ClaimedCall, "effect"> {

@@ -14,7 +14,7 @@ import type { Clock, Delivery, Ports } from "./ports.ts";
 export async function deadLetter(
   deps: { ports: Pick<Ports, "dead">; clock: Clock },
   source: DeadSource,
-  delivery: Delivery,
+  delivery: Pick<Delivery, "subject" | "seq" | "data" | "headers">,
   error: MeshError,
 ): Promise<void> {
   const id = /^[\w-]{1,64}$/.exec(
