@@ -160,7 +160,7 @@ const law = [
     name: "services-perform",
     from: services("perform"),
     node: true,
-    may: [protocol, allActors, services("wire", "process"), packages("zod", "pino")],
+    may: [protocol, allActors, services("wire", "process", "ledger"), packages("zod", "pino")],
   },
   // The share of one process in what may be used only so fast: hosts for models, workers for tools.
   {

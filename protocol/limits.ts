@@ -127,6 +127,8 @@ export const limits = {
   registerEveryMs: 10_000,
   /** How often a process that serves looks whether LEDGER and the claims are still the ones it began on. */
   vigilEveryMs: 5_000,
+  /** How often a process that waits for a person's word on a restore looks whether it was said. */
+  restoredLookMs: 1_000,
   /** A claim's loser waits the tool's timeout and this before it reports a doubt. */
   claimGraceMs: 2_000,
   toolTimeoutMs: 60_000,

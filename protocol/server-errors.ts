@@ -51,6 +51,13 @@ export const serverErrors = {
     remedy:
       "Restore the stream, or follow the message: `sagamesh doctor` says what is missing, and `sagamesh rebuild` makes it anew.",
   },
+  MESH_RESTORED: {
+    meaning:
+      "the mesh's ledger ends before what was counted of it: it lost its end, or an older copy was put back",
+    retriable: true,
+    remedy:
+      "`sagamesh restored` says what may have begun beyond it; with --yes that is not repeated, and hosts and workers that wait go on by themselves.",
+  },
   LEDGER_BEHIND: {
     meaning:
       "a ledger ends before a turn that is known of elsewhere: its last turns were lost, or an older copy of it was restored",

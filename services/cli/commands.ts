@@ -46,6 +46,7 @@ export const commands: CommandGroups = {
   },
   Operate: {
     doctor: async () => (await import("./commands/doctor.ts")).doctor,
+    restored: async () => (await import("./commands/restored.ts")).restored,
     rebuild: async () => (await import("./commands/rebuild.ts")).rebuild,
     deployments: async () => (await import("./commands/deployments.ts")).deployments,
     trust: async () => (await import("./commands/trust.ts")).trust,

@@ -20,6 +20,7 @@ import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { bareStateOf, isBare } from "../ledger/bare-state.ts";
 import { emptyHead, type Head, isTombstone, readTurns } from "../ledger/reader.ts";
+import { claimsOf } from "../perform/asked.ts";
 import { resultOfKilled } from "../perform/killed.ts";
 import { patiently } from "../wire/patience.ts";
 import { appendTurn } from "./append.ts";
@@ -117,7 +118,7 @@ export async function resultOfOwn(
     tool === undefined || intent.kind !== "tool"
       ? { outcome: "failed", code: error.code, reason: error.message, retry: false }
       : await resultOfKilled(
-          { claims: deps.ports.claims, clock: deps.clock, chance: deps.chance },
+          { claims: claimsOf(deps.ports), clock: deps.clock, chance: deps.chance },
           tool,
           { key: intent.key, attempt },
           { error, signal: deps.signal },

@@ -1,6 +1,5 @@
 /**
- * Own work: ⑤ what an attempt comes to that a saga's host performs itself: a tool's body, a model's call, the saga's own
- * record, or a simulated answer.
+ * Own work: ⑤ what comes of an attempt of the saga's own host: a tool's body, a model's call, its record, a simulated answer.
  */
 import { isSimulated } from "../../actors/kernel/lineage.ts";
 import { recallFrom, recallTool } from "../../actors/request/recall.ts";
@@ -11,6 +10,7 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { lanes } from "../../protocol/live.ts";
+import { claimsOf } from "../perform/asked.ts";
 import type { Performed } from "../perform/outcome.ts";
 import { withFailure } from "../perform/failure.ts";
 import { perform } from "../perform/perform.ts";
@@ -54,7 +54,7 @@ function performTool(
   if (tool === undefined || body === undefined)
     throw new MeshError("TOOL_UNSERVED", `${intent.name} has no body here`);
   const performDeps = {
-    claims: deps.ports.claims,
+    claims: claimsOf(deps.ports),
     clock: deps.clock,
     chance: deps.chance,
     callbackBase: deps.callbackBase,

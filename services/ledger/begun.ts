@@ -1,7 +1,7 @@
 /**
  * Begun: what a saga was begun with, by its first turn or its tombstone. Nothing between is read.
  */
-import { MeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { begunWith, type StartIdentity } from "../../protocol/start.ts";
@@ -48,11 +48,41 @@ export async function readBegun(
     if (fork !== undefined) return { definition, as: undefined, fork };
     return { definition, as: { name: definition.name, inputDigest, parent } };
   }
+  return begunIn(await firstTurnOf(ports, saga));
+}
+
+/**
+ * Whether a saga began before a time, or descends of one that did. True for one that does not tell: it has no ledger, was
+ * archived, or cannot be read. Throws UNAVAILABLE.
+ */
+export async function beganBefore(
+  ports: Pick<Ports, "ledger" | "blobs">,
+  saga: SagaId,
+  time: number,
+): Promise<boolean> {
+  try {
+    for (let one = saga; ;) {
+      const last = await lastTurnOf(ports, one);
+      if (last === undefined || isTombstone(last)) return true;
+      const first = await firstTurnOf(ports, one);
+      if (first.at < time) return true;
+      const parent = begunIn(first).as?.parent;
+      if (parent === undefined) return false;
+      one = parent.saga;
+    }
+  } catch (error) {
+    if (!isMeshError(error) || error.retriable) throw error;
+    return true;
+  }
+}
+
+/** Of a saga that has one. */
+async function firstTurnOf(ports: Pick<Ports, "ledger" | "blobs">, saga: SagaId): Promise<Turn> {
   const own = new AbortController();
   const walk = walkFrom(saga, emptyHead);
   try {
     for await (const message of ports.ledger.follow({ saga, signal: own.signal }))
-      if (walk.take(message) === "turn") return begunIn(await decodeTurn(ports.blobs, message));
+      if (walk.take(message) === "turn") return await decodeTurn(ports.blobs, message);
     throw new MeshError("UNAVAILABLE", `the first turn of ${saga} could not be read`);
   } finally {
     own.abort();

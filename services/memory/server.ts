@@ -86,6 +86,8 @@ export interface MemoryServer {
   readonly claims: {
     create(name: string, nonce: string, reply: Reply<Claim>): void;
     list(): string[];
+    /** An older copy of them, of this time, is put in place of them. */
+    setBack(at: number): void;
   };
   readonly dead: {
     publish(message: Storing, reply: Reply<Ack>): void;
@@ -263,18 +265,24 @@ const storedSubject = (subject: string, partitions: number): string => {
 /** A claim is a compare-and-set on a subject without a message; the holder's nonce is found there. */
 function createClaims(stream: (take: (message: StoredMessage) => void) => MemoryStream) {
   const claims = new Map<string, Claim>();
+  let age = ""; // Of the copy: what stood under a name before it was put in place stands in no one's way.
   const { store } = stream(({ subject, headers, storedAt }) =>
-    claims.set(subject, { holder: headers[nonceHeader]!, claimedAt: storedAt }),
+    claims.set(subject.split(" ")[0]!, { holder: headers[nonceHeader]!, claimedAt: storedAt }),
   );
   return {
     create: (name: string, nonce: string, reply: Reply<Claim>) => {
-      const message = { subject: name, data: new Uint8Array(), headers: { [nonceHeader]: nonce } };
-      store({ ...message, msgId: `${name}.${nonce}`, expectedSeq: 0 }, (outcome) => {
+      if (age !== "" && claims.has(name)) return reply({ value: claims.get(name)! });
+      const message = { subject: name + age, data: new Uint8Array(), headers: { [nonceHeader]: nonce } };
+      store({ ...message, msgId: `${name}${age}.${nonce}`, expectedSeq: 0 }, (outcome) => {
         if ("error" in outcome && outcome.error.code !== "WRONG_SEQUENCE") reply(outcome);
         else reply({ value: claims.get(name)! }); // stored now, before, or by another: it is there
       });
     },
     list: () => [...claims.keys()],
+    setBack: (at: number) => {
+      age += " ";
+      for (const [name, { claimedAt }] of claims) if (claimedAt > at) claims.delete(name);
+    },
   };
 }
 

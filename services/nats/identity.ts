@@ -15,6 +15,7 @@ import { type Census, isAtLeast } from "../../protocol/census.ts";
 import { sha256 } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { buckets, streams } from "../../protocol/subjects.ts";
+import { readMark, type RestoreMark } from "../wire/restored.ts";
 import { blobStream, bucketStream } from "./streams.ts";
 
 /** What a stream's metadata says of its mesh. */
@@ -25,6 +26,8 @@ export const identityKeys = {
   remade: "sagamesh.remade",
   /** It is being filled, and takes nothing but what fills it. */
   rebuilding: "sagamesh.rebuilding",
+  /** A person said that the store was put back (services/wire/restored.ts). */
+  restored: "sagamesh.restored",
 } as const;
 
 /** The stream behind the claims. */
@@ -53,6 +56,7 @@ export interface Seen {
   readonly messages: number;
   readonly isRebuilding: boolean;
   readonly remadeAt: number | undefined;
+  readonly restored: RestoreMark | undefined;
 }
 
 /** What of a server's answer an identity is read from. */
@@ -73,6 +77,7 @@ export function seenOf({ config, created, state }: StreamAnswer): Seen {
     ...{ created, lastSeq: state.last_seq, messages: state.messages },
     isRebuilding: told[identityKeys.rebuilding] !== undefined,
     remadeAt: Number.isNaN(remadeAt) ? undefined : remadeAt,
+    restored: readMark(told[identityKeys.restored]),
   };
 }
 
@@ -98,7 +103,7 @@ export interface Standing {
   readonly generation: number;
   /** What hosts and workers do not begin beside. */
   readonly faults: readonly Fault[];
-  /** LEDGER holds less than was counted: told, and judged saga by saga. */
+  /** LEDGER holds less than was counted: what would perform anything waits for a person's word. */
   readonly shortLedger: Fault | undefined;
   /** Others hold something, so that what is made now is made anew. */
   readonly isInUse: boolean;
@@ -190,6 +195,18 @@ function shortOf(one: Seen, census: Census | undefined): Fault | undefined {
   };
 }
 
+/** What was said last of a restore: of the two that carry it one may have been put back since. */
+export const restoredOf = (seen: readonly Pick<Seen, "restored">[]): RestoreMark | undefined =>
+  seen.flatMap(({ restored }) => restored ?? []).sort((a, b) => b.at - a.at)[0];
+
+/** What hosts and workers that begin wait for; undefined where nothing keeps them. */
+export const unsaid = ({ shortLedger }: Pick<Standing, "shortLedger">): MeshError | undefined =>
+  shortLedger &&
+  new MeshError(
+    "MESH_RESTORED",
+    `stream ${shortLedger.stream} ${shortLedger.what}: its last turns are lost, or an older copy of it was put back`,
+  );
+
 /** What hosts and workers say in place of beginning; undefined where nothing keeps them. */
 export function incomplete({ faults }: Pick<Standing, "faults">): MeshError | undefined {
   const [first] = faults;
@@ -219,4 +236,6 @@ export const remedyOf = ({ stream, kind }: Fault): string =>
     ? foreignRemedy
     : stream === streams.ledger
       ? `Restore it (\`nats stream restore\`${kind === "missing" ? "" : `, once this one is removed with \`nats stream rm ${stream}\``}). If there is no copy: \`sagamesh rebuild ledger --accept-loss\` begins an empty one.`
-      : "Restore it if there is a copy from just before; else `sagamesh rebuild claims` makes it from the ledgers: each open call counts as begun, so a `once` ends in doubt, with its task, and nothing is performed twice.";
+      : kind === "short"
+        ? "Nothing is claimed beside an older copy of the claims. `sagamesh restored` says what may have begun, and with --yes nothing of it is performed again."
+        : "Restore it if there is a copy from just before; else `sagamesh rebuild claims` makes it from the ledgers: each open call counts as begun, so a `once` ends in doubt, with its task, and nothing is performed twice.";

@@ -25,6 +25,7 @@ import {
   seenOf,
   type Standing,
   standingOf,
+  unsaid,
 } from "./identity.ts";
 import type { Report } from "./progress.ts";
 import { inboxConsumers, numberedFrom } from "./queues.ts";
@@ -57,14 +58,14 @@ const lookAgainMs = 300;
 
 /**
  * May be done again at any time: of what exists it changes nothing but to add the identity. Throws MESH_INCOMPLETE,
- * MESH_MIXED, SERVER_MISCONFIGURED, UNAVAILABLE; then nothing was made but streams of this mesh.
+ * MESH_MIXED, MESH_RESTORED, SERVER_MISCONFIGURED, UNAVAILABLE; then nothing was made but streams of this mesh.
  */
 export async function makeMesh(context: ReadContext, options: MakeOptions): Promise<Made> {
   const { jsm } = context;
   let there = await streamsOf(jsm, streamNames);
   const census = await readCensus(context);
   let standing = standingOf(there.map(seenOf), census);
-  if (standing.faults.length > 0) {
+  if (standing.faults.length > 0 || standing.shortLedger !== undefined) {
     await sleep(lookAgainMs);
     there = await streamsOf(jsm, streamNames);
     standing = standingOf(there.map(seenOf), census);
@@ -99,8 +100,9 @@ function refuse(standing: Standing, { reading, report }: MakeOptions): void {
   if (error !== undefined && !(reading && standing.faults.every(({ stream }) => stream === claimStream)))
     throw error;
   if (error !== undefined) report(`${describeError(error)} ${error.remedy}`);
-  if (standing.shortLedger !== undefined)
-    report(`stream ${standing.shortLedger.stream} ${standing.shortLedger.what}: its last turns may be lost`);
+  const waits = unsaid(standing);
+  if (waits !== undefined && !reading) throw waits;
+  if (waits !== undefined) report(`${describeError(waits)} ${waits.remedy}`);
 }
 
 interface Making {

@@ -5,7 +5,7 @@
  */
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
-import type { MeshError } from "../../protocol/errors.ts";
+import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { processLoop } from "../wire/loop.ts";
 import type { Ports } from "../wire/ports.ts";
@@ -15,6 +15,7 @@ import { createDead } from "./dead.ts";
 import { createInbox } from "./inbox.ts";
 import { createLedger } from "./ledger.ts";
 import { createLive } from "./live.ts";
+import { restoredOf } from "./identity.ts";
 import { makeMesh } from "./make.ts";
 import { createMembership } from "./membership.ts";
 import type { Report } from "./progress.ts";
@@ -22,6 +23,7 @@ import { othersOf, queuesOf } from "./queues.ts";
 import { createRegistry } from "./registry.ts";
 import { createRequests, requestTimeoutMs } from "./requests.ts";
 import { createSnapshots } from "./snapshots.ts";
+import { sleep } from "./sleep.ts";
 import { whileStarting } from "./start-up.ts";
 import { watchStorage } from "./storage.ts";
 import { createSuspects } from "./suspects.ts";
@@ -50,6 +52,8 @@ export interface OpenOptions {
    * they stay. False unless given.
    */
   readonly reading?: boolean;
+  /** Gives up waiting for a person's word on a restore. */
+  readonly signal?: AbortSignal | undefined;
   /** Shorter leases, for tests. All hosts of a mesh have the same. */
   readonly inboxAckWaitMs?: number;
   readonly workAckWaitMs?: number;
@@ -67,7 +71,8 @@ export interface NatsPorts extends Ports {
 /**
  * Declares streams, buckets and consumers, and returns the ports on them. Throws SERVER_MISCONFIGURED naming
  * stream, field, expected and got where something else is there; nothing that exists is changed, but for the mesh's
- * identity that is added. Throws MESH_INCOMPLETE where what cannot be forgotten is gone, and MESH_MIXED.
+ * identity that is added. Throws MESH_INCOMPLETE where what cannot be forgotten is gone, and MESH_MIXED. Beside a ledger
+ * that holds less than was counted (MESH_RESTORED) it waits until `sagamesh restored --yes` was said, unless it only reads.
  *
  * `close` ends what the ports hold open and fails unanswered calls with UNAVAILABLE. Consumptions and
  * followers end by their own `stop` and signal; the connection stays the caller's.
@@ -85,10 +90,12 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
   const requests = { ...sending, storing: storage.storing };
   const making = { ...options, inboxAckWaitMs, reading, report };
   const make = () => makeMesh({ requests, jsm: declaring }, making);
-  const made = await whileStarting("the streams", make, { report }).catch((error: unknown) => {
-    requests.close();
-    throw error;
-  });
+  const made = await whileStarting("the streams", () => whenSaid(make, options), { report }).catch(
+    (error: unknown) => {
+      requests.close();
+      throw error;
+    },
+  );
   const { partitions } = made;
   const js = jetstream(nc, { timeout: requestTimeoutMs });
   const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: askTimeoutMs });
@@ -111,10 +118,26 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
     suspects: createSuspects(context),
     loop: processLoop,
     mesh: made.mesh,
+    restored: () => (vigil === undefined ? restoredOf(made.seen) : vigil.restored()),
     fault: () => vigil?.fault() ?? storage.fault(),
     close: async () => {
       vigil?.stop();
       requests.close();
     },
   };
+}
+
+/** MESH_RESTORED passes once a person said it: what would perform anything waits for that, and says so once. */
+async function whenSaid<T>(make: () => Promise<T>, { report = () => {}, signal }: OpenOptions): Promise<T> {
+  for (let isTold = false; ;) {
+    signal?.throwIfAborted();
+    try {
+      return await make();
+    } catch (error) {
+      if (!isMeshError(error, "MESH_RESTORED")) throw error;
+      if (!isTold) report(`waiting: ${describeError(error)} ${error.remedy}`);
+      isTold = true;
+      await sleep(limits.restoredLookMs, signal);
+    }
+  }
 }

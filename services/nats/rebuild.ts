@@ -1,5 +1,5 @@
 /**
- * Rebuilding what a mesh cannot forget: the claims, filled from outside, and an empty ledger.
+ * Rebuilding what a mesh cannot forget: the claims, filled from outside, an empty ledger, and what was put back from a copy.
  *
  * Owns: the stream's side. Does not own: what is claimed (services/runtime/rebuild.ts).
  *
@@ -16,6 +16,7 @@ import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { MeshError } from "../../protocol/errors.ts";
 import { buckets, streams } from "../../protocol/subjects.ts";
 import type { DeadPort, StoredMessage } from "../wire/ports.ts";
+import { markText, type RestoreMark } from "../wire/restored.ts";
 import { keepCensus, readCensus } from "./census.ts";
 import { createDead } from "./dead.ts";
 import { declareStream, found, streamsOf } from "./declare.ts";
@@ -24,6 +25,7 @@ import {
   claimStream,
   countedIn,
   type Fault,
+  guarded,
   identityKeys,
   incomplete,
   seenOf,
@@ -146,12 +148,54 @@ export async function emptyLedger(
 }
 
 /** A stream that no number of partitions changes. */
-const declaredAs = (guarded: string): Declared =>
-  declareStreams({ partitions: partitionsDefault }).find(({ name }) => name === guarded)!; // Of these.
+const declaredAs = (stream: string): Declared =>
+  declareStreams({ partitions: partitionsDefault }).find(({ name }) => name === stream)!; // Of these.
 
 const copiesOf = (there: readonly StreamInfo[]): { num_replicas: number } => ({
   num_replicas: Math.max(1, ...there.map(({ config }) => config.num_replicas)),
 });
+
+/**
+ * Looks at a mesh of which a person says that its store was put back, and changes nothing. Throws MESH_INCOMPLETE or MESH_MIXED
+ * for what another remedy is for.
+ */
+export async function lookAtRestored(context: ReadContext): Promise<Broken> {
+  const there = await streamsOf(context.jsm, streamNames);
+  const standing = standingOf(there.map(seenOf), await readCensus(context));
+  const error = incomplete({ faults: standing.faults.filter(({ kind }) => kind !== "short") });
+  if (error !== undefined) throw error;
+  return { standing, there, fault: standing.faults[0] ?? standing.shortLedger };
+}
+
+/** Sets or takes away what is said of a restore, in both streams that carry it. */
+export async function markRestored(context: ReadContext, mark: RestoreMark | undefined): Promise<void> {
+  for (const name of guarded)
+    await changeMetadata(context, name, ({ [identityKeys.restored]: _, ...rest }) =>
+      mark === undefined ? rest : { ...rest, [identityKeys.restored]: markText(mark) },
+    );
+}
+
+/** Ledger and claims are of the next generation, and counted as they are: what waits for that begins, what refused goes on (XB3). */
+export async function releaseRestored(context: ReadContext, { standing }: Broken): Promise<void> {
+  const generation = String(standing.generation + 1);
+  for (const name of guarded)
+    await changeMetadata(context, name, (metadata) => ({
+      ...metadata,
+      [identityKeys.generation]: generation,
+    }));
+  await countAnew(context, standing);
+}
+
+async function changeMetadata(
+  { jsm }: ReadContext,
+  name: string,
+  change: (metadata: Record<string, string>) => Record<string, string>,
+): Promise<void> {
+  await translated(name, async () => {
+    const { config } = await jsm.streams.info(name);
+    await jsm.streams.update(name, { metadata: change(config.metadata ?? {}) });
+  });
+}
 
 /** What is counted from now on is of the new generation: hosts that begin before the next count know it. */
 async function countAnew(context: ReadContext, { mesh }: Standing): Promise<void> {

@@ -14,9 +14,10 @@
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Ack } from "../wire/ports.ts";
+import type { RestoreMark } from "../wire/restored.ts";
 import { keepCensus } from "./census.ts";
 import { found, streamsOf } from "./declare.ts";
-import { claimStream, countedIn, type Fault, meaningOf, remedyOf, seenOf } from "./identity.ts";
+import { claimStream, countedIn, type Fault, meaningOf, remedyOf, restoredOf, seenOf } from "./identity.ts";
 import type { Made } from "./make.ts";
 import type { Report } from "./progress.ts";
 import type { ReadContext } from "./read.ts";
@@ -33,6 +34,8 @@ export interface Vigil {
   storing(stream: string, store: () => Promise<Ack>): Promise<Ack>;
   /** What is wrong now. */
   fault(): MeshError | undefined;
+  /** What was last said of a restore. */
+  restored(): RestoreMark | undefined;
   /** Looks no more. */
   stop(): void;
 }
@@ -44,6 +47,7 @@ interface Mark {
   /** Looks in a row that found something wrong, and what the last found. */
   wrong: number;
   fault: Fault | undefined;
+  restored: RestoreMark | undefined;
 }
 
 /** What writes to a guarded stream may have one. */
@@ -54,8 +58,8 @@ export interface Watched {
 /** Begins it. It looks by itself as long as `stop` was not called; a process is not kept running by it. */
 export function keepVigil(context: ReadContext, made: Made, report: Report): Vigil {
   const marks = new Map<string, Mark>();
-  for (const { name, created, generation, lastSeq } of made.seen)
-    marks.set(name, { created, generation, lastSeq, wrong: 0, fault: undefined });
+  for (const { name, created, generation, lastSeq, restored } of made.seen)
+    marks.set(name, { created, generation, lastSeq, restored, wrong: 0, fault: undefined });
   const self: State = { ...{ context, made, report, marks, isStopped: false }, ...nothingYet };
   arm(self);
   return {
@@ -78,6 +82,7 @@ export function keepVigil(context: ReadContext, made: Made, report: Report): Vig
       const faults = [...marks.values()].flatMap(({ fault }) => fault ?? []);
       return faults[0] && incompleteOf(faults[0]);
     },
+    restored: () => restoredOf([...marks.values()]),
     stop: () => {
       self.isStopped = true;
       clearTimeout(self.timer);
@@ -154,7 +159,7 @@ async function faultOf(
   const known = mark.lastSeq;
   const info = await found(`stream ${stream}`, () => jsm.streams.info(stream));
   if (info === undefined) return { stream, kind: "missing", what: "is not there any more" };
-  const { mesh: told, created, generation, lastSeq, isRebuilding } = seenOf(info);
+  const { mesh: told, created, generation, lastSeq, isRebuilding, restored } = seenOf(info);
   if (isRebuilding)
     return { stream, kind: "rebuilding", what: "is being rebuilt, and that has not come to its end" };
   if (told === undefined && created !== mark.created)
@@ -170,6 +175,7 @@ async function faultOf(
   Object.assign(mark, {
     created,
     generation,
+    restored,
     lastSeq: isAnother ? lastSeq : Math.max(lastSeq, mark.lastSeq),
   });
   return undefined;

@@ -81,7 +81,7 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
     const stopKeeping = () => Promise.all([revival?.stop(), room?.stop()]);
     try {
       const copies = replicas === undefined ? {} : { replicas };
-      const opened = await openNatsPorts(nc, { report, reading, ...copies });
+      const opened = await openNatsPorts(nc, { report, reading, signal, ...copies });
       const { clock, stop } = await openMeshClock(() => opened.claims.now(), { report });
       const { ports, forget } = await withTrust(opened, clock, report).catch(async (error: unknown) => {
         stop();

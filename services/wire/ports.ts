@@ -13,6 +13,7 @@ import type { MeshError } from "../../protocol/errors.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
+import type { RestoreMark } from "./restored.ts";
 
 /** Time. Production: the server's, kept by the machine's clock. Simulation: virtual. */
 export interface Clock {
@@ -316,4 +317,6 @@ export interface Ports {
   readonly loop: LoopPort;
   /** Without it no signature is asked for. */
   readonly trust?: TrustPort;
+  /** What was last said of a restore, as far as this process has heard. Without it nothing was. */
+  readonly restored?: () => RestoreMark | undefined;
 }

@@ -26,6 +26,7 @@ import type { Log } from "../process/log.ts";
 import { readBody } from "../wire/messages.ts";
 import { CutOff } from "../perform/cut-off.ts";
 import { withFailure } from "../perform/failure.ts";
+import { claimsOf } from "../perform/asked.ts";
 import { resultOfKilled } from "../perform/killed.ts";
 import { type AttemptObserver, observed, silentAttempts } from "../perform/observe.ts";
 import type { Performed } from "../perform/outcome.ts";
@@ -263,7 +264,7 @@ async function inTurn(
 }
 
 const performDeps = (deps: WorkerDeps): PerformDeps => ({
-  claims: deps.ports.claims,
+  claims: claimsOf(deps.ports),
   clock: deps.clock,
   chance: deps.chance,
   callbackBase: deps.callbackBase,

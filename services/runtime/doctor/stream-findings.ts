@@ -3,7 +3,7 @@ import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { buckets, streams } from "../../../protocol/subjects.ts";
 import type { ConsumerHealth, StreamHealth } from "../../nats/health.ts";
-import { type Fault, lostWith, meaningOf, remedyOf } from "../../nats/identity.ts";
+import { type Fault, lostWith, meaningOf, remedyOf, restoredOf } from "../../nats/identity.ts";
 import { bucketStream } from "../../nats/streams.ts";
 import { type Judge, orFine, warning, wrong } from "./finding.ts";
 
@@ -18,6 +18,7 @@ export const judgeStreams: Judge = (_document, { health, standing, now }) => {
       ...(standing?.shortLedger === undefined ? [] : [shortFinding(standing.shortLedger)]),
       ...others.flatMap((one) => streamFindings(one, standing?.isInUse === true)),
       ...all.flatMap((one) => remadeFindings(one, now)),
+      ...restoredFindings(all),
       ...peerFindings(all),
       ...replicaFindings(all),
     ],
@@ -34,11 +35,25 @@ const faultFinding = (fault: Fault): Finding =>
     remedyOf(fault),
   );
 
+/** As long as calls are asked about, people have more to do than they need. */
+const restoredFindings = (all: readonly StreamHealth[]): Finding[] => {
+  const mark = restoredOf(all.flatMap(({ seen }) => seen ?? []));
+  return mark === undefined
+    ? []
+    : [
+        warning(
+          "RESTORED",
+          `the store was put back at ${new Date(mark.at).toISOString()}: the first attempt of each \`once\` call of a saga begun before ${new Date(mark.until).toISOString()} is in doubt`,
+          "See `sagamesh tasks`. When it is known what was done outside and lost, `sagamesh restored --settled` ends it.",
+        ),
+      ];
+};
+
 const shortFinding = ({ stream, what }: Fault): Finding =>
   wrong(
     "STREAM_SHORT",
-    `stream ${stream} ${what}: turns that were acknowledged are gone`,
-    "`sagamesh verify --all` names the sagas whose ledgers end before what their snapshots, claims, parents and children know of.",
+    `stream ${stream} ${what}: turns that were acknowledged are gone. Hosts and workers that start now wait`,
+    "`sagamesh restored` names the sagas whose ledgers end before what their snapshots, claims, parents and children know of, and what may have begun; with --yes all goes on.",
   );
 
 /** For as long as a signal's repeats are known, somebody may miss what was lost. */

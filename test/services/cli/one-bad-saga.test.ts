@@ -122,6 +122,7 @@ const readers: Readonly<Record<string, readonly Reader[]>> = {
   archive: [{ words: ["archive", "--dry-run", "--after", "0s", "--force"], tells: [] }],
   repair: [{ words: ["repair", "--all"], tells: [] }],
   doctor: [{ words: ["doctor"], tells: [] }],
+  restored: [{ words: ["restored"], tells: [] }],
   nudge: [{ words: ["nudge", "--all", "--dry-run"], tells: [] }],
 };
 

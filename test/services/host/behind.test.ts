@@ -19,6 +19,7 @@ import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { beyondName, readNote } from "../../../services/ledger/beyond.ts";
+import type { RestoreMark } from "../../../services/wire/restored.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { readView, type SagaView } from "../../../services/views/view.ts";
@@ -28,6 +29,7 @@ const classes = ["read", "idempotent", "probe", "once"] as const;
 type Class = (typeof classes)[number];
 
 function openMesh(seed: number) {
+  let mark: RestoreMark | undefined;
   const mesh = createMemoryMesh({ seed, partitions: 2 });
   /** `<tool> <wish> <key>`, as the world saw them: a wish is asked for once by what the sagas are. */
   const account: string[] = [];
@@ -88,7 +90,7 @@ function openMesh(seed: number) {
     return defineApp({ sagas: [doer, child], models: { script: { name: "script", decide: think } } });
   };
   const options = (life: MemoryProcess) => ({
-    ...life,
+    ...{ ...life, ports: { ...life.ports, restored: () => mark } },
     ...{
       log: silentLog,
       incarnation: life.gate.name,
@@ -108,9 +110,39 @@ function openMesh(seed: number) {
     },
     worker: async (name: string) => {
       const life = mesh.spawn(name);
-      return mesh.clock.until(startWorker(options(life), appOf(life)));
+      await mesh.clock.until(startWorker(options(life), appOf(life)));
+      return life;
+    },
+    /** Says that all was put back, as `sagamesh restored --yes` does. */
+    sayRestored: () => {
+      const at = mesh.clock.now();
+      mark = { at, until: at + 3_600_000 };
     },
   };
+}
+
+/** Each `once` and `probe` key once, each wish under one key, and each saga ends or waits for a person who was asked. */
+async function expectAllAccounted(t: ReturnType<typeof openMesh>) {
+  const times = new Map<string, number>();
+  for (const line of t.account) times.set(line, (times.get(line) ?? 0) + 1);
+  expect([...times].filter(([line, n]) => n > 1 && /^(once|probe)/.test(line))).toEqual([]);
+  const keysOf = new Map<string, Set<string>>();
+  for (const line of t.account) {
+    const [tool, wish, key = ""] = line.split(" ");
+    keysOf.set(`${tool} ${wish}`, (keysOf.get(`${tool} ${wish}`) ?? new Set()).add(key));
+  }
+  expect([...keysOf].filter(([, keys]) => keys.size > 1)).toEqual([]);
+  const sagas = (await t.mesh.clock.until(t.ports.ledger.list())).map(({ saga }) => saga);
+  const views: SagaView[] = [];
+  for (const saga of sagas) views.push(await t.view(saga));
+  const running = new Set<string>(views.flatMap(({ saga, status }) => (status === "running" ? [saga] : [])));
+  for (const { saga, status, open } of views) {
+    const isAwaited = open.some(
+      ({ intent }) => intent.kind === "task" || (intent.kind === "saga" && running.has(intent.saga)),
+    );
+    const left = open.map(({ intent }) => intent.kind);
+    expect([saga, status === "completed" || isAwaited, left]).toEqual([saga, true, left]);
+  }
 }
 
 const step = fc.oneof(
@@ -147,28 +179,43 @@ test(
         await t.mesh.clock.advance(5_000);
         await startAll();
         await t.mesh.clock.advance(180_000);
-        const times = new Map<string, number>();
-        for (const line of t.account) times.set(line, (times.get(line) ?? 0) + 1);
-        expect([...times].filter(([line, n]) => n > 1 && /^(once|probe)/.test(line))).toEqual([]);
-        const keysOf = new Map<string, Set<string>>();
-        for (const line of t.account) {
-          const [tool, wish, key = ""] = line.split(" ");
-          keysOf.set(`${tool} ${wish}`, (keysOf.get(`${tool} ${wish}`) ?? new Set()).add(key));
-        }
-        expect([...keysOf].filter(([, keys]) => keys.size > 1)).toEqual([]);
-        const sagas = (await t.mesh.clock.until(t.ports.ledger.list())).map(({ saga }) => saga);
-        const views: SagaView[] = [];
-        for (const saga of sagas) views.push(await t.view(saga));
-        const running = new Set<string>(
-          views.flatMap(({ saga, status }) => (status === "running" ? [saga] : [])),
+        await expectAllAccounted(t);
+      }),
+      { numRuns: 6 },
+    );
+  },
+);
+
+test(
+  "whatever point the whole store is set back to with nothing alive, no `once` or `probe` effect is performed twice (KA1, KA2)",
+  { timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async ({ seed, plans, atMs, share }) => {
+        const t = openMesh(seed);
+        const lives = [await t.host("host-a"), await t.host("host-b"), await t.worker("worker")];
+        const startAll = async () => {
+          for (const [k, plan] of plans.entries()) await t.start(plan.join(" "), `doer-${k}`);
+        };
+        await startAll();
+        await t.mesh.clock.advance(atMs);
+        for (const { gate } of lives) gate.crash();
+        const { ledger, claims, shelves } = t.mesh.server;
+        const all = await t.mesh.clock.until(t.ports.ledger.list());
+        const to = Math.floor(ledger.lastSeq() * share);
+        const messages = await Promise.all(
+          all.map(({ saga }) => t.mesh.clock.until(t.ports.ledger.read(saga, 0, to))),
         );
-        for (const { saga, status, open } of views) {
-          const isAwaited = open.some(
-            ({ intent }) => intent.kind === "task" || (intent.kind === "saga" && running.has(intent.saga)),
-          );
-          const left = open.map(({ intent }) => intent.kind);
-          expect([saga, status === "completed" || isAwaited, left]).toEqual([saga, true, left]);
-        }
+        claims.setBack(Math.max(0, ...messages.flat().map(({ storedAt }) => storedAt)));
+        ledger.setBack(to);
+        for (const { saga } of all) shelves.dropSnapshots(saga);
+        t.sayRestored();
+        await t.host("host-c");
+        await t.worker("worker-c");
+        await t.mesh.clock.advance(5_000);
+        await startAll();
+        await t.mesh.clock.advance(300_000);
+        await expectAllAccounted(t);
       }),
       { numRuns: 6 },
     );

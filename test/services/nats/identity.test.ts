@@ -12,7 +12,7 @@ import { declareStreams } from "../../../services/nats/streams.ts";
 const names = declareStreams({ partitions: 8 }).map(({ name }) => name);
 const stream = (name: string, over: Partial<Seen> = {}): Seen => ({
   ...{ name, mesh: "m1", generation: 1, created: "2026-01-01T00:00:00Z", lastSeq: 10, messages: 10 },
-  ...{ isRebuilding: false, remadeAt: undefined, ...over },
+  ...{ isRebuilding: false, remadeAt: undefined, restored: undefined, ...over },
 });
 const whole = (over: Partial<Seen> = {}): Seen[] => names.map((name) => stream(name, over));
 const without = (...gone: string[]): Seen[] => whole().filter(({ name }) => !gone.includes(name));

@@ -19,7 +19,9 @@ import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 type Methods<P> = { [K in keyof P]: P[K] extends (...given: never[]) => unknown ? K : never }[keyof P];
 type Asked = (ports: Ports, held: Delivery) => Promise<unknown>;
 type Table = {
-  readonly [P in Exclude<keyof Ports, "loop" | "trust">]: Readonly<Record<Methods<Ports[P]>, Asked>>;
+  readonly [P in Exclude<keyof Ports, "loop" | "trust" | "restored">]: Readonly<
+    Record<Methods<Ports[P]>, Asked>
+  >;
 };
 
 const saga = sagaId("s1");

@@ -10,10 +10,19 @@ import { keepCensus, readCensus } from "../../../services/nats/census.ts";
 import { connectNats } from "../../../services/nats/connection.ts";
 import { derivedMesh, identityKeys, seenOf } from "../../../services/nats/identity.ts";
 import { type NatsPorts, openNatsPorts } from "../../../services/nats/open.ts";
-import { emptyLedger, fillClaims, lookAtBroken } from "../../../services/nats/rebuild.ts";
+import {
+  emptyLedger,
+  fillClaims,
+  lookAtBroken,
+  lookAtRestored,
+  markRestored,
+  releaseRestored,
+} from "../../../services/nats/rebuild.ts";
 import { createRequests } from "../../../services/nats/requests.ts";
 import { declareStreams, partitionsKey } from "../../../services/nats/streams.ts";
 import { bytes, codeOf, sagaId } from "../../contract/mesh-under-test.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import { until } from "../../support/real-mesh.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 
 const accounts = Array.from(
@@ -272,4 +281,59 @@ test("claims that were set back to an older copy are refused, by what was counte
   await filling.open();
   context.requests.close();
   expect((await opened()).mesh).toBe(ports.mesh);
+});
+
+test("a ledger that holds less than was counted keeps hosts waiting, not readers, until a person says that it was restored", async () => {
+  const ports = await opened();
+  await used1(ports);
+  const context = { requests: createRequests(nc), jsm };
+  const now = await counting(ports, Date.now());
+  const { LEDGER: counted } = now.streams;
+  await keepCensus(
+    context,
+    { ...now, streams: { ...now.streams, LEDGER: { ...counted!, lastSeq: 9 } } },
+    true,
+  );
+  const said: string[] = [];
+  let waits = true;
+  const host = opened({ report: (line) => said.push(line) }).finally(() => (waits = false));
+  const given = new AbortController();
+  const other = codeOf(openNatsPorts(nc, { signal: given.signal }));
+  await until("it says what it waits for", () => said.length > 0, 60_000);
+  expect(said).toEqual([expect.stringMatching(/^waiting: \[MESH_RESTORED\] .*sagamesh restored/)]);
+  const reader = await opened({ reading: true });
+  expect(await reader.ledger.list()).toEqual([{ saga, turns: 1 }]);
+  given.abort(new MeshError("USAGE", "called off"));
+  expect(await other).toBe("USAGE");
+  expect(waits).toBe(true);
+  const broken = await lookAtRestored(context);
+  expect(broken.fault).toMatchObject({ stream: "LEDGER", kind: "short" });
+  await markRestored(context, { at: 7, until: 8 });
+  await releaseRestored(context, broken);
+  context.requests.close();
+  expect((await host).restored?.()).toEqual({ at: 7, until: 8 });
+  expect(said).toHaveLength(1);
+  expect(await metadataOf("LEDGER")).toMatchObject({ [identityKeys.generation]: "2", [partitionsKey]: "8" });
+  expect((await opened()).mesh).toBe(ports.mesh);
+});
+
+test("a process that runs hears of a restore, and beside claims that were set back goes on once it was said", async () => {
+  const ports = await opened();
+  await used1(ports);
+  const { config } = await jsm.streams.info("KV_CLAIM");
+  await ports.claims.create("a.1-2", 1, "n2");
+  await jsm.streams.delete("KV_CLAIM");
+  await jsm.streams.add(config);
+  expect(await codeOf(ports.claims.create("a.1-3", 1, "n3"))).toBe("MESH_INCOMPLETE");
+  const context = { requests: createRequests(nc), jsm };
+  const broken = await lookAtRestored(context);
+  await markRestored(context, { at: 7, until: 8 });
+  await releaseRestored(context, broken);
+  context.requests.close();
+  await until(
+    "it goes on",
+    async () => (await codeOf(ports.claims.create("a.1-4", 1, "n4"))) === "none",
+    60_000,
+  );
+  expect(ports.restored?.()).toEqual({ at: 7, until: 8 });
 });
