@@ -4,6 +4,8 @@
  * FQ1 A long fold is kept on the way: a process that ends in the middle of it costs the next one a share of it, and no more of
  *     what stands is in memory than of a saga that runs.
  * FQ2 Turns are read from their bytes as they are folded: fifty thousand at once take more memory than a host may have.
+ * FQ3 What took longer than half a lease is kept in any case, although the host may have lapsed over it: a single turn that
+ *     takes longer than a lease would be folded by each host anew, each lapse over it, and the saga never go on.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -80,13 +82,15 @@ export async function foldUp(
     next += limits.foldedAtOnceMax;
     const stored = await patiently(deps.clock, () => turnsOf(deps.ports, some));
     const turns = stored.map(({ turn }) => turn);
+    const begunAt = deps.clock.elapsed();
     const folded = await foldInPieces(deps, saga, foldingLedger(definition, turns, state, moved));
+    const isDear = deps.clock.elapsed() - begunAt > limits.inboxAckWaitMs / 2; // FQ3
     for (const message of folded.messages) messages.push(message);
     const bytes = stored.reduce((sum, one) => sum + one.bytes, 0);
     state = keeper.grew(bytes, folded.state);
     const head = some.at(-1)?.head;
-    if (!laysBy || head === undefined || next >= links.length) continue;
-    await keeper.keep({ definition, state, head }, "running");
+    if (!laysBy || head === undefined || (next >= links.length && !isDear)) continue;
+    await keeper.keep({ definition, state, head }, isDear ? "dear" : "running");
     state = keeper.grew(0, state);
   } while (next < links.length);
   return { state, snapshot: keeper.age(), messages };

@@ -28,8 +28,8 @@ export interface Keeper {
   found(age: SnapshotAge): void;
   /** A turn of so many bytes was acked: the state as memory keeps it. */
   grew(bytes: number, state: SagaState): SagaState;
-  /** Writes a snapshot if one is due of a saga that goes on, or of one that falls asleep. */
-  keep(loaded: Kept, saga: "running" | "asleep"): Promise<void>;
+  /** Writes a snapshot if one is due of a saga that goes on, of one that falls asleep, or of one that was dear to fold. */
+  keep(loaded: Kept, saga: "running" | "asleep" | "dear"): Promise<void>;
   /** The newest snapshot, and the ledger since. */
   age(): SnapshotAge;
 }
@@ -37,6 +37,7 @@ export interface Keeper {
 const due = {
   running: { turns: limits.snapshotTurns, bytesPerByte: limits.snapshotBytesPerLedgerByte },
   asleep: { turns: limits.snapshotAsleepTurns, bytesPerByte: limits.snapshotAsleepBytesPerLedgerByte },
+  dear: { turns: 1, bytesPerByte: Number.MAX_SAFE_INTEGER },
 } as const;
 
 /** A keeper that knows of no snapshot: `found` tells it of the newest. */

@@ -1,5 +1,6 @@
 /**
- * A saga that books and waits, and by a signal never gives its host's loop back, in a guard or an assign. Bodies note what they do, with its key, in the file MESH_WORLD.
+ * A saga that books and waits, and by a signal never gives its host's loop back, in a guard or an assign, or for longer than a
+ * lease. Bodies note what they do, with its key, in the file MESH_WORLD.
  */
 import { appendFileSync } from "node:fs";
 import { assign, setup } from "xstate";
@@ -7,11 +8,17 @@ import { z } from "zod";
 import { defineApp, defineSaga, defineTool, type SignalEvents, toActors } from "sagamesh";
 
 const nothing = z.object({});
-const signals = { look: nothing, count: nothing, finish: nothing };
+const signals = { look: nothing, count: nothing, ponder: nothing, finish: nothing };
 
 /** Uses its processor up. */
 function spin(): boolean {
   for (let n = 0; ; n += 1) if (n < 0) return true;
+}
+
+/** Longer than a lease (3 s), and then it is over. */
+function ponder(): boolean {
+  for (const until = performance.now() + 4_000; performance.now() < until;);
+  return true;
 }
 
 const note = (line: string): void => {
@@ -37,19 +44,26 @@ const book = defineTool({
   },
 });
 
-/** Books, and waits: "look" is guarded by a loop, "count" assigns by one. */
+/** Books, and waits: "look" is guarded by a loop, "count" assigns by one, "ponder" is guarded by seconds, and it books again. */
 export const booker = defineSaga({
   ...{ name: "booker", version: 1, input: nothing, output: nothing, signals },
   machine: setup({
     types: { events: {} as SignalEvents<typeof signals> },
     actors: toActors({ book }),
-    guards: { looks: () => spin() },
+    guards: { looks: () => spin(), ponders: () => ponder() },
     actions: { count: assign(() => (spin() ? {} : {})) },
   }).createMachine({
     initial: "booking",
     states: {
       booking: { invoke: { src: "book", input: {}, onDone: "waiting" } },
-      waiting: { on: { look: { guard: "looks" }, count: { actions: "count" }, finish: "done" } },
+      waiting: {
+        on: {
+          look: { guard: "looks" },
+          count: { actions: "count" },
+          ponder: { guard: "ponders", target: "booking" },
+          finish: "done",
+        },
+      },
       done: { type: "final" },
     },
     output: {},

@@ -1,6 +1,6 @@
 /**
  * Stuck: code of an application that never gives its host's loop back. It costs one host process, its saga is set aside and
- * can be cancelled, and nothing else waits.
+ * can be cancelled, and nothing else waits. What gives it back late, after a lease, costs time alone, where no other host is too.
  *
  * Method: real hosts, as in poison.test.ts, with a bound of a second.
  */
@@ -15,7 +15,7 @@ import { type AccountServer, startAccountServer, until } from "../support/real-m
 
 let server: AccountServer;
 beforeAll(async () => {
-  server = await startAccountServer(1);
+  server = await startAccountServer(2);
 });
 afterAll(() => server.stop());
 
@@ -57,6 +57,35 @@ test(
         expect(line).toMatchObject({ suspect: `saga.${stuck.id}`, input: "signal look", exitCode: 70 });
         expect(JSON.stringify(line?.["where"])).toContain("stuck.ts");
       });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+  2 * withinMs,
+);
+
+test(
+  "a decision of more than a lease succeeds on a lone host, which lapses over it, and is not set aside (FQ3)",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sagamesh-ponder-"));
+    const world = join(folder, "world");
+    try {
+      await crewOn(
+        server.nextUrl(),
+        ["host"],
+        { file, env: { MESH_WORLD: world } },
+        async ({ mesh, deaths, said }) => {
+          const slow = await mesh.client.start(booker, {});
+          const bookings = async () => (await readFile(world, "utf8").catch(() => "")).split("\n").length - 1;
+          await until("it has booked", async () => (await bookings()) === 1, withinMs);
+          await slow.signal("ponder", {});
+          await until("it has booked again", async () => (await bookings()) === 2, withinMs);
+          await slow.signal("finish", {});
+          expect(await slow.result()).toMatchObject({ status: "completed" });
+          expect(said("host stood still for too long").length).toBeGreaterThan(0);
+          expect([deaths(), await mesh.letters()]).toEqual([[], []]);
+        },
+      );
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
