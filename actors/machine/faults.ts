@@ -8,6 +8,7 @@
  */
 import type { AnyStateMachine, AnyStateNode } from "xstate";
 import { callableOf } from "./callable.ts";
+import { isMachine, wayOutOf } from "./foreign.ts";
 import { nodesOf } from "./snapshot.ts";
 
 /** XState's own actions that the door knows; all others would be side effects. */
@@ -20,15 +21,18 @@ const recorded: ReadonlySet<string> = new Set(
 const noSpawn =
   "`spawn` starts an actor that no ledger entry announces: use `invoke` or the action spawnChild";
 const noParent =
-  "a saga's parent hears of it by its output alone: leave sendParent out and say it in `output`";
+  "a saga's parent hears of it by its output alone: leave sendParent out and say it in `output`, or have a tool send the parent a signal";
 const noSystemId = "systemId is not supported: name an actor by its id";
 
 /**
  * All faults of a machine, each a sentence that says where and what to do; empty if there are none.
- * `builtin` allows named actions `sagamesh.*` without an implementation.
+ * `builtin` allows named actions `sagamesh.*` without an implementation; `above` is for the machines in a machine.
  */
-export function machineFaults(machine: AnyStateMachine, options: { builtin?: boolean } = {}): string[] {
-  const audit: Audit = { machine, builtin: options.builtin ?? false, faults: new Set() };
+export function machineFaults(
+  machine: AnyStateMachine,
+  { builtin = false, above = [machine] }: { builtin?: boolean; above?: readonly AnyStateMachine[] } = {},
+): string[] {
+  const audit: Audit = { machine, builtin, above, faults: new Set() };
   const nodes = nodesOf(machine.root);
   auditImplementations(audit);
   if (mentionsSpawn(machine.config.context)) audit.faults.add(`the context of "${machine.id}": ${noSpawn}`);
@@ -40,6 +44,8 @@ export function machineFaults(machine: AnyStateMachine, options: { builtin?: boo
 interface Audit {
   readonly machine: AnyStateMachine;
   readonly builtin: boolean;
+  /** It, and the machines that it is in: one that names itself is audited once. */
+  readonly above: readonly AnyStateMachine[];
   /** A set: a named action that stands in five states is one fault where the fault is in its implementation. */
   readonly faults: Set<string>;
 }
@@ -62,15 +68,21 @@ interface ActionFunction {
 function auditImplementations(audit: Audit): void {
   const { actions, actors, guards } = audit.machine.implementations;
   for (const [name, logic] of Object.entries(actors as Record<string, unknown>))
-    if (callableOf(logic) === undefined)
-      audit.faults.add(
-        `the actor "${name}": its logic would run unrecorded; bind a tool, saga or agent with toActors`,
-      );
+    auditLogic(audit, `the actor "${name}": its logic`, name, logic);
   // Also the ones no state names: an enqueueActions may.
   for (const [name, action] of Object.entries(actions as Record<string, unknown>))
     auditFunction(audit, `the action "${name}"`, action);
   for (const [name, guard] of Object.entries(guards as Record<string, unknown>))
     auditGuard(audit, `the guard "${name}"`, guard);
+}
+
+/** Where it is a machine, what is wrong in it is told with it: what is mended in one go is known in one go. */
+function auditLogic(audit: Audit, where: string, name: string, logic: unknown): void {
+  if (callableOf(logic) !== undefined) return;
+  audit.faults.add(`${where} would run unrecorded; ${wayOutOf(logic, name)}`);
+  if (!isMachine(logic) || audit.above.includes(logic)) return;
+  for (const fault of machineFaults(logic, { above: [...audit.above, logic] }))
+    audit.faults.add(`in the machine "${logic.id}", ${fault}`);
 }
 
 function auditNode(audit: Audit, node: AnyStateNode): void {
@@ -79,8 +91,8 @@ function auditNode(audit: Audit, node: AnyStateNode): void {
   for (const action of node.exit) auditAction(audit, `${state}, exit`, action);
   if (node.type === "compound")
     for (const action of node.initial.actions) auditAction(audit, `${state}, initial`, action);
-  for (const invoke of node.invoke) {
-    auditSource(audit, `${state}, invoke`, invoke.src);
+  for (const [k, invoke] of node.invoke.entries()) {
+    auditSource(audit, `${state}, invoke`, givenSource(node, k) ?? invoke.src);
     if (invoke.systemId !== undefined) audit.faults.add(`${state}, invoke: ${noSystemId}`);
     if ("onSnapshot" in invoke && invoke.onSnapshot !== undefined)
       audit.faults.add(
@@ -111,7 +123,7 @@ function auditFunction(audit: Audit, where: string, action: unknown): void {
   const { resolve, type, ...parts } = Object.assign({}, action) as Partial<ActionFunction>;
   if (resolve === undefined || type === undefined || !recorded.has(type)) {
     audit.faults.add(
-      `${where}: a function of your own is a side effect that is not recorded; invoke a tool, or use assign`,
+      `${where}: a function of your own is a side effect that is not recorded; ${insteadOf(action)}`,
     );
     return;
   }
@@ -124,6 +136,19 @@ function auditFunction(audit: Audit, where: string, action: unknown): void {
   if (type === "xstate.spawnChild") auditSpawnChild(audit, where, parts);
   if (type === "xstate.sendTo") auditSendTo(audit, where, parts);
   if (typeof parts.delay === "string") auditDelay(audit, where, parts.delay);
+}
+
+/** What an action of the author's own may become, by its text. */
+function insteadOf(action: unknown): string {
+  const text = String(action);
+  const asks = /\b(?:prompt|confirm|readline|question)\s*\(/.test(text);
+  if (asks) return "people are asked by an actor: invoke question({ to, answer }), bound by toActors";
+  const prints = /\bconsole\.\w+\s*\(/.test(text);
+  const prose =
+    "what it prints is log(({ context, event }) => ...) of XState, which hosts write to their log";
+  const calls =
+    'what it does is a tool: spawnChild("tool", { id, input }) to go on at once, `invoke` to wait for its end; what it keeps is assign(...)';
+  return prints ? `${prose}; ${calls}` : calls;
 }
 
 function auditSpawnChild(
@@ -154,14 +179,15 @@ function auditSendTo(audit: Audit, where: string, { to }: Partial<ActionFunction
 }
 
 function auditSource(audit: Audit, where: string, src: unknown): void {
-  // XState names an inline logic in `invoke` by the place where it stands.
-  if (typeof src !== "string" || src.startsWith("xstate.invoke."))
-    audit.faults.add(
-      `${where}: inline logic would run unrecorded; bind it in setup with toActors and name it here`,
-    );
+  if (typeof src !== "string")
+    auditLogic(audit, `${where}: inline logic`, "name", callableOf(src) === undefined ? src : undefined);
   else if (!Object.hasOwn(audit.machine.implementations.actors, src))
     audit.faults.add(`${where}: the actor "${src}" is not declared; bind it in setup with toActors`);
 }
+
+/** The k-th actor of a state as its author wrote it: XState names an inline logic by the place where it stands. */
+const givenSource = ({ config }: AnyStateNode, k: number): unknown =>
+  ([config.invoke ?? []].flat() as { readonly src?: unknown }[])[k]?.src;
 
 /** A guard: a name, a name with params, a function, or one of XState's that holds others. */
 function auditGuard(audit: Audit, where: string, guard: unknown): void {

@@ -75,6 +75,8 @@ function nameFaults(all: readonly Tool[], definitions: readonly Definition[]): s
     byLabel.set(label, tool);
     const isTold = definitions.some((one) => one.faults.includes(twiceNamed(one.name, "tools", tool.name)));
     if (other === undefined || isTold) return [];
-    return [`two tools are named "${label}": raise the version of the newer one`];
+    return [
+      `two tools are named "${label}": raise the version of the newer one, or name them apart: toolsOf("space", { ... })`,
+    ];
   });
 }

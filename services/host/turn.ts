@@ -36,7 +36,7 @@ import { isMoveOrder } from "./migrate.ts";
 import { intentsToDispatch, ownWorkOf } from "./open-work.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
 import { withPast } from "./pure-step.ts";
-import { tellRefusals } from "./tell-refusals.ts";
+import { tellTurn } from "./tell-turn.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
 /** Takes a batch. Rejects where it cannot be taken; then everything is to be given back. */
@@ -143,10 +143,9 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
 async function handOn(self: Residence, own: Owned, { before, decided, batch }: Turn): Promise<void> {
   if (self.phase.type === "leaving") self.phase.owesIntents = true;
   if (self.phase.type !== "owning") return;
-  const { saga, deps } = self;
+  const { deps } = self;
   const { hands } = own;
   const { state } = decided;
-  for (const shown of decided.shown) deps.live(saga, shown.kind, shown.value);
   hands.callOff(before, state);
   const heardSignal = batch.events.some((event) => event.type === "signal");
   const isTakeover = !own.isRecovered && (batch.known || hasWorkOfAnother(self, own, before));
@@ -156,7 +155,7 @@ async function handOn(self: Residence, own: Owned, { before, decided, batch }: T
     deps.observe.takenOver(deps.clock.elapsed() - self.bornAt);
   }
   deps.observe.turn(decided, before);
-  tellRefusals(deps.log, own.loaded.definition, decided);
+  tellTurn(deps, own.loaded.definition, decided);
   const all = isTakeover ? Object.values(state.open) : intentsToDispatch(decided, batch.events);
   await handOnEach(self, own, all, heardSignal);
   if (batch.nudge !== undefined) await handOnAgain(self, own, batch.nudge, all);

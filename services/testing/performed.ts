@@ -86,7 +86,8 @@ async function note(
 }
 
 /** PE1 */
-function held<T>(clock: VirtualClock, work: Promise<T>, realMs = holdMs): Promise<T> {
+function held<T>(clock: VirtualClock, given: T | Promise<T>, realMs = holdMs): Promise<T> {
+  const work = Promise.resolve(given); // A body of toolsOf, or of plain JavaScript, may be no promise.
   const patience = new Promise<void>((resolve) => setTimeout(resolve, realMs).unref());
   void clock.hold(
     Promise.race([

@@ -60,7 +60,9 @@ describe("an application", () => {
     const app = defineApp({
       sagas: [clerkWith(one), { ...clerkWith(other), name: "second", definition: second }],
     });
-    expect(app.faults).toEqual(['two tools are named "look": raise the version of the newer one']);
+    expect(app.faults).toEqual([
+      'two tools are named "look": raise the version of the newer one, or name them apart: toolsOf("space", { ... })',
+    ]);
   });
 
   test("whose machine asks a model nobody serves is refused before it asks", () => {

@@ -1,0 +1,49 @@
+/**
+ * Tell turn: what a turn says beside what it does, once it is acked, to those who listen and in the host's log: what its
+ * machine logs, and why a saga ends whose model's replies could not be taken.
+ *
+ * Said by the host that appended the turn, and by no other: one that dies between both has not said it. What is to be
+ * kept stands on the ledger.
+ */
+import type { DefinitionRef } from "../../protocol/event.ts";
+import type { Json } from "../../protocol/json.ts";
+import { briefDefinition } from "../../protocol/definition-text.ts";
+import type { DecidedTurn } from "../../actors/kernel/fold.ts";
+import { redactText } from "../process/redact.ts";
+import type { HostDeps } from "./host-deps.ts";
+
+/** Tells of a turn that is acked. What a machine logs (`log` of XState) is a line of the log, at `info`. */
+export function tellTurn(
+  { log, live }: Pick<HostDeps, "log" | "live">,
+  definition: DefinitionRef,
+  { state, steps, shown }: Pick<DecidedTurn, "state" | "steps" | "shown">,
+): void {
+  for (const { kind, value } of shown) {
+    live(state.saga, kind, value);
+    if (kind === "log")
+      log.info(
+        { sagaId: state.saga, definition: briefDefinition(definition), logged: redactText(wordsOf(value)) },
+        "saga logged",
+      );
+  }
+  for (const { intents } of steps)
+    for (const intent of intents)
+      if (intent.kind === "end" && intent.code === "MODEL_REPLY_INVALID")
+        log.warn(
+          {
+            sagaId: state.saga,
+            definition: briefDefinition(definition),
+            code: intent.code,
+            reason: intent.reason === undefined ? undefined : redactText(intent.reason),
+          },
+          "saga failed on replies",
+        );
+}
+
+/** A text as it is; what else was logged, with its label if it has one, as JSON. */
+function wordsOf(value: Json): string {
+  const of = typeof value === "object" && value !== null && !Array.isArray(value) ? value : { value };
+  const { label, value: said = value } = of;
+  const text = typeof said === "string" ? said : JSON.stringify(said);
+  return typeof label === "string" && label !== "" ? `${label}: ${text}` : text;
+}
