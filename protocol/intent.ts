@@ -25,7 +25,11 @@ const inputOrCall = {
 };
 
 /** Calls that this one rests on, where the definition or the model says so; else on all that was settled before. */
-const resting = { dependsOn: z.array(z.string()).optional() };
+const resting = {
+  dependsOn: z.array(z.string()).optional(),
+  /** Those of them whose outputs a workflow's node read when its input was made. */
+  inputFrom: z.array(z.string()).optional(),
+};
 
 /** By name: a tool that tells people of a task, or a saga that stands in for them. */
 const Attendant = z.object({

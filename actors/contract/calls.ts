@@ -16,12 +16,13 @@ export interface CallError {
   readonly standing?: readonly string[];
 }
 
-/** A call to be started. `dependsOn` names all calls it rests on, directly or not. */
+/** A call to be started. `dependsOn` names all calls it rests on, directly or not; `inputFrom` those whose outputs it was given. */
 export interface NewCall {
   readonly call: string;
   readonly src: string;
   readonly input: Json;
   readonly dependsOn?: readonly string[] | undefined;
+  readonly inputFrom?: readonly string[] | undefined;
   /** Which decision it is, where the number in its id depends on what else was called before (keys.ts). */
   readonly decides?: string;
 }
@@ -32,6 +33,7 @@ export interface StartParams {
   readonly src: string;
   readonly input: Json;
   readonly dependsOn?: readonly string[];
+  readonly inputFrom?: readonly string[];
   readonly decides?: string;
 }
 
@@ -48,7 +50,7 @@ export interface ForwardParams {
 export const say = (message: ModelMessage): never => ({ type: "sagamesh.say", params: { message } }) as never;
 
 /** Starts a call. */
-export const startCall = ({ call, src, input, dependsOn, decides }: NewCall): never =>
+export const startCall = ({ call, src, input, dependsOn, inputFrom, decides }: NewCall): never =>
   ({
     type: "sagamesh.start",
     params: {
@@ -56,6 +58,7 @@ export const startCall = ({ call, src, input, dependsOn, decides }: NewCall): ne
       src,
       input,
       ...(dependsOn === undefined ? {} : { dependsOn }),
+      ...(inputFrom === undefined ? {} : { inputFrom }),
       ...(decides === undefined ? {} : { decides }),
     } satisfies StartParams,
   }) as never;

@@ -103,6 +103,7 @@ export interface ProposedCall {
   readonly granted?: readonly string[];
   /** The calls that this one rests on, where the definition or the model says so. */
   readonly dependsOn?: readonly string[];
+  readonly inputFrom?: readonly string[];
   /** The input stands in no model's reply. */
   readonly given?: true;
   /** A human changed the arguments, and who: the input is theirs. */

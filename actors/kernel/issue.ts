@@ -103,7 +103,7 @@ function invoke(
   actor: string,
   src: string,
   input: Json,
-  { dependsOn, decides }: Pick<StartParams, "dependsOn" | "decides"> = {},
+  { dependsOn, inputFrom, decides }: Pick<StartParams, "dependsOn" | "inputFrom" | "decides"> = {},
 ): void {
   const callable = f.definition.machine.bound(src);
   assert(callable !== undefined, `"${src}" is bound; machine-faults.ts refuses what is not`);
@@ -124,7 +124,7 @@ function invoke(
         input,
         actor,
         ...calling,
-        ...(dependsOn === undefined ? {} : { dependsOn }),
+        ...restingOf({ dependsOn, inputFrom }),
         ...given,
         ...nextPlace(f, actor, decides),
       });
@@ -211,8 +211,10 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
   });
 }
 
-const restingOf = ({ dependsOn }: ProposedCall) =>
-  dependsOn === undefined ? {} : { dependsOn: [...dependsOn] };
+const restingOf = ({ dependsOn, inputFrom }: Pick<StartParams, "dependsOn" | "inputFrom">) => ({
+  ...(dependsOn === undefined ? {} : { dependsOn: [...dependsOn] }),
+  ...(inputFrom === undefined ? {} : { inputFrom: [...inputFrom] }),
+});
 
 function startChild(f: Folding, child: Definition, call: ProposedCall): void {
   const opening = openingOf(f, child.name);

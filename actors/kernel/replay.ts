@@ -6,6 +6,8 @@
  * RY2 Replay performs nothing.
  * RY3 Turns before the saga was moved to the definition were decided by another one. Of their model calls the digest is
  *     not compared: it was, when it was moved (migrate.ts).
+ * RY4 A record that says nothing of what an input was made of is a former version's, which did not count that among what a
+ *     call rests on: such a record may name fewer calls.
  */
 import type { Closing } from "../../protocol/closing.ts";
 import { MeshError } from "../../protocol/errors.ts";
@@ -83,8 +85,9 @@ export function differenceOf(
 ): Difference | undefined {
   for (const [index, { event, intents, closed }] of turn.steps.entries()) {
     const got = decided[index];
+    const known = (got?.intents ?? []).map((intent, k) => asFormerly(intents[k], intent));
     const found =
-      firstOther(intents, got?.intents ?? [], (intent) => compared(intent, comparison)) ??
+      firstOther(intents, known, (intent) => compared(intent, comparison)) ??
       firstOther(closed, got?.closed ?? [], (closing) => comparedClosing(closing, comparison));
     if (found === undefined) continue;
     const what = found.list === intents ? "intent" : "closing";
@@ -92,6 +95,16 @@ export function differenceOf(
     return { step: index + 1, event: event.type, what, k, expected, got: other };
   }
   return undefined;
+}
+
+/** RY4. What was decided, as the version that wrote the record would have said it. */
+function asFormerly(recorded: Intent | undefined, got: Intent): Intent {
+  if (got.kind !== "tool" && got.kind !== "saga") return got;
+  if (got.inputFrom === undefined || recorded?.kind !== got.kind || recorded.inputFrom !== undefined)
+    return got;
+  const { inputFrom: _later, ...rest } = got;
+  const knewFewer = recorded.dependsOn?.every((call) => got.dependsOn?.includes(call));
+  return knewFewer === true ? { ...rest, dependsOn: recorded.dependsOn } : rest;
 }
 
 /** The first place at which two lists are not alike, as far as they are compared. */

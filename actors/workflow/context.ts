@@ -8,20 +8,28 @@ import { readWith } from "../values/schema.ts";
 import type { SagaState } from "../contract/state.ts";
 import type { WorkflowContext, WorkflowSpec, WorkflowView } from "./spec.ts";
 
-/** Throws what the functions of the definition throw. */
+/** `onRead` hears of each commit that was built upon. Throws what the functions of the definition throw. */
 export function viewOf(
   spec: Pick<WorkflowSpec, "input">,
   context: WorkflowContext,
   now: number,
+  onRead: (node: string) => void = () => undefined,
 ): WorkflowView {
-  const has = (node: string): boolean => context.nodes[node]?.status === "committed";
+  const has = (node: string): boolean => {
+    if (context.nodes[node]?.status !== "committed") return false;
+    onRead(node);
+    return true;
+  };
   const input = readWith(spec.input, context.input);
   return {
     input: input.success ? input.data : context.input,
     has,
     output: (node: string, of?: Pick<Callable, "output">) => {
       const said = context.nodes[node]?.output;
-      if (said === undefined || !has(node)) throw new Error(`the node "${node}" has not committed`);
+      if (!has(node) || said === undefined)
+        throw new Error(
+          `the node "${node}" has not committed: name it in "after", or ask has("${node}") before`,
+        );
       if (of === undefined) return said;
       const read = readWith(of.output, said);
       if (!read.success) throw new Error(`what the node "${node}" said does not fit: ${read.reason}`);

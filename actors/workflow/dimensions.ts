@@ -64,6 +64,10 @@ export function dependencyOf({
   const workflow = definition.own;
   const context = contextOfState(state);
   const graph = graphNow(workflow, context);
+  const runOf = (node: string) => {
+    const call = context.nodes[node]?.call;
+    return { node, ...(call === undefined ? {} : { call }) };
+  };
   const nodes = graph.order.flatMap((name) => {
     const node = graph.nodes.get(name);
     const known = context.nodes[name];
@@ -72,10 +76,8 @@ export function dependencyOf({
       {
         ...{ node: name, status: known.status, condition: node.when },
         satisfied: judged(node.when, (atom) => truthOf(workflow, context, atom)),
-        evidence: (known.evidence ?? []).map((other) => {
-          const call = context.nodes[other]?.call;
-          return { node: other, ...(call === undefined ? {} : { call }) };
-        }),
+        evidence: (known.evidence ?? []).map(runOf),
+        ...(known.reads === undefined ? {} : { reads: known.reads.map(runOf) }),
         ...(known.reason === undefined ? {} : { reason: known.reason }),
         ...(known.verdicts === undefined
           ? {}
@@ -83,8 +85,15 @@ export function dependencyOf({
       },
     ];
   });
-  const edges = [...graph.restsOn].flatMap(([to, others]) =>
-    others.map((from) => ({ from, to, satisfied: truthOf(workflow, context, { node: from }) })),
-  );
+  const edges = [...graph.restsOn].flatMap(([to, named]) => {
+    const read = context.nodes[to]?.reads ?? [];
+    return [...new Set([...named, ...read])].map((from) => ({
+      ...{ from, to, satisfied: truthOf(workflow, context, { node: from }) },
+      of: [
+        ...(named.includes(from) ? (["condition"] as const) : []),
+        ...(read.includes(from) ? (["data"] as const) : []),
+      ],
+    }));
+  });
   return { nodes, edges, effects };
 }

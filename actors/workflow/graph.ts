@@ -3,7 +3,8 @@
  *
  * WG1 A graph has no cycle, a root, and no edge to nowhere; what is wrong with it is told all at once.
  * WG2 What falls with a node is the smallest set: those that committed or run and whose condition no longer holds
- *     without it. A condition that still holds by another branch keeps its node.
+ *     without it, or whose input was made of it. A condition that still holds by another branch keeps its node, if it read
+ *     nothing of the one that falls.
  */
 import type { Json } from "../../protocol/json.ts";
 import type { Condition, Edge } from "../../protocol/workflow.ts";
@@ -90,16 +91,40 @@ export function graphFaults(where: string, graph: Graph, predicates: Predicates)
   return faults;
 }
 
-/** A template may only speak of what is certain to be there: what the node rests on, and the workflow's input. */
+/** What has committed, whichever way the node's condition came to hold. */
+function certainFor({ nodes }: Pick<Graph, "nodes">, name: string): ReadonlySet<string> {
+  const known = new Map<string, ReadonlySet<string>>();
+  const of = (condition: Condition): ReadonlySet<string> => {
+    if ("all" in condition) return new Set(condition.all.flatMap((part) => [...of(part)]));
+    if ("not" in condition) return new Set();
+    if ("node" in condition) return new Set([condition.node, ...ofNode(condition.node)]);
+    const [first = new Set<string>(), ...others] = condition.any.map(of);
+    return new Set([...first].filter((one) => others.every((other) => other.has(one))));
+  };
+  const ofNode = (one: string): ReadonlySet<string> => {
+    const before = known.get(one);
+    if (before !== undefined) return before;
+    known.set(one, new Set()); // In a cycle, which is a fault of its own.
+    const certain = of(nodes.get(one)?.when ?? { all: [] });
+    known.set(one, certain);
+    return certain;
+  };
+  return ofNode(name);
+}
+
+/** A template may only speak of what is certain to be there: what must have committed before, and the workflow's input. */
 function templateFaults(where: string, graph: Graph, name: string, template: Json): string[] {
   const ground = groundOf(graph, name);
+  const certain = certainFor(graph, name);
   return referencesIn(template).flatMap((reference) => {
     if (reference === "bad")
       return [`${where}: the input of "${name}" holds a reference that cannot be read`];
-    if (reference.of === "input" || (reference.of === "node" && ground.has(reference.name))) return [];
-    return [
-      `${where}: the input of "${name}" refers to "${reference.of} ${reference.name}", on which it does not rest`,
-    ];
+    if (reference.of === "input" || (reference.of === "node" && certain.has(reference.name))) return [];
+    const isUncertain = reference.of === "node" && ground.has(reference.name);
+    const why = isUncertain
+      ? "which need not have committed when it starts: another branch may have led to it"
+      : "on which it does not rest";
+    return [`${where}: the input of "${name}" refers to "${reference.of} ${reference.name}", ${why}`];
   });
 }
 
@@ -109,6 +134,10 @@ export interface Standing {
   readonly isUp: (name: string) => boolean;
   /** It stays, and what rests on it alone stays with it. */
   readonly stays: (name: string) => boolean;
+  /** The nodes whose commits its input was made of. */
+  readonly reads: (name: string) => readonly string[];
+  /** All whose commits it rests on, by what its condition was satisfied by and what it read, directly or not. */
+  readonly groundOf: (name: string) => ReadonlySet<string>;
   /** Whether what a condition says of a node that has committed holds. */
   readonly holds: (atom: Extract<Condition, { node: string }>) => boolean;
 }
@@ -117,22 +146,27 @@ export interface Standing {
 export function affectedBy(
   graph: Graph,
   gone: readonly string[],
-  { isUp, stays, holds }: Standing,
+  { isUp, stays, reads, groundOf: recorded, holds }: Standing,
 ): string[] {
+  const up = graph.order.filter(isUp);
+  const grounds = new Map(up.map((name) => [name, recorded(name)]));
+  // What itself rests on a node is nothing that the node could stand on.
+  const namedBy = (name: string): string[] =>
+    (graph.restsOn.get(name) ?? []).filter((other) => grounds.get(other)?.has(name) !== true);
+  // No edge says what was read, so that the graph's own order does not know of it.
+  const order = inOrder(new Map(up.map((name) => [name, [...namedBy(name), ...reads(name)]])));
   const fallen = new Set(gone);
-  const affected: string[] = [];
-  for (const name of graph.order) {
-    if (!isUp(name)) continue;
-    const node = graph.nodes.get(name);
-    const rests = node !== undefined && (graph.restsOn.get(name) ?? []).some((other) => fallen.has(other));
-    const stillHolds = (): boolean => {
-      const truth = (atom: Extract<Condition, { node: string }>): Truth =>
-        !fallen.has(atom.node) && holds(atom) ? "yes" : "no";
-      return node !== undefined && judged(node.when, truth) === "yes";
-    };
-    if (!fallen.has(name) && (!rests || stays(name) || stillHolds())) continue;
-    fallen.add(name);
-    affected.push(name);
+  const stillHolds = (name: string): boolean => {
+    const named = new Set(namedBy(name));
+    const truth = (atom: Extract<Condition, { node: string }>): Truth =>
+      named.has(atom.node) && !fallen.has(atom.node) && holds(atom) ? "yes" : "no";
+    const when = graph.nodes.get(name)?.when;
+    return when === undefined || judged(when, truth) === "yes";
+  };
+  for (const name of order) {
+    const hasRead = reads(name).some((other) => fallen.has(other));
+    const rests = hasRead || (graph.restsOn.get(name) ?? []).some((other) => fallen.has(other));
+    if (rests && !stays(name) && (hasRead || !stillHolds(name))) fallen.add(name);
   }
-  return affected;
+  return order.filter((name) => fallen.has(name));
 }

@@ -13,7 +13,7 @@ import type { CallError, NewCall } from "../contract/calls.ts";
 import { judged } from "../values/condition.ts";
 import { readWith } from "../values/schema.ts";
 import { hopeOf, nodeOfCall, truthOf, viewOf } from "./context.ts";
-import { type Advanced, change, type Going, graphOf, set, stateOf, untried } from "./step.ts";
+import { type Advanced, change, type Going, graphOf, groundNow, set, stateOf, untried } from "./step.ts";
 import { affectedBy, groundOf } from "./graph.ts";
 import { isJudged, isJudgesCall, isPlanJudged, judgementOf, type Ruled, unjudged } from "./judging.ts";
 import { again, mayReplan, takePatch, takePlan } from "./replan.ts";
@@ -211,8 +211,10 @@ function start(g: Going, name: string, context: WorkflowContext): boolean {
   set(g, name, state);
   let input: Json;
   try {
-    const view = viewOf(g.spec, context, g.at);
+    const reads = new Set<string>();
+    const view = viewOf(g.spec, context, g.at, (other) => reads.add(other));
     input = toJson(node.input({ ...view, node: name, attempt, before: before ?? [] }));
+    if (reads.size > 0) change(g, name, { reads: [...reads] });
   } catch (error) {
     change(g, name, {
       ...{ status: "failed", code: "CALL_INVALID" },
@@ -227,19 +229,9 @@ function start(g: Going, name: string, context: WorkflowContext): boolean {
 function runOf(g: Going, name: string, input: Json): NewCall {
   const dependsOn = groundNow(g, name).flatMap((other) => stateOf(g, other).call ?? []);
   const src = graphOf(g).nodes.get(name)?.run.name ?? "";
-  return { call: stateOf(g, name).call ?? "", src, input, dependsOn };
-}
-
-/** All whose commits a node rests on, by what its condition and theirs were satisfied by. */
-function groundNow(g: Going, name: string): string[] {
-  const ground = new Set<string>();
-  const open = [...(stateOf(g, name).evidence ?? [])];
-  for (let next = open.shift(); next !== undefined; next = open.shift()) {
-    if (ground.has(next)) continue;
-    ground.add(next);
-    open.push(...(stateOf(g, next).evidence ?? []));
-  }
-  return [...ground];
+  const { call = "", reads } = stateOf(g, name);
+  const inputFrom = reads?.flatMap((other) => stateOf(g, other).call ?? []);
+  return { call, src, input, dependsOn, inputFrom };
 }
 
 function commit(g: Going, name: string, output: Json): void {
@@ -296,6 +288,8 @@ const affectedOf = (g: Going, gone: readonly string[]): string[] =>
   affectedBy(graphOf(g), gone, {
     isUp: (name) => ["committed", "running"].includes(stateOf(g, name).status),
     stays: (name) => stays(g, name),
+    reads: (name) => stateOf(g, name).reads ?? [],
+    groundOf: (name) => new Set(groundNow(g, name)),
     holds: (atom) => truthOf(g.spec, g.context, atom) === "yes",
   });
 

@@ -112,6 +112,8 @@ export interface NodeState {
   readonly call?: string;
   /** The nodes whose commits its condition was satisfied by when it began. */
   readonly evidence?: readonly string[];
+  /** The nodes whose commits its input was made of, by an edge or not: it rests on these, too. */
+  readonly reads?: readonly string[];
   readonly output?: Json;
   readonly log?: Json;
   /** Why it failed, was skipped or is undone. */
@@ -180,9 +182,12 @@ export interface WorkflowContext {
 /** What a workflow's functions are shown. */
 export interface WorkflowView<I = unknown> {
   readonly input: I;
-  /** Whether a node has committed. */
+  /** Whether a node has committed. A node that starts on a yes rests on that commit. */
   has(node: string): boolean;
-  /** What a node that has committed said, as the schema of what it ran reads it. Throws if it has not committed. */
+  /**
+   * What a node that has committed said, as the schema of what it ran reads it. A node that starts with it rests on that
+   * commit, with an edge or without. Throws if it has not committed: the node that asks fails, and nothing is performed.
+   */
   output<O extends z.ZodType>(node: string, of: Pick<Callable<z.ZodType, O>, "output">): z.infer<O>;
   output(node: string): Json;
   /** What became of a node's runs before the present one, oldest first: an old report may be about one of these. */

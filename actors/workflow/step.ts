@@ -27,3 +27,17 @@ export const set = (g: Going, name: string, state: NodeState): void => {
 };
 export const change = (g: Going, name: string, more: Partial<NodeState>): void =>
   set(g, name, { ...stateOf(g, name), ...more });
+
+/** All whose commits a node rests on, by what its condition and theirs were satisfied by, and by what was read. */
+export function groundNow(g: Going, name: string): string[] {
+  const ground = new Set<string>();
+  const restingOn = ({ evidence = [], reads = [] }: NodeState) => [...evidence, ...reads];
+  const open = restingOn(stateOf(g, name));
+  for (let next = open.shift(); next !== undefined; next = open.shift()) {
+    // What stays for good may rest on a former run of the node itself.
+    if (next === name || ground.has(next)) continue;
+    ground.add(next);
+    open.push(...restingOn(stateOf(g, next)));
+  }
+  return [...ground];
+}

@@ -43,12 +43,12 @@ export type GraphNode = z.infer<typeof GraphNode>;
 
 /**
  * Why an edge is there, read from its end to its beginning: `to` was decided by `from`, supersedes `from`. Every edge
- * leads forward in time. `decided on`: there is no model's decision between; `answered by`: its result was new to this
+ * leads forward in time. `reads`: what `from` said is a part of what `to` was given. `decided on`: there is no model's decision between; `answered by`: its result was new to this
  * decision; `told of`: so was what came in from outside.
  */
 export const GraphReason = z.enum([
   ...["decided by", "decided on", "told of", "answered by", "awaited by", "approved by"],
-  ...["undoes", "supersedes", "serves", "follows", "asks about", "rests on"],
+  ...["undoes", "supersedes", "serves", "follows", "asks about", "rests on", "reads"],
 ] as const);
 export type GraphReason = z.infer<typeof GraphReason>;
 

@@ -93,12 +93,20 @@ export const DependencyState = z.object({
       satisfied: Satisfied,
       /** The commits that satisfied it when it began. */
       evidence: z.array(z.object({ node: z.string(), call: z.string().optional() })),
+      /** The commits that its input was made of. */
+      reads: z.array(z.object({ node: z.string(), call: z.string().optional() })).optional(),
       reason: z.string().optional(),
       /** What validators said of the run that it is about, in order. */
       verdicts: z.array(NodeVerdict).optional(),
     }),
   ),
-  edges: z.array(z.object({ from: z.string(), to: z.string(), satisfied: Satisfied })),
+  /** `of`: the condition names it, or the input of the last run read it, or both. */
+  edges: z.array(
+    z.object({
+      ...{ from: z.string(), to: z.string(), satisfied: Satisfied },
+      of: z.array(z.enum(["condition", "data"])),
+    }),
+  ),
   /** Effects that stand, and the calls each rests on; without them, on all that was settled before it. */
   effects: z.array(
     z.object({ intent: IntentId, call: z.string().optional(), dependsOn: z.array(z.string()).optional() }),

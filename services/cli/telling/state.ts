@@ -56,18 +56,23 @@ function linesOf(document: StateDocument): string[] {
     case "dependency":
       return [
         table(
-          ["NODE", "STATUS", "MAY START", "EVIDENCE", "VERDICTS", "CONDITION"],
-          document.nodes.map(({ node, status, satisfied, evidence, condition, verdicts = [] }) => [
-            node,
-            status,
-            satisfied,
-            evidence.map((one) => one.call ?? one.node).join(", "),
-            verdicts.map(({ validator, verdict }) => `${validator} ${verdict}`).join(", "),
-            brief(toJson(condition), 80),
-          ]),
+          ["NODE", "STATUS", "MAY START", "EVIDENCE", "READ", "VERDICTS", "CONDITION"],
+          document.nodes.map(
+            ({ node, status, satisfied, evidence, reads = [], condition, verdicts = [] }) => [
+              node,
+              status,
+              satisfied,
+              evidence.map((one) => one.call ?? one.node).join(", "),
+              reads.map((one) => one.call ?? one.node).join(", "),
+              verdicts.map(({ validator, verdict }) => `${validator} ${verdict}`).join(", "),
+              brief(toJson(condition), 80),
+            ],
+          ),
         ),
         "",
-        ...document.edges.map(({ from, to, satisfied }) => `  ${from} -> ${to}  ${satisfied}`),
+        ...document.edges.map(
+          ({ from, to, satisfied, of }) => `  ${from} -> ${to}  ${satisfied}, by ${of.join(" and ")}`,
+        ),
         ...(document.effects.length === 0 ? ["no effect stands"] : ["effects rest on:"]),
         ...document.effects.map(
           ({ intent, call, dependsOn }) =>

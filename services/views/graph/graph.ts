@@ -34,8 +34,12 @@ export function* graphOf(turns: readonly Turn[], options: ViewOptions = {}): Gen
   const views = new Map(view.intents.map((one) => [one.intent.id, one]));
   const nodes = index.steps.flatMap((at) => nodesOf(at, index, views, view));
   const known = new Set(nodes.map(({ id }) => id));
+  const readIn = readingsIn(index);
   const edges = [...index.places.values()]
-    .flatMap((place) => edgesTo(index, place))
+    .flatMap((place) => [
+      ...edgesTo(index, place),
+      ...readIn(place).map((from): GraphEdge => ({ from, to: place.intent.id, reason: "reads" })),
+    ])
     .concat(waitsEnded(index))
     .filter(({ from, to }) => from !== to && known.has(from) && known.has(to));
   return { saga: view.saga, turns: view.turns, nodes, edges: distinct(edges) };
@@ -201,6 +205,27 @@ function groundOf({ places }: LedgerIndex, intent: Place["intent"]): IntentId[] 
   );
   const through = new Set(named.flatMap(({ dependsOn = [] }) => dependsOn));
   return named.flatMap(({ id, call = "" }) => (through.has(call) ? [] : [id]));
+}
+
+/** Which calls' outputs are a part of what an intent was given, by their ids: a node's reads, or a model's references. */
+function readingsIn({ places, steps, numbers }: LedgerIndex): (place: Place) => readonly IntentId[] {
+  const replies = new Map(
+    steps.flatMap(({ event }) =>
+      event.type === "result" && numbers.has(event.intent) && event.result.outcome === "succeeded"
+        ? [[event.intent, ModelReply.safeParse(event.result.output).data] as const]
+        : [],
+    ),
+  );
+  const ids = new Map<string, IntentId>();
+  for (const { intent } of places.values())
+    if ((intent.kind === "tool" || intent.kind === "saga") && intent.call !== undefined)
+      ids.set(intent.call, intent.id);
+  return ({ intent, proposedBy }) => {
+    if (intent.kind !== "tool" && intent.kind !== "saga") return [];
+    const calls = proposedBy === undefined ? [] : (replies.get(proposedBy)?.calls ?? []);
+    const referred = calls[Number(intent.call?.slice(intent.call.indexOf(".") + 1))]?.refs ?? [];
+    return (intent.inputFrom ?? referred).flatMap((call) => ids.get(call) ?? []);
+  };
 }
 
 /** What an intent was decided by, or on. */

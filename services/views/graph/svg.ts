@@ -90,7 +90,7 @@ function drawNode(node: GraphNode, box: (Box & Point) | undefined): string {
   ].join("");
 }
 
-const dashed: ReadonlySet<string> = new Set(["undoes", "supersedes", "serves", "told of"]);
+const dashed: ReadonlySet<string> = new Set(["undoes", "supersedes", "serves", "told of", "reads"]);
 
 function drawEdge({ reason }: GraphEdge, line: Layout["lines"][number] | undefined): string {
   const [first, ...rest] = line?.points ?? [];

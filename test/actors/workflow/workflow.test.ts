@@ -19,7 +19,11 @@ import {
   succeeded,
   voted,
 } from "../../../services/testing/given.ts";
+import { foldLedger } from "../../../actors/kernel/replay.ts";
+import { nodeOfPlan, shapeFaults } from "../../../actors/workflow/plan.ts";
 import type { WorkflowContext } from "../../../actors/workflow/spec.ts";
+import type { Intent } from "../../../protocol/intent.ts";
+import { PlannedNode } from "../../../protocol/workflow.ts";
 
 const Of = z.object({ of: z.string() });
 const Made = z.object({ id: z.string(), price: z.number().optional() });
@@ -178,6 +182,43 @@ describe("running", () => {
   });
 });
 
+describe("a read", () => {
+  test("of what has not committed is the reader's failure, and nothing of it is performed", () => {
+    const flow = workflow({ a: { run: a }, b: { run: b, input: ({ output }) => output("a") } });
+    const story = given(flow, begun);
+    expect(statusOf(story)).toMatchObject({ b: "failed" });
+    expect(contextOf(story).nodes["b"]).toMatchObject({
+      code: "CALL_INVALID",
+      reason: expect.stringContaining('"a" has not committed: name it in "after", or ask has("a")') as string,
+    });
+    expect(story.turns.flatMap(({ steps }) => steps.flatMap(({ intents }) => intents))).not.toContainEqual(
+      expect.objectContaining(runs("b")),
+    );
+  });
+
+  test("that a former version did not record is no other decision of it", () => {
+    const flow = workflow({
+      a: { run: a },
+      b: { run: b },
+      c: { run: c, after: ["b"], input: ({ output }) => output("a") },
+    });
+    const story = given(flow, begun, succeeded("a", ok), succeeded("b", ok));
+    const recorded = (change: (intent: Intent) => Intent) =>
+      story.turns.map((turn) => ({
+        ...turn,
+        steps: turn.steps.map((step) => ({ ...step, intents: step.intents.map(change) })),
+      }));
+    const ofC = (less: object) => (intent: Intent) =>
+      intent.kind === "tool" && intent.name === "c" ? { ...intent, inputFrom: undefined, ...less } : intent;
+    const former = recorded(ofC({ dependsOn: ["b.1"] }));
+    expect(foldLedger(flow.definition, former).state).toEqual(story.state);
+    const other = recorded(ofC({ dependsOn: ["z.1"] }));
+    expect(() => foldLedger(flow.definition, other)).toThrow(/FOLD_DIVERGED/);
+    const forged = recorded(ofC({ dependsOn: ["b.1"], inputFrom: ["b.1"] }));
+    expect(() => foldLedger(flow.definition, forged)).toThrow(/FOLD_DIVERGED/);
+  });
+});
+
 describe("a failure", () => {
   test("of the first node leaves nothing to undo", () => {
     given(chain(), begun)
@@ -312,6 +353,50 @@ describe("an invalidation", () => {
       .then(undoes("1-0"))
       .when(succeeded("drop", {}))
       .then({ ...runs("a"), call: "a.2" });
+  });
+
+  test("takes what read it along, with an edge or without", () => {
+    const flow = workflow(
+      {
+        a: { run: a },
+        b: { run: b },
+        c: { run: c, after: ["b"], input: ({ output }) => ({ a: output("a") }) },
+        d: { run: d, after: ["b"], input: ({ has }) => ({ a: has("a") }) },
+        e: { run: e, after: ["b"] },
+      },
+      { onFailure: "replan", openForMs: 1000 },
+    );
+    const up = given(flow, begun, succeeded("a", ok), succeeded("b", ok));
+    const ground = { dependsOn: ["b.1", "a.1"], inputFrom: ["a.1"] };
+    expect(up.intents.slice(-3)).toMatchObject([
+      { ...runs("c"), ...ground },
+      { ...runs("d"), ...ground },
+      runs("e"),
+    ]);
+    expect(up.intents.at(-1)).not.toHaveProperty("inputFrom");
+    up.when(succeeded("c", ok))
+      .when(succeeded("d", ok))
+      .when(succeeded("e", ok))
+      .when(of("a"))
+      .then(undoes("3-0"), undoes("3-1"));
+  });
+
+  test("of the branch that a node read takes the node along, although another branch holds it", () => {
+    const flow = workflow(
+      {
+        a: { run: a },
+        b: { run: b },
+        c: {
+          run: c,
+          when: { any: [{ node: "a" }, { node: "b" }] },
+          input: ({ has, output }) => (has("a") ? output("a") : output("b")),
+        },
+      },
+      { openForMs: 1000, onFailure: "replan" },
+    );
+    const up = given(flow, begun, succeeded("a", ok), succeeded("b", ok), succeeded("c", ok));
+    up.when(of("a")).then(undoes("2-0"));
+    up.when(of("b")).then({ kind: "tool", undoes: "1-1" });
   });
 
   test("leaves an unrelated branch, which goes on meanwhile", () => {
@@ -715,6 +800,26 @@ describe("what is no workflow", () => {
     expect(faultsOf({ a: { run: a, after: ["b"] }, b: { run: b, after: ["a"] } })).toContainEqual(
       expect.stringMatching(/it has no root/),
     );
+  });
+
+  test("is one with a planned input that refers to a branch of several", () => {
+    const planned = (name: string, more: object): PlannedNode =>
+      PlannedNode.parse({ name, run: "ask", ...more });
+    const branches = [planned("a", {}), planned("b", {})];
+    const reading = (of: string) => planned("d", { when: { node: "c" }, input: { $ref: `node ${of} /id` } });
+    const joined = planned("c", { when: { any: [{ node: "a" }, { all: [{ node: "a" }, { node: "b" }] }] } });
+    const faultsOfPlan = (of: string) =>
+      shapeFaults(
+        "plan",
+        [...branches, joined, reading(of)].flatMap((node) => {
+          const made = nodeOfPlan(node, [], new Map([["ask", ask]]));
+          return "faults" in made ? [] : [made];
+        }),
+        {},
+      );
+    expect(faultsOfPlan("a")).toEqual([]); // Each way leads over a.
+    expect(faultsOfPlan("c")).toEqual([]);
+    expect(faultsOfPlan("b")).toEqual([expect.stringMatching(/"node b", which need not have committed/)]);
   });
 
   test("is one whose condition is none", () => {

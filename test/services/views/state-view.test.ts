@@ -6,8 +6,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineAgent, defineApp, defineTool } from "sagamesh";
+import { defineWorkflow } from "sagamesh/workflow";
 import { scriptedModel, testMesh } from "sagamesh/testing";
 import { dimensions, StateDocument } from "../../../protocol/documents/state.ts";
+import type { GraphDocument } from "../../../protocol/documents/graph.ts";
+import type { ModelReply } from "../../../protocol/model.ts";
 import { graphOf } from "../../../services/views/graph/graph.ts";
 import { stateOf } from "../../../services/views/state-view.ts";
 import { createOffsite } from "../../examples/three-bookings.ts";
@@ -80,6 +83,75 @@ describe("the graph of a workflow", () => {
       ]),
     );
     expect(drawn).not.toContain("hall decided on rooms");
+  });
+});
+
+describe("what was read", () => {
+  const make = (name: string) =>
+    defineTool({
+      ...{
+        name,
+        description: "Makes.",
+        effect: "idempotent",
+        input: z.json(),
+        output: z.object({ id: z.string() }),
+      },
+      ...{ compensation: "point_of_no_return", perform: async () => ({ id: name }) },
+    });
+  const drawn = ({ nodes, edges }: GraphDocument) => {
+    const labels = new Map(nodes.map(({ id, label }) => [id, label]));
+    return edges.map(({ from, to, reason }) => `${labels.get(to)} ${reason} ${labels.get(from)}`);
+  };
+
+  test("by a node's input is a data edge of its state and of its graph", async () => {
+    const flow = defineWorkflow({
+      ...{ name: "flow", version: 1, input: z.json(), openForMs: 1_000 },
+      nodes: {
+        slow: { run: make("slow") },
+        late: { run: make("late"), after: ["slow"] },
+        reader: {
+          run: make("reader"),
+          after: ["late"],
+          input: ({ output }) => [output("slow"), output("late")],
+        },
+      },
+    });
+    const app = defineApp({ sagas: [flow] });
+    await using t = testMesh(app);
+    await (await t.start(flow, {}, { id: "flow-1" })).result();
+    const ledger = await t.anySaga("flow-1").ledger();
+    const state = StateDocument.parse(atOnce(stateOf(app, ledger, "dependency")));
+    expect(state).toMatchObject({
+      nodes: [{ node: "slow" }, {}, { reads: [{ node: "slow", call: "slow.1" }, { node: "late" }] }],
+      edges: [
+        { from: "slow", to: "late", of: ["condition"] },
+        { from: "late", to: "reader", of: ["condition", "data"] },
+        { from: "slow", to: "reader", of: ["data"] },
+      ],
+    });
+    const graph = drawn(atOnce(graphOf(ledger)));
+    expect(graph).toEqual(
+      expect.arrayContaining(["reader reads slow", "reader reads late", "reader rests on late"]),
+    );
+    expect(graph).not.toContain("late reads slow");
+  });
+
+  test("by a model's reference is a data edge of the graph", async () => {
+    const first = make("first");
+    const second = make("second");
+    const agent = defineAgent({
+      ...{ name: "clerk", version: 1, description: "Notes.", model: "m", instructions: "Note.", signals: {} },
+      ...{ input: z.string(), output: z.json(), tools: [first, second], references: true },
+    });
+    const replies: ModelReply["calls"] = [
+      { tool: "first", input: {} },
+      { tool: "second", input: { of: { $ref: "call 1.0 /id" } } },
+      { tool: "finish", input: { output: "done" } },
+    ];
+    const script = scriptedModel("m", ({ step }) => ({ calls: replies.slice(step - 1, step) }));
+    await using t = testMesh(defineApp({ sagas: [agent], models: { m: script } }));
+    await (await t.start(agent, "x", { id: "clerk-1" })).result();
+    expect(drawn(atOnce(graphOf(await t.anySaga("clerk-1").ledger())))).toContain("second reads first");
   });
 });
 
