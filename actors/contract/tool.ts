@@ -88,6 +88,8 @@ export interface AnyBody {
   serve?(log: BodyLog): () => Promise<void>;
   /** Real milliseconds that a test's virtual time waits for it; a quarter of a second unless given. */
   readonly realMs?: number;
+  /** What a test adds to the words of its timeout; nothing outside of tests. */
+  readonly whyLate?: () => string;
   /** Older contracts whose calls it performs, too. */
   readonly accepts?: readonly Accepted[] | undefined;
 }

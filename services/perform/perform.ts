@@ -121,7 +121,7 @@ async function runBody(
   };
   const callOff = deps.clock.after(restMs, () => {
     timedOut = !cutOff.isCut;
-    cutOff.cut(new Error(`no end within ${tool.timeoutMs} ms`));
+    cutOff.cut(new Error(`no end within ${tool.timeoutMs} ms${body.whyLate?.() ?? ""}`));
   });
   try {
     // The body's end, or the cut's, whichever comes first: a body may not heed its signal.

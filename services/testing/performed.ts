@@ -1,8 +1,9 @@
 /**
  * What the bodies of an application's tools did, as a test asks for it.
  *
- * PE1 Virtual time stands still while a body runs, so that one that reads a file takes no time; but not for ever:
- *     after a while it goes on, and a body that hangs meets its timeout.
+ * PE1 Virtual time stands still while a body runs, so that what it waits for takes no time: a file, a connection, a timer
+ *     of the process. But not for ever: after `realMs` it goes on, and after a quarter of a second where the process waits
+ *     for no more than it did before any body ran, so a body that hangs meets its timeout.
  */
 import { type AnyBody, implement, type PerformContext } from "../../actors/contract/tool.ts";
 import type { Effect } from "../../protocol/tool.ts";
@@ -28,31 +29,43 @@ export interface PerformedCall {
   readonly value?: unknown;
 }
 
-/** Real time that a body may take before virtual time goes on without it, milliseconds, unless it says otherwise. */
-const holdMs = 250;
+/** Real time that a body may take which waits for nothing that can be seen, milliseconds, unless it says otherwise. */
+const quickMs = 250;
+/** How often one that waits for something is looked at, milliseconds. */
+const lookMs = 25;
+/** The bound where none is given: a body that takes longer is one that a test replaces. */
+const realMsDefault = 10_000;
 
 /** The application, with every call of a body noted in `calls`. */
 export function watched(
   app: App,
   clock: VirtualClock,
   calls: PerformedCall[],
-  models: Readonly<Record<string, ModelPort>> = {},
+  { models = {}, realMs = realMsDefault }: { models?: Readonly<Record<string, ModelPort>>; realMs?: number },
 ): App {
+  const held = holding(clock, realMs);
   const implementations = [...app.bodies].flatMap(([contract, body]) => {
     const tool = app.tools.get(contract);
     if (tool === undefined) return [];
-    const { name, version } = tool;
+    const { name, version, effect } = tool;
+    const probe = body.probe?.bind(body);
+    let isLeft = false;
+    const leave = () => (isLeft = true);
     const watching: AnyBody = {
       perform: (input, context) =>
-        note(calls, clock, { tool: name, version, effect: tool.effect, input }, context, body),
-      ...(body.probe === undefined
-        ? {}
-        : {
-            probe: (key: string, input: unknown) =>
-              held(clock, (body.probe as NonNullable<AnyBody["probe"]>)(key, input), body.realMs),
-          }),
+        note(calls, clock, { tool: name, version, effect, input }, context, () =>
+          held(() => body.perform(input, context), body.realMs, leave),
+        ),
+      ...(probe && {
+        probe: (key: string, input: unknown) => held(() => probe(key, input), body.realMs, leave),
+      }),
     };
-    return [implement(tool, watching as never)]; // Proof: it has a probe where the body it wraps has one.
+    const whyLate = () =>
+      isLeft
+        ? `: virtual time went on without its body, which took too long (realMs of testMesh: ${realMs})`
+        : "";
+    const bound = implement(tool, watching as never); // Proof: it has a probe where the body it wraps has one.
+    return [{ ...bound, body: { ...bound.body, whyLate } }];
   });
   return defineApp({ ...app.config, implementations, models: { ...app.config.models, ...models } });
 }
@@ -62,7 +75,7 @@ async function note(
   clock: VirtualClock,
   what: Pick<PerformedCall, "tool" | "version" | "effect" | "input">,
   context: PerformContext,
-  body: AnyBody,
+  perform: () => Promise<unknown>,
 ): Promise<unknown> {
   const { key, attempt } = context;
   const place = calls.length;
@@ -76,7 +89,7 @@ async function note(
   };
   calls.push(call);
   try {
-    const value = await held(clock, body.perform(what.input, context), body.realMs);
+    const value = await perform();
     calls[place] = { ...call, ended: "returned", value };
     return value;
   } catch (error) {
@@ -85,18 +98,36 @@ async function note(
   }
 }
 
-/** PE1 */
-function held<T>(clock: VirtualClock, given: T | Promise<T>, realMs = holdMs): Promise<T> {
-  const work = Promise.resolve(given); // A body of toolsOf, or of plain JavaScript, may be no promise.
-  const patience = new Promise<void>((resolve) => setTimeout(resolve, realMs).unref());
-  void clock.hold(
-    Promise.race([
-      work.then(
-        () => undefined,
-        () => undefined,
-      ),
-      patience,
-    ]),
-  );
-  return work;
+type Held = <T>(begin: () => T | Promise<T>, ownMs: number | undefined, leave: () => void) => Promise<T>;
+
+/** PE1. `leave` is told that time goes on without a body. */
+function holding(clock: VirtualClock, realMs: number): Held {
+  let running = 0;
+  let before = 0;
+  /** Until the bound, or as long as the process waits for more than before any body ran. */
+  const patience = async (ownMs: number, leave: () => void, isOver: () => boolean) => {
+    const began = performance.now();
+    while (!isOver()) {
+      const took = performance.now() - began;
+      if (took >= realMs || (took >= ownMs && waitingFor() <= before)) return leave();
+      await new Promise<void>((resolve) => setTimeout(resolve, Math.min(lookMs, realMs)).unref());
+    }
+  };
+  return (begin, ownMs = quickMs, leave) => {
+    if (running++ === 0) before = waitingFor();
+    // A body of toolsOf, or of plain JavaScript, may be no promise.
+    const work = new Promise<Awaited<ReturnType<typeof begin>>>((resolve) => resolve(begin() as never));
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+      running -= 1;
+    };
+    const ended = work.then(end, end);
+    void clock.hold(Promise.race([ended, patience(ownMs, leave, () => isOver)]));
+    return work; // Proof: of what `begin` gives.
+  };
 }
+
+/** What keeps the process alive: timers, requests, sockets. Its turns of the loop are the clock's own. */
+const waitingFor = (): number =>
+  process.getActiveResourcesInfo().filter((resource) => resource !== "Immediate").length;

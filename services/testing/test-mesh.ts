@@ -24,6 +24,12 @@ export interface TestMeshOptions {
   readonly models?: Readonly<Record<string, ModelPort>>;
   /** 1 unless given. */
   readonly seed?: number;
+  /**
+   * How long virtual time waits for a tool's body, in real milliseconds; 10,000 unless given. What a body takes of it is
+   * no virtual time. One that waits for nothing of the process, neither timer nor file nor connection, hangs, and is
+   * left after a quarter of a second: it meets its timeout.
+   */
+  readonly realMs?: number;
 }
 
 /**
@@ -78,14 +84,14 @@ export const testMesh = (app: App, options: TestMeshOptions = {}): TestMesh => o
 /** The same for `crashMatrix` and our own tests, which look behind it. */
 export function openTestMesh(
   app: App,
-  { models, seed = 1 }: TestMeshOptions,
+  { seed = 1, ...bodies }: TestMeshOptions,
   hooks: TestMeshHooks,
 ): TestMesh {
   const mesh = createMemoryMesh({ seed });
   hooks.opened?.(mesh);
   const { clock } = mesh;
   const calls: PerformedCall[] = [];
-  let served = watched(app, clock, calls, models);
+  let served = watched(app, clock, calls, bodies);
   const processes = startProcesses(mesh, () => served, hooks);
   const time = timeOf(mesh, processes);
   const { ports, clock: clientClock, chance } = mesh.spawn("test");
@@ -119,7 +125,7 @@ export function openTestMesh(
       }),
     crash: restart,
     serve: (next) => {
-      served = watched(next, clock, calls, models);
+      served = watched(next, clock, calls, bodies);
       return restart();
     },
     now: () => clock.now(),
