@@ -12,19 +12,20 @@ import type { SagaState, StandingEffect } from "../contract/state.ts";
 import { contextOfState, truthOf } from "./context.ts";
 import { isWorkflow } from "./kind.ts";
 import { graphNow } from "./plan.ts";
+import type { NodeState, NodeStatus } from "./spec.ts";
 
 type Folded = { readonly definition: Definition; readonly state: SagaState };
 
-/** What the state says of the application; the checkpoints are the ledger's. */
-export function applicationOf({
-  definition,
-  state,
-}: Folded): Pick<ApplicationState, "entities" | "memory" | "signals" | "changes"> {
+/** What the state says of the application; the checkpoints are the ledger's, and so is which calls were undone. */
+export function applicationOf(
+  { definition, state }: Folded,
+  undone: ReadonlySet<string>,
+): Pick<ApplicationState, "entities" | "memory" | "signals" | "changes"> {
   const memory = state.memory === undefined ? {} : { memory: state.memory };
   if (!isWorkflow(definition)) return { entities: {}, ...memory, signals: {}, changes: {} };
   const { nodes, heard, changes } = contextOfState(state);
-  const entities = Object.entries(nodes).flatMap(([name, { status, log, output }]) =>
-    status === "committed" ? [[name, log ?? output ?? null] as const] : [],
+  const entities = Object.entries(nodes).flatMap(([name, node]) =>
+    statusOf(node, undone) === "committed" ? [[name, node.log ?? node.output ?? null] as const] : [],
   );
   return { entities: Object.fromEntries(entities), ...memory, signals: heard, changes: jsonRecord(changes) };
 }
@@ -50,11 +51,17 @@ export const committedRuns = ({ state }: Pick<Folded, "state">): string[] =>
     status === "committed" && call !== undefined ? [call] : [],
   );
 
-/** What rests on what, with the evidence. */
-export function dependencyOf({
-  definition,
-  state,
-}: Folded): Pick<DependencyState, "nodes" | "edges" | "effects"> {
+/** The machine hears of an undoing once all of its plan is undone, and of one after its end never. */
+const statusOf = ({ status, call }: NodeState, undone: ReadonlySet<string>): NodeStatus =>
+  call !== undefined && undone.has(call) && ["committed", "undoing", "stuck"].includes(status)
+    ? "undone"
+    : status;
+
+/** What rests on what, with the evidence. `undone`: the calls whose effects were. */
+export function dependencyOf(
+  { definition, state }: Folded,
+  undone: ReadonlySet<string>,
+): Pick<DependencyState, "nodes" | "edges" | "effects"> {
   const effects = state.effects.map(({ intent, call, dependsOn }) => ({
     intent,
     ...(call === undefined ? {} : { call }),
@@ -74,7 +81,7 @@ export function dependencyOf({
     if (node === undefined || known === undefined) return [];
     return [
       {
-        ...{ node: name, status: known.status, condition: node.when },
+        ...{ node: name, status: statusOf(known, undone), condition: node.when },
         satisfied: judged(node.when, (atom) => truthOf(workflow, context, atom)),
         evidence: (known.evidence ?? []).map(runOf),
         ...(known.reads === undefined ? {} : { reads: known.reads.map(runOf) }),

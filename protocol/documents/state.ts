@@ -15,12 +15,30 @@ export type Dimension = (typeof dimensions)[number];
 
 const common = { saga: SagaId, turn: z.int(), at: z.number(), of: z.int() };
 
+/**
+ * An effect that was not undone, at this turn. `stands`: and is to. `undoing`: a plan undoes it, or will as soon as what
+ * rests on it is undone. `stuck`: undoing it failed or was refused. `in doubt`: it may not have happened at all.
+ */
+const Standing = z.object({
+  intent: IntentId,
+  /** Of a workflow's node; the call a model made. */
+  node: z.string().optional(),
+  call: z.string().optional(),
+  name: z.string(),
+  key: z.string(),
+  how: z.enum(["stands", "undoing", "stuck", "in doubt"]),
+  /** The open task about it; of no names: it is for anyone. */
+  task: z.object({ intent: IntentId, to: z.array(z.string()), dueAt: z.number() }).optional(),
+});
+
 /** What the application is about: entities, memory, and the turns to which it can be taken back. */
 export const ApplicationState = z.object({
   ...common,
   dimension: z.literal("application"),
   input: Payload,
-  /** What stands of what was done, by node or by intent: as its log has it, else its output. */
+  /** All that was done and not undone, also by what is no node of a workflow. */
+  standing: z.array(Standing),
+  /** What has committed and was not undone, by node or by intent: as its log has it, else its output. */
   entities: z.record(z.string(), Payload),
   memory: Payload.optional(),
   /** The latest data of each signal, and what the outside said of nodes. */

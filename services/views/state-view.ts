@@ -3,6 +3,7 @@
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { applicationOf, committedRuns, dependencyOf, recoveryOf } from "../../actors/workflow/dimensions.ts";
+import { nodeOfCall } from "../../actors/workflow/context.ts";
 import { isWorkflow } from "../../actors/workflow/kind.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -35,17 +36,19 @@ export function* stateOf(
   const viewing = yield* viewingByFold(app, turns);
   const { state } = viewing;
   const common = { saga: last.saga, turn: last.turn, at: last.at, of };
-  if (dimension === "dependency") return { ...common, dimension, ...dependencyOf({ definition, state }) };
   const isGraph = isWorkflow(definition);
   const account = yield* accounting(turns);
+  const undone = undoneCalls(account);
+  if (dimension === "dependency")
+    return { ...common, dimension, ...dependencyOf({ definition, state }, undone) };
   const view = viewOfAccount(account, viewing);
   const effects = new Map(state.effects.map((effect) => [effect.intent, effect]));
   const timeOf = new Map(turns.map(({ turn, at }) => [turn, at]));
   if (dimension === "application") {
-    const said = applicationOf({ definition, state });
+    const said = applicationOf({ definition, state }, undone);
     const others = isGraph ? {} : standingOutputs(view.intents, new Set(effects.keys()));
     return {
-      ...{ ...common, dimension, ...said, input: view.input },
+      ...{ ...common, dimension, ...said, input: view.input, standing: standingIn(state, isGraph) },
       entities: { ...others, ...said.entities },
       checkpoints: isGraph ? yield* commitsOf(definition, turns) : checkpointsOf(view.intents, timeOf),
     };
@@ -75,6 +78,32 @@ export function* stateOf(
     ];
   });
   return { ...common, dimension, transactions };
+}
+
+const undoneCalls = ({ undone, intents }: Account): Set<string> =>
+  new Set(
+    [...undone.keys()].flatMap((id) => {
+      const intent = intents.get(id)?.intent;
+      return intent !== undefined && "call" in intent ? (intent.call ?? []) : [];
+    }),
+  );
+
+/** All effects that stand, each with what becomes of it and who is asked. */
+function standingIn({ effects, plans, open }: SagaState, isGraph: boolean): ApplicationState["standing"] {
+  const tasks = Object.values(open).flatMap((one) => (one.intent.kind === "task" ? [one.intent] : []));
+  const planned = (id: IntentId) => plans.some(({ only }) => only === undefined || only.includes(id));
+  return effects.map(({ intent, tool, key, call, outcome, undo, undoing, stuck }) => {
+    const isFalling = undoing !== undefined || (undo !== undefined && planned(intent));
+    const doubt = outcome === "in_doubt" ? "in doubt" : "stands";
+    const task = tasks.find(({ of }) => of !== undefined && (of === intent || of === undoing));
+    return {
+      ...{ intent, name: tool, key },
+      ...(call === undefined ? {} : { call }),
+      ...(call === undefined || !isGraph ? {} : { node: nodeOfCall(call) }),
+      how: stuck === true ? "stuck" : isFalling ? "undoing" : doubt,
+      ...(task === undefined ? {} : { task: { intent: task.id, to: task.to, dueAt: task.dueAt } }),
+    };
+  });
 }
 
 /** What stands of a saga that is no workflow, by intent. */

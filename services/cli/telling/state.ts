@@ -23,7 +23,7 @@ export function describeState(document: StateDocument): string {
 function linesOf(document: StateDocument): string[] {
   switch (document.dimension) {
     case "application": {
-      const { input, entities, memory, signals, changes, checkpoints } = document;
+      const { input, standing, entities, memory, signals, changes, checkpoints } = document;
       const rows = Object.entries(entities).map(([name, value]) => [name, brief(value, 80)]);
       const told = { ...signals, ...changes };
       return [
@@ -31,7 +31,16 @@ function linesOf(document: StateDocument): string[] {
         ...(memory === undefined ? [] : [`memory  ${brief(memory, 400)}`]),
         ...(Object.keys(told).length === 0 ? [] : [`told    ${brief(told, 400)}`]),
         "",
-        rows.length === 0 ? "nothing stands" : table(["ENTITY", "VALUE"], rows),
+        ...(rows.length === 0 ? [] : [table(["ENTITY", "VALUE"], rows), ""]),
+        standing.length === 0
+          ? "nothing stands"
+          : table(
+              ["INTENT", "NODE OR CALL", "NAME", "KEY", "STATE", "ASKED"],
+              standing.map(({ intent, node, call, name, key, how, task }) => [
+                ...[intent, node ?? call ?? "", name, key, how],
+                task === undefined ? "" : `${task.intent}: ${task.to.join(", ") || "anyone"}`,
+              ]),
+            ),
         "",
         "checkpoints:",
         ...checkpoints.map((one) => `  #${one.turn} ${timeOf(one.at)} ${one.committed.join(", ")}`),

@@ -1,4 +1,4 @@
-/** Rules of what a node rests on, each broken by itself. */
+/** Rules of what a node rests on and of what is told of it, each broken by itself. */
 import type { Plant } from "../../simulation/plants.ts";
 
 export const plants: readonly Plant[] = [
@@ -50,5 +50,21 @@ export const plants: readonly Plant[] = [
         replace: "",
       },
     ],
+  },
+  {
+    name: "undone and told as being undone",
+    rule: "a node is called undone as soon as it is",
+    edits: [
+      {
+        file: "actors/workflow/dimensions.ts",
+        find: "call !== undefined && undone.has(call) &&",
+        replace: "call === undefined && undone.has(call) &&",
+      },
+    ],
+  },
+  {
+    name: "stuck and told as standing",
+    rule: "what is stuck is told as stuck",
+    edits: [{ file: "services/views/state-view.ts", find: "stuck === true", replace: "stuck === undefined" }],
   },
 ];

@@ -8,6 +8,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { z } from "zod";
 import { defineWorkflow, type NodeConfig } from "../../../actors/workflow/define.ts";
+import { type App, defineApp } from "../../../services/app/app.ts";
+import { stateOf } from "../../../services/views/state-view.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { given, signalled, started, type Story } from "../../../services/testing/given.ts";
 import type { Event } from "../../../protocol/event.ts";
@@ -128,7 +131,7 @@ function drained(story: Story, newestFirst: boolean): Story {
 function happen(
   story: Story,
   choice: number,
-  may: { fail?: boolean; invalidate?: boolean; cancel?: boolean },
+  may: { fail?: boolean; stick?: boolean; invalidate?: boolean; cancel?: boolean },
 ): Story {
   const open = openTools(story);
   const { phase } = story.state;
@@ -141,7 +144,7 @@ function happen(
     return next(story, signalled("invalidate", { node: names[pick % names.length], reason: "gone" }));
   const id = open[pick % Math.max(1, open.length)];
   if (id === undefined) return story;
-  const fails = kind === 4 && may.fail === true && !isUndoing(story, id);
+  const fails = kind === 4 && (isUndoing(story, id) ? may.stick : may.fail) === true;
   return next(story, resultFor(id, fails ? undefined : pick % 7));
 }
 
@@ -155,6 +158,8 @@ interface Did {
   undoBegan?: number;
   undoneTurn?: number;
   undos: number;
+  /** Its undoing failed. */
+  isStuck?: true;
 }
 
 /** What the ledger says was done and undone, read off its events and intents alone. */
@@ -168,6 +173,10 @@ function didOf({ turns }: Story): Did[] {
         if (run !== undefined) run.committedTurn = turn;
         const undone = undoing.get(event.intent);
         if (undone !== undefined) undone.undoneTurn = turn;
+      }
+      if (event.type === "result" && event.result.outcome === "failed") {
+        const left = undoing.get(event.intent);
+        if (left !== undefined) left.isStuck = true;
       }
       for (const intent of intents) takeIntent(intent, turn, did, undoing);
     }
@@ -254,6 +263,35 @@ function fallsWith(
     return named.some(falls) && !holds(condition, left);
   };
   return new Set([...up].filter(falls));
+}
+
+/** What the states say after some turns of a story, beside what was done and undone by then. */
+function expectTold(app: App, turns: Story["turns"]): void {
+  const did = didOf({ turns } as Story);
+  const stands = did.filter(({ committedTurn, undoneTurn }) => committedTurn && !undoneTurn);
+  const application = atOnce(stateOf(app, turns, "application"));
+  const dependency = atOnce(stateOf(app, turns, "dependency"));
+  assert(application.dimension === "application" && dependency.dimension === "dependency");
+  assert.deepEqual(
+    application.standing.map(({ intent }) => intent).sort(),
+    stands.map(({ id }) => id).sort(),
+  );
+  for (const { intent, how, task } of application.standing) {
+    const { isStuck, undoBegan } = stands.find(({ id }) => id === intent)!;
+    if (isStuck === true) assert.equal(how, "stuck");
+    else if (undoBegan !== undefined) assert.equal(how, "undoing");
+    assert.equal(how === "stuck", task !== undefined);
+  }
+  const standing = new Set(stands.map(({ call }) => call));
+  for (const { node, status } of dependency.nodes) {
+    const latest = did.findLast(({ call }) => call.startsWith(`${node}.`));
+    const isEntity = Object.hasOwn(application.entities, node);
+    if (latest?.undoneTurn !== undefined)
+      assert(["undone", "waiting", "failed", "skipped"].includes(status), status);
+    if (isEntity) assert(standing.has(latest!.call), `${node} is told of and does not stand`);
+    if (status === "committed")
+      assert(isEntity && standing.has(latest!.call), `${node} stands and is not told of`);
+  }
 }
 
 /** How often a law's runs are made, and whether what was found is made smaller. */
@@ -430,6 +468,19 @@ export const laws: Readonly<Record<string, (effort: Effort) => void>> = {
         }
       }),
       runs(30, effort),
+    );
+  },
+  "tells at every turn what stands, what is being undone and what is stuck": (effort) => {
+    fc.assert(
+      fc.property(graphs, readings, happenings, fc.boolean(), (conditions, reads, choices, replan) => {
+        const flow = workflowOf(conditions, reads, { onFailure: replan ? "replan" : "end", replansMax: 2 });
+        let story = given(flow, started({}));
+        for (const choice of choices)
+          story = happen(story, choice, { fail: true, stick: true, invalidate: true, cancel: true });
+        const app = defineApp({ sagas: [flow] });
+        for (let turn = 1; turn <= story.turns.length; turn++) expectTold(app, story.turns.slice(0, turn));
+      }),
+      runs(20, effort),
     );
   },
 };
