@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { ServedDefinition } from "./deployments.ts";
 import { Keys } from "./event.ts";
+import { StorageLeft } from "./storage.ts";
 
 /** The entry of one incarnation, under its name. Other hosts read it to share the partitions, `doctor` to list them. */
 export const HostEntry = z.object({
@@ -21,6 +22,8 @@ export const HostEntry = z.object({
   trust: z.object({ revision: z.int().nonnegative(), signs: z.string().optional() }).optional(),
   /** Lines of its log that it could not write; absent where there are none. */
   linesLost: z.int().positive().optional(),
+  /** Of what this host knows the limits of, what is used up first; absent where it knows of none. */
+  storage: StorageLeft.optional().catch(undefined),
 });
 export type HostEntry = z.infer<typeof HostEntry>;
 

@@ -35,6 +35,12 @@ export const serverErrors = {
     remedy:
       "Free space on the server's disk and restart it, or raise the limit that the message names; `sagamesh doctor` says which.",
   },
+  STORAGE_RESERVED: {
+    meaning: "little is left to store in, and that is kept for what runs: nothing new is begun",
+    retriable: true,
+    remedy:
+      "Free space, or raise the limit that the message names: `sagamesh archive` moves ended sagas to files. What runs goes on, and may be answered and cancelled.",
+  },
   SERVER_TOO_OLD: {
     meaning: "the NATS server is older than 2.14.5",
     retriable: false,

@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { DefinitionRef } from "../event.ts";
+import { StorageLeft } from "../storage.ts";
 import { TrustShown } from "./trust.ts";
 import { UnreadableSaga } from "./unreadable.ts";
 
@@ -92,6 +93,8 @@ export const DoctorDocument = z.object({
       lagMs: z.int().optional(),
     }),
   ),
+  /** What is left to store in, of each disk and limit that is known here or to a host. */
+  storage: z.array(StorageLeft),
   paused: z.array(
     z.object({
       kind: z.enum(["tool", "model"]),

@@ -3,6 +3,7 @@
  * same `id` or content counts once.
  */
 import { mayVote } from "../../actors/kernel/task.ts";
+import { reservedSignals } from "../../actors/contract/reserved-signals.ts";
 import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode, MeshError } from "../../protocol/errors.ts";
 import type { Vote } from "../../protocol/event.ts";
@@ -24,7 +25,13 @@ export interface ClientDeps {
   readonly from: string;
 }
 
-/** Stores a signal; `id` is what repeats are recognised by. */
+/** Throws STORAGE_RESERVED while what is left to store in is kept for what runs. */
+export async function assertTaken({ ports: { intake } }: ClientDeps): Promise<void> {
+  const refusal = await intake?.refusal();
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Stores a signal; `id` is what repeats are recognised by. Throws STORAGE_RESERVED. */
 export async function sendSignal(
   deps: ClientDeps,
   saga: SagaId,
@@ -34,6 +41,7 @@ export async function sendSignal(
 ): Promise<void> {
   const own = id ?? `${deps.from}-${deps.chance.nonce()}`;
   assertValue(data, `signal "${name}"`);
+  if (!Object.hasOwn(reservedSignals, name)) await assertTaken(deps); // What steers a saga is taken until nothing is.
   return publishInput(deps, {
     subject: subjects.signal(saga, name),
     saga,

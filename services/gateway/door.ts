@@ -182,6 +182,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   SAGA_NOT_BEGUN: 503,
   UNAVAILABLE: 503,
   STORAGE_FULL: 503,
+  STORAGE_RESERVED: 503,
   WRITE_IN_FLIGHT: 503,
   DUPLICATE_IN_FLIGHT: 503,
 };

@@ -5,6 +5,7 @@ import type { SagaState } from "../../actors/contract/state.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
+import type { StorageLeft } from "../../protocol/storage.ts";
 import type { App } from "../app/app.ts";
 import type { Log } from "../process/log.ts";
 import { type AttemptObserver, silentAttempts } from "../perform/observe.ts";
@@ -87,6 +88,8 @@ export interface HostDeps {
   readonly room: Room;
   /** Lines of its log that this process could not write. */
   readonly linesLost?: (() => number) | undefined;
+  /** What can still be stored, as far as this process knows. */
+  readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
   /** Starts a process for what died with its host. */
   readonly isolate?: Isolate | undefined;
   /** Tells which saga has the loop, and with what, while code of the application runs that cannot be interrupted. */

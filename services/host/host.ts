@@ -6,6 +6,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { createKnownTurns } from "../ledger/known-turns.ts";
 import { limits } from "../../protocol/limits.ts";
+import type { StorageLeft } from "../../protocol/storage.ts";
 import { type App, assertServable } from "../app/app.ts";
 import { type Holding, unwatched } from "../process/holding.ts";
 import type { Log } from "../process/log.ts";
@@ -64,6 +65,8 @@ export interface HostOptions extends HostBounds, HostPlace {
   readonly checkSignature?: CheckSignature | undefined;
   /** Lines of its log that this process could not write, told in HOSTS. */
   readonly linesLost?: (() => number) | undefined;
+  /** What can still be stored, as far as this process knows, told in HOSTS. */
+  readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
   /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
   readonly isolate?: Isolate | undefined;
   /** Where it is told which saga holds the loop; nowhere unless given. */

@@ -17,6 +17,7 @@
 import type { ServedDefinition } from "../../protocol/deployments.ts";
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
 import { limits } from "../../protocol/limits.ts";
+import type { StorageLeft } from "../../protocol/storage.ts";
 import { type Declared, readDeclared } from "../deployments/declared.ts";
 import type { LivingHost } from "../deployments/served.ts";
 import { every } from "../process/every.ts";
@@ -34,6 +35,8 @@ export interface RosterOptions {
   readonly serves: readonly ServedDefinition[];
   readonly signer?: Pick<Signer, "publicKey"> | undefined;
   readonly linesLost?: (() => number) | undefined;
+  /** What can still be stored, as far as this process knows, told in HOSTS. */
+  readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
   /** Whether it is dead to the mesh: then it says and takes nothing more. */
   readonly hasLapsed: () => boolean;
 }
@@ -59,7 +62,7 @@ export interface Roster {
 
 /** Joins: says that this host serves, and begins to take its share. */
 export function joinRoster(
-  { ports, clock, log, incarnation, serves, signer, linesLost, hasLapsed }: RosterOptions,
+  { ports, clock, log, incarnation, serves, signer, linesLost, storageLeft, hasLapsed }: RosterOptions,
   holdings: Holdings,
 ): Roster {
   const { membership, inbox, registry } = ports;
@@ -99,7 +102,12 @@ export function joinRoster(
     keys: "decided",
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
     ...lostNow(),
+    ...storageNow(),
   });
+  const storageNow = () => {
+    const storage = storageLeft?.();
+    return storage === undefined ? {} : { storage };
+  };
   const lostNow = () => {
     const lost = linesLost?.() ?? 0;
     return lost === 0 ? {} : { linesLost: lost };

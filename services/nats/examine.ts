@@ -48,7 +48,6 @@ export interface Examination {
   readonly standing?: Standing;
   /** The server's present time. */
   readonly now: number;
-  readonly account: { readonly storage: number; readonly storageMax: number | undefined } | undefined;
   /** Why the server stores nothing, or not in every stream; none where it does. */
   readonly full: readonly MeshError[];
   readonly hosts: readonly Entry[] | undefined;
@@ -93,9 +92,7 @@ async function examineOnce(nc: NatsConnection): Promise<Examination> {
   const jsm = await tried(() => jetstreamManager(nc, { checkAPI: false }));
   const health = jsm && (await tried(() => readHealth(nc)));
   const nothing = { now: Date.now(), inbox: new Map(), work: new Map(), failures, full: [] };
-  if (jsm === undefined || health === undefined)
-    return { ...nothing, health, ...{ account: undefined, ...noBuckets } };
-  const account = await tried(() => jsm.getAccountInfo());
+  if (jsm === undefined || health === undefined) return { ...nothing, health, ...noBuckets };
   const requests = createRequests(nc);
   try {
     const context = { requests, jsm };
@@ -105,10 +102,6 @@ async function examineOnce(nc: NatsConnection): Promise<Examination> {
       health,
       ...(await standingIn(context, health)),
       now: Date.now() - (health.clockOffsetMs ?? 0),
-      account: account && {
-        storage: account.storage,
-        storageMax: account.limits.max_storage > 0 ? account.limits.max_storage : undefined,
-      },
       full: (await tried(() => fullOf(nc, requests, health))) ?? [],
       hosts: await bucket(buckets.hosts),
       registry: await bucket(buckets.registry),

@@ -12,8 +12,13 @@ const Varz = z.object({
   jetstream: z
     .object({
       config: z
-        .object({ sync_always: z.boolean().optional(), sync_interval: z.number().optional() })
+        .object({
+          sync_always: z.boolean().optional(),
+          sync_interval: z.number().optional(),
+          max_storage: z.number().optional(),
+        })
         .optional(),
+      stats: z.object({ storage: z.number() }).optional(),
     })
     .optional(),
 });
@@ -23,6 +28,8 @@ export interface Monitored {
   readonly serverName: string;
   /** Undefined: it runs no JetStream. */
   readonly syncAlways: boolean | undefined;
+  /** What it holds, and its limit: where none was set, three quarters of what was free when it started. */
+  readonly storage: { readonly usedBytes: number; readonly maxBytes: number } | undefined;
 }
 
 /** Asks `<url>/varz`. Undefined where nothing answers, or something that is no NATS server. */
@@ -30,11 +37,15 @@ export async function readMonitor(url: string): Promise<Monitored | undefined> {
   try {
     const answer = await fetch(new URL("/varz", url), { signal: AbortSignal.timeout(patienceMs) });
     const { server_id, server_name, jetstream } = Varz.parse(await answer.json());
-    const config = jetstream?.config;
+    const { config, stats } = jetstream ?? {};
     return {
       serverId: server_id,
       serverName: server_name,
       syncAlways: config === undefined ? undefined : config.sync_always === true,
+      storage:
+        config?.max_storage === undefined || stats === undefined
+          ? undefined
+          : { usedBytes: stats.storage, maxBytes: config.max_storage },
     };
   } catch {
     return undefined; // Not there, not reachable from here, or another program.

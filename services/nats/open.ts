@@ -13,6 +13,7 @@ import { createBlobs } from "./blobs.ts";
 import { createClaims } from "./claims.ts";
 import { createDead } from "./dead.ts";
 import { createInbox } from "./inbox.ts";
+import { createIntake } from "./intake.ts";
 import { createLedger } from "./ledger.ts";
 import { createLive } from "./live.ts";
 import { restoredOf } from "./identity.ts";
@@ -102,6 +103,7 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
   const vigil = reading ? undefined : keepVigil({ requests, jsm }, made, report);
   const remake = reading ? undefined : othersOf(jsm, { ...made, report });
   const context = { nc, js, jsm, requests, report, vigil, remake };
+  const membership = createMembership(context);
   const queues = queuesOf(jsm, { ...made, ackWaitMs: inboxAckWaitMs, report });
   return {
     ledger: createLedger(context),
@@ -113,7 +115,8 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
     dead: createDead(context),
     live: createLive(nc),
     registry: createRegistry(context),
-    membership: createMembership(context),
+    membership,
+    intake: createIntake(membership),
     throttles: createThrottles(context),
     suspects: createSuspects(context),
     loop: processLoop,

@@ -37,6 +37,8 @@ export interface Config {
   readonly replicas: number | undefined;
   /** How long one saga may hold the loop of its host's process before that is ended, milliseconds of processor time. */
   readonly heldMaxMs: number;
+  /** How much is kept for what runs, when little is left to store in: bytes. Undefined: a twentieth, at most 1 GiB. */
+  readonly reserveBytes: number | undefined;
   /** Files with the seeds of NKeys: what a host signs its turns with, and a person their votes. */
   readonly hostNkey: string | undefined;
   readonly nkey: string | undefined;
@@ -106,6 +108,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
   const heldMax = env["SAGAMESH_HELD_MAX_MS"] || String(limits.heldMaxMs);
   if (!/^\d{4,6}$/.test(heldMax) || Number(heldMax) < 1_000)
     faults.push(`SAGAMESH_HELD_MAX_MS: expected 1000 to 999999, such as 20000, got "${heldMax}"`);
+  const reserveBytes = readReserve(env["SAGAMESH_RESERVE_MB"], faults);
   const gatewayUrl = env["SAGAMESH_GATEWAY_URL"] || undefined;
   if (gatewayUrl !== undefined && !isPublicUrl(gatewayUrl))
     faults.push(
@@ -139,6 +142,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     gateway: { url: gatewayUrl, secrets, folder: join(folder, "gateway") },
     replicas: replicas === "bad" ? undefined : replicas,
     heldMaxMs: Number(heldMax),
+    reserveBytes,
     hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined,
     nkey: env["SAGAMESH_NKEY"] || undefined,
     from: flags.from ?? userName(),
@@ -197,6 +201,13 @@ export function portOf(flag: string, text: string): number {
       remedy: `For example --${flag} 8088; 0 takes any free one.`,
     });
   return port;
+}
+
+function readReserve(text: string | undefined, faults: string[]): number | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (!/^\d{1,8}$/.test(text))
+    faults.push(`SAGAMESH_RESERVE_MB: expected megabytes such as 512, or 0 for none, got "${text}"`);
+  return Number(text) * 1_000_000;
 }
 
 /** With two or four copies the loss of as many servers stops the mesh as with one or three. */

@@ -35,6 +35,7 @@ import { deploymentsOf } from "./doctor/deployments.ts";
 import type { AboutServer } from "./doctor/finding.ts";
 import { isPassing, judge } from "./doctor/findings.ts";
 import { lettersByCode } from "./doctor/letters.ts";
+import { storageOf } from "./doctor/storage-findings.ts";
 import { waitsOf } from "./doctor/waits.ts";
 import { livingIn, orphanedAfterMs, orphanedAmong } from "./examine-sagas.ts";
 import { openServer } from "./mesh.ts";
@@ -50,6 +51,7 @@ const nothing: DoctorDocument = {
   hosts: [],
   partitions: [],
   tools: [],
+  storage: [],
   paused: [],
   definitions: [],
   deadLetters: 0,
@@ -79,9 +81,10 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
         startedToLook: server.embedded?.started === true,
         info: nc.info,
       };
+      const embeddedIn = servers === undefined ? serverDir : undefined;
       const durability = (examined: Examination) =>
         durabilityOf(examined, {
-          serverDir: servers === undefined ? serverDir : undefined,
+          serverDir: embeddedIn,
           serverId: nc.info?.server_id,
           connectedTo: nc.getServer(),
           monitors: options.monitors,
@@ -99,7 +102,8 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
           if (!isMeshError(quiet)) orphaned = await orphanedAmong(nc, examined, quiet).catch(asMeshError);
         }
         const sagas = { refusal, living, quiet, orphaned, foreign };
-        document = await describeMesh(examined, about, await durability(examined), sagas);
+        const storage = await storageOf(examined, { nc, ...options, serverDir: embeddedIn });
+        document = await describeMesh(examined, about, await durability(examined), { ...sagas, storage });
         const isTorn = [quiet, orphaned].some(isWithoutStream);
         if (isTorn) quiet = undefined;
         if (look === looksMax || !(isTorn || document.findings.some(isPassing))) break;
@@ -151,9 +155,16 @@ async function describeMesh(
   examined: Examination,
   about: AboutServer,
   durability: Awaited<ReturnType<typeof durabilityOf>>,
-  { refusal, living, quiet, orphaned, foreign }: Sagas & { refusal: Finding | undefined },
+  {
+    refusal,
+    storage,
+    living,
+    quiet,
+    orphaned,
+    foreign,
+  }: Sagas & Pick<DoctorDocument, "storage"> & { refusal: Finding | undefined },
 ): Promise<DoctorDocument> {
-  const { health, now } = examined;
+  const { health } = examined;
   const { info } = about;
   const registered = await readRegistry({ list: async () => [...(examined.registry ?? [])] });
   const { definitions } = registered;
@@ -185,19 +196,9 @@ async function describeMesh(
       peers: [...stream.peers],
     })),
     hosts,
-    partitions: (health?.partitions ?? [])
-      .filter((one) => !one.missing)
-      .map(({ name, waiting, held, redelivered, pulled }) => {
-        const owner = hosts.find((one) => one.partitions.includes(Number(name)));
-        return {
-          ...{ partition: Number(name), waiting, held, redelivered, consumed: pulled },
-          ...(owner === undefined ? {} : { host: owner.host }),
-          ...agesOf(examined.inbox.get(name), now),
-          ...oldestOf(examined.inbox.get(name)),
-        };
-      })
-      .sort((a, b) => a.partition - b.partition),
+    partitions: partitionsOf(examined, hosts),
     tools: contractsOf(examined, registered),
+    storage,
     paused: pausesOf(examined),
     definitions: definitions.map(({ kind, name, version, hash }) => ({ kind, name, version, hash })),
     ...(deployments === undefined ? {} : { deployments }),
@@ -217,6 +218,23 @@ async function describeMesh(
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
 }
+
+const partitionsOf = (
+  { health, inbox, now }: Examination,
+  hosts: DoctorDocument["hosts"],
+): DoctorDocument["partitions"] =>
+  (health?.partitions ?? [])
+    .filter((one) => !one.missing)
+    .map(({ name, waiting, held, redelivered, pulled }) => {
+      const owner = hosts.find((one) => one.partitions.includes(Number(name)));
+      return {
+        ...{ partition: Number(name), waiting, held, redelivered, consumed: pulled },
+        ...(owner === undefined ? {} : { host: owner.host }),
+        ...agesOf(inbox.get(name), now),
+        ...oldestOf(inbox.get(name)),
+      };
+    })
+    .sort((a, b) => a.partition - b.partition);
 
 /** What is said of trust, and how far the hosts are. */
 function trustIn({ registry, hosts }: Examination): Pick<DoctorDocument, "trust"> {

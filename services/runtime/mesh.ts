@@ -6,7 +6,9 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError, MeshError } from "../../protocol/errors.ts";
+import type { Capacity } from "../../protocol/storage.ts";
 import { connectNats } from "../nats/connection.ts";
+import { capacitiesIn } from "../nats/server/disk.ts";
 import { type EmbeddedServer, endAbandonedServer, startEmbeddedServer } from "../nats/server/embedded.ts";
 import type { MeshHealth } from "../nats/health.ts";
 import { openNatsPorts } from "../nats/open.ts";
@@ -57,6 +59,8 @@ export interface OpenMesh {
   readonly fault: () => MeshError | undefined;
   /** What the server has of the mesh. Throws UNAVAILABLE. */
   readonly readHealth: () => Promise<MeshHealth>;
+  /** What is left of the limits that can be known from here. Throws UNAVAILABLE. */
+  readonly readCapacities: () => Promise<Capacity[]>;
   readonly close: () => Promise<void>;
 }
 
@@ -96,6 +100,11 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
         dataDir,
         fault: () => opened.fault(),
         readHealth: async () => (await import("../nats/health.ts")).readHealth(nc),
+        readCapacities: async () => {
+          const { readCapacities } = await import("../nats/capacity.ts");
+          const known = await readCapacities(nc);
+          return [...known, ...(dataDir === undefined ? [] : await capacitiesIn(dataDir))];
+        },
         closed: nc.closed().then((why) => (why === undefined ? undefined : describeError(why))),
         close: async () => {
           stop();

@@ -14,6 +14,7 @@ import { withProvidedModels } from "./provided-models.ts";
 import { linesLost } from "./outlet.ts";
 import { readOptions, type Running, type ServedOptions, startRunning } from "./running.ts";
 import type { Service } from "./serve.ts";
+import { watchStorageLeft } from "./storage-watch.ts";
 
 export type { HostBounds, HostPlace };
 
@@ -28,25 +29,27 @@ export async function hostPart(
   const own = { incarnation: service.incarnation("host"), isolate: service.isolate("host"), linesLost };
   // Without a process to try it in, what holds the loop is not told from what is only long.
   const watch = own.isolate && service.watch(own.incarnation);
-  const options = { ...service, ...bounds, ...observe, ...own, holding: watch?.holding };
+  const storage = watchStorageLeft(service, () => service.mesh.readCapacities());
+  const telling = { holding: watch?.holding, storageLeft: storage.left };
   const host = await service
-    .whenStored(() => startHost(options, app))
+    .whenStored(() => startHost({ ...service, ...bounds, ...observe, ...own, ...telling }, app))
     .catch(async (error: unknown) => {
-      await watch?.stop();
+      await Promise.all([watch?.stop(), storage.stop()]);
       throw error;
     });
   const over = new AbortController();
   const repetition = { ...service, signal: over.signal };
-  const telling = every(repetition, limits.registerEveryMs, "telling again what is served", () =>
+  const repeating = every(repetition, limits.registerEveryMs, "telling again what is served", () =>
     registerAgain(service, app),
   );
   return {
     ...host,
+    storage: storage.all,
     stop: async (graceMs) => {
       over.abort();
       await host.stop(graceMs);
-      await telling;
-      await watch?.stop();
+      await repeating;
+      await Promise.all([watch?.stop(), storage.stop()]);
     },
     whyNotReady: async () =>
       host.partitions().length > 0 || (await isSpare(ports))

@@ -60,6 +60,8 @@ export interface Service {
   readonly isolate: (role: "host" | "worker") => Isolate | undefined;
   /** Watches what holds the loop, for a host of this name. */
   readonly watch: (incarnation: string) => Watch;
+  /** What is kept for what runs; undefined: the default. */
+  readonly reserveBytes: number | undefined;
   /** Begins what stores before it serves, and waits for a server that stores nothing. */
   readonly whenStored: WhenStored;
   /** Where the process shows its health, if it does. */
@@ -157,6 +159,7 @@ async function serviceOn(
       mesh,
       ports,
       checkSignature,
+      reserveBytes: config.reserveBytes,
       callbackBase,
       callbackUrlOf,
       incarnation,

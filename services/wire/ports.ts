@@ -300,6 +300,15 @@ export interface MembershipPort {
   follow(signal: AbortSignal): AsyncIterable<{ host: string; data: Uint8Array | undefined }>;
 }
 
+/** Whether the mesh takes what is new. */
+export interface IntakePort {
+  /**
+   * Why no start, and no signal from outside, is to be stored now (STORAGE_RESERVED), as the hosts say; known for some seconds.
+   * Never throws: where no host can be asked nothing is refused.
+   */
+  refusal(): Promise<MeshError | undefined>;
+}
+
 /** The whole of the outside that sagamesh itself stands on. Tools and models are the application's. */
 export interface Ports {
   readonly ledger: LedgerPort;
@@ -315,6 +324,8 @@ export interface Ports {
   readonly throttles: ThrottlePort;
   readonly suspects: SuspectPort;
   readonly loop: LoopPort;
+  /** Without it whatever is new is taken. */
+  readonly intake?: IntakePort;
   /** Without it no signature is asked for. */
   readonly trust?: TrustPort;
   /** What was last said of a restore, as far as this process has heard. Without it nothing was. */

@@ -78,9 +78,14 @@ describe("the runbook", () => {
     createMetrics(exposition);
     createMeshGauges(exposition, () => Promise.reject(new Error("no server")), Date.now);
     const shown = [...exposition.text().matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? "");
-    const own = ["ready", "sagas_waiting_for_host", "event_loop_delay_seconds", "lines_lost_total"].map(
-      (one) => `sagamesh_${one}`,
-    ); // Of health.ts and process-gauges.ts.
+    const own = [
+      "ready",
+      "sagas_waiting_for_host",
+      "event_loop_delay_seconds",
+      "lines_lost_total",
+      "storage_left_bytes",
+      "storage_bytes",
+    ].map((one) => `sagamesh_${one}`); // Of health.ts and process-gauges.ts.
     const named = [...runbook.matchAll(/\b(sagamesh_\w+?)(?:_\*|\b)/g)].map(([, name]) => name ?? "");
     const unknown = named.filter(
       (name) => ![...shown, ...own].some((one) => one === name || one.startsWith(`${name}_`)),

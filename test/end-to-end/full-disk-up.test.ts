@@ -31,7 +31,9 @@ async function openDisk() {
   });
   const up = () => {
     const args = ["up", "--app", "test/apps/till.ts", "--data", disk.path, "--no-gateway", "--json"];
-    const cli = startCli(args, { env: { TILL_WORLD: world, SAGAMESH_CACHE: process.env["SAGAMESH_CACHE"] } });
+    const cli = startCli(args, {
+      env: { TILL_WORLD: world, SAGAMESH_RESERVE_MB: "0", SAGAMESH_CACHE: process.env["SAGAMESH_CACHE"] },
+    });
     onTestFinished(async () => {
       cli.process.kill("SIGKILL");
       await cli.ended.catch(() => undefined);

@@ -9,7 +9,6 @@
  *     once: a write that failed needs some space, a limit that is reached a larger limit.
  * ZL2 After a restart the next one waits longer and longer: on a disk that goes on filling none is spent in vain each second.
  */
-import { readFile } from "node:fs/promises";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError, describeWithRemedy, type MeshError } from "../../../protocol/errors.ts";
 import type { Report } from "../progress.ts";
@@ -17,7 +16,7 @@ import { createRequests } from "../requests.ts";
 import { sleep } from "../sleep.ts";
 import { serverLimitReached, writeErrorOf } from "../storage.ts";
 import { streamNames } from "../streams.ts";
-import { diskOf, type Space, spaceOf } from "./disk.ts";
+import { diskOf, limitIn, type Space, spaceOf } from "./disk.ts";
 import type { EmbeddedServer } from "./embedded.ts";
 import { serverFiles } from "./state.ts";
 
@@ -34,7 +33,7 @@ const enoughShare = 0.05;
 const limitGrowth = 1.1;
 
 /** True: what a server on this disk needs to go on for a while. */
-export const hasRoom = ({ freeBytes, sizeBytes }: Space): boolean =>
+export const hasRoom = ({ freeBytes, sizeBytes }: Pick<Space, "freeBytes" | "sizeBytes">): boolean =>
   freeBytes >= Math.min(enoughBytes, sizeBytes * enoughShare);
 
 export interface RoomWatch {
@@ -64,7 +63,7 @@ export function watchRoom(
     const failure = failed.find((one) => one !== undefined);
     if (failure !== undefined) return failure;
     const reached = await serverLimitReached(nc);
-    const limit = reached && limitIn(await readFile(config, "utf8").catch(() => ""));
+    const limit = reached && (await limitIn(config));
     if (limit === undefined) return undefined;
     return (await diskOf(store)).storeBytesMax >= limit * limitGrowth ? reached : undefined;
   };
@@ -101,10 +100,4 @@ export function watchRoom(
       requests.close();
     },
   };
-}
-
-/** The limit that a server was started with (config.ts). */
-function limitIn(config: string): number | undefined {
-  const [, bytes] = /^ *max_file_store: (\d+)$/m.exec(config) ?? [];
-  return bytes === undefined ? undefined : Number(bytes);
 }

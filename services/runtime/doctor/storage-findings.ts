@@ -1,13 +1,35 @@
-/** What is wrong with the room that is left to store in. Pure. */
+/** What is wrong with the room that is left to store in. */
 import type { MeshError } from "../../../protocol/errors.ts";
+import { decodeHostEntry } from "../../../protocol/host-entry.ts";
 import { limits } from "../../../protocol/limits.ts";
 import type { Finding } from "../../../protocol/documents/doctor.ts";
+import { judgeStorageLeft, type StorageLeft, storageText } from "../../../protocol/storage.ts";
+import { accountStorage, isOfServer, readCapacities } from "../../nats/capacity.ts";
+import type { Examination } from "../../nats/examine.ts";
+import { capacitiesIn } from "../../nats/server/disk.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
 
-const lowWarn = 0.8;
-const lowWrong = 0.95;
+/** What can be known from here, and what the hosts know: these have looked for longer, and say how fast it fills. */
+export async function storageOf(
+  { hosts }: Pick<Examination, "hosts">,
+  where: {
+    readonly nc: Parameters<typeof readCapacities>[0];
+    readonly monitors?: readonly string[] | undefined;
+    /** Of an embedded server. */
+    readonly serverDir: string | undefined;
+  },
+): Promise<StorageLeft[]> {
+  const { nc, monitors, serverDir } = where;
+  const [known, own] = await Promise.all([
+    readCapacities(nc, monitors).catch(() => []), // What a server that is silent has is told of elsewhere.
+    serverDir === undefined ? [] : capacitiesIn(serverDir).catch(() => []),
+  ]);
+  const told = (hosts ?? []).flatMap(({ data }) => decodeHostEntry(data)?.storage ?? []);
+  const all = [...told, ...[...known, ...own].map((one) => judgeStorageLeft(one))];
+  return [...new Map(all.toReversed().map((one) => [one.of, one])).values()].toReversed();
+}
 
-export const judgeStorage: Judge = (...looked) => [...full(looked[1].full), ...account(...looked)];
+export const judgeStorage: Judge = ({ storage }, { full: errors }) => [...full(errors), ...left(storage)];
 
 /** One finding for what has one cause: on a full disk stream after stream fails to write. */
 function full(errors: readonly MeshError[]): Finding[] {
@@ -22,14 +44,20 @@ function full(errors: readonly MeshError[]): Finding[] {
   ];
 }
 
-const account: Judge = (_document, { account: used }) => {
-  if (used?.storageMax === undefined) return [];
-  const share = used.storage / used.storageMax;
-  const what = `${Math.round(share * 100)} % of the account's storage is used (${used.storage} of ${used.storageMax} bytes)`;
-  const remedy =
-    "Raise the account's `max_file`, or archive ended sagas; when it is full nothing is stored and every saga waits.";
-  if (used.storageMax - used.storage < limits.inlineBytesMax && share >= lowWrong)
-    return [wrong("STORAGE_FULL", `the account's limit is reached: ${what}`, remedy)];
-  if (share >= lowWrong) return [wrong("STORAGE_LOW", what, remedy)];
-  return share >= lowWarn ? [warning("STORAGE_LOW", what, remedy)] : [fine("STORAGE", what)];
-};
+const remedy =
+  "Free space on that disk, or raise that limit (of an account: `max_file`), or move ended sagas to files: `sagamesh archive`. When nothing is left every saga waits.";
+
+function left(storage: readonly StorageLeft[]): Finding[] {
+  const findings = storage.map((one) => {
+    const what = storageText(one);
+    if (one.of === accountStorage && one.leftBytes < limits.inlineBytesMax)
+      return wrong("STORAGE_FULL", `the account's limit is reached: ${what}`, remedy);
+    if (one.level === "reserved")
+      return wrong("STORAGE_LOW", `${what}: hosts refuse starts, and signals from outside`, remedy);
+    return one.level === "low" ? warning("STORAGE_LOW", what, remedy) : fine("STORAGE", what);
+  });
+  if (storage.some(isOfServer)) return findings;
+  const unknown =
+    "how much the server's disk still takes is not known here: --monitor asks its monitoring endpoint";
+  return [...findings, fine("STORAGE", unknown)];
+}

@@ -12,7 +12,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { briefDefinition, definitionOfText } from "../../../protocol/definition-text.ts";
 import { describeError, type MeshError } from "../../../protocol/errors.ts";
 import { listenHttp } from "../../http/listen.ts";
-import { contentType, createExposition } from "./exposition.ts";
+import { contentType, createExposition, type Exposition } from "./exposition.ts";
 import { createMeshGauges, type MeshGauges } from "./mesh-gauges.ts";
 import { createMetrics, type Observers } from "./metrics.ts";
 import type { Part } from "./part.ts";
@@ -54,13 +54,7 @@ export async function startHealth({
   const info = exposition.gauge("sagamesh_info", "Always 1; the labels say what this is.", ["version"]);
   info.set([version], 1);
   const ready = exposition.gauge("sagamesh_ready", "1 if the process can do its work now, else 0.");
-  const resident = exposition.gauge("sagamesh_sagas_resident", "Sagas in this host's memory.");
-  const partitions = exposition.gauge("sagamesh_partitions", "Partitions this host takes inputs of.");
-  const waiting = exposition.gauge(
-    "sagamesh_sagas_waiting_for_host",
-    "Sagas whose inputs this host puts off because no host serves their definition.",
-    ["definition"],
-  );
+  const showParts = partGauges(exposition);
   let phase: Phase = { kind: "starting" };
   let meshGauges: MeshGauges | undefined;
 
@@ -68,14 +62,7 @@ export async function startHealth({
     await meshGauges?.refresh();
     processGauges.refresh();
     ready.set([], (await whyNotReady(phase)) === undefined ? 1 : 0);
-    waiting.clear();
-    if (phase.kind === "serving")
-      for (const part of phase.parts) {
-        if (part.resident !== undefined) resident.set([], part.resident());
-        if (part.partitions !== undefined) partitions.set([], part.partitions().length);
-        for (const { definition, sagas } of part.waiting?.() ?? [])
-          waiting.set([labelOf(definition)], sagas.length);
-      }
+    showParts(phase.kind === "serving" ? phase.parts : []);
     return exposition.text();
   };
 
@@ -112,6 +99,32 @@ export async function startHealth({
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** The gauges of what hosts tell; those whose labels come and go are written anew each time. */
+function partGauges({ gauge }: Exposition): (parts: readonly Part[]) => void {
+  const resident = gauge("sagamesh_sagas_resident", "Sagas in this host's memory.");
+  const partitions = gauge("sagamesh_partitions", "Partitions this host takes inputs of.");
+  const waiting = gauge(
+    "sagamesh_sagas_waiting_for_host",
+    "Sagas whose inputs this host puts off because no host serves their definition.",
+    ["definition"],
+  );
+  const left = gauge("sagamesh_storage_left_bytes", "What is left of a disk or a limit.", ["of"]);
+  const all = gauge("sagamesh_storage_bytes", "All there is of that disk or limit.", ["of"]);
+  return (parts) => {
+    for (const one of [waiting, left, all]) one.clear();
+    for (const part of parts) {
+      if (part.resident !== undefined) resident.set([], part.resident());
+      if (part.partitions !== undefined) partitions.set([], part.partitions().length);
+      for (const { of, leftBytes, allBytes } of part.storage?.() ?? []) {
+        left.set([of], leftBytes);
+        all.set([of], allBytes);
+      }
+      for (const { definition, sagas } of part.waiting?.() ?? [])
+        waiting.set([labelOf(definition)], sagas.length);
+    }
   };
 }
 

@@ -19,7 +19,7 @@ import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 type Methods<P> = { [K in keyof P]: P[K] extends (...given: never[]) => unknown ? K : never }[keyof P];
 type Asked = (ports: Ports, held: Delivery) => Promise<unknown>;
 type Table = {
-  readonly [P in Exclude<keyof Ports, "loop" | "trust" | "restored">]: Readonly<
+  readonly [P in Exclude<keyof Ports, "loop" | "trust" | "restored" | "intake">]: Readonly<
     Record<Methods<Ports[P]>, Asked>
   >;
 };

@@ -132,6 +132,7 @@ describe("doctor on a mesh that runs", () => {
         "INBOX",
         "ORPHANS",
         "SERVER",
+        "STORAGE",
         "STREAMS",
         "WAITS",
         "WORK",

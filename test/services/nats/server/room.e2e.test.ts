@@ -13,10 +13,9 @@ const minute = 60_000;
 
 test("ZL1: there is room where 64 MiB or a twentieth of the disk is free", () => {
   const [small, large] = [8_000_000, 1e12];
-  expect(hasRoom({ freeBytes: small / 20, sizeBytes: small })).toBe(true);
-  expect(hasRoom({ freeBytes: small / 21, sizeBytes: small })).toBe(false);
-  expect(hasRoom({ freeBytes: 64 * 1024 * 1024, sizeBytes: large })).toBe(true);
-  expect(hasRoom({ freeBytes: 63 * 1024 * 1024, sizeBytes: large })).toBe(false);
+  const has = (freeBytes: number, sizeBytes: number) => hasRoom({ freeBytes, sizeBytes });
+  expect([has(small / 20, small), has(small / 21, small)]).toEqual([true, false]);
+  expect([has(64 * 1024 * 1024, large), has(63 * 1024 * 1024, large)]).toEqual([true, false]);
 });
 
 describe.skipIf(whyNoDisk !== undefined)(`on a disk of its own (${whyNoDisk ?? "a tmpfs"})`, () => {
