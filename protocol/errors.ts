@@ -61,6 +61,12 @@ const table = {
     remedy:
       "Send one of the signals that the message lists, or declare this one in the definition's `signals` in a new version.",
   },
+  SIGNAL_NOT_TAKEN: {
+    meaning: "no transition of the machine's present state takes the signal, so it was dropped",
+    retriable: false,
+    remedy:
+      'Send it again once the saga is in a state that takes it, or have the definition keep it: `whenEarly: "keep"`, or by the signal\'s name.',
+  },
   SIGNAL_EXPIRED: {
     meaning: "the signal is older than the seven days in which hosts recognise repeats",
     retriable: false,

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { ModelPrices, Spending, TreePlace } from "./budget.ts";
+import { Follows } from "./follows.ts";
 import { Effects, ForkOrder, Lineage } from "./fork.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
@@ -82,6 +83,7 @@ const otherEvents = [
     /** Of a fork; all else is as its origin was started. */
     fork: Lineage.optional(),
     keys: Keys.optional(),
+    follows: Follows.optional(),
   }),
   /** `sentAt` is the server's time of the message; repeats are recognised by `id`. */
   z.object({

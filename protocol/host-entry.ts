@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ServedDefinition } from "./deployments.ts";
 import { Keys } from "./event.ts";
 import { StorageLeft } from "./storage.ts";
+import { Follows } from "./follows.ts";
 
 /** The entry of one incarnation, under its name. Other hosts read it to share the partitions, `doctor` to list them. */
 export const HostEntry = z.object({
@@ -18,6 +19,8 @@ export const HostEntry = z.object({
   deployments: z.int().nonnegative(),
   /** How it can make keys besides the oldest way: a saga begins with what every living host can make. */
   keys: Keys.optional(),
+  /** How it can fold machines besides the oldest way; the same holds for it. */
+  follows: Follows.optional(),
   /** What it knows of whose signatures count, by its revision, and the public key that it signs with, if it signs. */
   trust: z.object({ revision: z.int().nonnegative(), signs: z.string().optional() }).optional(),
   /** Lines of its log that it could not write; absent where there are none. */

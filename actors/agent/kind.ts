@@ -31,6 +31,7 @@ export const agentKind: Kind<AgentOwn> = {
   hears: "read",
   decision: "decision",
   redoes: false,
+  tellsIgnored: false,
   machineInput: (_given, read, at) => ({ input: read, at }),
   ...builtInMachine,
   refusalOf: (definition, state, { name, data }) =>

@@ -12,7 +12,7 @@ import type { ModelCall, Question } from "../machine/callable.ts";
 import type { Machine } from "../machine/machine.ts";
 import { readWith } from "../values/schema.ts";
 import { type AgentBudget, budgetFaults } from "./budget-config.ts";
-import type { Definition, Kind, Moves, SagaDefinition, SignalSchemas } from "./definition.ts";
+import type { Definition, Kind, Moves, SagaDefinition, SignalSchemas, WhenEarly } from "./definition.ts";
 import { heirs, policyFaults } from "./inherit.ts";
 import { memorySignal } from "./memory-spec.ts";
 import { partsOf } from "./parts.ts";
@@ -31,7 +31,7 @@ export interface Parts<Own> {
   readonly faults: string[];
   /** What of it decides, as data, by the words that name each: parts of the hash. */
   readonly identity: Readonly<Record<string, unknown>>;
-  readonly whenEarly: "keep" | "ignore";
+  readonly whenEarly: WhenEarly;
   readonly whenFlagged?: "show" | "pause" | undefined;
   /** Of what is the same in every request; `limits.requestTokens` unless given. */
   readonly frameTokens?: number | undefined;
@@ -166,7 +166,10 @@ export function commonFaults(config: {
   if (!Number.isInteger(config.version) || config.version < 1)
     faults.push(`${config.name}: version must be 1 or more`);
   for (const name of Object.keys(config.signals)) {
-    if (!Name.safeParse(name).success) faults.push(`${config.name}: "${name}" is not a signal's name`);
+    if (!Name.safeParse(name).success)
+      faults.push(
+        `${config.name}: "${name}" is not a signal's name: a letter, then up to 63 letters, digits, _ or -${name.includes(".") ? "; a dot would be a token of its subject" : ""}`,
+      );
     if (isReserved(name) || name === memorySignal)
       faults.push(`${config.name}: the signal "${name}" is reserved; every saga has it`);
   }

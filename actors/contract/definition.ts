@@ -8,6 +8,7 @@
  * DF4 A kind's functions are pure: they run wherever a ledger is folded, and give the same for the same.
  */
 import type { z } from "zod";
+import type { Follows } from "../../protocol/follows.ts";
 import type { Variant } from "../../protocol/fork.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -35,6 +36,12 @@ export type DefinitionParts = Readonly<Record<string, string>>;
  */
 export type Moves = "pinned" | "auto";
 
+/**
+ * A signal that no present state takes: kept and offered again after each transition, or dropped; for all, or by the signal's
+ * name. Undefined: dropped, as XState does it; kept by sagas that began when that was the rule.
+ */
+export type WhenEarly = "keep" | "ignore" | Readonly<Record<string, "keep" | "ignore">> | undefined;
+
 /** What every definition has, whatever its kind. `Own` is what its kind has besides. */
 export interface Definition<Own = unknown> {
   readonly kind: Kind<Own>;
@@ -49,8 +56,7 @@ export interface Definition<Own = unknown> {
   readonly input: z.ZodType;
   readonly output: z.ZodType;
   readonly signals: SignalSchemas;
-  /** A signal that no state takes yet: kept and offered again after each transition, or dropped. */
-  readonly whenEarly: "keep" | "ignore";
+  readonly whenEarly: WhenEarly;
   readonly machine: Machine;
   /** Every tool that may become an intent, the compensating ones included. */
   readonly tools: ReadonlyMap<string, Tool>;
@@ -174,13 +180,18 @@ export interface Kind<Own = unknown> {
    * said what becomes of a compensation that is stuck.
    */
   readonly redoes: boolean;
+  /** Whether a signal that is dropped because no state takes it is recorded as that: its author's states decide it. */
+  readonly tellsIgnored: boolean;
   /** The machine's input. `read` is what the definition's schema makes of `given`. */
   machineInput(given: Json, read: unknown, at: number): unknown;
-  /** A signal that was taken. `now` is when it is offered; `free`: what would be decided anew has not begun yet. */
+  /**
+   * A signal that was taken. `now` is when it is offered; `free`: what would be decided anew has not begun yet; `follows`:
+   * as what its saga began.
+   */
   signalEvent(
     definition: Definition<Own>,
     signal: KeptSignal,
-    offered: { readonly now: number; readonly free: boolean },
+    offered: { readonly now: number; readonly free: boolean; readonly follows: Follows | undefined },
   ): MachineEvent;
   /** A cancel, for a machine that ends by itself; undefined: the runtime undoes everything and ends the saga. */
   cancelEvent(cancel: {

@@ -7,6 +7,7 @@
  */
 import type { Amounts, ModelPrices, Spending, TreePlace } from "../../protocol/budget.ts";
 import type { DefinitionRef, ParentRef } from "../../protocol/event.ts";
+import type { Follows } from "../../protocol/follows.ts";
 import type { Effects, Lineage, Variant } from "../../protocol/fork.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
@@ -55,6 +56,8 @@ export interface OpenTimer extends OpenBase<"timer"> {
   /** What the machine hears, and the name under which it takes the timer back. */
   readonly event?: MachineEvent;
   readonly timer?: string;
+  /** Its name is another's now (actor-ids.ts): it cannot be taken back. */
+  readonly loose?: true;
   /** Sends its event to a child: to this one, and to none that comes after it under its name. */
   readonly sendTo?: IntentId;
 }
@@ -314,6 +317,10 @@ export interface SagaState {
   readonly past?: Past;
   /** Undefined where keys are made of turns. */
   readonly decided?: DecidedSoFar;
+  /** Undefined where its machine hears what comes as all did once. */
+  readonly follows?: Follows;
+  /** Spawned actors whose id another took over, by the name that each has here since: its id. */
+  readonly displaced?: Readonly<Record<string, string>>;
   readonly kept: readonly KeptSignal[];
   /** What children that failed or were cancelled could not undo, `<tool> <key>`; a key begins with its saga. */
   readonly leftBelow?: readonly string[];

@@ -2,6 +2,7 @@
  * Due: a timer has fired, or a call is to be answered from outside until a time.
  */
 import type { EventOf } from "../../protocol/event.ts";
+import { loosen } from "./actor-ids.ts";
 import { takeReminder } from "./asking.ts";
 import { changeOpen, closedAs, closeIntent, type Folding } from "./folding.ts";
 import { servedBy } from "./open-index.ts";
@@ -33,6 +34,7 @@ export function takeTimer(f: Folding, event: EventOf<"timer">): void {
   if (!isOpen(open, "timer")) return;
   if (servedBy(open) !== undefined) return takeReminder(f, event.intent, open);
   if (open.event === undefined) return;
+  loosen(f, open.timer);
   closeIntent(f, event.intent, closedAs("succeeded"));
   if (open.sendTo !== undefined) sendToChild(f, open.sendTo, open.event);
   else

@@ -17,7 +17,7 @@ import { memorySignal } from "../contract/memory-spec.ts";
 import { type Held, isOpen, type KeptSignal, type SagaState } from "../contract/state.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { MachineStep } from "../machine/machine.ts";
-import { inOneTurn, withLast, withoutAt, withoutKey } from "../values/draft.ts";
+import { inOneTurn, withLast, withoutAt } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { dismissAttendants } from "./asking.ts";
 import { blank } from "./blank.ts";
@@ -32,6 +32,7 @@ import {
   type Draft,
   type Folding,
   folding,
+  forgetActor,
   type Growing,
   isAwaited,
   type Queued,
@@ -44,6 +45,7 @@ import { issue } from "./issue.ts";
 import { nothingDecided } from "./keys.ts";
 import { lateCallOf } from "./late.ts";
 import { learn } from "./learn.ts";
+import { letsPass } from "./early.ts";
 import { takeMigrated } from "./migrated.ts";
 import { assertDoubtsWhole } from "./past.ts";
 import { takeRaise } from "./raise.ts";
@@ -135,7 +137,7 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   assert(f.state.turn === 1 && f.state.snapshot === undefined, "a saga starts once");
   f.state.parent = event.parent;
   if (event.fork !== undefined) f.state.fork = { lineage: event.fork };
-  Object.assign(f.state, nothingDecided(event.keys));
+  Object.assign(f.state, nothingDecided(event.keys), event.follows && { follows: event.follows });
   f.state.inputDigest = digestOf(event.input);
   f.state.startedAt = f.at;
   const read = readWith(f.definition.input, event.input);
@@ -145,7 +147,7 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   openBudget(f, event);
   guarded(f, () => {
     const { kind, machine } = f.definition;
-    follow(f, machine.initial(kind.machineInput(event.input, input, f.at)));
+    follow(f, machine.initial(kind.machineInput(event.input, input, f.at), f.state.follows));
   });
 }
 
@@ -167,8 +169,10 @@ function takeSignal(f: Folding, event: EventOf<"signal">): void {
 }
 
 /** A kept signal as the machine takes it. Read anew each time: what a schema makes of it may not be JSON. */
-const eventOf = (f: Folding, signal: KeptSignal): MachineEvent =>
-  f.definition.kind.signalEvent(f.definition, signal, { now: f.at, free: isUnasked(f) });
+const eventOf = (f: Folding, signal: KeptSignal): MachineEvent => {
+  const offered = { now: f.at, free: isUnasked(f), follows: f.state.follows };
+  return f.definition.kind.signalEvent(f.definition, signal, offered);
+};
 
 /** The machine takes what came while it was paused. One that was not has its flags acknowledged all the same. */
 function takeResume(f: Folding, event: EventOf<"signal">): void {
@@ -243,7 +247,7 @@ function deliver(f: Folding, queued: Queued): void {
   if (isPaused(f)) return holdEvent(f, queued);
   if (waits !== undefined) {
     if (!isAwaited(f, waits.intent, waits.actor)) return;
-    f.state.actors = withoutKey(f.state.actors, waits.actor);
+    forgetActor(f, waits.actor);
   }
   step(f, event);
 }
@@ -252,7 +256,7 @@ function step(f: Folding, event: MachineEvent): boolean {
   if (f.state.phase.kind !== "running") return true;
   let taken = true;
   guarded(f, () => {
-    const next = f.definition.machine.step(f.state.snapshot, event);
+    const next = f.definition.machine.step(f.state.snapshot, event, f.state.follows);
     taken = next.taken;
     if (taken) follow(f, next);
   });
@@ -279,8 +283,9 @@ function offerKept(f: Folding): boolean {
   if (!f.moved || f.state.phase.kind !== "running" || isPaused(f)) return false;
   f.moved = false;
   for (let at = f.offered; at < f.state.kept.length; at++) {
-    const taken = step(f, eventOf(f, f.state.kept[at] as KeptSignal)); // Proof: a place of the list.
-    if (taken || f.definition.whenEarly === "ignore") {
+    const signal = f.state.kept[at] as KeptSignal; // Proof: a place of the list.
+    const event = eventOf(f, signal);
+    if (step(f, event) || letsPass(f, signal, event)) {
       f.state.kept = withoutAt(f.state.kept, at);
       f.moved = true;
       return true;

@@ -144,6 +144,15 @@ export function forgetUndoing(f: Folding): void {
 
 export const newId = (f: Folding): IntentId => intentId(f.state.turn, f.nextK++);
 
+/** No intent is waited for under this name any more. */
+export function forgetActor(f: Folding, actor: string): void {
+  f.state.actors = withoutKey(f.state.actors, actor);
+  if (f.state.displaced?.[actor] !== undefined) f.state.displaced = withoutKey(f.state.displaced, actor);
+}
+
+/** The machine's own id of an actor. */
+const idOf = ({ state }: Folding, actor: string): string => state.displaced?.[actor] ?? actor;
+
 /** Records an intent and holds it open. */
 export function openIntent(f: Folding, open: OpenIntent): void {
   f.intents.push(open.intent);
@@ -310,12 +319,16 @@ export const isCall = ({ definition }: Folding, actor: string): boolean =>
 export const doneFor = (f: Folding, actor: string, output: unknown): MachineEvent =>
   isCall(f, actor)
     ? { type: "sagamesh.result", call: actor, output, at: f.at }
-    : { ...doneEvent(actor, output), at: f.at };
+    : { ...doneEvent(idOf(f, actor), output), at: f.at };
 
 export const errorFor = (f: Folding, actor: string, error: ActorError): MachineEvent =>
   isCall(f, actor)
     ? { type: "sagamesh.result", call: actor, error, at: f.at }
-    : { ...errorEvent(actor, error), at: f.at };
+    : { ...errorEvent(idOf(f, actor), heardError(f, error)), at: f.at };
+
+/** As a thrown Error says it, for machines that read `event.error.message`. */
+const heardError = ({ state }: Folding, error: ActorError): unknown =>
+  state.follows === undefined ? error : { name: "Error", message: error.reason, ...error };
 
 export const toolOf = (f: Folding, name: string): Tool | undefined => f.definition.tools.get(name);
 

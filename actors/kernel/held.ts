@@ -16,7 +16,7 @@ import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import type { Folding, Queued } from "./folding.ts";
 import { withLast, withoutAt } from "../values/draft.ts";
-import { readWith } from "../values/schema.ts";
+import { readOutputWith } from "../values/schema.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { Held, KeptSignal, OpenModel, ProposedCall, Unread } from "../contract/state.ts";
 
@@ -87,7 +87,7 @@ function readAgain({ definition }: Folding, { by, name, value }: Unread): unknow
         ? definition.sagas.get(name)?.output
         : definition.machine.bound(name)?.output;
   if (schema === undefined) return value;
-  const read = readWith(schema, value);
+  const read = readOutputWith(schema, value); // As a result was read; null is read so only where that was.
   assert(read.success, `what ${name} said was read before, and its schema is pure`);
   return read.data;
 }

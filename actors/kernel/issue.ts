@@ -8,6 +8,7 @@
 import { assert } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
+import { arm, disarm, displace } from "./actor-ids.ts";
 import { askApproval, askHuman, type Review } from "./asking.ts";
 import { askModel } from "./ask-model.ts";
 import { contractDigest } from "../contract/contract-digest.ts";
@@ -15,20 +16,9 @@ import type { ForwardParams, StartParams } from "../contract/calls.ts";
 import { issueSend } from "./send.ts";
 import { countCall, hear } from "./budget.ts";
 import { type Callable, type Question, raiseSrc } from "../machine/callable.ts";
-import {
-  closedAs,
-  closeIntent,
-  type Folding,
-  inputOrCall,
-  isCall,
-  newId,
-  openIndex,
-  openIntent,
-  refuseActor,
-} from "./folding.ts";
+import { type Folding, inputOrCall, isCall, newId, openIntent, refuseActor } from "./folding.ts";
 import { withoutKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
-import { dropHeldTimer } from "./held.ts";
 import { childOfCall, keyOfCall, nextPlace } from "./keys.ts";
 import type { MachineAction } from "../machine/actions.ts";
 import { type Callee, judge } from "./judge.ts";
@@ -49,21 +39,14 @@ import { abandon, beginCompensation } from "./undo.ts";
 export function issue(f: Folding, action: MachineAction): void {
   switch (action.type) {
     case "invoke":
+      displace(f, action.id);
       return invoke(f, action.id, action.src, action.input);
     case "stop":
-      return stop(f, action.id);
+      return action.born === true ? displace(f, action.id) : stop(f, action.id);
     case "timer":
-      return openIntent(f, {
-        intent: { kind: "timer", id: newId(f), dueAt: f.at + action.delayMs },
-        input: null,
-        attempt: 1,
-        event: action.event,
-        timer: action.id,
-      });
+      return arm(f, action);
     case "untimer":
-      for (const id of [...(openIndex(f).timers.get(action.id) ?? [])])
-        closeIntent(f, id, closedAs("cancelled"));
-      return dropHeldTimer(f, action.id);
+      return disarm(f, action);
     case "send":
       return action.delayMs === undefined ? send(f, action.to, action.event) : sendLater(f, action);
     case "live":

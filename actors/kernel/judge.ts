@@ -15,7 +15,7 @@ import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Definition } from "../contract/definition.ts";
 import type { Folding } from "./folding.ts";
-import { readWith } from "../values/schema.ts";
+import { givenFor, readWith } from "../values/schema.ts";
 import { toolsReached } from "../contract/inherit.ts";
 import { decider } from "./lineage.ts";
 import type { Policy, PolicyQuestion } from "../contract/policy.ts";
@@ -49,7 +49,8 @@ interface Bound {
 /** Asks all policies about a call. Pure: nothing of the fold changes. */
 export function judge(f: Folding, callee: Callee, proposed: ProposedCall): Ruling | Refusal {
   const policies = policiesOf(f.definition, callee);
-  let call = proposed;
+  const mayBeNothing = f.state.follows !== undefined && proposed.from === undefined;
+  let call = mayBeNothing ? { ...proposed, input: givenFor(callee.input, proposed.input) } : proposed;
   for (let rewritten = 0; rewritten <= limits.rewritesMax; rewritten++) {
     // JU4. What some schemas read is the very value that they were given, and that stands in the ledger.
     const read = readWith(callee.input, policies.length === 0 ? call.input : structuredClone(call.input));

@@ -9,7 +9,7 @@ import { ModelReply } from "../../protocol/model.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Effect } from "../../protocol/tool.ts";
 import type { OpenIntent, Unread } from "../contract/state.ts";
-import { readWith } from "../values/schema.ts";
+import { readOutputWith, readWith } from "../values/schema.ts";
 import { type Folding, toolOf } from "./folding.ts";
 import { UndoneChild } from "./undo-child.ts";
 
@@ -21,7 +21,8 @@ export function checked(f: Folding, open: OpenIntent, said: Result): { result: R
     said.outcome === "in_doubt" && canRunAgain(effect) ? { ...said, outcome: "failed" as const } : said;
   if (result.outcome !== "succeeded") return { result, output: undefined };
   if (intent.kind === "signal" || intent.kind === "end") return { result, output: result.output };
-  const parsed = readWith(schemaOf(f, open), result.output);
+  const reading = f.state.follows === undefined ? readWith : readOutputWith;
+  const parsed = reading(schemaOf(f, open), result.output);
   if (parsed.success)
     return {
       result,

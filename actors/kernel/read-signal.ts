@@ -16,7 +16,7 @@ import {
   unknownSignal,
 } from "../contract/reserved-signals.ts";
 import type { SagaState } from "../contract/state.ts";
-import { readWith } from "../values/schema.ts";
+import { givenFor, readWith } from "../values/schema.ts";
 import { refusalOfRaise } from "./raise.ts";
 import { orderOf } from "./undo-child.ts";
 
@@ -103,9 +103,10 @@ const readData = (definition: Definition, { name, data }: EventOf<"signal">): Js
 
 /**
  * A signal's data as its schema takes it. A plain text also fits a schema of one text member, so that
- * `nats pub saga.<id>.signal.note 'Tuesday only'` works where the schema is `{ text }`.
+ * `nats pub saga.<id>.signal.note 'Tuesday only'` works where the schema is `{ text }`; no data fits `{}`.
  */
-function readBody(schema: z.ZodType, data: Json, name: string): Json {
+function readBody(schema: z.ZodType, given: Json, name: string): Json {
+  const data = givenFor(schema, given);
   const read = readWith(schema, data);
   if (read.success) return data;
   if (typeof data === "string" && schema instanceof z.ZodObject) {

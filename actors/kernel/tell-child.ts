@@ -4,6 +4,7 @@
 import type { IntentId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { MachineAction, MachineEvent } from "../machine/actions.ts";
+import { loosen } from "./actor-ids.ts";
 import { type Folding, isAwaited, newId, openIntent } from "./folding.ts";
 
 /** The intent that an actor of the machine waits for. */
@@ -14,6 +15,7 @@ export const currentOf = (f: Folding, actor: string): IntentId | undefined =>
 export function sendLater(f: Folding, action: Extract<MachineAction, { type: "send" }>): void {
   const child = currentOf(f, action.to);
   if (child === undefined) return nobodyTook(f, action.to, action.event);
+  loosen(f, action.id);
   openIntent(f, {
     intent: { kind: "timer", id: newId(f), dueAt: f.at + (action.delayMs ?? 0) },
     input: null,

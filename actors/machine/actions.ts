@@ -6,6 +6,7 @@
  * AX3 XState's session ids, which a process counts, do not stand in actions.
  */
 import type { AnyActorRef } from "xstate";
+import type { Follows } from "../../protocol/follows.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { describeFault, faultOfValue, ownLimits } from "../../protocol/value.ts";
@@ -18,15 +19,16 @@ export interface MachineEvent {
 }
 
 /**
- * What a step asks for, in order. An `untimer` takes back every pending `timer` and delayed `send` of its
- * id. A `send` is for the actor that is current under `to` at its place in the list, a delayed one too. A
+ * What a step asks for, in order. A `stop` with `born` was of an actor that this very step started, and that stands no more in
+ * the list: an earlier one of its id runs on. An `untimer` takes back the latest pending `timer` or delayed `send` of its id, which with
+ * `born` was one of this very step and stands no more in the list; once every one of its id was taken back. A `send` is for the actor that is current under `to` at its place in the list, a delayed one too. A
  * machine that ends, well or in error, leaves its timers pending: the kernel, which keeps them, drops them.
  */
 export type MachineAction =
   | { type: "invoke"; id: string; src: string; input: Json }
-  | { type: "stop"; id: string }
+  | { type: "stop"; id: string; born?: true }
   | { type: "timer"; id: string; event: MachineEvent; delayMs: number }
-  | { type: "untimer"; id: string }
+  | { type: "untimer"; id: string; born?: true }
   | { type: "send"; to: string; event: MachineEvent; delayMs?: number; id?: string }
   | { type: "live"; kind: "emit" | "log"; value: Json }
   | { type: "builtin"; name: string; params: Json };
@@ -44,8 +46,15 @@ export interface Translation {
 }
 
 /** What a step collected, in the order in which it takes effect. Throws in words what no ledger could record. */
-export const actionsOf = (collected: readonly RawAction[], translation: Translation): MachineAction[] =>
-  withoutStillborn(inOrder(collected).flatMap((raw) => actionOf(raw, translation)));
+export const actionsOf = (
+  collected: readonly RawAction[],
+  translation: Translation,
+  follows: Follows | undefined,
+): MachineAction[] =>
+  withoutStillborn(
+    inOrder(collected).flatMap((raw) => actionOf(raw, translation)),
+    follows,
+  );
 
 // Each cast of params below: the shape is what the resolve function of that action returns in the pinned
 // version; the test against the public `transition` breaks if it changes.
@@ -173,8 +182,11 @@ function inOrder(collected: readonly RawAction[]): readonly RawAction[] {
 const startedBy = (raw: RawAction): AnyActorRef | undefined =>
   raw.type === "xstate.spawnChild" ? (raw.params as SpawnParams).actorRef : undefined;
 
-/** AX2: an `always` that leaves the state it just entered neither calls its tools nor arms its timers. */
-function withoutStillborn(actions: MachineAction[]): MachineAction[] {
+/**
+ * AX2: an `always` that leaves the state it just entered neither calls its tools nor arms its timers. As XState has it the
+ * latest of a step's timers is taken back; once all of them were.
+ */
+function withoutStillborn(actions: MachineAction[], follows: Follows | undefined): MachineAction[] {
   if (!actions.some(({ type }) => type === "stop" || type === "untimer")) return actions;
   const kept: (MachineAction | undefined)[] = [];
   // The places of what one that comes later may take back, by the name that it gives.
@@ -185,9 +197,16 @@ function withoutStillborn(actions: MachineAction[]): MachineAction[] {
     if (born !== undefined && action.type === "stop") {
       drop(born);
       for (const at of sends.of(action.id)) if (at > born) drop(at);
+      if (follows !== undefined) kept.push({ ...action, born: true });
       continue;
     }
-    if (action.type === "untimer") timers.of(action.id).splice(0).forEach(drop);
+    if (action.type === "untimer" && follows === undefined) timers.of(action.id).splice(0).forEach(drop);
+    const latest = action.type === "untimer" ? timers.of(action.id).splice(0).at(-1) : undefined;
+    if (latest !== undefined && action.type === "untimer") {
+      drop(latest);
+      kept.push({ ...action, born: true });
+      continue;
+    }
     if (action.type === "invoke") starts.of(action.id).push(kept.length);
     if (action.type === "send") sends.of(action.to).push(kept.length);
     if (action.type === "timer") timers.of(action.id).push(kept.length);

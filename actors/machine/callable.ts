@@ -153,10 +153,24 @@ export const modelCall = (config: { model: string; instructions: string }): Mode
   ...config,
 });
 
-/** The events a machine with these signals takes, for the `events` type of `setup`. */
+/**
+ * The events a machine with these signals takes, for the `events` type of `setup`: members of the data stand on the event, as
+ * in XState, and all of it under `data`. What the event itself says by `type`, `data`, `at` and `from` is never the data's.
+ */
 export type SignalEvents<S extends Record<string, z.ZodType>> = {
-  [K in keyof S & string]: { type: K; data: z.infer<S[K]>; at: number; from: string };
+  [K in keyof S & string]: Flat<
+    { type: K; data: z.infer<S[K]>; at: number; from: string } & DataMembers<z.infer<S[K]>>
+  >;
 }[keyof S & string];
+
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** Of an object, and of no list; distributes over a union. */
+type DataMembers<T> = T extends readonly unknown[]
+  ? unknown
+  : T extends object
+    ? Omit<T, "type" | "data" | "at" | "from">
+    : unknown;
 
 /** The reason in the error of an `onError` event, as text for a context or an output. */
 export const reasonOf = (error: unknown): string =>

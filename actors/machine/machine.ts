@@ -13,6 +13,7 @@
  */
 import { type AnyStateMachine, type AnyStateNode, createActor, createEmptyActor } from "xstate";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
+import type { Follows } from "../../protocol/follows.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Callable, callableOf } from "./callable.ts";
@@ -30,9 +31,11 @@ export interface MachineStep {
 /** A machine opened for pure use. Every method but `bound` throws MACHINE_THREW where the machine's own code does. */
 export interface Machine {
   /** The first step. An error in the context's factory or an entry action throws. */
-  initial(input: unknown): MachineStep;
-  /** One event and all that follows from it at once. An ended machine takes nothing. */
-  step(snapshot: MachineSnapshot, event: MachineEvent): MachineStep;
+  initial(input: unknown, follows?: Follows): MachineStep;
+  /** One event and all that follows from it at once. An ended machine takes nothing. `follows`: see `withoutStillborn`. */
+  step(snapshot: MachineSnapshot, event: MachineEvent, follows?: Follows): MachineStep;
+  /** Whether a state takes an event that was not taken, and does nothing: `on: { go: {} }`, XState's forbidden transition. */
+  forbids(snapshot: MachineSnapshot, event: MachineEvent): boolean;
   /**
    * The snapshot as JSON. It shares the context with the snapshot, so encode it before the next step. Throws
    * APP_INVALID if the context holds what JSON cannot say: such a machine would wake up as another.
@@ -113,24 +116,26 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
   };
   return {
     bound,
-    initial: (input) =>
+    initial: (input, follows) =>
       guarded("its start", () => {
         const snapshot: MachineSnapshot = own.getInitialSnapshot(scope, input);
         if (snapshot.status === "error") throw snapshot.error; // XState catches here what it throws in a step.
-        return { snapshot, actions: actionsOf(collected, translation), taken: true };
+        return { snapshot, actions: actionsOf(collected, translation, follows), taken: true };
       }),
-    step: (snapshot, event) =>
+    step: (snapshot, event, follows) =>
       guarded(`"${event.type}"`, () => {
         // XState takes events in ended states too, and a root handler would act; a live actor is stopped.
         if (snapshot.status !== "active") return { snapshot, actions: [], taken: false };
         const next: MachineSnapshot = own.transition(snapshot, event, scope);
-        const actions = collected.length === 0 ? [] : actionsOf(collected, translation);
+        const actions = collected.length === 0 ? [] : actionsOf(collected, translation, follows);
         return {
           snapshot: next,
           actions,
           taken: next !== snapshot || actions.length > 0 || snapshot.can(event),
         };
       }),
+    forbids: (snapshot, event) =>
+      guarded(`"${event.type}"`, () => (own.getTransitionData(snapshot, event)?.length ?? 0) > 0),
     persist: storedOf,
     revive: (persisted) =>
       reviveStored(

@@ -5,7 +5,7 @@ import type { AnyStateMachine } from "xstate";
 import type { z } from "zod";
 import { toJson } from "../../protocol/json.ts";
 import { commonFaults, define } from "../contract/define.ts";
-import type { Moves, SagaDefinition, SignalSchemas } from "../contract/definition.ts";
+import type { Moves, SagaDefinition, SignalSchemas, WhenEarly } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import type { Policy } from "../contract/policy.ts";
 import { callableOf } from "../machine/callable.ts";
@@ -29,8 +29,11 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
   output: O;
   /** What the outside may send besides `cancel`; each is an event `{ type, data, at, from }`. None unless given. */
   signals?: S;
-  /** `keep` (default): a signal that no state takes yet is offered again after each transition. */
-  whenEarly?: "keep" | "ignore";
+  /**
+   * A signal that no present state takes. `ignore` (default, as in XState): it is dropped, and recorded as that. `keep`: it is
+   * offered again after each transition. For all, or by the signal's name.
+   */
+  whenEarly?: "keep" | "ignore" | { readonly [K in keyof S & string]?: "keep" | "ignore" };
   machine: AnyStateMachine;
   /** Asked about every call of the machine's and of what it starts, before a call becomes an intent. */
   policies?: readonly Policy[];
@@ -62,12 +65,13 @@ export function defineSaga<
     identity: {
       // Without its functions: their text differs between source and build.
       machine: toJson(config.machine.config),
+      // "keep" was what was meant where none is given. Running sagas go on as they began, so the hash need not tell.
       whenEarly: config.whenEarly ?? "keep",
       policies: policyNames(config.policies),
       budget: config.budget,
     },
     policies: config.policies,
-    whenEarly: config.whenEarly ?? "keep",
+    whenEarly: config.whenEarly as WhenEarly, // A member that is absent is undefined.
     budget: config.budget,
   });
 }

@@ -18,17 +18,23 @@ export const sagaKind: Kind<undefined> = {
   hears: "read",
   decision: undefined,
   redoes: false,
+  tellsIgnored: true,
   machineInput: (_given, read) => read,
-  signalEvent: ({ signals }, { name, data, at, from }) => {
+  signalEvent: ({ signals }, { name, data, at, from }, { follows }) => {
     const schema = Object.hasOwn(signals, name) ? signals[name] : undefined;
     const read = schema === undefined ? undefined : readWith(schema, data);
     assert(read?.success === true, `the signal "${name}" fits its schema; the door refuses what does not`);
-    return { type: name, data: read.data, at, from };
+    const members = follows === undefined ? {} : onEvent(read.data);
+    return { ...members, type: name, data: read.data, at, from };
   },
   cancelEvent: () => undefined,
   ending: endingOf,
   ...plainCalls,
 };
+
+/** What of a signal's data stands on its event. */
+const onEvent = (data: unknown): object =>
+  typeof data === "object" && data !== null && !Array.isArray(data) ? data : {};
 
 function endingOf(definition: Definition, { tags, output, value }: MachineStatus): Ending {
   const status = statusIn(tags);

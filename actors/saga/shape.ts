@@ -6,6 +6,8 @@ import { anObject, aPolicy, aSchema, signalSchemas } from "../contract/given.ts"
 const isMachine = (value: unknown): value is AnyStateMachine =>
   typeof value === "object" && value !== null && "implementations" in value && "getInitialSnapshot" in value;
 
+const early = z.enum(["keep", "ignore"]);
+
 /** What `defineSaga` takes. A budget is read where it is understood. */
 export const SagaShape = z.object({
   name: z.string(),
@@ -14,7 +16,9 @@ export const SagaShape = z.object({
   input: aSchema,
   output: aSchema,
   signals: signalSchemas.optional(),
-  whenEarly: z.enum(["keep", "ignore"]).optional(),
+  whenEarly: z
+    .union([early, z.record(z.string(), early).refine((of) => Object.keys(of).length > 0)])
+    .optional(),
   machine: z.custom<AnyStateMachine>(isMachine, "expected a machine of XState"),
   policies: z.array(aPolicy).optional(),
   budget: anObject.optional(),

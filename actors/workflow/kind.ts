@@ -21,6 +21,7 @@ export const workflowKind: Kind<WorkflowSpec> = {
   hears: "given",
   decision: undefined,
   redoes: true,
+  tellsIgnored: false,
   machineInput: (given, _read, at) => ({ input: given, at }),
   ...builtInMachine,
   refusalOf: (_, state, { name, data }) =>

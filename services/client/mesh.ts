@@ -308,7 +308,8 @@ function assertSignal({ definition, name: of, signals }: SagaDefinition, name: s
   const schema = isTaken(takes, name) ? reservedSignals[name] : signals[name];
   if (schema === undefined) throw unknownSignal(takes, of, name, Object.keys(signals));
   const parsed = schema.safeParse(data);
-  if (!parsed.success)
+  const isNothing = (data === undefined || data === null) && schema.safeParse({}).success;
+  if (!parsed.success && !isNothing)
     throw new MeshError("INPUT_INVALID", `signal "${name}": ${z.prettifyError(parsed.error)}`);
 }
 

@@ -135,9 +135,13 @@ export function checkSignal({ definitions }: Registered, ref: DefinitionRef, nam
   if (schema === undefined)
     throw unknownSignal(definition.takes, ref.name, name, Object.keys(definition.signals));
   const fault = faultOf(schema, data);
-  if (fault === undefined || fitsAsText(schema, data)) return;
+  if (fault === undefined || fitsAsText(schema, data) || fitsAsNothing(schema, data)) return;
   throw new MeshError("INPUT_INVALID", `signal "${name}": ${fault}`);
 }
+
+/** No data fits an object that needs no member: so a host takes it. */
+const fitsAsNothing = (schema: Json, data: Json): boolean =>
+  data === null && faultOf(schema, {}) === undefined;
 
 /** A plain text also fits a schema of one text member: that is how a host takes it. */
 function fitsAsText(schema: Json, data: Json): boolean {

@@ -68,7 +68,6 @@ const addressee = (agent: string | undefined) => (agent === undefined ? {} : { t
 function readStart({ app, routing }: Reading, definition: Definition, body: StartMessage): Event {
   const { name, version, hash } = definition;
   const tree = body.parent === undefined ? undefined : body.tree;
-  const keys = routing.keys();
   const countsUsd = definition.budget.usd !== undefined || tree?.budget?.usd !== undefined;
   return {
     type: "start",
@@ -78,7 +77,7 @@ function readStart({ app, routing }: Reading, definition: Definition, body: Star
     ...(tree === undefined ? {} : { tree }),
     ...(body.fork === undefined ? {} : { fork: lineageOf(body.fork) }),
     ...(countsUsd ? { prices: recordedPrices(definition, app) } : {}),
-    ...(keys === undefined ? {} : { keys }),
+    ...routing.beginning(),
   };
 }
 

@@ -13,7 +13,7 @@
  */
 import { textOfDefinition } from "../../protocol/definition-text.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { DefinitionRef, Keys } from "../../protocol/event.ts";
+import type { DefinitionRef, EventOf } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { partitionOf } from "../../protocol/subjects.ts";
@@ -41,8 +41,8 @@ export interface Routing {
   choose(wanted: Wanted, saga: SagaId): DefinitionRef;
   /** The definition that starts of a name go to; undefined: none that is served, or that is not known now. */
   startsAs(name: string, saga: SagaId): DefinitionRef | undefined;
-  /** How a saga that begins now makes its keys: as every living host can, for any of them may go on with it. */
-  keys(): Keys | undefined;
+  /** How a saga that begins now makes keys and hears: as every living host can, for any of them may go on with it. */
+  beginning(): Pick<EventOf<"start">, "keys" | "follows">;
   /** Whether a living host takes sagas of the definition. */
   isServed(definition: DefinitionRef): boolean;
   /** Hands deliveries of one saga on (RK1). What no host takes is given back, to be offered again. */
@@ -105,7 +105,10 @@ export function createRouting(deps: RoutingDeps): Routing {
       const found = choiceFor({ name }, saga)?.of;
       return found === undefined || "waitsFor" in found ? undefined : found;
     },
-    keys: () => (roster.hosts().every((host) => host.keys !== undefined) ? "decided" : undefined),
+    beginning: () => ({
+      ...(roster.hosts().every((host) => host.keys !== undefined) ? { keys: "decided" } : {}),
+      ...(roster.hosts().every((host) => host.follows !== undefined) ? { follows: "xstate" } : {}),
+    }),
     isServed: (definition) => isServed(definition, roster.hosts()),
     passOn: async (saga, definition, deliveries) => {
       const [first] = deliveries;
@@ -135,7 +138,7 @@ export function routingAlone(app: App): Routing {
       return chosen(wanted, saga, found);
     },
     startsAs: () => undefined, // What is taken for another host moves there.
-    keys: () => "decided",
+    beginning: () => ({ keys: "decided", follows: "xstate" }),
     isServed: (definition) => app.definition(definition) !== undefined,
     passOn: async (_saga, _definition, deliveries) => {
       await back(deliveries);

@@ -244,6 +244,7 @@ export const started =
     type: "start",
     definition: { name, version, hash },
     input: toJson(input),
+    follows: "xstate",
     ...(parent === undefined ? {} : { parent: parent as Extract<Event, { type: "start" }>["parent"] }),
   });
 

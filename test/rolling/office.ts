@@ -162,7 +162,12 @@ function orderOf(version: Version, tools: ReturnType<typeof toolsOf>) {
       done: { type: "final" },
     },
   });
-  return defineSaga({ ...{ name: "order", version, machine }, ...{ input: Task, output: Ended, signals } });
+  const early = { whenEarly: "keep" } as const;
+  return defineSaga({
+    ...{ name: "order", version, machine },
+    ...{ input: Task, output: Ended, signals },
+    ...early,
+  });
 }
 
 /** What a version has, to be served alone or beside the other. */

@@ -169,7 +169,7 @@ const forErrands: readonly Stage[] = ["money", "mixed", "here", "pause"];
 
 /** The sagas in one version: what they do is the same in each, and one of them is never decided by another's host. */
 export function sagasOf(version: number) {
-  const common = { version, input: JourneyInput, output: Outcome, signals };
+  const common = { version, input: JourneyInput, output: Outcome, signals, whenEarly: "keep" as const };
   const errand = defineSaga({ ...common, name: "errand", machine: journeyMachine("errand", forErrands) });
   const journey = defineSaga({
     ...common,

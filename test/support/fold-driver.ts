@@ -12,6 +12,7 @@ import { decideTurn } from "../../actors/kernel/fold.ts";
 import { accept } from "../../actors/kernel/accept.ts";
 import { statusOf } from "../../actors/machine/machine.ts";
 import type { MachineEvent } from "../../actors/machine/actions.ts";
+import { byAge } from "../../actors/kernel/open-index.ts";
 import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
@@ -36,7 +37,9 @@ export function createFoldDriver(of: CorpusCase): Driver {
 
   const state = (): SagaState => stateFromJson(definition, JSON.parse(JSON.stringify(stored)));
   const note = (after: SagaState, intents: readonly Intent[]) => {
-    for (const [actor, id] of Object.entries(after.actors)) {
+    const inOrder = Object.entries(after.actors).sort(([, a], [, b]) => byAge(a, b));
+    for (const [name, id] of inOrder) {
+      const actor = after.displaced?.[name] ?? name;
       const known = entries.get(actor) ?? [];
       if (!known.includes(id)) entries.set(actor, [...known, id]);
     }
@@ -99,18 +102,17 @@ export function createFoldDriver(of: CorpusCase): Driver {
     Object.hasOwn(state().actors, actor) ? state().actors[actor] : undefined;
 
   const { name, version, hash } = definition;
-  turn({ type: "start", definition: { name, version, hash }, input: of.input ?? null });
+  turn({ type: "start", definition: { name, version, hash }, input: of.input ?? null, follows: "xstate" });
   return {
     send(event) {
       const pseudo = /^(done|error|late|advance):(.+)$/.exec(event.type);
       const [, kind = "", actor = ""] = pseudo ?? [];
       if (kind === "advance") return advance(Number(actor));
-      if (kind === "late")
-        return settle(
-          entries.get(actor)?.findLast((id) => id !== current(actor)),
-          "done",
-          actor,
-        );
+      if (kind === "late") {
+        const before = entries.get(actor)?.filter((id) => id !== current(actor)) ?? [];
+        const waiting = Object.values(state().actors);
+        return settle(before.findLast((id) => waiting.includes(id)) ?? before.at(-1), "done", actor);
+      }
       if (kind !== "") return settle(current(actor), kind, actor);
       const { type, ...data } = event;
       return turn({
@@ -125,7 +127,8 @@ export function createFoldDriver(of: CorpusCase): Driver {
     state() {
       const folded = state();
       const { value, context, tags, status, output, error } = statusOf(folded.snapshot);
-      const open = folded.phase.kind === "running" ? Object.keys(folded.actors).sort() : [];
+      const names = Object.keys(folded.actors).filter((name) => folded.displaced?.[name] === undefined);
+      const open = folded.phase.kind === "running" ? names.sort() : [];
       return { value, context, tags, status, output, error, open, sent, emitted };
     },
   };
@@ -139,7 +142,7 @@ const resultOf = (intent: IntentId, result: Extract<Event, { type: "result" }>["
   result,
 });
 
-/** The machine as a saga that ignores what no state takes, as a live actor does. */
+/** The machine as a saga. */
 function definitionOf({ machine, events }: CorpusCase): Definition {
   const logics = Object.entries(machine.implementations.actors as Record<string, unknown>);
   const actors = toActors(
@@ -154,13 +157,15 @@ function definitionOf({ machine, events }: CorpusCase): Definition {
     input: z.any(),
     output: z.any(),
     signals: Object.fromEntries(own.map(({ type }) => [type, z.any()])),
-    whenEarly: "ignore",
     machine: machine.provide({ actors: actors as never }),
   });
   const { machine: opened } = definition;
   return {
     ...definition,
-    machine: { ...opened, step: (snapshot, event) => opened.step(snapshot, bare(event, definition.signals)) },
+    machine: {
+      ...opened,
+      step: (snapshot, event, follows) => opened.step(snapshot, bare(event, definition.signals), follows),
+    },
   };
 }
 

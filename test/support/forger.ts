@@ -31,6 +31,7 @@ export const clerk = defineSaga({
   input: z.object({}),
   output: z.object({}),
   signals: { note: z.object({}), pay: z.object({}), close: z.object({}) },
+  whenEarly: "keep",
   machine: setup({
     types: { context: {} as { notes: number } },
     actors: toActors({ hold }),

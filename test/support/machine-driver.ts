@@ -5,7 +5,7 @@
  * A path's events are the machine's own and, for what comes from outside, pseudo events:
  *   done:<id>     the current actor of this id ends with the case's result
  *   error:<id>    it fails with `failure`
- *   late:<id>     the actor of an earlier entry under this id ends; nothing may come of it
+ *   late:<id>     an earlier actor under this id ends; only of one that was displaced something may come
  *   advance:<ms>  time passes, and what falls due on the way fires in the order of its due times
  */
 import { type AnyActorRef, type AnyStateMachine, createActor, SimulatedClock } from "xstate";
@@ -124,7 +124,8 @@ export function createLiveDriver({ machine, input, results }: CorpusCase): Drive
           ? { type: "control.error", error: failure }
           : { type: "control.done", output: results?.[of] ?? null };
       // A stopped actor's promise may still settle; XState drops what it says.
-      const earlier = started.findLast((child) => child.id === of && child !== children()[of]);
+      const before = started.filter((child) => child.id === of && child !== children()[of]);
+      const earlier = before.findLast((child) => child.getSnapshot().status === "active") ?? before.at(-1);
       const target = kind === "late" ? earlier : isOpen(of) ? children()[of] : undefined;
       if (target?.getSnapshot().status === "active") target.send(told);
     },

@@ -110,6 +110,7 @@ const sagaOf = (machine: AnyStateMachine, bounds: object): Definition =>
     input: z.json(),
     output: z.json(),
     signals: { note: z.json(), early: z.json(), go: z.null() },
+    whenEarly: "keep",
     machine,
     ...bounds,
   }).definition;

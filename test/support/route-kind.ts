@@ -27,6 +27,7 @@ export const routeKind: Kind<RouteOwn> = {
   hears: "given",
   decision: undefined,
   redoes: false,
+  tellsIgnored: false,
   machineInput: (given) => ({ load: given }),
   ...builtInMachine,
   refusalOf: ({ own }, { saga }, { name, data }) => {

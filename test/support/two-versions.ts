@@ -38,6 +38,7 @@ const clipOf = (version: number) =>
 const deskOf = (version: number) =>
   defineSaga({
     ...{ name: "desk", version, input: z.object({}), output: z.object({ by: z.number() }), signals },
+    whenEarly: "keep",
     machine: setup({
       types: { events: {} as SignalEvents<typeof signals> },
       actors: toActors({

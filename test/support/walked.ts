@@ -44,6 +44,7 @@ const bell = defineSaga({
   input: z.object({}),
   output: z.object({}),
   signals: { pull: z.object({}) },
+  whenEarly: "keep",
   machine: setup({
     types: { context: {}, input: {} },
     actors: toActors({ ring }),

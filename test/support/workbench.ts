@@ -128,6 +128,7 @@ export const sequence = (...tools: readonly Tool[]): SagaDefinition =>
     input: z.json(),
     output: z.json(),
     signals: { go: z.null() },
+    whenEarly: "keep",
     machine: erasedSetup(tools).createMachine({
       id: "sequence",
       initial: "s0",

@@ -14,6 +14,7 @@ import type {
   GraphReason,
   GraphStatus,
 } from "../../../protocol/documents/graph.ts";
+import type { ErrorCode } from "../../../protocol/errors.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
@@ -263,10 +264,14 @@ function approvalBy({ places }: LedgerIndex, event: StepPlace["event"], to: Inte
   return isFor && !("undoes" in next && next.undoes !== undefined) ? task.id : undefined;
 }
 
+const notTaken: ErrorCode = "SIGNAL_NOT_TAKEN";
+
 /** A machine that is refused a call goes on from the refusal, in the same step. */
 function deniedBefore({ intent, intents }: Place): string | undefined {
   const own = intents.findIndex(({ id, kind }) => kind !== "retry" && id === intent.id);
-  return intents.slice(0, own).findLast((one) => one.kind === "denied" && one.for === undefined)?.id;
+  return intents
+    .slice(0, own)
+    .findLast((one) => one.kind === "denied" && one.for === undefined && one.code !== notTaken)?.id;
 }
 
 /** The node that an event belongs to. */

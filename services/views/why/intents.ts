@@ -120,6 +120,8 @@ function deniedWords(t: Telling, { id, name, code, reason, for: served }: Intent
     return `${capital(name)} could not serve ${nameOf(t, served)} (${id}): ${reasonOf({ code, reason })}.`;
   const [, policy, why] = code === "POLICY_DENIED" ? (/^policy (.+?): (.*)$/s.exec(reason) ?? []) : [];
   if (policy !== undefined) return `The policy ${policy} refused the call of ${name} (${id}): ${why ?? ""}.`;
+  if (code === "SIGNAL_NOT_TAKEN")
+    return `The signal ${name} was dropped (${id}): ${reason}; \`whenEarly\` of the definition may keep it.`;
   return `The call of ${name} was refused (${id}): ${reasonOf({ code, reason })}.`;
 }
 

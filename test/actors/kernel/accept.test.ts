@@ -38,6 +38,7 @@ const waiting = given(
         throw new Error("no");
       }),
     },
+    whenEarly: "keep",
     machine: setup({}).createMachine({}),
   }),
   started(null),

@@ -215,6 +215,7 @@ describe("judgeMigration", () => {
     const machine = (signals: Record<string, z.ZodType>, go: string) =>
       defineSaga({
         ...{ name: "doors", version: 1, input: z.json(), output: z.json(), signals },
+        whenEarly: "keep",
         machine: setup({}).createMachine({
           id: "doors",
           initial: "shut",

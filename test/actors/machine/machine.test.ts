@@ -600,6 +600,7 @@ describe("callables", () => {
       data: { reason: string };
       at: number;
       from: string;
+      reason: string;
     }>();
     expect(ask).toMatchObject({ kind: "question", withinMs: limits.taskWithinMs, otherwise: "no" });
   });

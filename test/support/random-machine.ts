@@ -1,0 +1,228 @@
+/**
+ * Machines made by chance, for those who compare two ways to run one: parallel regions, histories, `always`, guards, raises,
+ * delays, invocations, children spawned under ids that repeat, re-entries, ends.
+ *
+ * RM1 Each comes to rest: what a machine asks of itself (`always`, `raise`) counts `n` up and stops at a bound.
+ */
+import * as fc from "fast-check";
+import { and, assign, cancel, createMachine, emit, enqueueActions, not, or, spawnChild } from "xstate";
+import { toActors } from "../../actors/machine/callable.ts";
+import { tool } from "../actors/machine/corpus/callables.ts";
+import type { CorpusCase } from "./machine-driver.ts";
+
+/** A state as data: what fast-check makes and prints. */
+interface Plan {
+  readonly kind: "atomic" | "compound" | "parallel" | "final";
+  readonly states: readonly Plan[];
+  readonly history: "shallow" | "deep" | undefined;
+  readonly entry: readonly Act[];
+  readonly exit: readonly Act[];
+  readonly on: readonly (Move & { readonly event: number })[];
+  readonly always: Move | undefined;
+  readonly after: (Move & { readonly delay: number }) | undefined;
+  readonly invoke: boolean;
+}
+interface Move {
+  /** Of all states, by number; undefined: none is left. */
+  readonly to: number | undefined;
+  readonly guard: number | undefined;
+  readonly reenter: boolean;
+  readonly acts: readonly Act[];
+}
+interface Act {
+  readonly does: (typeof deeds)[number];
+  readonly of: number;
+}
+const deeds = ["count", "raise", "later", "unlater", "spawn", "spawnOwn", "emit", "choose"] as const;
+
+const events = ["A", "B", "C", "D"];
+const delays = [10, 20, 40];
+const restAt = 12;
+
+const act: fc.Arbitrary<Act> = fc.record({ does: fc.constantFrom(...deeds), of: fc.nat(3) });
+const move: fc.Arbitrary<Move> = fc.record({
+  to: fc.option(fc.nat(11), { nil: undefined, freq: 4 }),
+  guard: fc.option(fc.nat(4), { nil: undefined }),
+  reenter: fc.boolean(),
+  acts: fc.array(act, { maxLength: 2 }),
+});
+
+const { plan } = fc.letrec<{ plan: Plan }>((tie) => ({
+  plan: fc.record({
+    kind: fc.constantFrom("atomic", "compound", "compound", "parallel", "final"),
+    states: fc.oneof({ maxDepth: 2 }, fc.constant([]), fc.array(tie("plan"), { minLength: 1, maxLength: 3 })),
+    history: fc.option(fc.constantFrom("shallow", "deep"), { nil: undefined }),
+    entry: fc.array(act, { maxLength: 2 }),
+    exit: fc.array(act, { maxLength: 1 }),
+    on: fc.array(
+      move.chain((one) => fc.nat(3).map((event) => ({ ...one, event }))),
+      { maxLength: 3 },
+    ),
+    always: fc.option(move, { nil: undefined, freq: 2 }),
+    after: fc.option(
+      move.chain((one) => fc.constantFrom(...delays).map((delay) => ({ ...one, delay }))),
+      { nil: undefined, freq: 2 },
+    ),
+    invoke: fc.boolean(),
+  }),
+}));
+
+interface Context {
+  readonly n: number;
+  readonly seen: readonly string[];
+}
+const seeing = assign(({ context, event }: { context: Context; event: { type: string } }) => ({
+  seen: [...context.seen, event.type].slice(-4),
+}));
+
+/** A machine and the events of its paths. */
+export const randomMachine: fc.Arbitrary<CorpusCase> = fc
+  .array(plan, { minLength: 2, maxLength: 3 })
+  .filter((states) => states.some(({ kind }) => kind !== "final"))
+  .map(machineOf);
+
+function machineOf(states: readonly Plan[]): CorpusCase {
+  const ids: string[] = [];
+  const number = (all: readonly Plan[], under: string): void =>
+    all.forEach((one, k) => {
+      const id = `${under}${k}`;
+      ids.push(id);
+      if (isHolding(one)) {
+        number(one.states, id);
+        if (one.history !== undefined && one.kind === "compound") ids.push(`${id}h`);
+      }
+    });
+  number(states, "s");
+  const made = (all: readonly Plan[], under: string) =>
+    Object.fromEntries(all.map((one, k) => [`s${k}`, stateOf(one, `${under}${k}`)]));
+  const stateOf = (one: Plan, id: string): object => {
+    if (one.kind === "final" && !isHolding(one)) return { id, type: "final", entry: one.entry.map(actOf) };
+    const holds = isHolding(one);
+    const isParallel = holds && one.kind === "parallel";
+    const child = holds ? made(one.states, id) : {};
+    const history =
+      holds && !isParallel && one.kind === "compound" && one.history !== undefined
+        ? { h: { id: `${id}h`, type: "history", history: one.history } }
+        : {};
+    return {
+      id,
+      ...(isParallel ? { type: "parallel" } : {}),
+      ...(holds ? { states: { ...child, ...history } } : {}),
+      ...(holds && !isParallel ? { initial: "s0" } : {}),
+      entry: one.entry.map(actOf),
+      exit: one.exit.map(actOf),
+      on: Object.groupBy(
+        one.on.map((each) => ({ event: `${events[each.event]}`, ...moveOf(each) })),
+        ({ event }) => event,
+      ),
+      ...(one.always === undefined ? {} : { always: resting(moveOf(one.always)) }),
+      ...(one.after === undefined ? {} : { after: { [one.after.delay]: moveOf(one.after) } }),
+      ...(one.invoke
+        ? {
+            invoke: {
+              id: `i_${id}`,
+              src: "tool",
+              onDone: { actions: seeing },
+              onError: { actions: seeing },
+            },
+          }
+        : {}),
+    };
+  };
+  const moveOf = ({ to, guard, reenter, acts }: Move) => ({
+    ...(to === undefined ? {} : { target: `#${ids[to % ids.length]}` }),
+    ...(guard === undefined ? {} : { guard: guardOf(guard) }),
+    reenter,
+    actions: [seeing, ...acts.map(actOf)],
+  });
+  const machine = createMachine({
+    id: "random",
+    context: { n: 0, seen: [] },
+    initial: "s0",
+    states: made(states, "s"),
+    on: {
+      "xstate.done.actor.*": { actions: seeing },
+      "xstate.error.actor.*": { actions: seeing },
+    },
+    output: ({ context }: { context: Context }) => context.seen,
+  } as never).provide({ actors: toActors({ tool }) });
+  const actors = [...ids.map((id) => `i_${id}`), "c0", "c1"];
+  return {
+    name: JSON.stringify(states),
+    machine,
+    events: [
+      ...[...events, ...events, "advance:10", "advance:15", "advance:40"],
+      ...actors.flatMap((id) => [`done:${id}`, `error:${id}`, `late:${id}`]),
+    ].map((type) => ({ type })),
+  };
+}
+
+const isHolding = ({ kind, states }: Plan): boolean =>
+  (kind === "compound" || kind === "parallel") && states.length > 0;
+
+const below = ({ context }: { context: Context }): boolean => context.n < restAt;
+
+/** RM1. */
+const resting = (one: { guard?: unknown; actions: readonly unknown[] }) => ({
+  ...one,
+  guard: one.guard === undefined ? below : and([below as never, one.guard as never]),
+  actions: [assign(({ context }: { context: Context }) => ({ n: context.n + 1 })), ...one.actions],
+});
+
+function guardOf(of: number): unknown {
+  const even = ({ context }: { context: Context }) => context.n % 2 === 0;
+  const third = ({ context }: { context: Context }) => context.n % 3 === 0;
+  const kinds = [
+    even,
+    not(even as never),
+    and([even as never, third as never]),
+    or([even as never, third as never]),
+    third,
+  ];
+  return kinds[of];
+}
+
+/** What of `enqueueActions` is used here; of a machine of no types. */
+interface Enqueuing {
+  readonly context: Context;
+  readonly enqueue: Record<
+    "assign" | "raise" | "spawnChild" | "cancel",
+    (...given: readonly unknown[]) => void
+  >;
+}
+
+const acting = (collect: (given: Enqueuing) => void): unknown => enqueueActions(collect as never);
+
+function actOf({ does, of }: Act): unknown {
+  switch (does) {
+    case "count":
+      return assign(({ context }: { context: Context }) => ({ n: context.n + 1 }));
+    case "raise":
+      return acting(({ context, enqueue }) => {
+        if (context.n >= restAt) return;
+        enqueue.assign({ n: context.n + 1 });
+        enqueue.raise({ type: events[of] });
+      });
+    case "later":
+      return acting(({ context, enqueue }) => {
+        if (context.n >= restAt) return;
+        enqueue.assign({ n: context.n + 1 });
+        enqueue.raise({ type: events[of] }, { id: `t${of % 2}`, delay: delays[of % 3] });
+      });
+    case "unlater":
+      return cancel(`t${of % 2}`);
+    case "spawn":
+      return spawnChild("tool" as never, { id: `c${of % 2}` });
+    case "spawnOwn":
+      return acting(({ context, enqueue }) => {
+        if (context.n % 2 === 0) enqueue.spawnChild("tool", { id: `c${of % 2}` });
+      });
+    case "emit":
+      return emit({ type: `told${of}` });
+    case "choose":
+      return acting(({ context, enqueue }) => {
+        if (context.n > 2) enqueue.cancel(`t${of % 2}`);
+        else enqueue.raise({ type: events[of] }, { id: `t${context.n % 2}`, delay: 20 });
+      });
+  }
+}
