@@ -1,13 +1,17 @@
 /**
- * Nudge: has the owners of sagas hand on at once what is open and in no queue. What the hosts' audit does in its rounds,
- * for an operator who knows that a queue was lost.
+ * Nudge: has the owners of sagas hand on at once what is open and in no queue, and tells again what sagas told one another in the
+ * last week and was lost. What the hosts' audit does in its rounds, for an operator who knows that a queue was lost.
  */
 import type { NudgeDocument } from "../../protocol/documents/nudge.ts";
+import type { UnreadableSaga } from "../../protocol/documents/unreadable.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import { findLostSignals } from "../ledger/lost-signals.ts";
 import { type Many, manyOf } from "../ledger/many.ts";
 import { createOrphanSearch, lostCalls } from "../ledger/orphans.ts";
 import { publishNudge } from "../wire/nudge.ts";
 import { patiently } from "../wire/patience.ts";
+import { publishSagaSignal } from "../wire/saga-signal.ts";
 import type { ClientDeps } from "./send.ts";
 
 /** Which sagas, and how. */
@@ -37,5 +41,39 @@ export async function nudgeSagas(
     if (!isDryRun) await patiently(clock, () => publishNudge(ports, saga, lostCalls(orphans)), { signal });
     documents.push({ saga, since, orphans: [...orphans], nudged: !isDryRun });
   }
-  return manyOf(documents, found.unreadable);
+  const again = await tellAgain({ ports, clock }, { of: isMeant, isDryRun, quietSince, signal });
+  return manyOf([...documents, ...again], [...found.unreadable, ...again.unreadable.filter(isNews(found))]);
+}
+
+/** One that could not be read is named once. */
+const isNews =
+  ({ unreadable }: Many<unknown>) =>
+  ({ saga }: UnreadableSaga): boolean =>
+    unreadable.every((one) => one.saga !== saga);
+
+/** Signals between sagas that their receivers lack, by sender (services/ledger/lost-signals.ts). */
+async function tellAgain(
+  deps: Pick<ClientDeps, "ports" | "clock">,
+  {
+    of,
+    isDryRun,
+    quietSince,
+    signal,
+  }: Pick<NudgeOptions, "isDryRun" | "signal"> & {
+    readonly of: ((saga: SagaId) => boolean) | undefined;
+    readonly quietSince: number;
+  },
+): Promise<Many<NudgeDocument>> {
+  const since = quietSince - limits.signalHorizonMs;
+  const lost = await findLostSignals(deps.ports, { of, since, until: quietSince, signal });
+  for (const { from, intent, body } of isDryRun ? [] : lost)
+    await publishSagaSignal({ ...deps, signal }, from, intent, body, String(quietSince));
+  const senders = Map.groupBy(lost, ({ from }) => from);
+  const documents = [...senders].map(([saga, all]): NudgeDocument => ({
+    saga,
+    since: Math.min(...all.map(({ at }) => at)),
+    orphans: all.map(({ intent: { id, name } }) => ({ intent: id, kind: "signal", name })),
+    nudged: !isDryRun,
+  }));
+  return manyOf(documents, lost.unreadable);
 }

@@ -12,11 +12,16 @@
  * AQ3 One that is found again and again is nudged ever more seldom, at least daily, and said once.
  * AQ4 A saga with an input in INBOX is passed over, for a host that has it holds one. Where that input concerns nothing of
  *    the saga, as a result of a turn that was lost does, its owner looks itself, without going by that.
+ * AQ5 What a saga told another is closed once it is acked, and open nowhere. After INBOX was made anew, each host looks once
+ *    for what its share of the sagas had told in the week before and its receivers lack, and tells it again.
  */
 import type { SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import { findLostSignals } from "../ledger/lost-signals.ts";
 import { createOrphanSearch, lostCalls, type OrphanedSaga } from "../ledger/orphans.ts";
 import { publishNudge } from "../wire/nudge.ts";
 import { patiently } from "../wire/patience.ts";
+import { publishSagaSignal } from "../wire/saga-signal.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Owned } from "./phase.ts";
 
@@ -42,6 +47,8 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
   const { ports, clock, log, everyMs, signal } = deps;
   const search = createOrphanSearch(ports);
   const nudged = new Map<SagaId, Nudged>();
+  /** The loss of INBOX that it has looked after. */
+  let toldFor: number | undefined;
 
   async function handOnAgain({ saga, since, orphans }: OrphanedSaga): Promise<void> {
     const before = nudged.get(saga);
@@ -58,9 +65,24 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
     await publishNudge(ports, saga, lostCalls(orphans));
   }
 
+  /** AQ5. */
+  async function tellAgain(quietSince: number): Promise<void> {
+    const until = search.inboxRemadeAt();
+    const since = quietSince - limits.signalHorizonMs;
+    if (until === undefined || until === toldFor || until > quietSince || until < since) return;
+    const lost = await findLostSignals(ports, { of: shareOf(deps), since, until, atOnce, signal });
+    for (const { from, intent, body } of lost) {
+      log.warn({ sagaId: from, to: intent.saga, name: intent.name }, "signal lost on its way: told again");
+      deps.observe.orphaned("signal");
+      await publishSagaSignal({ ports, clock, signal }, from, intent, body, String(until));
+    }
+    toldFor = until;
+  }
+
   return async () => {
     const quietSince = (await ports.claims.now()) - everyMs; // AQ2
     const found = await search.look({ of: shareOf(deps), quietSince, atOnce, signal });
+    await tellAgain(quietSince);
     for (const one of found) await handOnAgain(one);
     for (const { saga, code, reason } of found.unreadable)
       log.debug({ sagaId: saga, code, reason }, "a ledger that the audit cannot read");

@@ -17,6 +17,7 @@ import { askedFor } from "../../protocol/start.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import { makeHeaders } from "../wire/messages.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
+import { publishSagaSignal } from "../wire/saga-signal.ts";
 import { send } from "../wire/send.ts";
 import { storeStart, type Storing } from "../wire/start.ts";
 
@@ -74,30 +75,16 @@ export async function publishStart(
   if (stored === "taken") await publishTaken(deps, intent.saga, { saga: from.saga, intent: intent.id });
 }
 
-/** A signal to another saga, with an id of its own by which that saga knows a repeat. */
+/** A signal to another saga. */
 export function publishSignal(
   deps: DispatchDeps,
   from: Sender,
   open: OpenIntent,
   intent: IntentOf<"signal">,
 ): Promise<void> {
-  const id = `${from.saga}:${intent.id}`;
   // A model's reply holds what the model sends (IN2 of intent.ts), and the open intent has it from there.
   const body = intent.call === undefined ? (intent.data ?? null) : open.input;
-  return send(deps, body, (data, contentType) =>
-    deps.ports.inbox.publish({
-      subject: subjects.signal(intent.saga, intent.name),
-      data,
-      headers: makeHeaders({
-        [headers.saga]: intent.saga,
-        [headers.agent]: intent.to,
-        [headers.event]: id,
-        [headers.from]: from.saga,
-        [headers.contentType]: contentType,
-      }),
-      msgId: msgIdOf(deps, `${intent.saga}:signal:${id}`),
-    }),
-  );
+  return publishSagaSignal(deps, from.saga, intent, body, deps.again);
 }
 
 /** A child that ended well is to undo what it did; its next end is the result of this intent. */

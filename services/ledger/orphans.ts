@@ -67,6 +67,8 @@ export interface LookOptions extends ManyOptions {
 export interface OrphanSearch {
   /** Throws UNAVAILABLE. A ledger that cannot be read is named beside what is found. */
   look(options: LookOptions): Promise<Many<OrphanedSaga>>;
+  /** When INBOX was made anew after a loss, as the last look found it. */
+  inboxRemadeAt(): number | undefined;
 }
 
 /** What is remembered of a ledger (OE4). */
@@ -105,10 +107,13 @@ export function createOrphanSearch(ports: OrphanPorts): OrphanSearch {
     return one;
   };
 
+  let inboxRemadeAt: number | undefined;
   return {
+    inboxRemadeAt: () => inboxRemadeAt,
     look: async ({ of = () => true, quietSince, alsoHeld = false, told, ...options }) => {
       const work = await ports.work.stock(); // OE1
-      const { sagas: held, timers } = await ports.inbox.stock();
+      const { sagas: held, timers, remadeAt } = await ports.inbox.stock();
+      inboxRemadeAt = remadeAt;
       const turnsOf = new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
       for (const saga of known.keys()) if (!turnsOf.has(saga)) known.delete(saga);
       const stock: Stock = { work, timers, held, turnsOf, isOver: (child) => isOver(child) };

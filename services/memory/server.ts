@@ -114,6 +114,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
   const { clock, replicas, partitions = 4, duplicateWindowMs = limits.duplicateWindowMs } = options;
   const weather = options.weather ?? createWeather(clock, seededChance(0, "server"), calm);
   let full = false;
+  let remadeAt: number | undefined;
   const isFull = () => full;
   const stream = (
     take: (message: StoredMessage) => void,
@@ -142,10 +143,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     (subject) => queueOf(subject).newest(subject)?.seq ?? 0,
   );
   const publishInput = (message: Storing, reply: Reply<Ack>) => {
-    if (!isInput(message.subject))
-      return reply({
-        error: new MeshError("UNAVAILABLE", `${message.subject}: no stream takes this subject`),
-      });
+    if (!isInput(message.subject)) return reply({ error: untaken(message.subject) });
     inbox.store({ ...message, subject: storedSubject(message.subject, partitions) }, reply);
   };
   const timers = createTimers(clock, weather.chance.fork("timers"), ({ saga, intent, headers }) =>
@@ -163,7 +161,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     ledger: { ...log, ...numberedBack(log, ledger), append },
     inbox: {
       ...{ partitions: partitionQueues, publish: publishInput, standingStart, timers, hops: new Map() },
-      stock: () => ({ sagas: sagasIn(inputs()), timers: timers.armed() }),
+      stock: () => ({ sagas: sagasIn(inputs()), timers: timers.armed(), remadeAt }),
     },
     work: { publish: work.store, ...workQueues },
     claims: createClaims(stream),
@@ -178,6 +176,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     setFull: (isNowFull) => void (full = isNowFull),
     lose: (what) => {
       if (what !== "work") timers.lose();
+      if (what === "inbox") remadeAt = clock.now();
       for (const queue of { inbox: inputs(), work: workQueues.all(), timers: [] }[what]) queue.lose();
     },
     open: () => ({
@@ -187,6 +186,9 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     }),
   };
 }
+
+const untaken = (subject: string): MeshError =>
+  new MeshError("UNAVAILABLE", `${subject}: no stream takes this subject`);
 
 /** A ledger that is set back numbers its messages from there again. */
 const numberedBack = (log: MemoryLog, { setBack, lastSeq }: MemoryStream) => ({

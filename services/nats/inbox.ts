@@ -21,6 +21,7 @@ import type { DeclaredConsumer } from "./declare.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
 import { createHop } from "./hop.ts";
+import { seenOf } from "./identity.ts";
 import type { Report } from "./progress.ts";
 import { publish } from "./publish.ts";
 import { createReturned, startPull } from "./pull.ts";
@@ -87,8 +88,8 @@ export const createInbox = (context: InboxContext): InboxPort => {
 /** What INBOX holds. */
 export async function inboxStock(jsm: JetStreamManager): Promise<InboxStock> {
   const stream = streams.inbox;
-  const { state } = await translated(stream, () => jsm.streams.info(stream, { subjects_filter: ">" }));
-  return stockOf(Object.keys(state.subjects ?? {}));
+  const info = await translated(stream, () => jsm.streams.info(stream, { subjects_filter: ">" }));
+  return { ...stockOf(Object.keys(info.state.subjects ?? {})), remadeAt: seenOf(info).remadeAt };
 }
 
 /** Of the subjects under which something is stored: `inbox.<p>.<saga>.…` and `timer.<saga>.<intent>`. */

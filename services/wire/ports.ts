@@ -135,6 +135,8 @@ export interface InboxStock {
   readonly sagas: ReadonlySet<SagaId>;
   /** Timers that are armed, as `<saga>.<intent>`. */
   readonly timers: ReadonlySet<string>;
+  /** When the stream was made anew after a loss, milliseconds since the epoch; undefined: never. */
+  readonly remadeAt?: number | undefined;
 }
 
 export interface InboxPort {

@@ -16,8 +16,8 @@ export const nudge = defineCommand({
   summary: "hand on again what is open of sagas and was lost with a queue",
   details:
     "After INBOX, WORK, a consumer or timers were lost: an open call, timer, child or end with no message, no armed timer and no\n" +
-    "host that has its saga is handed on again by that saga's host, by its effect's class. Hosts do this themselves every few\n" +
-    "minutes; this does it at once. What is in a queue is left there, so it may be run at any time and again. What no ledger\n" +
+    "host that has its saga is handed on again by that saga's host, by its effect's class; a signal that one saga sent another in\n" +
+    "the last week, and that the other lacks, is sent again under its id. Hosts do this themselves within minutes; this does it at once. What is in a queue is left there, so it may be run at any time and again. What no ledger\n" +
     "knows of (starts and signals from outside that no host had taken) is not found. Exit code 1 if a saga could not be read.",
   positionals: { sagas: { help: "the sagas' ids", multiple: true } },
   options: {

@@ -1,0 +1,42 @@
+/** Saga signal: what one saga tells another, under an id of its own by which the other knows a repeat. */
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { IntentOf } from "../../protocol/intent.ts";
+import { headers, subjects } from "../../protocol/subjects.ts";
+import { makeHeaders } from "./messages.ts";
+import type { Clock, Ports } from "./ports.ts";
+import { send } from "./send.ts";
+
+export interface SagaSignalDeps {
+  readonly ports: Pick<Ports, "inbox" | "blobs">;
+  readonly clock: Clock;
+  /** Ends it: it may be stored or not then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Its id, whoever tells it and how often. */
+export const signalIdOf = (from: SagaId, intent: IntentId): string => `${from}:${intent}`;
+
+/** Stores it. `again`: it was stored before and may be gone, and the server is not to take it for that. */
+export function publishSagaSignal(
+  deps: SagaSignalDeps,
+  from: SagaId,
+  { saga, id: intent, name, to }: Pick<IntentOf<"signal">, "saga" | "id" | "name" | "to">,
+  body: unknown,
+  again?: string,
+): Promise<void> {
+  const id = signalIdOf(from, intent);
+  return send(deps, body, (data, contentType) =>
+    deps.ports.inbox.publish({
+      subject: subjects.signal(saga, name),
+      data,
+      headers: makeHeaders({
+        [headers.saga]: saga,
+        [headers.agent]: to,
+        [headers.event]: id,
+        [headers.from]: from,
+        [headers.contentType]: contentType,
+      }),
+      msgId: `${saga}:signal:${id}${again === undefined ? "" : `:again-${again}`}`,
+    }),
+  );
+}
