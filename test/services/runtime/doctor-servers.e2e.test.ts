@@ -230,6 +230,13 @@ describe("streams of a mesh", () => {
     expect(saying(before, "STREAM_SHORT")).toContain("stream LEDGER goes up to message 1, and went up to 7");
     expect(saying(before, "STREAM_MISSING")).toContain("calls that no worker had taken");
     await jsm.streams.update("KV_THROTTLE", { metadata: { "sagamesh.mesh": told ?? "" } });
+    // What serves would wait beside a LEDGER that is short.
+    for (let k = 2; k <= 7; k++)
+      await ports.ledger.append(parseSagaId(`lived-${k}`), {
+        data: Buffer.from("{}"),
+        headers: {},
+        expectedSeq: 0,
+      });
     await (await openRealMesh(url)).close();
     const after = await doctor(url);
     expect(saying(after, "STREAM_REMADE")).toContain("stream WORK was gone and was made anew");
