@@ -15,7 +15,7 @@ import { connect, type NodeConnectionOptions } from "@nats-io/transport-node";
 import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import { rememberUser, toMeshError } from "./errors.ts";
 import type { Report } from "./progress.ts";
-import { checkServerInfo } from "./server-check.ts";
+import { apiLevelFloor, checkServerInfo } from "./server-check.ts";
 import { whileStarting } from "./start-up.ts";
 
 const connectTimeoutMs = 5_000;
@@ -135,11 +135,15 @@ const isNetworkError = (error: unknown): boolean =>
   typeof error.code === "string" &&
   /^(E[A-Z]+|ERR_SOCKET.*)$/.test(error.code);
 
-/** Throws SERVER_MISCONFIGURED, SERVER_TOO_OLD, or UNAVAILABLE if it is gone already. */
+/**
+ * Throws SERVER_MISCONFIGURED, SERVER_TOO_OLD, or UNAVAILABLE if it is gone already. A server of a cluster need have no
+ * JetStream itself: what is asked of it the others answer, and one whose disk is full switches its own off.
+ */
 export function checkServer(nc: NatsConnection): void {
   const { info } = nc;
   if (info === undefined) throw new MeshError("UNAVAILABLE", "the server closed the connection");
-  if (info.jetstream !== true)
+  const isHandedOn = info.jetstream !== true && info.cluster !== undefined;
+  if (info.jetstream !== true && !isHandedOn)
     throw new MeshError(
       "SERVER_MISCONFIGURED",
       `the NATS server ${info.version} at ${nc.getServer()} runs without JetStream`,
@@ -147,7 +151,7 @@ export function checkServer(nc: NatsConnection): void {
         remedy: "Start it with --jetstream, or with a jetstream block in its configuration.",
       },
     );
-  checkServerInfo(info);
+  checkServerInfo(isHandedOn ? { ...info, api_lvl: apiLevelFloor } : info);
 }
 
 async function watch(nc: NatsConnection, report: Report): Promise<void> {

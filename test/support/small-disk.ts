@@ -17,8 +17,11 @@ export interface SmallDisk {
   remove(): void;
 }
 
-export function smallDisk(megabytes: number): SmallDisk {
-  const path = mkdtempSync(join(tmpdir(), "sagamesh-disk-"));
+/** `path`: an empty folder; one of its own unless given. */
+export function smallDisk(
+  megabytes: number,
+  path = mkdtempSync(join(tmpdir(), "sagamesh-disk-")),
+): SmallDisk {
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path], { stdio: "pipe" });
   const ballast = join(path, "ballast");
   const free = () => rm(ballast, { force: true });

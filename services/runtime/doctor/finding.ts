@@ -18,6 +18,7 @@ export interface AboutServer {
         readonly api_lvl?: number;
         readonly server_name: string;
         readonly cluster?: string;
+        readonly jetstream?: boolean;
         readonly max_payload: number;
       }
     | undefined;

@@ -74,6 +74,14 @@ const server: Judge = (_document, _examined, { info, startedToLook }) => {
         "Nothing to do if nothing should run; else `sagamesh up --app FILE`.",
       ),
     );
+  if (info?.cluster !== undefined && info.jetstream !== true)
+    findings.push(
+      wrong(
+        "SERVER_WITHOUT_JETSTREAM",
+        `server ${info.server_name} of cluster ${info.cluster} has no JetStream: it was started without, or has switched it off, as a server does whose disk is full`,
+        "If its disk is full, free space there, and restart that server; the others go on as long as they are a majority.",
+      ),
+    );
   const needed = limits.messageBytesMax + 16 * 1024;
   if (info !== undefined && info.max_payload < needed)
     findings.push(
