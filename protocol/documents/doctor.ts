@@ -150,6 +150,17 @@ export const DoctorDocument = z.object({
       some: z.array(z.object({ saga: z.string(), standsMs: z.int(), open: z.array(z.string()) })),
     })
     .optional(),
+  /**
+   * Sagas whose snapshot, or a host's note, knows of more turns than their ledger has (0: it is gone); of very many living sagas
+   * those that have stood longest were looked at. Absent where ledgers or snapshots could not be read.
+   */
+  ahead: z
+    .object({
+      sagas: z.int(),
+      /** `noted`: a host knows, and what may have begun is claimed for nobody. */
+      some: z.array(z.object({ saga: z.string(), turns: z.int(), knows: z.int(), noted: z.boolean() })),
+    })
+    .optional(),
   /** Sagas that cannot be read, of all whose last turn was looked at and of those that were read whole. */
   unreadable: z.array(UnreadableSaga).optional(),
   /** Whose signatures count; absent where nothing was ever said of it, or it could not be asked for. */

@@ -36,7 +36,7 @@ export const RestoredDocument = z.object({
   sagas: z.int().optional(),
   ahead: z.array(SagaAhead).optional(),
   calls: z.array(RestoredCall).optional(),
-  /** Sagas whose hosts hand on again what is in no queue. */
+  /** Sagas whose hosts hand on again what is open. */
   nudged: z.int().optional(),
   unreadable: z.array(UnreadableSaga).optional(),
 });

@@ -85,7 +85,8 @@ export async function noteBeyond(deps: BehindDeps, saga: SagaId, known: KnownBey
   return note;
 }
 
-const openCalls = ({ open }: Account): IntentId[] =>
+/** The calls of tools that are handed on again, but those that an answer from outside ends. */
+export const openCalls = ({ open }: Account): IntentId[] =>
   [...open.values()].flatMap(({ intent, deferred }) =>
     intent.kind === "tool" && deferred === undefined ? [intent.id] : [],
   );

@@ -37,6 +37,7 @@ import { isPassing, judge } from "./doctor/findings.ts";
 import { lettersByCode } from "./doctor/letters.ts";
 import { storageOf } from "./doctor/storage-findings.ts";
 import { waitsOf } from "./doctor/waits.ts";
+import { aheadAmong } from "./examine-ahead.ts";
 import { livingIn, orphanedAfterMs, orphanedAmong } from "./examine-sagas.ts";
 import { openServer } from "./mesh.ts";
 import { systemClock } from "./system.ts";
@@ -92,19 +93,23 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
       let document = nothing;
       const foreign = new Map<SagaId, number>();
       let quiet: Many<LivingSaga> | MeshError | undefined; // ZS1 of examine-sagas.ts
-      let orphaned: DoctorDocument["orphaned"] | MeshError;
+      let orphaned: Sagas["orphaned"];
+      let ahead: Sagas["ahead"];
       for (let look = 1; look <= looksMax; look++) {
         const examined = await examineMesh(nc);
         const living = livingIn(nc, examined);
         const quietSince = examined.now - orphanedAfterMs;
         if (quiet === undefined) {
           quiet = await living({ quietSince, foreign }).catch(asMeshError);
-          if (!isMeshError(quiet)) orphaned = await orphanedAmong(nc, examined, quiet).catch(asMeshError);
+          if (!isMeshError(quiet)) {
+            orphaned = await orphanedAmong(nc, examined, quiet).catch(asMeshError);
+            ahead = await aheadAmong(nc, examined, quiet).catch(asMeshError);
+          }
         }
-        const sagas = { refusal, living, quiet, orphaned, foreign };
+        const sagas = { refusal, living, quiet, orphaned, ahead, foreign };
         const storage = await storageOf(examined, { nc, ...options, serverDir: embeddedIn });
         document = await describeMesh(examined, about, await durability(examined), { ...sagas, storage });
-        const isTorn = [quiet, orphaned].some(isWithoutStream);
+        const isTorn = [quiet, orphaned, ahead].some(isWithoutStream);
         if (isTorn) quiet = undefined;
         if (look === looksMax || !(isTorn || document.findings.some(isPassing))) break;
         await systemClock.sleep(lookAgainMs, options.signal); // DX3
@@ -147,6 +152,7 @@ interface Sagas {
   /** Those without a turn for a while. */
   readonly quiet: Many<LivingSaga> | MeshError;
   readonly orphaned: DoctorDocument["orphaned"] | MeshError;
+  readonly ahead: DoctorDocument["ahead"] | MeshError;
   /** How many messages on a ledger are no turns. */
   readonly foreign: ReadonlyMap<SagaId, number>;
 }
@@ -161,6 +167,7 @@ async function describeMesh(
     living,
     quiet,
     orphaned,
+    ahead,
     foreign,
   }: Sagas & Pick<DoctorDocument, "storage"> & { refusal: Finding | undefined },
 ): Promise<DoctorDocument> {
@@ -203,7 +210,7 @@ async function describeMesh(
     definitions: definitions.map(({ kind, name, version, hash }) => ({ kind, name, version, hash })),
     ...(deployments === undefined ? {} : { deployments }),
     ...waitsIn(examined, quiet, viewingBy(registered).signalsOf),
-    ...standingIn(quiet, orphaned),
+    ...standingIn(quiet, orphaned, ahead),
     ...foreignIn(foreign),
     ...trustIn(examined),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
@@ -213,7 +220,7 @@ async function describeMesh(
   const findings = [
     ...(refusal === undefined ? [] : [refusal]),
     ...examined.failures.filter((failure) => failure.code !== refusal?.code).map(findingOf),
-    ...firstOf([looked, quiet, orphaned]),
+    ...firstOf([looked, quiet, orphaned, ahead]),
     ...judge(document, examined, about, durability),
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
@@ -263,7 +270,9 @@ const firstOf = (all: readonly unknown[]): Finding[] =>
 const standingIn = (
   quiet: Sagas["quiet"],
   orphaned: Sagas["orphaned"],
-): Pick<DoctorDocument, "orphaned" | "unreadable"> => ({
+  ahead: Sagas["ahead"],
+): Pick<DoctorDocument, "orphaned" | "ahead" | "unreadable"> => ({
+  ...(isMeshError(ahead) || ahead === undefined ? {} : { ahead }),
   ...(isMeshError(orphaned) || orphaned === undefined ? {} : { orphaned }),
   ...(isMeshError(quiet) || quiet.unreadable.length === 0 ? {} : { unreadable: [...quiet.unreadable] }),
 });

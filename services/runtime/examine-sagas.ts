@@ -17,13 +17,14 @@ import { trustedReader } from "./trusting.ts";
 /** A call of a model or a tool that is on its way to its queue is there long before. */
 export const orphanedAfterMs = 120_000;
 /** ZS2: each is read whole. */
-const lookedAtMax = 1_000;
+export const lookedAtMax = 1_000;
 /** Sagas that are named. */
-const namedMax = 20;
+export const namedMax = 20;
 
 type Connection = Parameters<typeof withLedgers>[0];
 
-const isThere = ({ health }: Examination, stream: string): boolean =>
+/** Whether a stream is there. */
+export const isThere = ({ health }: Examination, stream: string): boolean =>
   health?.streams.some(({ name, state }) => name === stream && state === "there") === true;
 
 /** What reads some of the living sagas; none where there is no ledger. */

@@ -5,15 +5,16 @@
  *     asked about (services/perform/asked.ts) from the first step on, until a person says that what was lost is known.
  * RW2 What a snapshot knows beyond its ledger, and what is open, is claimed for nobody before the processes that wait are let
  *     go, which is the last step. Broken off anywhere, all of it may be said again.
+ * RW3 All that is open is handed on again, whatever stands in the queues: their streams were copied each at its own moment, and
+ *     what one of them has acked another may have lost.
  */
 import type { RestoredCall, RestoredDocument, SagaAhead } from "../../protocol/documents/restored.ts";
-import type { SagaId } from "../../protocol/ids.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { streams } from "../../protocol/subjects.ts";
 import type { Effect } from "../../protocol/tool.ts";
-import { nudgeSagas } from "../client/nudge.ts";
 import { readRegistry } from "../client/registry.ts";
-import { isBeyond, noteBeyond } from "../host/behind.ts";
+import { isBeyond, noteBeyond, openCalls } from "../host/behind.ts";
 import { readSnapshot, type Snapshot } from "../host/snapshots.ts";
 import type { Account } from "../ledger/account.ts";
 import { accountOf } from "../ledger/account-reader.ts";
@@ -34,6 +35,7 @@ import {
   type Mentions,
   type Stand,
 } from "../views/verify-evidence.ts";
+import { publishNudge } from "../wire/nudge.ts";
 import { patiently } from "../wire/patience.ts";
 import type { RestoreMark } from "../wire/restored.ts";
 import type { Config } from "./config.ts";
@@ -106,10 +108,12 @@ export async function sayRestored(config: Config, options: RestoredOptions): Pro
     if (hasFollowers(broken)) await mesh.clock.sleep(limits.deposedMsMax, signal); // A deposed leader's end is none.
     for (const { saga, snapshot } of found.looked)
       if (snapshot !== undefined) await noteAhead(mesh, saga, snapshot);
-    const nudging = { isDryRun: false, told: () => undefined, signal };
-    const nudged = await nudgeSagas({ ...mesh, from: config.from }, nudging);
+    const standing = found.looked.filter(({ isOpen }) => isOpen);
+    await eachOf(standing, atOnce, ({ saga, handOn }) =>
+      patiently(mesh.clock, () => publishNudge(mesh.ports, saga, handOn), { signal }),
+    );
     await onStreams(config, options, (context) => releaseRestored(context, broken));
-    return { outcome: "said", ...document, nudged: nudged.length };
+    return { outcome: "said", ...document, nudged: standing.length };
   } finally {
     await mesh.close();
   }
@@ -123,6 +127,9 @@ interface Looked {
   readonly stand: Stand;
   readonly what: readonly string[];
   readonly calls: readonly RestoredCall[];
+  readonly isOpen: boolean;
+  /** RW3. */
+  readonly handOn: readonly IntentId[];
   /** One that is ahead of the ledger. */
   readonly snapshot: Snapshot | undefined;
 }
@@ -151,7 +158,9 @@ async function lookAtAll({ mesh, config, options, mark }: Walk) {
       if (one === undefined) return undefined;
       const effectOf = (contract: string) => effects.get(contract);
       if (!isDryRun && mark !== undefined) await claimOpen(mesh, one.account, effectOf, mark, signal); // RW2
-      return { ...one, calls: callsOf(saga, one.account, effectOf) };
+      const { account } = one;
+      const calls = callsOf(saga, account, effectOf);
+      return { ...one, calls, isOpen: account.open.size > 0, handOn: openCalls(account) };
     },
     { signal },
   );

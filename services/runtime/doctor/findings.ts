@@ -6,6 +6,7 @@
  */
 import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
+import { judgeAhead } from "./ahead.ts";
 import { judgeDeployments } from "./deployment-findings.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
 import { judgeHosts, judgeLogs } from "./host-findings.ts";
@@ -34,6 +35,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeDeployments,
     judgeWaits,
     judgeOrphaned,
+    judgeAhead,
     unreadable,
     foreign,
     judgeInputs,

@@ -75,13 +75,27 @@ const restarted = {
   },
 };
 
+/** Hosts and workers are stopped, the operator says what was put back, and they are started again. */
+const said = (...words: string[]): Pick<Fault, "remedy" | "remedyIs"> => ({
+  remedyIs: `hosts and workers stopped, \`${["restored", "--yes", ...words].join(" ")}\`, started again`,
+  remedy: async ({ crew, operate }) => {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    for (const member of crew.members) member.kill(promise);
+    await operate("restored", "--yes", ...words);
+    resolve(undefined);
+    await Promise.race([crew.serving(), delay(servingMs)]);
+  },
+});
+/** KV_CLAIM ran on. */
+const ledgerSaid = said("--claims-kept");
+
 const tailBytes = 8_000;
 
 const tail: Fault = {
   name: "LEDGER-tail-lost",
   does: `the last ${tailBytes / 1_000} kB of LEDGER are lost with the servers' death, hosts run on`,
   takes: ["sagas", "turns", "inputs"],
-  ...restarted,
+  ...ledgerSaid,
   strike: (stage) => withServersDead(stage, (place) => truncateLedger(storeOf(stage, place), tailBytes)),
 };
 
@@ -90,7 +104,7 @@ const olderLedger: Fault = {
   does: "`nats stream restore` of a backup of LEDGER some seconds old, hosts run on",
   takes: ["sagas", "turns", "inputs"],
   lacks: natsMissing,
-  ...restarted,
+  ...ledgerSaid,
   prepare: async ({ nats, folder }) => {
     await nats("stream", "backup", streams.ledger, join(folder, "backup"), "--no-progress");
   },
@@ -100,22 +114,27 @@ const olderLedger: Fault = {
   },
 };
 
-const olderStore = (isDown: boolean): Fault => ({
-  name: isDown ? "store-older-restored-while-down" : "store-older-restored",
-  does: `the whole store is exchanged for a copy some seconds old, hosts ${isDown ? "are down meanwhile" : "run on"}`,
-  takes: ["sagas", "turns", "inputs"],
-  ...restarted,
-  prepare: (stage) => copyStores(stage, "copy"),
-  strike: async (stage) => {
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    if (isDown) for (const member of stage.crew.members) member.kill(promise);
-    await withServersDead(stage, async (place) => {
-      await rm(storeOf(stage, place), { recursive: true });
-      await cp(join(stage.folder, "copy", String(place)), storeOf(stage, place), { recursive: true });
-    });
-    resolve(undefined);
-  },
-});
+const olderStore = (isDown: boolean): Fault => {
+  let spoken = Promise.withResolvers<unknown>();
+  return {
+    name: isDown ? "store-older-restored-while-down" : "store-older-restored",
+    does: `the whole store is exchanged for a copy some seconds old, hosts ${isDown ? "are down meanwhile" : "run on"}`,
+    takes: ["sagas", "turns", "inputs"],
+    ...said(),
+    prepare: (stage) => copyStores(stage, "copy"),
+    strike: async (stage) => {
+      spoken = Promise.withResolvers(); // Those that are down stay so until the operator has spoken.
+      if (isDown) for (const member of stage.crew.members) member.kill(spoken.promise);
+      await withServersDead(stage, async (place) => {
+        await rm(storeOf(stage, place), { recursive: true });
+        await cp(join(stage.folder, "copy", String(place)), storeOf(stage, place), { recursive: true });
+      });
+    },
+    ...(isDown
+      ? { remedy: async (stage: Stage) => spoken.resolve(await stage.operate("restored", "--yes")) }
+      : {}),
+  };
+};
 
 /** From a mesh of its own, on a server of its own. */
 async function backUpOther(stage: Stage, to: string): Promise<void> {
@@ -136,7 +155,7 @@ const otherMesh: Fault = {
   name: "LEDGER-of-another-mesh",
   does: "LEDGER is deleted, and the backup of another mesh's is restored in its place",
   lacks: natsMissing,
-  remedyIs: "the own backup is restored, hosts and workers started again, `nudge --all`",
+  remedyIs: `the own backup is restored; ${ledgerSaid.remedyIs}`,
   takes: ["sagas", "turns", "inputs"],
   prepare: async (stage) => {
     await backUpOther(stage, join(stage.folder, "others"));
@@ -149,7 +168,7 @@ const otherMesh: Fault = {
   remedy: async (stage) => {
     await stage.servers.jsm.streams.delete(streams.ledger);
     await stage.nats("stream", "restore", join(stage.folder, "backup"), "--no-progress");
-    await restarted.remedy(stage);
+    await ledgerSaid.remedy?.(stage);
   },
 };
 
