@@ -85,11 +85,9 @@ export async function noteBeyond(deps: BehindDeps, saga: SagaId, known: KnownBey
   return note;
 }
 
-/** The calls of tools that are handed on again, but those that an answer from outside ends. */
+/** The calls of tools that are handed on again; of one that waits for an answer from outside it is the limit that is armed again. */
 export const openCalls = ({ open }: Account): IntentId[] =>
-  [...open.values()].flatMap(({ intent, deferred }) =>
-    intent.kind === "tool" && deferred === undefined ? [intent.id] : [],
-  );
+  [...open.values()].flatMap(({ intent }) => (intent.kind === "tool" ? [intent.id] : []));
 
 /** Undefined where there is none, or it cannot be read. Throws UNAVAILABLE. */
 async function readAccount({ ports, clock }: BehindDeps, saga: SagaId): Promise<Account | undefined> {

@@ -8,14 +8,11 @@
  *     went while sagas were read.
  */
 import type { DoctorDocument, Finding } from "../../protocol/documents/doctor.ts";
-import { decode } from "../../protocol/codec.ts";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
-import { StartMessage } from "../../protocol/event.ts";
 import { trustKey } from "../../protocol/trust.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import { headers, parseInboxSubject } from "../../protocol/subjects.ts";
 import { ThrottleState, throttledOf } from "../../protocol/throttle.ts";
 import type { LivingSaga } from "../client/living.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
@@ -25,8 +22,7 @@ import type { Many } from "../ledger/many.ts";
 import { trustingOf } from "../ledger/trust.ts";
 import { checkServer, dial } from "../nats/connection.ts";
 import { isWithoutStream } from "../nats/errors.ts";
-import { type Examination, examineMesh, type Oldest } from "../nats/examine.ts";
-import type { StoredMessage } from "../wire/ports.ts";
+import { type Examination, examineMesh } from "../nats/examine.ts";
 import { type Config, redactUrl } from "./config.ts";
 import { agesOf } from "./doctor/ages.ts";
 import { contractsOf } from "./doctor/contracts.ts";
@@ -35,6 +31,7 @@ import { deploymentsOf } from "./doctor/deployments.ts";
 import type { AboutServer } from "./doctor/finding.ts";
 import { isPassing, judge } from "./doctor/findings.ts";
 import { lettersByCode } from "./doctor/letters.ts";
+import { oldestOf } from "./doctor/oldest.ts";
 import { storageOf } from "./doctor/storage-findings.ts";
 import { waitsOf } from "./doctor/waits.ts";
 import { aheadAmong } from "./examine-ahead.ts";
@@ -310,35 +307,6 @@ const hostsOf = ({ hosts }: Examination): DoctorDocument["hosts"] =>
       ...(entry?.linesLost === undefined ? {} : { linesLost: entry.linesLost }),
     };
   });
-
-function oldestOf(
-  oldest: Oldest | undefined,
-): Pick<DoctorDocument["partitions"][number], "oldestSaga" | "oldestInput" | "oldestSagaIs"> {
-  const { unacked, saga: oldestSagaIs } = oldest ?? {};
-  if (unacked === undefined) return {};
-  try {
-    const address = parseInboxSubject(unacked.subject);
-    const oldestInput =
-      address.kind === "start"
-        ? `start of ${startedBy(unacked)}`
-        : `${address.kind} ${address.kind === "signal" ? address.name : address.intent}`;
-    return {
-      ...{ oldestSaga: address.saga, oldestInput },
-      ...(oldestSagaIs === undefined ? {} : { oldestSagaIs }),
-    };
-  } catch {
-    return {}; // It names no saga: its host will set it aside.
-  }
-}
-
-/** What a stored start names. */
-function startedBy({ data, headers: fields }: StoredMessage): string {
-  const read = StartNames.safeParse(decode(data, fields[headers.contentType]));
-  const { name = "something unreadable", version } = read.data ?? {};
-  return version === undefined ? name : `${name}@${version}`;
-}
-
-const StartNames = StartMessage.pick({ name: true, version: true });
 
 const pausesOf = ({ throttles }: Examination): DoctorDocument["paused"] =>
   (throttles ?? []).flatMap(({ key, data }) => {

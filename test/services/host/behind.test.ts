@@ -28,7 +28,7 @@ import { startWorker } from "../../../services/worker/worker.ts";
 const classes = ["read", "idempotent", "probe", "once"] as const;
 type Class = (typeof classes)[number];
 
-function openMesh(seed: number) {
+function openMesh(seed: number, auditEveryMs = 10_000) {
   let mark: RestoreMark | undefined;
   const mesh = createMemoryMesh({ seed, partitions: 2 });
   /** `<tool> <wish> <key>`, as the world saw them: a wish is asked for once by what the sagas are. */
@@ -59,7 +59,17 @@ function openMesh(seed: number) {
       ...(effect === "once" ? { onDoubt: "ask" as const } : {}),
     });
   };
-  const tools = classes.flatMap((effect) => [toolOf(effect, "host"), toolOf(effect, "worker")]);
+  const later = defineTool({
+    ...{
+      ...common,
+      name: "later",
+      description: "later",
+      effect: "idempotent",
+      compensation: "point_of_no_return",
+    },
+    perform: async (_, { defer }) => defer({ withinMs: 8_000 }),
+  });
+  const tools = [later, ...classes.flatMap((effect) => [toolOf(effect, "host"), toolOf(effect, "worker")])];
   const parts = { version: 1, model: "script", instructions: "Do it.", signals: { stop: z.object({}) } };
   const io = { input: z.object({ plan: z.string(), of: z.string() }), output: z.object({}) };
   const child = defineAgent({ ...parts, ...io, name: "child", description: "Does.", tools });
@@ -95,7 +105,7 @@ function openMesh(seed: number) {
       log: silentLog,
       incarnation: life.gate.name,
       callbackBase: "sagamesh:",
-      auditEveryMs: 10_000,
+      auditEveryMs,
     },
   });
   const client = createClient({ ...outside, from: "tester" }, async () => undefined);
@@ -221,6 +231,22 @@ test(
     );
   },
 );
+
+test("a call that waits for an answer from outside has its limit again, whoever had seen it over (BH3)", async () => {
+  const t = openMesh(11, 3_600_000); // No audit finds it.
+  await t.host("host");
+  await t.worker("worker");
+  await t.start("later wait wait wait wait", "doer-1");
+  await t.mesh.clock.advance(2_000);
+  const point = t.mesh.server.ledger.lastSeq();
+  await t.mesh.clock.advance(8_500);
+  t.mesh.server.ledger.setBack(point);
+  expect((await t.view("doer-1")).open.map(({ intent }) => intent.kind)).toEqual(["tool"]);
+  await t.mesh.clock.advance(90_000); // A timer of the lost turns meets the host that knows of them.
+  const note = readNote(await t.mesh.clock.until(t.ports.snapshots.get(parseSagaId("doer-1"), beyondName)));
+  expect(note).toMatchObject({ by: "host host#1" });
+  expect((await t.view("doer-1")).status).toBe("completed");
+});
 
 test("a host that had seen more says so, drops the saga, and what it knew to have begun is in doubt (BH1)", async () => {
   const t = openMesh(7);
