@@ -1,9 +1,9 @@
 /**
  * Examining sagas, for doctor: those of which a snapshot, or what a host noted, knows more than their ledger has.
  *
- * VW1 The snapshots are listed before the ledgers, and only sagas without a turn for a while are compared: what is ahead of its
+ * AH1 The snapshots are listed before the ledgers, and only sagas without a turn for a while are compared: what is ahead of its
  *     ledger then stays so.
- * VW2 It reads what is known by one turn's number: claims, parents and children are for `verify` and `restored`, which read
+ * AH2 It reads what is known by one turn's number: claims, parents and children are for `verify` and `restored`, which read
  *     ledgers whole.
  */
 import type { DoctorDocument } from "../../protocol/documents/doctor.ts";
@@ -37,7 +37,7 @@ export async function aheadAmong(
   return withLedgers(nc, async (given) => {
     const ledgers = await trustedReader(given);
     const snapshots = createSnapshots(given.context);
-    const names = await snapshotNames(given.context); // VW1
+    const names = await snapshotNames(given.context); // AH1
     const listed = new Set<string>((await ledgers.ledger.list()).map(({ saga }) => saga));
     const isNamed = ({ saga }: LivingSaga) => names.has(saga) || names.has(`${saga}.${beyondName}`);
     const longest = living.filter(isNamed).sort((a, b) => a.updatedAt - b.updatedAt);
