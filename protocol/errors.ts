@@ -306,6 +306,13 @@ const table = {
     retriable: false,
     remedy: "Correct the guard or assign named in the message and serve it as a new version.",
   },
+  MACHINE_IMPURE: {
+    meaning:
+      "the machine decides otherwise when it is asked again, so no other host could go on with the saga",
+    retriable: false,
+    remedy:
+      "In the function named: take the time from a signal's `at`, ids and what is known beforehand from the saga's input, and what is read or random from the output of a tool with effect `read`. Nothing was recorded; with the code mended the saga goes on.",
+  },
   // Deciding
   TOOL_UNKNOWN: {
     meaning: "the model named a tool that the agent does not have",

@@ -90,6 +90,8 @@ export interface HostDeps {
   readonly linesLost?: (() => number) | undefined;
   /** What can still be stored, as far as this process knows. */
   readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
+  /** Whether each turn is decided twice before it is appended. */
+  readonly foldsTwice?: boolean | undefined;
   /** Starts a process for what died with its host. */
   readonly isolate?: Isolate | undefined;
   /** Tells which saga has the loop, and with what, while code of the application runs that cannot be interrupted. */

@@ -46,6 +46,11 @@ export interface HostPlace {
    * of that is kept running. False unless given: such a host does not start.
    */
   readonly beside?: boolean | undefined;
+  /**
+   * Decide each turn a second time before it is written down, and refuse what comes out otherwise (MACHINE_IMPURE): for
+   * development, as `sagamesh up` and `testMesh` do. False unless given.
+   */
+  readonly foldsTwice?: boolean | undefined;
 }
 
 /** What a host lives on, and how much it takes upon itself. */

@@ -13,7 +13,7 @@
  * How a saga is given back and how it leaves is in activation.ts.
  */
 import { hasCountedCall } from "../../actors/kernel/late.ts";
-import { type DecidedTurn, decideTurn } from "../../actors/kernel/fold.ts";
+import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import type { Event } from "../../protocol/event.ts";
 import { type Head, emptyHead } from "../ledger/reader.ts";
@@ -37,6 +37,7 @@ import { intentsToDispatch, ownWorkOf } from "./open-work.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
 import { withPast } from "./pure-step.ts";
 import { tellTurn } from "./tell-turn.ts";
+import { decideHere } from "./twice.ts";
 import { encodeTurn, traceIdOf } from "./turn-message.ts";
 
 /** Takes a batch. Rejects where it cannot be taken; then everything is to be given back. */
@@ -115,7 +116,7 @@ function decide({ saga, deps, pace }: Residence, from: Loaded, isProven: boolean
   const batch: Batch = isAnew
     ? { ...given, events: [...given.events, { type: "adopted", anew: true }] }
     : given;
-  const decided = decideTurn(from.definition, before, { saga, at, events: batch.events });
+  const decided = decideHere(deps, from.definition, before, { saga, at, events: batch.events });
   pace.took(batch.events.length, deps.clock.elapsed() - begunAt);
   return { at, before, batch, decided };
 }

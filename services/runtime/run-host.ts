@@ -70,13 +70,14 @@ const bound = z.int().min(1).max(999_999).optional();
 /** `startHost`, which says the rest (start.ts). */
 export async function runHost(options: StartHostOptions): Promise<Running> {
   readOptions("startHost", options, {
-    ...{ sagasMax: bound, effectsMax: bound, beside: z.boolean().optional() },
+    ...{ sagasMax: bound, effectsMax: bound },
+    ...{ beside: z.boolean().optional(), foldsTwice: z.boolean().optional() },
     auditEveryMs: z.int().min(1_000).max(86_400_000).optional(),
   });
-  const { sagasMax, effectsMax, auditEveryMs, beside } = options;
+  const { sagasMax, effectsMax, auditEveryMs, beside, foldsTwice } = options;
   const app = await withProvidedModels(options.app, readConfig());
   assertServable(app, "host");
   return startRunning(options, (service) =>
-    hostPart(service, app, { sagasMax, effectsMax, auditEveryMs, beside }),
+    hostPart(service, app, { sagasMax, effectsMax, auditEveryMs, beside, foldsTwice }),
   );
 }

@@ -37,7 +37,10 @@ export async function runUp(
   try {
     const config = own?.config ?? options.config;
     await serve({ logLevel: "warn", ...options, config }, devGraceMs, async (service) => {
-      const parts = [await hostPart(service, app, { beside }), await workerPart(service, app)];
+      const parts = [
+        await hostPart(service, app, { beside, foldsTwice: true }),
+        await workerPart(service, app),
+      ];
       if (door !== undefined && own !== undefined)
         parts.push(door.gatewayPart(service, own.gateway, own.secrets));
       onReady(service, own?.config.gateway.url);

@@ -2,7 +2,9 @@
  * Test processes: the host and the worker of a test mesh, which die where a test wants it and are replaced.
  */
 import type { App } from "../app/app.ts";
+import { isMeshError } from "../../protocol/errors.ts";
 import { type HostOptions, startHost } from "../host/host.ts";
+import { silentObserver } from "../host/host-deps.ts";
 import type { MemoryMesh, MemoryProcess } from "../memory/mesh.ts";
 import { silentLog } from "../process/log.ts";
 import { startWorker } from "../worker/worker.ts";
@@ -28,7 +30,7 @@ type Role = "host" | "worker";
 export interface TestProcesses {
   /** Those that live; one that died is missing until its replacement starts. */
   readonly running: ReadonlyMap<Role, MemoryProcess>;
-  /** Why one could not start: what `startHost` or `startWorker` threw. */
+  /** Why one could not start, or what a machine did that no other host could do again (MACHINE_IMPURE). */
   failure(): unknown;
   /** All die where they stand, and others take their place. */
   restart(): void;
@@ -49,9 +51,15 @@ export function startProcesses(mesh: MemoryMesh, served: () => App, hooks: TestM
     gate.onCall((port, method, when) => {
       if (gate.state() === "running" && hooks.crashesAt?.(role, port, method, when) === true) replace(role);
     });
+    const parked = (_: unknown, error: unknown) => {
+      if (isMeshError(error, "MACHINE_IMPURE")) failure = error;
+    };
+    const observe = { ...silentObserver, parked };
     const own = { ports, clock, chance, log: silentLog, incarnation: gate.name, callbackBase: "sagamesh:" };
     const starting =
-      role === "host" ? startHost({ ...own, ...hooks.signing }, served()) : startWorker(own, served());
+      role === "host"
+        ? startHost({ ...own, observe, foldsTwice: true, ...hooks.signing }, served())
+        : startWorker(own, served());
     starting.catch((error: unknown) => {
       failure = error;
     });
@@ -67,6 +75,7 @@ export function startProcesses(mesh: MemoryMesh, served: () => App, hooks: TestM
     running,
     failure: () => failure,
     restart: () => {
+      failure = undefined;
       for (const role of [...running.keys()]) replace(role);
     },
     end: () => {

@@ -33,7 +33,11 @@ export function timeOf({ clock, server }: MemoryMesh, processes: TestProcesses):
   /** TX1. Two looks: what was acked may have something on its way. */
   const rest = async (until = clock.now() + restWithinMs): Promise<void> => {
     const end = Math.min(until, clock.now() + restWithinMs);
-    for (let quiet = 0; quiet < 2 && clock.now() < end; quiet = isBusy() ? 0 : quiet + 1)
+    for (
+      let quiet = 0;
+      quiet < 2 && clock.now() < end && processes.failure() === undefined;
+      quiet = isBusy() ? 0 : quiet + 1
+    )
       await clock.run({ until: Math.min(end, clock.now() + lookMs) });
     const failure = processes.failure();
     if (failure !== undefined) throw failure as Error; // Of startHost or startWorker, which throw errors.

@@ -28,6 +28,7 @@ export const up = defineCommand({
     "With --watch the application is served anew when its file, or one that it imports from its folder, changes. What\n" +
     "cannot be loaded replaces nothing. Sagas of a definition that was changed in its version go on under what the file\n" +
     "says now where that decides the same so far, and it is said of the others why they stay.\n" +
+    "Each turn is decided twice; a machine that reads clock, chance or the outside is refused (MACHINE_IMPURE).\n" +
     "What goes wrong is logged on stderr, one JSON line each; LOG_LEVEL=info shows more.",
   serves: true,
   positionals: {},
