@@ -118,6 +118,7 @@ describe("an inbox", () => {
     await patient(() => signal("after"));
     await expect.poll(() => got.map(({ data }) => text(data)), within).toContain("after");
     expect((await jsm.streams.info("INBOX")).config.metadata).toMatchObject({ "sagamesh.partitions": "2" });
+    expect((await ports.inbox.stock()).remadeAt).toBeGreaterThan(0); // By which hosts look for what was lost with it.
   });
 
   test("that lost a consumer gets it back, and delivers what it had", async () => {
