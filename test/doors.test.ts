@@ -24,6 +24,7 @@ const documents = [
   "README.md",
   "ARCHITECTURE.md",
   "CONTRIBUTING.md",
+  "PORTING.md",
   ...globSync("{protocol,actors,services,deploy,test}/**/README.md", { cwd: root }).sort(),
 ];
 
