@@ -105,25 +105,28 @@ function holding(clock: VirtualClock, realMs: number): Held {
   let running = 0;
   let before = 0;
   /** Until the bound, or as long as the process waits for more than before any body ran. */
-  const patience = async (ownMs: number, leave: () => void, isOver: () => boolean) => {
+  const patience = async (ownMs: number, leave: () => void, isReal: boolean, isOver: () => boolean) => {
     const began = performance.now();
     while (!isOver()) {
       const took = performance.now() - began;
-      if (took >= realMs || (took >= ownMs && waitingFor() <= before)) return leave();
+      if (took >= realMs || (took >= ownMs && !isReal && waitingFor() <= before)) return leave();
       await new Promise<void>((resolve) => setTimeout(resolve, Math.min(lookMs, realMs)).unref());
     }
   };
   return (begin, ownMs = quickMs, leave) => {
     if (running++ === 0) before = waitingFor();
+    const atFirst = waitingFor();
     // A body of toolsOf, or of plain JavaScript, may be no promise.
     const work = new Promise<Awaited<ReturnType<typeof begin>>>((resolve) => resolve(begin() as never));
+    // In one moment, so that nothing else of the process is taken for the body's.
+    const isReal = waitingFor() > atFirst;
     let isOver = false;
     const end = () => {
       isOver = true;
       running -= 1;
     };
     const ended = work.then(end, end);
-    void clock.hold(Promise.race([ended, patience(ownMs, leave, () => isOver)]));
+    void clock.hold(Promise.race([ended, patience(ownMs, leave, isReal, () => isOver)]));
     return work; // Proof: of what `begin` gives.
   };
 }
