@@ -10,7 +10,13 @@
  *     "later" and "never".
  * NE3 A stream that could not write takes nothing more and says so under the code of whatever was asked for; its words tell.
  */
-import { errors, type NatsConnection, RequestError } from "@nats-io/nats-core";
+import {
+  errors,
+  type NatsConnection,
+  RequestError,
+  type Subscription,
+  type SubscriptionOptions,
+} from "@nats-io/nats-core";
 import { JetStreamApiError, JetStreamError } from "@nats-io/jetstream";
 import { describeError, type ErrorCode, isMeshError, MeshError } from "../../protocol/errors.ts";
 
@@ -175,6 +181,19 @@ const isUnanswered = (error: unknown): boolean =>
   error instanceof JetStreamError ||
   // The client's name for "no responders"; its class is not exported.
   (error instanceof Error && error.name === "JetStreamNotEnabled");
+
+/** A subscription. Throws UNAVAILABLE on a connection that is closed. */
+export function subscribed(
+  nc: NatsConnection,
+  subject: string,
+  callback: NonNullable<SubscriptionOptions["callback"]>,
+): Subscription {
+  try {
+    return nc.subscribe(subject, { callback });
+  } catch (error) {
+    throw toMeshError(error, subject);
+  }
+}
 
 /** Runs a call of the NATS client and lets nothing but MeshErrors out. */
 export const translated = async <T>(what: string, call: () => Promise<T>): Promise<T> => {

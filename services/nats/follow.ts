@@ -21,7 +21,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { parseAckSubject } from "./ack-subject.ts";
-import { toMeshError, translated } from "./errors.ts";
+import { subscribed, toMeshError, translated } from "./errors.ts";
 import { decodeHeaders, natsHeaders } from "./headers.ts";
 import { sleep } from "./sleep.ts";
 
@@ -47,7 +47,10 @@ export interface Followed {
   readonly signal: AbortSignal;
 }
 
-/** Ends without an error when the signal is aborted. Throws only what waiting does not mend: LEDGER_BEHIND (NW4). */
+/**
+ * Ends without an error when the signal is aborted. Throws only what waiting does not mend: LEDGER_BEHIND (NW4), and that the
+ * connection is closed (UNAVAILABLE) or asking is refused.
+ */
 export async function* follow(context: FollowContext, followed: Followed): AsyncGenerator<StoredMessage> {
   const { signal } = followed;
   let { afterSeq } = followed;
@@ -63,7 +66,7 @@ export async function* follow(context: FollowContext, followed: Followed): Async
         for (const item of batch) {
           if (signal.aborted) return;
           if ("answer" in item)
-            context.nc.publish(item.answer); // NW2
+            await translated(followed.subject, async () => context.nc.publish(item.answer)); // NW2
           else {
             ({ seq: afterSeq, storedAt: readAt } = item);
             yield item;
@@ -145,9 +148,7 @@ async function openFeed(
   };
 
   const inbox = createInbox();
-  const sub = nc.subscribe(inbox, {
-    callback: (error, message) => (error === null ? onMessage(message) : end()),
-  });
+  const sub = subscribed(nc, inbox, (error, message) => (error === null ? onMessage(message) : end()));
   const config = pushTo(inbox, subject, afterSeq);
   const watchdog = setInterval(() => {
     if (performance.now() - heardAt > silenceMaxMs) end(); // NW1
@@ -157,7 +158,7 @@ async function openFeed(
   const close = () => {
     clearInterval(watchdog);
     signal.removeEventListener("abort", end);
-    if (!sub.isClosed()) sub.unsubscribe();
+    if (!sub.isClosed() && !nc.isClosed()) sub.unsubscribe();
     // Best effort: a consumer that cannot be deleted now goes by itself when it is idle.
     if (!nc.isClosed()) void jsm.consumers.delete(stream, config.name).catch(() => {});
   };

@@ -10,7 +10,7 @@ import { errors, type Msg, type MsgHdrs, type NatsConnection, RequestError } fro
 import { subjects } from "../../protocol/subjects.ts";
 import type { HandedOn, InboxPort } from "../wire/ports.ts";
 import { createDelivery, type DeliveryWatch, handingOf } from "./delivery.ts";
-import { toMeshError, translated } from "./errors.ts";
+import { subscribed, toMeshError, translated } from "./errors.ts";
 import { decodeHeaders, encodeHeaders } from "./headers.ts";
 import { requestTimeoutMs } from "./requests.ts";
 
@@ -33,12 +33,10 @@ export const createHop = (nc: NatsConnection): Pick<InboxPort, "handOn" | "recei
     return isTaken;
   },
   receive: async (host, take) => {
-    const sub = nc.subscribe(subjects.hop(host), {
-      callback: (error, message) => {
-        if (error !== null) return;
-        const handed = readHanded(nc, message);
-        message.respond(handed !== undefined && take(handed) ? answers.taken : answers.not);
-      },
+    const sub = subscribed(nc, subjects.hop(host), (error, message) => {
+      if (error !== null) return;
+      const handed = readHanded(nc, message);
+      message.respond(handed !== undefined && take(handed) ? answers.taken : answers.not);
     });
     try {
       // So that the first host that hears of this one finds it listening.

@@ -4,6 +4,7 @@
  * NN1 A listener that does not keep up loses the oldest, never memory.
  */
 import type { Msg, NatsConnection } from "@nats-io/nats-core";
+import { subscribed } from "./errors.ts";
 
 const backlogMax = 10_000;
 
@@ -16,13 +17,11 @@ export function listen<T>(
 ): AsyncIterable<T> {
   const backlog: T[] = [];
   let wake = () => {};
-  const sub = nc.subscribe(subject, {
-    callback: (error, message) => {
-      if (error !== null) return;
-      backlog.push(read(message));
-      if (backlog.length > backlogMax) backlog.shift(); // NN1
-      wake();
-    },
+  const sub = subscribed(nc, subject, (error, message) => {
+    if (error !== null) return;
+    backlog.push(read(message));
+    if (backlog.length > backlogMax) backlog.shift(); // NN1
+    wake();
   });
   const stop = () => {
     signal.removeEventListener("abort", stop);

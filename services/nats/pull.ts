@@ -25,6 +25,7 @@ import { createInbox, type Msg, type NatsConnection, type Subscription } from "@
 import type { Consumption, Delivery } from "../wire/ports.ts";
 import { watchConnection } from "./connection-watch.ts";
 import { createDelivery, deliveredBy, giveBack } from "./delivery.ts";
+import { subscribed } from "./errors.ts";
 import { type DecodedHeaders, decodeHeaders, natsHeaders } from "./headers.ts";
 import type { Report } from "./progress.ts";
 import { withinMs } from "./within-ms.ts";
@@ -92,13 +93,11 @@ export function startPull(
       requested: 0,
       most: 0,
       heardAt: performance.now(),
-      sub: nc.subscribe(inbox, {
-        callback: (error, message) => {
-          if (error !== null) return report(`${name}: ${error.message}`);
-          next.heardAt = performance.now();
-          if (message.reply) onDelivery(next, message);
-          else onStatus(next, decodeHeaders(message));
-        },
+      sub: subscribed(nc, inbox, (error, message) => {
+        if (error !== null) return report(`${name}: ${error.message}`);
+        next.heardAt = performance.now();
+        if (message.reply) onDelivery(next, message);
+        else onStatus(next, decodeHeaders(message));
       }),
     };
     return next;

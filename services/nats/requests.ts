@@ -16,7 +16,7 @@ import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from "@nats-
 import type { MeshError } from "../../protocol/errors.ts";
 import type { Ack } from "../wire/ports.ts";
 import { watchConnection } from "./connection-watch.ts";
-import { toMeshError, unanswered, userOf } from "./errors.ts";
+import { subscribed, toMeshError, unanswered, userOf } from "./errors.ts";
 import { decodeHeaders } from "./headers.ts";
 
 /**
@@ -60,11 +60,9 @@ export const createRequests = (nc: NatsConnection): Requests => {
       () => true,
       ({ subject }) => unanswered(subject, why),
     );
-  const sub = nc.subscribe(`${inbox}.*`, {
-    callback: (error, answer) => {
-      if (error !== null) return settleAll(`the answers cannot be read: ${error.message}`);
-      calls.answer(answer.subject.slice(inbox.length + 1), answer);
-    },
+  const sub = subscribed(nc, `${inbox}.*`, (error, answer) => {
+    if (error !== null) return settleAll(`the answers cannot be read: ${error.message}`);
+    calls.answer(answer.subject.slice(inbox.length + 1), answer);
   });
   const stopWatching = watchConnection(nc, {
     onLost: () => {

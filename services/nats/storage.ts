@@ -14,7 +14,7 @@
 import { createInbox, type Msg, type NatsConnection } from "@nats-io/nats-core";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { buckets } from "../../protocol/subjects.ts";
-import { refusalToMeshError, type ServerRefusal } from "./errors.ts";
+import { refusalToMeshError, type ServerRefusal, subscribed } from "./errors.ts";
 import { encodeHeaders } from "./headers.ts";
 import type { Report } from "./progress.ts";
 import type { Requests, StoreGuard } from "./requests.ts";
@@ -120,10 +120,10 @@ function readAnswer(answer: Msg): Answer | undefined {
 export async function serverLimitReached(nc: NatsConnection): Promise<MeshError | undefined> {
   const inbox = createInbox();
   const told = Promise.withResolvers<Answer | undefined>();
-  const sub = nc.subscribe(inbox, {
+  const sub = subscribed(nc, inbox, (error, answer) =>
     // What is thrown here would end the connection.
-    callback: (error, answer) => told.resolve(error === null ? readAnswer(answer) : undefined),
-  });
+    told.resolve(error === null ? readAnswer(answer) : undefined),
+  );
   const headers = encodeHeaders({}, { "Nats-Trace-Only": "true", "Nats-Trace-Dest": inbox });
   try {
     nc.publish(entrySubject(buckets.registry, "traced"), new Uint8Array(), { headers, reply: inbox });

@@ -129,11 +129,34 @@ async function oneDelivery(): Promise<Delivery> {
   return delivered;
 }
 
-test("what is asked while the connection goes away fails with an error of the mesh's own, whatever it is", async () => {
-  const held = await oneDelivery();
-  const rows = Object.entries(table).flatMap(([port, methods]) =>
+const rowsOf = () =>
+  Object.entries(table).flatMap(([port, methods]) =>
     Object.entries(methods as Record<string, Asked>).map(([name, ask]) => ({ name: `${port}.${name}`, ask })),
   );
+
+test("what is asked once the connection is closed fails with an error of the mesh's own, whatever it is", async () => {
+  const held = await oneDelivery();
+  await nc.close();
+  const said = await Promise.all(
+    rowsOf().map(({ name, ask }) =>
+      Promise.race([
+        Promise.resolve()
+          .then(() => ask(ports, held))
+          .then(
+            () => `${name}: resolved`,
+            (error: unknown) => `${name}: ${isMeshError(error) ? error.code : `OUTSIDE ${String(error)}`}`,
+          ),
+        delay(5_000, `${name}: open`),
+      ]),
+    ),
+  );
+  expect(said.filter((one) => one.includes("OUTSIDE"))).toEqual([]);
+  expect(said).toContain("ledger.follow: UNAVAILABLE");
+}, 30_000);
+
+test("what is asked while the connection goes away fails with an error of the mesh's own, whatever it is", async () => {
+  const held = await oneDelivery();
+  const rows = rowsOf();
   process.kill(server.pid, "SIGSTOP");
   const asked = rows.map(({ name, ask }) =>
     ask(ports, held).then(

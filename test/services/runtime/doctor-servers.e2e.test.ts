@@ -130,6 +130,7 @@ describe("doctor on a mesh that runs", () => {
         "DURABILITY",
         "HOSTS",
         "INBOX",
+        "LEDGERS",
         "ORPHANS",
         "SERVER",
         "STORAGE",
