@@ -539,6 +539,11 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "actors/kernel/issue.ts",
+        find: "import { type Folding, inputOrCall,",
+        replace: "import { closedAs, closeIntent, type Folding, inputOrCall,",
+      },
+      {
+        file: "actors/kernel/issue.ts",
         find: "      return askModel(f, callable, actor, input);",
         replace: `      for (const [old, open] of f.definition.kind.decision === undefined ? [] : Object.entries(f.state.open)) {
         if (open.intent.kind !== "tool" || open.intent.undoes !== undefined || open.actor === undefined) continue;
