@@ -4,24 +4,25 @@
  *
  * What is left of a server's disk no client is told. Of an embedded one it is asked where its folder is (server/disk.ts).
  */
-import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import type { JetStreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { Capacity } from "../../protocol/storage.ts";
+import { translated } from "./errors.ts";
 import { readMonitor, usualMonitor } from "./monitor.ts";
 import { streamNames } from "./streams.ts";
+import { managerOf } from "./manager.ts";
 
-/** What is left of each thing that has a limit; none for what has none. `monitors`: where to ask; the usual unless given. Throws what the client throws. */
+/**
+ * What is left of each thing that has a limit; none for what has none. `monitors`: where to ask; the usual unless given.
+ * Throws UNAVAILABLE, SERVER_REFUSED.
+ */
 export async function readCapacities(
   nc: NatsConnection,
   monitors: readonly string[] = [],
 ): Promise<Capacity[]> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
-  const [account, streams, server] = await Promise.all([
-    accountOf(jsm),
-    streamsOf(jsm),
-    serversOf(nc, monitors),
-  ]);
-  return [...account, ...streams, ...server];
+  const jsm = await managerOf(nc);
+  const all = () => Promise.all([accountOf(jsm), streamsOf(jsm), serversOf(nc, monitors)]);
+  return (await translated("what is left to store in", all)).flat();
 }
 
 const capacity = (of: string, usedBytes: number, allBytes: number): Capacity[] =>

@@ -7,7 +7,7 @@
  * XM1 Every part is read by itself. What cannot be read is undefined, and its error is told: the rest still helps.
  * XM2 A stream that goes or comes while the parts are read makes them contradict each other: then all is read again.
  */
-import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import type { JetStreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
 import { SagaId } from "../../protocol/ids.ts";
@@ -22,6 +22,7 @@ import { headOf, newestOfLeader, nextOfLeader, readRange } from "./read.ts";
 import { createRequests } from "./requests.ts";
 import { serverLimitReached, writeErrorOf } from "./storage.ts";
 import { bucketStream } from "./streams.ts";
+import { managerOf } from "./manager.ts";
 
 /** XM2: streams that come and go for longer are told as they were seen. */
 const looksMax = 3;
@@ -89,7 +90,7 @@ async function examineOnce(nc: NatsConnection): Promise<Examination> {
       return undefined;
     }
   };
-  const jsm = await tried(() => jetstreamManager(nc, { checkAPI: false }));
+  const jsm = await tried(() => managerOf(nc));
   const health = jsm && (await tried(() => readHealth(nc)));
   const nothing = { now: Date.now(), inbox: new Map(), work: new Map(), failures, full: [] };
   if (jsm === undefined || health === undefined) return { ...nothing, health, ...noBuckets };
@@ -118,8 +119,9 @@ async function examineOnce(nc: NatsConnection): Promise<Examination> {
   }
 }
 
-const isThere = ({ streams: all }: MeshHealth, name: string): boolean =>
-  all.some((one) => one.name === name && one.state === "there");
+/** Whether the server has this stream, and told of it. */
+export const isThere = (health: MeshHealth | undefined, name: string): boolean =>
+  health?.streams.some((one) => one.name === name && one.state === "there") === true;
 
 /** Asked of each stream: of several on one disk some may have failed to write, and others not yet. */
 async function fullOf(

@@ -2,23 +2,18 @@
  * Health: what the server has of the mesh: streams, partitions and tools as they are, beside what they should be.
  * Reads only; nothing is created. For people who look, and for metrics.
  */
-import {
-  type ConsumerInfo,
-  type JetStreamManager,
-  jetstreamManager,
-  type StreamInfo,
-} from "@nats-io/jetstream";
+import type { ConsumerInfo, JetStreamManager, StreamInfo } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { consumers, parseWorkConsumer, streams } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
 import { type Difference, differences, found } from "./declare.ts";
-import { translated } from "./errors.ts";
 import { type Seen, seenOf } from "./identity.ts";
 import { inputsConsumer, startsConsumer } from "./inbox.ts";
 import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
 import { contractConsumer } from "./work.ts";
+import { managerOf } from "./manager.ts";
 
 export interface Peer {
   readonly server: string;
@@ -77,7 +72,7 @@ export interface MeshHealth {
 
 /** Asks the server about every stream and consumer. Throws UNAVAILABLE if it answers nothing at all. */
 export async function readHealth(nc: NatsConnection): Promise<MeshHealth> {
-  const jsm = await translated("JetStream", () => jetstreamManager(nc, { checkAPI: false }));
+  const jsm = await managerOf(nc);
   const inbox = await infoOf(jsm, streams.inbox);
   const isThere = typeof inbox === "object" && !(inbox instanceof Error);
   const partitions = Number((isThere && inbox.config.metadata?.[partitionsKey]) || partitionsDefault);

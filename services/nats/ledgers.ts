@@ -3,7 +3,7 @@
  *
  * LX1 Who comes because something is lost must get in: a stream that is gone is missed by what needs it, and no sooner.
  */
-import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { BlobPort, InboxPort, LedgerPort, RegistryPort, WorkPort } from "../wire/ports.ts";
 import { createBlobs } from "./blobs.ts";
@@ -14,6 +14,7 @@ import type { ReadContext } from "./read.ts";
 import { createRegistry } from "./registry.ts";
 import { createRequests } from "./requests.ts";
 import { workStock } from "./work.ts";
+import { managerOf } from "./manager.ts";
 
 /** What is read of ledgers and queues. */
 export interface Ledgers {
@@ -29,7 +30,7 @@ export async function withLedgers<T>(
   nc: NatsConnection,
   read: (ledgers: Ledgers & { readonly context: ReadContext }) => Promise<T>,
 ): Promise<T> {
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const jsm = await managerOf(nc);
   const requests = createRequests(nc);
   try {
     const context = { nc, jsm, js: jetstream(nc), requests };

@@ -3,7 +3,7 @@
  *
  * Owns: declaring what the ports stand on, and what is started on their behalf. Does not own: the connection.
  */
-import { jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -31,6 +31,7 @@ import { createSuspects } from "./suspects.ts";
 import { createThrottles } from "./throttles.ts";
 import { keepVigil } from "./vigil.ts";
 import { createWork } from "./work.ts";
+import { managerOf } from "./manager.ts";
 
 /**
  * For what is asked of a stream's leader through the API: while there is none, no answer comes, and no error either.
@@ -85,7 +86,7 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
     inboxAckWaitMs = limits.inboxAckWaitMs,
     workAckWaitMs = limits.workAckWaitMs,
   } = options;
-  const declaring = await jetstreamManager(nc, { checkAPI: false });
+  const declaring = await managerOf(nc);
   const sending = createRequests(nc);
   const storage = watchStorage(sending, report);
   const requests = { ...sending, storing: storage.storing };
@@ -99,7 +100,7 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
   );
   const { partitions } = made;
   const js = jetstream(nc, { timeout: requestTimeoutMs });
-  const jsm = await jetstreamManager(nc, { checkAPI: false, timeout: askTimeoutMs });
+  const jsm = await managerOf(nc, askTimeoutMs);
   const vigil = reading ? undefined : keepVigil({ requests, jsm }, made, report);
   const remake = reading ? undefined : othersOf(jsm, { ...made, report });
   const context = { nc, js, jsm, requests, report, vigil, remake };

@@ -4,13 +4,13 @@
  * NU1 A note is read from the leader: one that a replica lacks costs a host its life.
  * NU2 Taking one away purges up to its revision, so a newer one stays and nothing is left behind.
  */
-import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { buckets } from "../../protocol/subjects.ts";
 import type { SuspectPort } from "../wire/ports.ts";
 import { openBucket } from "./bucket.ts";
 import type { ReadContext } from "./read.ts";
 import { createRequests } from "./requests.ts";
+import { managerOf } from "./manager.ts";
 
 export const createSuspects = (context: ReadContext): SuspectPort => {
   const bucket = openBucket(context, buckets.suspect);
@@ -24,7 +24,7 @@ export const createSuspects = (context: ReadContext): SuspectPort => {
 /** The port alone, on a connection of its own; `close` ends both. */
 export async function openSuspects(nc: NatsConnection): Promise<SuspectPort & { close(): Promise<void> }> {
   const requests = createRequests(nc);
-  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const jsm = await managerOf(nc);
   return {
     ...createSuspects({ requests, jsm }),
     close: async () => {

@@ -1,5 +1,5 @@
 /**
- * Goal: whatever is asked of the ports while the connection goes away is answered with an error of the mesh's own, so that
+ * Goal: whatever is asked of the server while the connection goes away, or once it stands still, is answered with an error of the mesh's own, so that
  * who asked can tell that it may be asked again. A host that was told otherwise never heard again what is handed on to it.
  * Method: a real server that stands still while every method of every port is called, and is then killed. The table of
  * methods is complete by its type: a new method without a row does not compile.
@@ -10,7 +10,11 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { sha256 } from "../../../protocol/digest.ts";
 import { isMeshError } from "../../../protocol/errors.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
+import { readCapacities } from "../../../services/nats/capacity.ts";
 import { connectNats } from "../../../services/nats/connection.ts";
+import { examineMesh } from "../../../services/nats/examine.ts";
+import { readHealth } from "../../../services/nats/health.ts";
+import { withLedgers } from "../../../services/nats/ledgers.ts";
 import { openNatsPorts } from "../../../services/nats/open.ts";
 import type { Delivery, Ports } from "../../../services/wire/ports.ts";
 import { bytes, consumeInbox, sagaId } from "../../contract/mesh-under-test.ts";
@@ -129,7 +133,21 @@ async function oneDelivery(): Promise<Delivery> {
   return delivered;
 }
 
-const rowsOf = () =>
+/** What is asked of a connection beside the ports. */
+const besides: Readonly<Record<string, () => Promise<unknown>>> = {
+  readCapacities: () => readCapacities(nc),
+  readHealth: () => readHealth(nc),
+  examineMesh: () => examineMesh(nc),
+  withLedgers: () => withLedgers(nc, ({ ledger }) => ledger.list()),
+  withStocks: () => withLedgers(nc, ({ inbox, work }) => Promise.all([inbox.stock(), work.stock()])),
+};
+
+const rowsOf = (): { readonly name: string; readonly ask: Asked }[] => [
+  ...Object.entries(besides).map(([name, ask]) => ({ name, ask })),
+  ...portRows(),
+];
+
+const portRows = () =>
   Object.entries(table).flatMap(([port, methods]) =>
     Object.entries(methods as Record<string, Asked>).map(([name, ask]) => ({ name: `${port}.${name}`, ask })),
   );
@@ -152,6 +170,26 @@ test("what is asked once the connection is closed fails with an error of the mes
   );
   expect(said.filter((one) => one.includes("OUTSIDE"))).toEqual([]);
   expect(said).toContain("ledger.follow: UNAVAILABLE");
+}, 30_000);
+
+test("what is asked of a server that stands still fails with an error of the mesh's own, whatever it is", async () => {
+  const held = await oneDelivery();
+  process.kill(server.pid, "SIGSTOP");
+  const said = await Promise.all(
+    rowsOf().map(({ name, ask }) =>
+      Promise.race([
+        ask(ports, held).then(
+          () => `${name}: resolved`,
+          (error: unknown) => `${name}: ${isMeshError(error) ? error.code : `OUTSIDE ${String(error)}`}`,
+        ),
+        delay(8_000, `${name}: open`), // Longer than the client's own calls wait.
+      ]),
+    ),
+  );
+  process.kill(server.pid, "SIGCONT");
+  expect(said.filter((one) => one.includes("OUTSIDE"))).toEqual([]);
+  expect(said).toContain("readCapacities: UNAVAILABLE");
+  expect(said).toContain("ledger.list: UNAVAILABLE");
 }, 30_000);
 
 test("what is asked while the connection goes away fails with an error of the mesh's own, whatever it is", async () => {
