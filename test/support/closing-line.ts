@@ -1,6 +1,6 @@
 /**
  * The closing line: the last thing a run of the tests prints is `N passed, N failed`, alone on its line,
- * with `, N skipped` where something was skipped.
+ * with `, N skipped` where something was skipped. Before it each file with a failure is named: `red: FILE`.
  *
  * What could not run is not passed over: a file that does not load, a hook that throws, a test that was
  * started and never ended and an error nobody caught each count as one failure.
@@ -14,16 +14,19 @@ interface Counts {
 }
 
 export function createClosingLine(): Reporter {
-  let line = "0 passed, 1 failed"; // stands if the run dies before it ends
+  let lines = ["0 passed, 1 failed"]; // stands if the run dies before it ends
   return {
     onInit() {
       // Every reporter prints its summary at the end of the run, in no promised order; this comes after.
-      process.once("exit", () => process.stdout.write(`${line}\n`));
+      process.once("exit", () => process.stdout.write(`${lines.join("\n")}\n`));
     },
     onTestRunEnd(modules, unhandledErrors, reason) {
       const counts = count(modules, unhandledErrors);
       if (reason !== "passed" || modules.length === 0) counts.failed ||= 1; // no test file, or interrupted
-      line = closingLine(counts);
+      const red = modules
+        .filter((module) => !module.ok())
+        .map(({ relativeModuleId }) => `red: ${relativeModuleId}`);
+      lines = [...new Set(red), closingLine(counts)];
     },
   };
 }
