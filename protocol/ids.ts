@@ -47,6 +47,9 @@ export const turnOf = (id: IntentId): number => Number(id.slice(0, id.indexOf("-
 /** An intent's place among those of its turn, from 0. */
 export const placeOf = (id: IntentId): number => Number(id.slice(id.indexOf("-") + 1));
 
+/** A call's place among those of its reply, from 0: the id of a model's call is `<decision>.<place>`. */
+export const placeOfCall = (call: string): number => Number(call.slice(call.indexOf(".") + 1));
+
 /**
  * A new saga's id: `<name>-<time in base 36><chance>`, so ids of one definition sort by age.
  * `random` is a number in [0, 1).

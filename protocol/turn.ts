@@ -13,7 +13,7 @@
 import { z } from "zod";
 import { Closing, impliedClosing, StoredClosing } from "./closing.ts";
 import { Event, type EventOf, StoredEvent } from "./event.ts";
-import { type IntentId, intentId, keyPrefix, SagaId } from "./ids.ts";
+import { type IntentId, intentId, keyPrefix, placeOfCall, SagaId } from "./ids.ts";
 import { Intent, StoredIntent } from "./intent.ts";
 import { canonicalJson, type Json } from "./json.ts";
 
@@ -166,6 +166,3 @@ function nameInReply(event: Event, call: string | undefined): string {
 
 const memberOf = (value: Json | undefined, name: string): Json | undefined =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? value[name] : undefined;
-
-/** A call's id is `<decision>.<place among the reply's calls>`. */
-const placeOfCall = (call: string): number => Number(call.slice(call.indexOf(".") + 1));

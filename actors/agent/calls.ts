@@ -1,6 +1,7 @@
 /**
  * Agent calls: what an agent's machine keeps of its model's calls, and how their ends are told.
  */
+import { placeOfCall } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { ModelReply, MessagePart } from "../../protocol/model.ts";
 import type { CallError } from "../contract/calls.ts";
@@ -23,7 +24,7 @@ export interface CallState {
 
 /** What a call of a reply rests on, where the reply says so. */
 export const restingOf = ({ calls }: ModelReply, call: string): readonly string[] | undefined =>
-  calls[Number(call.slice(call.indexOf(".") + 1))]?.dependsOn;
+  calls[placeOfCall(call)]?.dependsOn;
 
 /** A reply's calls in its order, refused ones with their answer (agent.ts, AG3). */
 export function callStates(reading: Reading): Record<string, CallState> {

@@ -1,6 +1,7 @@
 /**
  * Agent context: what the machine of an agent remembers, and how that changes. Pure functions; agent.ts says when.
  */
+import { placeOfCall } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { MessagePart } from "../../protocol/model.ts";
@@ -69,14 +70,11 @@ function placeIn(batch: readonly string[], call: string): number | undefined {
   let [low, high] = [0, batch.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (numberOf(batch[middle] ?? "") < numberOf(call)) low = middle + 1;
+    if (placeOfCall(batch[middle] ?? "") < placeOfCall(call)) low = middle + 1;
     else high = middle;
   }
   return batch[low] === call ? low : undefined;
 }
-
-/** The number of a call in its reply. */
-const numberOf = (call: string): number => Number(call.slice(call.indexOf(".") + 1));
 
 /** Whether a call of an earlier reply is settled and the model was not told yet. */
 const hasNews = ({ calls, step }: AgentContext): boolean =>

@@ -26,7 +26,7 @@ export interface ClientDeps {
 }
 
 /** Throws STORAGE_RESERVED while what is left to store in is kept for what runs. */
-export async function assertTaken({ ports: { intake } }: ClientDeps): Promise<void> {
+async function assertTaken({ ports: { intake } }: ClientDeps): Promise<void> {
   const refusal = await intake?.refusal();
   if (refusal !== undefined) throw refusal;
 }

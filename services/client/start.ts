@@ -20,7 +20,7 @@ import { encodeBody, makeHeaders } from "../wire/messages.ts";
 import { patiently } from "../wire/patience.ts";
 import { readStanding, storeStart } from "../wire/start.ts";
 import { type Forked, type ForkOptions, forkSaga } from "./fork.ts";
-import { assertTaken, type ClientDeps } from "./send.ts";
+import type { ClientDeps } from "./send.ts";
 
 /** Stores a start. Throws STORAGE_RESERVED, and SAGA_ID_TAKEN if the id is another saga's already, or becomes it now (CS1). */
 export async function startSaga(
@@ -41,8 +41,8 @@ export const startFork = (deps: ClientDeps, origin: SagaId, options: ForkOptions
 async function storeOnce(deps: ClientDeps, saga: SagaId, body: StartMessage): Promise<void> {
   const { ports, clock } = deps;
   const as = askedFor(body);
-  if ((await ports.intake?.refusal()) !== undefined && !(await isBegun(deps, saga, as)))
-    await assertTaken(deps); // CS2
+  const refusal = await ports.intake?.refusal();
+  if (refusal !== undefined && !(await isBegun(deps, saga, as))) throw refusal; // CS2
   const { data, contentType } = await encodeBody(ports.blobs, body);
   const fields = makeHeaders({
     [headers.saga]: saga,

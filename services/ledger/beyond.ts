@@ -10,6 +10,7 @@
  *     has it in, up to the last one known.
  */
 import { z } from "zod";
+import type { IntentOf } from "../../protocol/intent.ts";
 import type { Effect } from "../../protocol/tool.ts";
 import type { Account } from "./account.ts";
 
@@ -83,6 +84,14 @@ export function callsBeyond(
     return isOver || one.attempt < from ? [] : [{ ...one, from }];
   });
 }
+
+/** The calls of tools that are open and do more than read: what of each may have begun. */
+export const openEffects = ({
+  open,
+}: Pick<Account, "open">): { readonly intent: IntentOf<"tool">; readonly attempt: number }[] =>
+  [...open.values()].flatMap(({ intent, attempt }) =>
+    intent.kind === "tool" && intent.reads !== true ? [{ intent, attempt }] : [],
+  );
 
 /**
  * The claims of attempts that may have begun: a `once` attempt has one, a `probe` effect a row that begins with the first

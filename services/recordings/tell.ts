@@ -12,7 +12,7 @@ import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import { type IntentId, placeOfCall, type SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { type ModelAnswer, ModelReply } from "../../protocol/model.ts";
 import type { Step } from "../../protocol/turn.ts";
@@ -178,7 +178,7 @@ function takeReply(t: Telling, { reply, ids, place, at }: Said, goesOn: boolean)
   const started = new Map(
     steps.flatMap(({ intents }) =>
       intents.flatMap((one): [number, IntentId][] =>
-        one.kind === "tool" && one.call !== undefined ? [[placeOf(one.call), one.id]] : [],
+        one.kind === "tool" && one.call !== undefined ? [[placeOfCall(one.call), one.id]] : [],
       ),
     ),
   );
@@ -187,7 +187,6 @@ function takeReply(t: Telling, { reply, ids, place, at }: Said, goesOn: boolean)
 }
 
 const waitForUser = { tool: "wait", input: { signals: [userMessage] } };
-const placeOf = (call: string): number => Number(call.slice(call.indexOf(".") + 1));
 const pairOf = <T>(id: string, value: T | undefined): [string, T][] =>
   value === undefined ? [] : [[id, value]];
 

@@ -15,12 +15,12 @@ import { readSnapshot } from "../host/snapshots.ts";
 import { beyondName, readNote } from "../ledger/beyond.ts";
 import { claimOf, lastTurnOf } from "../ledger/chain.ts";
 import { readMany } from "../ledger/many.ts";
-import type { Examination } from "../nats/examine.ts";
+import { type Examination, isThere } from "../nats/examine.ts";
 import { type Ledgers, withLedgers } from "../nats/ledgers.ts";
 import { createSnapshots, snapshotNames } from "../nats/snapshots.ts";
 import { bucketStream } from "../nats/streams.ts";
 import type { SnapshotPort } from "../wire/ports.ts";
-import { isThere, lookedAtMax, namedMax } from "./examine-sagas.ts";
+import { lookedAtMax, namedMax } from "./examine-sagas.ts";
 import { systemClock } from "./system.ts";
 import { trustedReader } from "./trusting.ts";
 
@@ -32,7 +32,7 @@ export async function aheadAmong(
   examined: Examination,
   living: readonly LivingSaga[],
 ): Promise<DoctorDocument["ahead"]> {
-  if (![streams.ledger, bucketStream(buckets.snapshot)].every((stream) => isThere(examined, stream)))
+  if (![streams.ledger, bucketStream(buckets.snapshot)].every((stream) => isThere(examined.health, stream)))
     return undefined;
   return withLedgers(nc, async (given) => {
     const ledgers = await trustedReader(given);

@@ -10,7 +10,7 @@ import { streams } from "../../protocol/subjects.ts";
 import { type LivingOptions, type LivingSaga, livingSagas } from "../client/living.ts";
 import { type Many, manyOf } from "../ledger/many.ts";
 import { createOrphanSearch } from "../ledger/orphans.ts";
-import type { Examination } from "../nats/examine.ts";
+import { type Examination, isThere } from "../nats/examine.ts";
 import { withLedgers } from "../nats/ledgers.ts";
 import { trustedReader } from "./trusting.ts";
 
@@ -24,14 +24,11 @@ export const namedMax = 20;
 type Connection = Parameters<typeof withLedgers>[0];
 
 /** Whether a stream is there. */
-export const isThere = ({ health }: Examination, stream: string): boolean =>
-  health?.streams.some(({ name, state }) => name === stream && state === "there") === true;
-
 /** What reads some of the living sagas; none where there is no ledger. */
 export const livingIn =
   (nc: Connection, examined: Examination) =>
   (some: LivingOptions): Promise<Many<LivingSaga>> =>
-    isThere(examined, streams.ledger)
+    isThere(examined.health, streams.ledger)
       ? withLedgers(nc, async (ledgers) => livingSagas(await trustedReader(ledgers), some))
       : Promise.resolve(manyOf([], []));
 
@@ -41,7 +38,7 @@ export async function orphanedAmong(
   examined: Examination,
   living: readonly LivingSaga[],
 ): Promise<DoctorDocument["orphaned"]> {
-  if (![streams.ledger, streams.inbox, streams.work].every((stream) => isThere(examined, stream)))
+  if (![streams.ledger, streams.inbox, streams.work].every((stream) => isThere(examined.health, stream)))
     return undefined;
   const longest = [...living].sort((a, b) => a.updatedAt - b.updatedAt).slice(0, lookedAtMax);
   const looked = new Set<SagaId>(longest.map(({ saga }) => saga));

@@ -14,23 +14,22 @@ import { type Effect, WorkMessage } from "../../protocol/tool.ts";
 import type { TrustDocument } from "../../protocol/trust.ts";
 import { readRegistry } from "../client/registry.ts";
 import { accountOf } from "../ledger/account-reader.ts";
-import { claimsFor } from "../ledger/beyond.ts";
+import { claimsFor, openEffects } from "../ledger/beyond.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 import { type Many, readMany } from "../ledger/many.ts";
 import { isTombstone } from "../ledger/reader.ts";
 import { readTrust } from "../ledger/trust.ts";
-import { checkServer, dial } from "../nats/connection.ts";
 import { claimStream } from "../nats/identity.ts";
 import { createRegistry } from "../nats/registry.ts";
 import { emptyLedger, fillClaims, lookAtBroken, openDead, queuedIn } from "../nats/rebuild.ts";
-import { type Ledgers, withLedgers } from "../nats/ledgers.ts";
+import type { Ledgers } from "../nats/ledgers.ts";
 import { eachOf } from "../process/each-of.ts";
 import { patiently } from "../wire/patience.ts";
 import { readBody } from "../wire/messages.ts";
 import { readLedger } from "../views/view.ts";
 import type { Config } from "./config.ts";
 import { forsake } from "./forsaken.ts";
-import { openServer } from "./mesh.ts";
+import { onLedgers } from "./on-ledgers.ts";
 import { systemChance, systemClock } from "./system.ts";
 import { trustedReader } from "./trusting.ts";
 
@@ -50,25 +49,9 @@ const progressEvery = 1_000;
 /** Claims that are written at a time. */
 const atOnce = 32;
 
-/** Reads as long as `run` takes, on a connection on which nothing is made. */
-async function looking<T>(
-  { servers, serverDir }: Config,
-  { report, signal }: RebuildOptions,
-  run: (ledgers: Ledgers & { readonly context: Parameters<typeof lookAtBroken>[0] }) => Promise<T>,
-): Promise<T> {
-  await using server = await openServer({ servers, dataDir: serverDir, mustExist: true, report, signal });
-  const nc = await dial({ servers: server.url.split(","), name: "sagamesh rebuild", report, signal });
-  try {
-    checkServer(nc);
-    return await withLedgers(nc, run);
-  } finally {
-    await nc.close();
-  }
-}
-
 /** Rebuilds the claims from the ledgers (KZ1). Throws MESH_INCOMPLETE where the ledger is what is missing, MESH_MIXED. */
 export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<RebuildDocument> =>
-  looking(config, options, async ({ context, ...ledgers }) => {
+  onLedgers("sagamesh rebuild", config, options, async ({ context, ...ledgers }) => {
     const { isDryRun, skipsUnreadable, report, signal } = options;
     const broken = await lookAtBroken(context, claimStream);
     if (broken.fault === undefined) return { what: "claims", outcome: "whole" };
@@ -121,7 +104,7 @@ export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<
  * (forsaken.ts). Throws SERVER_MISCONFIGURED where one is there, MESH_MIXED.
  */
 export const rebuildLedger = (config: Config, options: RebuildOptions): Promise<RebuildDocument> =>
-  looking(config, options, async ({ context, registry }) => {
+  onLedgers("sagamesh rebuild", config, options, async ({ context, registry }) => {
     const { isDryRun, beginsAnew = false, signal } = options;
     const broken = await lookAtBroken(context, streams.ledger);
     if (broken.fault === undefined) return { what: "ledger", outcome: "whole" };
@@ -160,11 +143,9 @@ async function openCallsOf(ports: Pick<Ledgers, "ledger" | "blobs">, saga: SagaI
   const last = await lastTurnOf(ports, saga);
   if (last === undefined || isTombstone(last)) return [];
   const { open } = accountOf((await readLedger(ports, saga)).map(({ turn }) => turn));
-  return [...open.values()].flatMap(({ intent, attempt }) => {
-    if (intent.kind !== "tool" || intent.reads === true) return [];
-    const { key, contract, name: tool } = intent;
-    return [{ saga, intent: intent.id, tool, attempt, key, contract }];
-  });
+  return openEffects({ open }).map(({ intent: { id: intent, key, contract, name: tool }, attempt }) => ({
+    ...{ saga, intent, tool, attempt, key, contract },
+  }));
 }
 
 /** What a message of WORK asks for; one that cannot be read is performed by nobody either. */

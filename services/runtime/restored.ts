@@ -18,13 +18,11 @@ import { isBeyond, noteBeyond, openCalls } from "../host/behind.ts";
 import { readSnapshot, type Snapshot } from "../host/snapshots.ts";
 import type { Account } from "../ledger/account.ts";
 import { accountOf } from "../ledger/account-reader.ts";
-import { claimsFor } from "../ledger/beyond.ts";
+import { claimsFor, openEffects } from "../ledger/beyond.ts";
 import { emptyHead, lastTurnOf, type Link, readChain } from "../ledger/chain.ts";
 import { readMany } from "../ledger/many.ts";
 import { isTombstone, turnsOf } from "../ledger/reader.ts";
-import { checkServer, dial } from "../nats/connection.ts";
 import { type Broken, lookAtRestored, markRestored, releaseRestored } from "../nats/rebuild.ts";
-import { withLedgers } from "../nats/ledgers.ts";
 import { askedHolder } from "../perform/asked.ts";
 import { silentLog } from "../process/log.ts";
 import { eachOf } from "../process/each-of.ts";
@@ -40,7 +38,8 @@ import { patiently } from "../wire/patience.ts";
 import type { RestoreMark } from "../wire/restored.ts";
 import type { Config } from "./config.ts";
 import { besideLedger } from "./evidence.ts";
-import { type ClientMesh, openClientMesh, openServer } from "./mesh.ts";
+import { type ClientMesh, openClientMesh } from "./mesh.ts";
+import { onLedgers } from "./on-ledgers.ts";
 
 export interface RestoredOptions {
   /** Only say what would be done. */
@@ -63,21 +62,9 @@ const atOnce = 32;
 /** Findings that are told of one saga. */
 const toldMax = 3;
 
-/** Works on the streams themselves, on a connection on which nothing is made. */
-async function onStreams<T>(
-  { servers, serverDir }: Config,
-  options: Looking,
-  run: (context: Context) => Promise<T>,
-) {
-  await using server = await openServer({ servers, dataDir: serverDir, mustExist: true, ...options });
-  const nc = await dial({ servers: server.url.split(","), name: "sagamesh restored", ...options });
-  try {
-    checkServer(nc);
-    return await withLedgers(nc, ({ context }) => run(context));
-  } finally {
-    await nc.close();
-  }
-}
+/** Works on the streams themselves. */
+const onStreams = <T>(config: Config, options: Looking, run: (context: Context) => Promise<T>): Promise<T> =>
+  onLedgers("sagamesh restored", config, options, ({ context }) => run(context));
 
 /** Says that nothing need be asked about any more. */
 export async function settleRestored(config: Config, options: Looking): Promise<RestoredDocument> {
@@ -198,13 +185,10 @@ const isAhead = (snapshot: Snapshot | undefined, links: readonly Link[]): boolea
 
 type EffectOf = (contract: string) => Effect | undefined;
 
-function callsOf(saga: SagaId, { open }: Account, effectOf: EffectOf): RestoredCall[] {
-  return [...open.values()].flatMap(({ intent, attempt }): RestoredCall[] => {
-    if (intent.kind !== "tool" || intent.reads === true) return [];
-    const becomes = becoming[effectOf(intent.contract) ?? "once"];
-    return [{ saga, intent: intent.id, tool: intent.name, attempt, becomes }];
-  });
-}
+const callsOf = (saga: SagaId, account: Account, effectOf: EffectOf): RestoredCall[] =>
+  openEffects(account).map(({ intent: { id: intent, name: tool, contract }, attempt }) => ({
+    ...{ saga, intent, tool, attempt, becomes: becoming[effectOf(contract) ?? "once"] },
+  }));
 
 const becoming: Readonly<Record<Effect, RestoredCall["becomes"]>> = {
   read: "read",
@@ -216,15 +200,13 @@ const becoming: Readonly<Record<Effect, RestoredCall["becomes"]>> = {
 /** So that no process of a former version, which heeds no mark, performs what is open. */
 async function claimOpen(
   { ports, clock }: ClientMesh,
-  { open }: Account,
+  account: Account,
   effectOf: EffectOf,
   mark: RestoreMark,
   signal: AbortSignal,
 ): Promise<void> {
-  const claims = [...open.values()].flatMap(({ intent, attempt }) =>
-    intent.kind !== "tool" || intent.reads === true
-      ? []
-      : claimsFor({ key: intent.key, from: attempt, attempt }, effectOf(intent.contract)),
+  const claims = openEffects(account).flatMap(({ intent: { key, contract }, attempt }) =>
+    claimsFor({ key, from: attempt, attempt }, effectOf(contract)),
   );
   await eachOf(claims, atOnce, ({ key, attempt }) =>
     patiently(clock, () => ports.claims.create(key, attempt, askedHolder(mark)), { signal }),

@@ -65,7 +65,7 @@ export function* stateOf(
       {
         ...{ transaction: intent.id, agent: view.definition.name, kind: intent.kind, name: intent.name },
         ...(call === undefined ? {} : { call }),
-        ...(isNode ? { node: call.slice(0, call.lastIndexOf(".")) } : {}),
+        ...(isNode ? { node: nodeOfCall(call) } : {}),
         ...(one.input === undefined ? {} : { input: one.input }),
         ...(one.output === undefined ? {} : { output: one.output }),
         ...{ attempts: one.attempt, outcome: one.outcome ?? "open", startedAt: timeOf.get(one.turn) ?? 0 },
@@ -90,17 +90,21 @@ const undoneCalls = ({ undone, intents }: Account): Set<string> =>
 
 /** All effects that stand, each with what becomes of it and who is asked. */
 function standingIn({ effects, plans, open }: SagaState, isGraph: boolean): ApplicationState["standing"] {
-  const tasks = Object.values(open).flatMap((one) => (one.intent.kind === "task" ? [one.intent] : []));
-  const planned = (id: IntentId) => plans.some(({ only }) => only === undefined || only.includes(id));
+  const about = Object.values(open).flatMap(({ intent }) =>
+    intent.kind === "task" && intent.of !== undefined ? [[intent.of, intent] as const] : [],
+  );
+  const tasks = new Map(about.toReversed()); // Of several the oldest.
+  const named = new Set(plans.flatMap(({ only = [] }) => only));
+  const isOfAll = plans.some(({ only }) => only === undefined);
   return effects.map(({ intent, tool, key, call, outcome, undo, undoing, stuck }) => {
-    const isFalling = undoing !== undefined || (undo !== undefined && planned(intent));
+    const isPlanned = undo !== undefined && (isOfAll || named.has(intent));
     const doubt = outcome === "in_doubt" ? "in doubt" : "stands";
-    const task = tasks.find(({ of }) => of !== undefined && (of === intent || of === undoing));
+    const task = tasks.get(intent) ?? (undoing && tasks.get(undoing));
     return {
       ...{ intent, name: tool, key },
       ...(call === undefined ? {} : { call }),
       ...(call === undefined || !isGraph ? {} : { node: nodeOfCall(call) }),
-      how: stuck === true ? "stuck" : isFalling ? "undoing" : doubt,
+      how: stuck === true ? "stuck" : undoing !== undefined || isPlanned ? "undoing" : doubt,
       ...(task === undefined ? {} : { task: { intent: task.id, to: task.to, dueAt: task.dueAt } }),
     };
   });

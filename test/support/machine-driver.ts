@@ -8,11 +8,12 @@
  *   late:<id>     an earlier actor under this id ends; only of one that was displaced something may come
  *   advance:<ms>  time passes, and what falls due on the way fires in the order of its due times
  */
+import { expect } from "vitest";
 import { type AnyActorRef, type AnyStateMachine, createActor, SimulatedClock } from "xstate";
 import { doneEvent, errorEvent, type Machine, openMachine, statusOf } from "../../actors/machine/machine.ts";
 import type { MachineEvent } from "../../actors/machine/actions.ts";
 import type { MachineSnapshot } from "../../actors/machine/snapshot.ts";
-import type { Json } from "../../protocol/json.ts";
+import { type Json, toJson } from "../../protocol/json.ts";
 
 /** A machine with the alphabet its paths are made of. */
 export interface CorpusCase {
@@ -234,4 +235,21 @@ export function createDoorDriver({ machine, input, results }: CorpusCase): Drive
       return { value, context, tags, status, output, error, open: [...current.keys()].sort(), sent, emitted };
     },
   };
+}
+
+/** Runs the path through both and compares what they show before the first and after every event. */
+export function compareWithLive(
+  of: CorpusCase,
+  createDriver: (of: CorpusCase) => Driver,
+  path: readonly MachineEvent[],
+): void {
+  const live = createLiveDriver(of);
+  const folded = createDriver(of);
+  expect(toJson(folded.state()), "after its start").toEqual(toJson(live.state()));
+  path.forEach((event, index) => {
+    live.send(event);
+    folded.send(event);
+    const so = path.slice(0, index + 1).map(({ type }) => type);
+    expect(toJson(folded.state()), `after ${so.join(", ")}`).toEqual(toJson(live.state()));
+  });
 }

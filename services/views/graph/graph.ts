@@ -15,7 +15,7 @@ import type {
   GraphStatus,
 } from "../../../protocol/documents/graph.ts";
 import type { ErrorCode } from "../../../protocol/errors.ts";
-import type { IntentId } from "../../../protocol/ids.ts";
+import { type IntentId, placeOfCall } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
@@ -223,9 +223,9 @@ function readingsIn({ places, steps, numbers }: LedgerIndex): (place: Place) => 
       ids.set(intent.call, intent.id);
   return ({ intent, proposedBy }) => {
     if (intent.kind !== "tool" && intent.kind !== "saga") return [];
-    const calls = proposedBy === undefined ? [] : (replies.get(proposedBy)?.calls ?? []);
-    const referred = calls[Number(intent.call?.slice(intent.call.indexOf(".") + 1))]?.refs ?? [];
-    return (intent.inputFrom ?? referred).flatMap((call) => ids.get(call) ?? []);
+    const reply = proposedBy && replies.get(proposedBy);
+    const referred = intent.call === undefined ? undefined : reply?.calls[placeOfCall(intent.call)]?.refs;
+    return (intent.inputFrom ?? referred ?? []).flatMap((call) => ids.get(call) ?? []);
   };
 }
 

@@ -9,14 +9,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { getShortestPaths } from "xstate/graph";
 import { doneEvent, errorEvent } from "../../../actors/machine/machine.ts";
 import type { MachineEvent } from "../../../actors/machine/actions.ts";
-import { toJson } from "../../../protocol/json.ts";
-import {
-  type CorpusCase,
-  createDoorDriver,
-  createLiveDriver,
-  type Driver,
-  failure,
-} from "../../support/machine-driver.ts";
+import { type CorpusCase, compareWithLive, createDoorDriver, failure } from "../../support/machine-driver.ts";
 import { createFoldDriver } from "../../support/fold-driver.ts";
 import { share } from "../../support/share.ts";
 import * as children from "./corpus/children.ts";
@@ -34,23 +27,6 @@ const corpus: CorpusCase[] = [parallel, history, timers, invocations, children, 
 const pathsPerMachine = share(45, 150);
 const seed = 20261121;
 
-/** Runs the path through both and compares what they show before the first and after every event. */
-function compare(
-  of: CorpusCase,
-  createDriver: (of: CorpusCase) => Driver,
-  path: readonly MachineEvent[],
-): void {
-  const live = createLiveDriver(of);
-  const folded = createDriver(of);
-  expect(toJson(folded.state()), "after its start").toEqual(toJson(live.state()));
-  path.forEach((event, index) => {
-    live.send(event);
-    folded.send(event);
-    const so = path.slice(0, index + 1).map(({ type }) => type);
-    expect(toJson(folded.state()), `after ${so.join(", ")}`).toEqual(toJson(live.state()));
-  });
-}
-
 // The reference warns of each event to a child that has ended; the fold shows it on the live lane.
 beforeAll(() => void vi.spyOn(console, "warn").mockImplementation(() => undefined));
 
@@ -58,7 +34,7 @@ describe.each(corpus)("$name", (of) => {
   test("is the same live and behind the door along random paths", () => {
     const path = fc.array(fc.constantFrom(...of.events), { maxLength: 25 });
     fc.assert(
-      fc.property(path, (events) => compare(of, createDoorDriver, events)),
+      fc.property(path, (events) => compareWithLive(of, createDoorDriver, events)),
       { numRuns: pathsPerMachine, seed },
     );
   });
@@ -66,7 +42,7 @@ describe.each(corpus)("$name", (of) => {
   test("is the same live and as a whole saga along random paths", () => {
     const path = fc.array(fc.constantFrom(...of.events), { maxLength: 25 });
     fc.assert(
-      fc.property(path, (events) => compare(of, createFoldDriver, events)),
+      fc.property(path, (events) => compareWithLive(of, createFoldDriver, events)),
       { numRuns: pathsPerMachine / 3, seed },
     );
   });
@@ -85,7 +61,7 @@ describe.each(corpus)("$name", (of) => {
     expect(paths.length).toBeGreaterThan(0);
     for (const { steps } of paths) {
       const path = steps.map(({ event }) => pseudoOf.get(JSON.stringify(event)));
-      compare(
+      compareWithLive(
         of,
         createDoorDriver,
         path.filter((event) => event !== undefined),
