@@ -19,7 +19,7 @@
  * | a `probe` done twice where its performer was stopped around then | the outside cannot know of what has not arrived |
  * | an input that only the server's own account would show, and that died with a server before it was noted | nobody knows of it |
  */
-import type { SagaId } from "../../protocol/ids.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { headers, parseInboxSubject } from "../../protocol/subjects.ts";
 import { defineApp } from "../../services/app/app.ts";
@@ -163,7 +163,8 @@ function vanished({ seen, messages }: Evidence): Violation[] {
 
 /**
  * What every workload provokes: a start under an id that is another input's already, and signals and votes that come when
- * the saga has ended or the task is over. They are told by the ledger.
+ * the saga has ended or the task is over, and nonsense of a tool that comes when its attempt was in doubt already. They are
+ * told by the ledger.
  */
 function isProvoked(letter: StoredMessage, turns: readonly StoredTurn[]): boolean {
   const address = parseInboxSubject((letter.headers[headers.origin] ?? "").split("#")[0] ?? "");
@@ -177,10 +178,19 @@ function isProvoked(letter: StoredMessage, turns: readonly StoredTurn[]): boolea
       return address.kind === "signal" && ended !== undefined && ended.storedAt <= letter.storedAt;
     case "TASK_OVER":
       return address.kind === "task";
+    case "BAD_RESULT":
+      return address.kind === "result" && doubtedBefore(turns, address.intent, letter.storedAt);
     default:
       return false;
   }
 }
+
+const doubtedBefore = (turns: readonly StoredTurn[], intent: IntentId, before: number): boolean =>
+  turns.some(
+    ({ storedAt, turn }) =>
+      storedAt <= before &&
+      turn.steps.some(({ closed }) => closed.some((one) => one.intent === intent && one.as === "in_doubt")),
+  );
 
 export const codeOf = ({ headers: fields }: StoredMessage): string =>
   /\[(\w+)\]/.exec(fields[headers.reason] ?? "")?.[1] ?? "no code";
