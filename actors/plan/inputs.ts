@@ -3,7 +3,13 @@
  */
 import type { Json } from "../../protocol/json.ts";
 import { toJson } from "../../protocol/json.ts";
-import type { Draft, PlanCatalogue, PlanFaultCode, PlanFinding } from "../../protocol/documents/plan.ts";
+import {
+  type Draft,
+  edgeKey,
+  type PlanCatalogue,
+  type PlanFaultCode,
+  type PlanFinding,
+} from "../../protocol/documents/plan.ts";
 import {
   asSchema,
   fault,
@@ -18,43 +24,52 @@ import {
   valueMisfit,
 } from "./catalogue.ts";
 import { type Reference, referenceOf, referencesIn, textOf } from "../values/reference.ts";
-import { groundOf } from "../workflow/graph.ts";
+import { namedIn } from "../values/condition.ts";
+import { certainIn, groundOf, needNotBe, startOf } from "../workflow/graph.ts";
 
-/** What a reference stands for, as a schema. */
-type Find = (reference: Reference) => SchemaPart;
+/** What a reference stands for, as a schema; `uncertain`: of a node that need not have committed by then. */
+type Find = (reference: Reference) => SchemaPart | "uncertain";
 
 export function inputFindings(
   draft: Draft,
   catalogue: PlanCatalogue,
   rests: ReadonlyMap<string, readonly string[]>,
 ): PlanFinding[] {
-  const byName = new Map(draft.nodes.map((node) => [node.name, node]));
+  const { nodes, edges } = draft;
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  // No node has the name of an edge: ">" is in none.
+  const certainOf = certainIn(
+    new Map([
+      ...nodes.map((node) => [node.name, { when: startOf(node, edges) }] as const),
+      ...edges.map((edge) => [edgeKey(edge), { when: startOf({ name: edge.to }, [edge]) }] as const),
+    ]),
+  );
+  const grounds = new Map(nodes.map(({ name }) => [name, groundOf({ restsOn: rests }, name)]));
+  const isCyclic = [...grounds].some(([name, ground]) => ground.has(name)); // Told of the cycle; nothing is certain in one.
   const findFrom =
-    (ground: ReadonlySet<string>): Find =>
+    (ground: ReadonlySet<string>, certain: ReadonlySet<string>): Find =>
     ({ of, name, pointer }) => {
       if (of === "input") return partOf(draft.input && toJson(draft.input), pointer);
       const node = of === "node" && ground.has(name) ? byName.get(name) : undefined;
-      return node === undefined ? "nothing" : partOf(outputOf(catalogue, node), pointer);
+      if (node === undefined) return "nothing";
+      return isCyclic || certain.has(name) ? partOf(outputOf(catalogue, node), pointer) : "uncertain";
     };
-  const judge = (
-    at: string,
-    ground: ReadonlySet<string>,
-    template: Json | undefined,
-    run: string | undefined,
-  ) => {
+  const judge = (at: string, find: Find, template: Json | undefined, run: string | undefined) => {
     const offer = run === undefined ? undefined : offerOf(catalogue, run);
-    const given = template ?? { $ref: "input" };
-    return templateFindings(`${at}/input`, given, offer?.input, findFrom(ground), {
+    return templateFindings(`${at}/input`, template ?? { $ref: "input" }, offer?.input, find, {
       unknown: "name a part that is there, of the input or of a node on which it rests by an edge",
     });
   };
   return [
-    ...draft.nodes.flatMap(({ name, input, run }, k) =>
-      judge(`/nodes/${k}`, groundOf({ restsOn: rests }, name), input, run),
+    ...nodes.flatMap(({ name, input, run }, k) =>
+      judge(`/nodes/${k}`, findFrom(grounds.get(name) ?? new Set(), certainOf(name)), input, run),
     ),
-    ...draft.edges.flatMap(({ from, input, run }, k) =>
-      judge(`/edges/${k}`, new Set([from, ...groundOf({ restsOn: rests }, from)]), input, run),
-    ),
+    ...edges.flatMap((edge, k) => {
+      const certain = certainOf(edgeKey(edge));
+      const named = namedIn(startOf({ name: edge.to }, [edge]));
+      const ground = new Set(named.flatMap((name) => [name, ...(grounds.get(name) ?? [])]));
+      return judge(`/edges/${k}`, findFrom(ground, certain), edge.input, edge.run);
+    }),
   ];
 }
 
@@ -89,8 +104,10 @@ function templateFindings(
       return [
         fault("REF_UNKNOWN", at, 'it holds a "$ref" that cannot be read: "node NAME /part" or "input /part"'),
       ];
-    if (find(reference) !== "nothing") return [];
-    return [fault("REF_UNKNOWN", at, `it refers to "${textOf(reference)}", which is not there: ${unknown}`)];
+    const is = find(reference);
+    if (is !== "nothing" && is !== "uncertain") return [];
+    const why = is === "uncertain" ? needNotBe : `which is not there: ${unknown}`;
+    return [fault("REF_UNKNOWN", at, `it refers to "${textOf(reference)}", ${why}`)];
   });
   const why = findings.length > 0 ? undefined : unfit(template, schema, find);
   return why === undefined ? findings : [fault(misfit, at, why)];
@@ -101,7 +118,7 @@ function unfit(template: Json, schema: Json | undefined, find: Find): string | u
   if (reference !== undefined) {
     if (reference === "bad") return undefined;
     const found = find(reference);
-    const why = found === "nothing" ? undefined : misfitOf(found.schema, schema);
+    const why = found === "nothing" || found === "uncertain" ? undefined : misfitOf(found.schema, schema);
     return why && `"${textOf(reference)}": ${why}`;
   }
   if (referencesIn(template).length === 0) return valueMisfit(template, schema);

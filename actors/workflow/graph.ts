@@ -83,16 +83,19 @@ export function graphFaults(where: string, graph: Graph, predicates: Predicates)
   if (cyclic.length > 0) faults.push(`${where}: these rest on themselves, in a cycle: ${cyclic.join(", ")}`);
   if (nodes.size > 0 && [...restsOn.values()].every((others) => others.length > 0))
     faults.push(`${where}: it has no root: every node waits for another`);
+  const certainOf = certainIn(nodes);
   for (const node of nodes.values()) {
     faults.push(...conditionFaults(`${where}: node "${node.name}"`, node.when, predicates));
     if (node.planned?.input !== undefined)
-      faults.push(...templateFaults(where, graph, node.name, node.planned.input));
+      faults.push(...templateFaults(where, graph, node.name, node.planned.input, certainOf(node.name)));
   }
   return faults;
 }
 
-/** What has committed, whichever way the node's condition came to hold. */
-function certainFor({ nodes }: Pick<Graph, "nodes">, name: string): ReadonlySet<string> {
+/** By a node's name, what has committed when it starts, whichever way its condition came to hold. */
+export function certainIn(
+  nodes: ReadonlyMap<string, { readonly when: Condition }>,
+): (name: string) => ReadonlySet<string> {
   const known = new Map<string, ReadonlySet<string>>();
   const of = (condition: Condition): ReadonlySet<string> => {
     if ("all" in condition) return new Set(condition.all.flatMap((part) => [...of(part)]));
@@ -109,21 +112,27 @@ function certainFor({ nodes }: Pick<Graph, "nodes">, name: string): ReadonlySet<
     known.set(one, certain);
     return certain;
   };
-  return ofNode(name);
+  return ofNode;
 }
 
+/** Why what stands on one branch of several is no part of an input. */
+export const needNotBe = "which need not have committed when it starts: another branch may have led to it";
+
 /** A template may only speak of what is certain to be there: what must have committed before, and the workflow's input. */
-function templateFaults(where: string, graph: Graph, name: string, template: Json): string[] {
+function templateFaults(
+  where: string,
+  graph: Graph,
+  name: string,
+  template: Json,
+  certain: ReadonlySet<string>,
+): string[] {
   const ground = groundOf(graph, name);
-  const certain = certainFor(graph, name);
   return referencesIn(template).flatMap((reference) => {
     if (reference === "bad")
       return [`${where}: the input of "${name}" holds a reference that cannot be read`];
     if (reference.of === "input" || (reference.of === "node" && certain.has(reference.name))) return [];
     const isUncertain = reference.of === "node" && ground.has(reference.name);
-    const why = isUncertain
-      ? "which need not have committed when it starts: another branch may have led to it"
-      : "on which it does not rest";
+    const why = isUncertain ? needNotBe : "on which it does not rest";
     return [`${where}: the input of "${name}" refers to "${reference.of} ${reference.name}", ${why}`];
   });
 }

@@ -119,6 +119,25 @@ describe("a plan", () => {
       ["REF_UNKNOWN /nodes/0/input"],
     ],
     [
+      "refers to a branch of several, of which another may have led to it",
+      node(2, {
+        join: "any",
+        input: { city: "BER", places: { $ref: "node rooms /places" } },
+      }),
+      ["REF_UNKNOWN /nodes/2/input"],
+    ],
+    [
+      "refers on an edge to a branch of several, and to what comes after it",
+      edge(0, {
+        agent: undefined,
+        run: "hall",
+        when: { any: [{ node: "flight" }, { node: "rooms" }] },
+        input: { city: { $ref: "node rooms /id" }, places: { $ref: "node hall /places" } },
+        compensation: { run: "release", input: { madeWithKey: { $ref: "key" } } },
+      }),
+      ["REF_UNKNOWN /edges/0/input", "REF_UNKNOWN /edges/0/input"],
+    ],
+    [
       "refers to a part that is not there",
       node(2, { input: { city: "BER", places: { $ref: "node rooms /beds" } } }),
       ["REF_UNKNOWN /nodes/2/input"],

@@ -399,6 +399,23 @@ describe("an invalidation", () => {
     up.when(of("b")).then({ kind: "tool", undoes: "1-1" });
   });
 
+  test("leaves what began on a no: what was asked after may commit later and be taken back, and nothing follows", () => {
+    const flow = workflow(
+      {
+        a: { run: a },
+        b: { run: b, input: ({ has, signals, attempts }) => [has("a"), attempts("a"), signals as never] },
+      },
+      { onFailure: "replan", openForMs: 1000 },
+    );
+    const asked = given(flow, begun);
+    expect(asked.intents.at(-1)).toMatchObject({ ...runs("b"), input: [false, [], {}], dependsOn: [] });
+    const up = asked.when(succeeded("b", ok)).when(succeeded("a", ok));
+    expect(statusOf(up)).toEqual({ a: "committed", b: "committed" });
+    const again = up.when(of("a"));
+    again.then(undoes("1-0"));
+    again.when(succeeded("drop", {})).then({ ...runs("a"), call: "a.2" });
+  });
+
   test("leaves an unrelated branch, which goes on meanwhile", () => {
     const flow = workflow(
       { a: { run: a }, b: { run: b, after: ["a"] }, c: { run: c }, d: { run: d, after: ["c"] } },
