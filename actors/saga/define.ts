@@ -11,13 +11,19 @@ import type { Policy } from "../contract/policy.ts";
 import { callableOf } from "../machine/callable.ts";
 import { machineFaults } from "../machine/faults.ts";
 import { openMachine } from "../machine/machine.ts";
+import type { Agreeing } from "./agrees.ts";
 import { sagaKind } from "./kind.ts";
 import { readGiven } from "../contract/given.ts";
 import { sagaInstead, SagaShape } from "./shape.ts";
 import type { Budget } from "../contract/budget-config.ts";
 
 /** What `defineSaga` takes. */
-export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas> {
+export interface SagaConfig<
+  I extends z.ZodType,
+  O extends z.ZodType,
+  S extends SignalSchemas,
+  M extends AnyStateMachine = AnyStateMachine,
+> {
   /** A letter, then up to 63 letters, digits, _ or -. */
   name: string;
   /** Raise it when the machine decides otherwise than before; running sagas keep theirs. */
@@ -34,7 +40,8 @@ export interface SagaConfig<I extends z.ZodType, O extends z.ZodType, S extends 
    * offered again after each transition. For all, or by the signal's name.
    */
   whenEarly?: "keep" | "ignore" | { readonly [K in keyof S & string]?: "keep" | "ignore" };
-  machine: AnyStateMachine;
+  /** What it declares in its `types` (input, output, events; its context is its own) fits the schemas above, or it does not compile. */
+  machine: M;
   /** Asked about every call of the machine's and of what it starts, before a call becomes an intent. */
   policies?: readonly Policy[];
   /** Shared with all below it; what it refuses is an error of the actor that asked, with BUDGET_EXCEEDED. */
@@ -49,7 +56,8 @@ export function defineSaga<
   I extends z.ZodType,
   O extends z.ZodType,
   S extends SignalSchemas = Record<string, never>,
->(given: SagaConfig<I, O, S>): SagaDefinition<I, O, S> {
+  M extends AnyStateMachine = AnyStateMachine,
+>(given: SagaConfig<I, O, S, M> & { machine: Agreeing<M, I, O, S> }): SagaDefinition<I, O, S> {
   const { config: read, faults: inShape } = readGiven("saga", SagaShape, given, sagaInstead);
   const config = { ...read, signals: read.signals ?? ({} as S) }; // Proof: S is this where no signals are given.
   const inMachine = machineFaults(config.machine).map((fault) => `${config.name}: ${fault}`);

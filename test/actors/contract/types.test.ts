@@ -3,17 +3,70 @@
  * types` fails where one of them does. Nothing here runs.
  */
 import { implement, type Mesh } from "sagamesh";
-import { expect, test } from "vitest";
-import { assign, setup } from "xstate";
+import { expect, expectTypeOf, test } from "vitest";
+import { type AnyStateMachine, assign, createMachine, setup } from "xstate";
 import { z } from "zod";
-import { toActors } from "../../../actors/machine/callable.ts";
+import { type SignalEvents, toActors } from "../../../actors/machine/callable.ts";
 import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
+import type { Agreeing, MachineDisagrees } from "../../../actors/saga/agrees.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { bookFlight, bookTrip, cancelBooking } from "../../examples/trip-booking.ts";
 
 const trip = { traveller: "Ada", to: "Turin", deadlineMs: 1_000 };
 
+/** TY1, TY2. */
+const order = {
+  name: "order",
+  version: 1,
+  input: z.object({ of: z.string() }),
+  output: z.object({ parts: z.array(z.number()) }),
+  signals: { pay: z.object({ amount: z.number() }), stop: z.null() },
+};
+const withInput = setup({ types: { input: {} as { of: number } } }).createMachine({});
+const withOutput = setup({ types: { output: {} as { parts: string[] } } }).createMachine({});
+const withoutStop = setup({ types: { events: {} as { type: "pay"; amount: number } } }).createMachine({});
+const paidInText = setup({
+  types: { events: {} as { type: "pay"; amount: string } | { type: "stop" } },
+}).createMachine({});
+
 export const mustNotCompile = [
+  () => {
+    // @ts-expect-error the machine takes another input
+    defineSaga({ ...order, machine: withInput });
+    // @ts-expect-error the machine says another output
+    defineSaga({ ...order, machine: withOutput });
+    // @ts-expect-error no event is declared for a signal
+    defineSaga({ ...order, machine: withoutStop });
+    // @ts-expect-error the data of a signal is another than that of the event
+    defineSaga({ ...order, machine: paidInText });
+    // @ts-expect-error a machine without signals may be given none that it does not declare
+    defineSaga({ ...order, signals: { go: z.null() }, machine: withoutStop });
+  },
+  () => {
+    defineSaga({ ...order, machine: createMachine({}) });
+    defineSaga({ ...order, machine: setup({}).createMachine({ context: { own: 1 } }) });
+    const { input, output, signals, ...plain } = order;
+    defineSaga({ ...plain, input, output, machine: withoutStop }); // Its events may be its own.
+    defineSaga({
+      ...order,
+      machine: setup({
+        types: {
+          context: {} as { paid: Map<string, number> },
+          input: {} as { of: string; more?: number },
+          output: {} as { readonly parts: readonly number[] } | { because: string },
+          events: {} as { type: "pay"; amount: number } | { type: "stop" | "again" },
+        },
+      }).createMachine({ context: { paid: new Map() } }),
+    });
+    defineSaga({
+      ...order,
+      machine: setup({ types: { events: {} as SignalEvents<typeof signals> } }).createMachine({
+        // @ts-expect-error what stands on the event is what the schema says
+        on: { pay: { guard: ({ event }) => event.amount === "7" } },
+      }),
+    });
+  },
   () => {
     // @ts-expect-error a probe tool needs its probe
     implement(bookFlight, { perform: async () => ({ bookingId: "x" }) });
@@ -91,5 +144,31 @@ export const mustNotCompile = [
 ];
 
 test("the reference application's types let the right uses through", () => {
-  expect(mustNotCompile).toHaveLength(6);
+  expect(mustNotCompile).toHaveLength(8);
+});
+
+test("what disagrees is said in words, with what each side has", () => {
+  type Told<M extends AnyStateMachine> = Agreeing<
+    M,
+    typeof order.input,
+    typeof order.output,
+    typeof order.signals
+  >;
+  expectTypeOf<Told<typeof withInput>>().toEqualTypeOf<
+    MachineDisagrees<
+      "the machine's input is not what the schema `input` gives",
+      { of: number },
+      { of: string }
+    >
+  >();
+  expectTypeOf<Told<typeof withoutStop>>().toEqualTypeOf<
+    MachineDisagrees<'the machine declares no event for the signal "stop"', "pay", "stop">
+  >();
+  expectTypeOf<Told<typeof paidInText>>().toEqualTypeOf<
+    MachineDisagrees<
+      'the data of the signal "pay" does not fit the event that the machine declares',
+      { type: "pay"; amount: string },
+      { amount: number }
+    >
+  >();
 });
