@@ -5,8 +5,10 @@
  */
 import { z } from "zod";
 import stored from "./data/claims.json" with { type: "json" };
+import { arrival, disturbancesOf } from "./journey.ts";
 import { clock, Minute, personOf, placesOf, problemOf, travelMin, type Problem } from "./problem.ts";
-import { structureFaults } from "./transactions.ts";
+import { pickupId } from "./thanksgiving.ts";
+import { structureFaults, unordered } from "./transactions.ts";
 import { readJson } from "./validator.ts";
 import { gapsIn } from "./whereabouts.ts";
 
@@ -121,10 +123,13 @@ function cook(problem: Problem, { dishes }: Kind<"cook">): ClaimVerdict {
   return judged.find(({ verdict }) => verdict === "violated") ?? judged[0] ?? notADinner;
 }
 
-const cooksAt = (problem: Problem, { place }: Kind<"cooksAt">): ClaimVerdict =>
-  problem.kind === "thanksgiving"
-    ? answer(place === problem.home, `dinner is at ${problem.home}, not ${place}`, "TKS-HOME")
-    : notADinner;
+function cooksAt(problem: Problem, { who, place }: Kind<"cooksAt">): ClaimVerdict {
+  if (problem.kind !== "thanksgiving") return notADinner;
+  if (who.length === 0) return { verdict: "undecided", why: `nobody is said to cook at ${place}` };
+  const stranger = who.find((name) => personOf(problem, name) === undefined);
+  if (stranger !== undefined) return answer(false, `nobody is called ${stranger}`, "TKS-KNOWN");
+  return answer(place === problem.home, `dinner is at ${problem.home}, not ${place}`, "TKS-HOME");
+}
 
 function lands(problem: Problem, { who, at }: Kind<"lands">): ClaimVerdict {
   const person = problem.kind === "thanksgiving" ? personOf(problem, who) : undefined;
@@ -143,25 +148,46 @@ function fetched(problem: Problem, { who, by, place, at }: Kind<"fetched">): Cla
       return answer(false, `${name} is at ${guest.at} from ${clock(guest.from)}`, appear);
   }
   const drivers = problem.people.filter(({ name, drives }) => drives && (by === undefined || name === by));
-  const earliest = Math.min(
-    ...drivers.map((driver) =>
-      driver.at === place ? driver.from : driver.from + (travelMin(problem, driver.at, place) ?? Infinity),
-    ),
-  );
+  const earliest = Math.min(...drivers.map((driver) => reaches(problem, driver.at, place, driver.from)));
   if (earliest > at) return answer(false, `no driver before ${clock(earliest)}`, `${prefix}-AVAIL`);
-  const pickup = prefix === "WED" ? "WED-RIDE" : `TKS-PICKUP-${who.join("-").toUpperCase()}`;
+  const pickup = prefix === "WED" ? "WED-RIDE" : pickupId(who.join("-"));
   return answer(true, `a driver can be there from ${clock(earliest)}`, pickup);
 }
 
+/** The earliest minute at the place by whatever roads are open, disruption included; `Infinity` where none leads there. */
+function reaches(problem: Problem, from: string, to: string, departs: number): number {
+  const earliest = new Map([[from, departs]]);
+  for (const _ of placesOf(problem))
+    for (const [place, minute] of earliest)
+      for (const next of placesOf(problem)) {
+        const arrives = Math.ceil(arrival(problem, place, next, minute) ?? Infinity);
+        if (arrives < (earliest.get(next) ?? Infinity)) earliest.set(next, arrives);
+      }
+  return earliest.get(to) ?? Infinity;
+}
+
+/** The rule that a leg is held to: what slows it is the alert's. */
+const legRule = (problem: Problem, from: string, to: string): string =>
+  problem.kind === "wedding" &&
+  problem.disruption?.type === "traffic" &&
+  disturbancesOf(problem, from, to).length > 0
+    ? "WED-ALERT"
+    : `${prefixOf(problem)}-TRAVEL`;
+
 function legs(problem: Problem, { legs: all }: Kind<"legs">): ClaimVerdict {
-  const constraint = `${prefixOf(problem)}-TRAVEL`;
+  const unsaid = all.find(([, , , end]) => end === null);
   for (const [from, to, start, end] of all) {
-    const needs = travelMin(problem, from, to);
-    if (needs === undefined) return answer(false, `no road from ${from} to ${to}`, constraint);
-    if (end === null) return { verdict: "undecided", why: `${from}-${to}: no arrival is said`, constraint };
-    if (end - start < needs) return answer(false, `${from}-${to} ${needs}, given ${end - start}`, constraint);
+    if (travelMin(problem, from, to) === undefined)
+      return answer(false, `no road from ${from} to ${to}`, legRule(problem, from, to));
+    if (end === null) continue;
+    const arrives = arrival(problem, from, to, start) ?? Infinity;
+    if (end >= arrives) continue;
+    const needs = arrives === Infinity ? "is closed" : String(Math.ceil(arrives) - start);
+    return answer(false, `${from}-${to} ${needs}, given ${end - start}`, legRule(problem, from, to));
   }
-  return answer(true, "long enough", constraint);
+  const constraint = `${prefixOf(problem)}-TRAVEL`;
+  if (unsaid === undefined) return answer(true, "long enough", constraint);
+  return { verdict: "undecided", why: `${unsaid[0]}-${unsaid[1]}: no arrival is said`, constraint };
 }
 
 function minds(problem: Problem, { who, oven, at }: Kind<"minds">): ClaimVerdict {
@@ -182,6 +208,7 @@ function justInTime(problem: Problem, { at }: Kind<"justInTime">): ClaimVerdict 
 }
 
 function things(problem: Problem, { things: named }: Kind<"things">): ClaimVerdict {
+  if (named.length === 0) return { verdict: "undecided", why: "it names nobody and nothing" };
   const duties = problem.kind === "wedding" ? ["gift", "clothes", "photo"] : ["turkey", "sides", "dinner"];
   const known = new Set([...problem.people.map(({ name }) => name), ...placesOf(problem), ...duties]);
   const strange = named.filter((thing) => !known.has(thing));
@@ -199,9 +226,13 @@ function document({ body }: Kind<"document">): ClaimVerdict {
   return answer(!("unreadable" in read), "unreadable" in read ? read.unreadable : "parses");
 }
 
+/** A plan of nobody's is none, and where several have no edge between them nothing says what comes first. */
 function graph({ nodes, edges }: Kind<"graph">): ClaimVerdict {
+  if (nodes.length === 0) return { verdict: "undecided", why: "a plan without actors" };
   const faults = structureFaults(nodes, edges);
-  return answer(faults.length === 0, faults.map(({ found }) => found).join("; ") || "a plan");
+  if (faults.length > 0) return answer(false, faults.map(({ found }) => found).join("; "));
+  if (edges.length === 0 && nodes.length > 1) return { verdict: "undecided", why: unordered(nodes) };
+  return answer(true, "a plan");
 }
 
 const open = (problem: Problem, { about }: Kind<"open">): ClaimVerdict => ({

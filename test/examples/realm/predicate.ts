@@ -43,8 +43,8 @@ export interface Undecided {
 
 export interface Predicate<P extends Problem = Problem> {
   readonly id: string;
-  /** In words, for the context of whoever plans or judges. */
-  readonly says: string;
+  /** In words, with the problem's own people, places and hours, for the context of who plans or judges. */
+  readonly says: (problem: P) => string;
   /** False where the problem has nothing for it to judge. */
   readonly concerns?: (problem: P) => boolean;
   readonly find: (judged: Judged<P>) => readonly Finding[] | Undecided;
@@ -69,6 +69,18 @@ export function judge<P extends Problem>(predicates: readonly Predicate<P>[], ju
   const verdict = findings.length > 0 ? "reject" : undecided.length > 0 ? "undecided" : "accept";
   return { verdict, findings, undecided };
 }
+
+/** A rule as it is told: what a finding's `constraint` names. */
+export interface Rule {
+  readonly id: string;
+  readonly says: string;
+}
+
+/** The rules that concern the problem, in the order in which they are judged. */
+export const told = <P extends Problem>(predicates: readonly Predicate<P>[], problem: P): Rule[] =>
+  predicates
+    .filter(({ concerns }) => concerns?.(problem) ?? true)
+    .map(({ id, says }) => ({ id, says: says(problem) }));
 
 /** The violated constraints, each once, by name. */
 export const violatedIn = ({ findings }: Verdict): string[] =>

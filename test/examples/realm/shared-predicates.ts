@@ -2,15 +2,10 @@
 import { contradiction } from "./history.ts";
 import { arrival, disturbancesOf, journey } from "./journey.ts";
 import type { Finding, Judged, Undecided } from "./predicate.ts";
-import { clock, noticeOf, personOf, placesOf, type Problem, travelMin } from "./problem.ts";
+import { clock, noticeOf, personOf, type Problem, travelMin } from "./problem.ts";
+import { actionText } from "./rows.ts";
 import { actionsOf, actorsOf, endOf, inOrder, type Action, type Drive } from "./schedule.ts";
 import { isAt, spotBefore, spotText } from "./whereabouts.ts";
-
-export const actionText = (action: Action): string => {
-  const name = action.type === "task" ? action.task : action.type === "cook" ? action.what : action.type;
-  if (action.type !== "drive") return `${name} ${clock(action.start)}-${clock(endOf(action))}`;
-  return `${action.driver} ${action.from}-${action.to} ${clock(action.start)}-${clock(action.end)}`;
-};
 
 /** Every drive lasts at least as long as the undisturbed road and what was accepted on top; a closed one is none. */
 export const tooFast =
@@ -47,7 +42,7 @@ export const tooFastForAlert =
       ];
     });
 
-/** Positions are continuous, people and places exist, and nobody does two things at once. */
+/** Positions are continuous, and nobody does two things at once. */
 export const outOfPlace =
   (constraint: string, placeOf: (action: Action, problem: Problem) => string | undefined) =>
   ({ problem, schedule }: Judged): Finding[] => [
@@ -71,12 +66,8 @@ function wrongPlace(
 ): Finding[] {
   const subject = `${name}: ${actionText(action)}`;
   const at = action.start;
-  if (personOf(problem, name) === undefined)
-    return [{ constraint, subject, required: "somebody of the problem", found: name, at }];
-  if (!placesOf(problem).includes(place))
-    return [{ constraint, subject, required: "a place of the problem", found: place, at }];
   const spot = spotBefore(problem, schedule, name, at);
-  // Whoever has not appeared is for the predicate of appearance.
+  // Who has not appeared is for the predicate of appearance, and who is unknown for that of names.
   if ("comesAt" in spot || isAt(spot, place)) return [];
   return [{ constraint, subject, required: `at ${place}`, found: spotText(spot), at }];
 }

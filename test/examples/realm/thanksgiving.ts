@@ -1,5 +1,9 @@
-/** The fourteen predicates of the Thanksgiving dinner (P6, P9). */
-import { actionText, hasNotice, outOfPlace, rewritten, tooEarly, tooFast } from "./shared-predicates.ts";
+/**
+ * The predicates of the Thanksgiving dinner (P6, P9): those of its problem, fourteen where two people have to be fetched,
+ * and four of every schedule.
+ */
+import { actionText, backwards, repeated, takesPart, unknown, unlicensed } from "./rows.ts";
+import { hasNotice, outOfPlace, rewritten, tooEarly, tooFast } from "./shared-predicates.ts";
 import type { Finding, Judged, Predicate } from "./predicate.ts";
 import { clock, personOf, type Problem, type Thanksgiving } from "./problem.ts";
 import { actionsOf, actorsOf, type Action } from "./schedule.ts";
@@ -7,22 +11,44 @@ import { gapsIn, isAt, spansAt, spotBefore, spotOf, spotText, type Span } from "
 
 type Judges = Judged<Thanksgiving>;
 
-/** The dish is on the stove long enough and ready by dinner. */
+/** The first dinner of the schedule, and the problem's own hour where it is later or missing: by then all is ready. */
+const servedAt = ({ problem, schedule }: Judges): number =>
+  Math.min(problem.dinner, ...actionsOf(schedule, "dinner").map(({ start }) => start));
+
+/** Every such dish is on the stove long enough and ready by dinner. */
 const notReady =
   (constraint: string, what: "turkey" | "sides", minutes: (problem: Thanksgiving) => number) =>
-  ({ problem, schedule }: Judges): Finding[] => {
-    const required = minutes(problem);
-    const dish = actionsOf(schedule, "cook").find((cook) => cook.what === what);
-    if (dish === undefined) return [{ constraint, subject: what, required, found: "missing" }];
-    const { start: at, end } = dish;
-    const subject = actionText(dish);
-    return [
-      ...(end - at >= required ? [] : [{ constraint, subject, required, found: end - at, at }]),
-      ...(end <= problem.dinner
-        ? []
-        : [{ constraint, subject, required: `ready by ${clock(problem.dinner)}`, found: clock(end), at }]),
-    ];
+  (judged: Judges): Finding[] => {
+    const required = minutes(judged.problem);
+    const by = servedAt(judged);
+    const dishes = actionsOf(judged.schedule, "cook").filter((cook) => cook.what === what);
+    if (dishes.length === 0) return [{ constraint, subject: what, required, found: "missing" }];
+    return dishes.flatMap((dish) => {
+      const { start: at, end } = dish;
+      const subject = actionText(dish);
+      return [
+        ...(end - at >= required ? [] : [{ constraint, subject, required, found: end - at, at }]),
+        ...(end <= by
+          ? []
+          : [{ constraint, subject, required: `ready by ${clock(by)}`, found: clock(end), at }]),
+      ];
+    });
   };
+
+/** The turkey: its time, and one of those who put it in is at home to do so. */
+function turkeyWrong(judged: Judges): Finding[] {
+  const { problem, schedule } = judged;
+  const constraint = "TKS-TURKEY";
+  const away = actionsOf(schedule, "cook").flatMap((dish): Finding[] => {
+    const home = dish.who.some((name) => isAt(spotOf(problem, schedule, name, dish.start), problem.home));
+    if (dish.what !== "turkey" || home) return [];
+    const [subject, found] = [actionText(dish), dish.who.join(", ")];
+    return [
+      { constraint, subject, required: `put in by somebody at ${problem.home}`, found, at: dish.start },
+    ];
+  });
+  return [...notReady(constraint, "turkey", ({ turkeyMin }) => turkeyMin)(judged), ...away];
+}
 
 /** The minutes of `whole` in which none of them is at home. */
 const nobodyHome = ({ problem, schedule }: Judges, names: readonly string[], whole: Span): Span[] =>
@@ -70,27 +96,26 @@ function sidesWrong(judged: Judges): Finding[] {
 function dinnerLate({ problem, schedule }: Judges): Finding[] {
   const constraint = "TKS-DINNER";
   const required = `not after ${clock(problem.dinner)}`;
-  const dinner = actionsOf(schedule, "dinner")[0];
-  if (dinner === undefined) return [{ constraint, subject: "dinner", required, found: "missing" }];
-  if (dinner.start <= problem.dinner) return [];
-  return [{ constraint, subject: "dinner", required, found: clock(dinner.start), at: dinner.start }];
+  const dinners = actionsOf(schedule, "dinner");
+  if (dinners.length === 0) return [{ constraint, subject: "dinner", required, found: "missing" }];
+  return dinners.flatMap(({ start: at, who }) => [
+    ...(at <= problem.dinner ? [] : [{ constraint, subject: "dinner", required, found: clock(at), at }]),
+    ...problem.people
+      .filter(({ name }) => !takesPart(who, name))
+      .map(({ name }) => ({ constraint, subject: name, required: "at the table", found: "left out", at })),
+  ]);
 }
 
-const notHome = ({ problem, schedule }: Judges): Finding[] =>
-  problem.people.flatMap(({ name }) => {
-    const spot = spotOf(problem, schedule, name, problem.dinner);
-    return isAt(spot, problem.home)
-      ? []
-      : [
-          {
-            constraint: "TKS-HOME",
-            subject: name,
-            required: `at home at ${clock(problem.dinner)}`,
-            found: spotText(spot),
-            at: problem.dinner,
-          },
-        ];
+function notHome(judged: Judges): Finding[] {
+  const { problem, schedule } = judged;
+  const at = servedAt(judged);
+  return problem.people.flatMap(({ name }) => {
+    const spot = spotOf(problem, schedule, name, at);
+    if (isAt(spot, problem.home)) return [];
+    const required = `at home at ${clock(at)}`;
+    return [{ constraint: "TKS-HOME", subject: name, required, found: spotText(spot), at }];
   });
+}
 
 /** Planes land when they land, and nobody who lands acts before it. */
 function landedWrong(judged: Judges): Finding[] {
@@ -106,6 +131,23 @@ function landedWrong(judged: Judges): Finding[] {
   const flies = (name: string) => problem.people.some((one) => one.name === name && one.comes === "lands");
   const others = schedule.filter(({ type }) => type !== "land");
   return [...elsewhen, ...tooEarly("TKS-LAND", flies)({ ...judged, schedule: others })];
+}
+
+/** Who arrives by himself does so when the problem says, and acts not before it. */
+function arrivedWrong(judged: Judges): Finding[] {
+  const constraint = "TKS-AVAIL";
+  const people = new Map(judged.problem.people.map((person) => [person.name, person]));
+  const arrives = (name: string) => people.get(name)?.comes === "arrives";
+  const elsewhen = actionsOf(judged.schedule, "arrive").flatMap(({ who, start }) =>
+    who.flatMap((name): Finding[] => {
+      const from = people.get(name)?.from;
+      if (arrives(name) && from === start) return [];
+      const required = arrives(name) && from !== undefined ? clock(from) : "somebody who arrives by himself";
+      return [{ constraint, subject: `${name} arrives`, required, found: clock(start), at: start }];
+    }),
+  );
+  const others = judged.schedule.filter(({ type }) => type !== "arrive");
+  return [...elsewhen, ...tooEarly(constraint, arrives)({ ...judged, schedule: others })];
 }
 
 /** Binds only where the augmentation was accepted: nobody is out of the terminal before landing + so many minutes. */
@@ -165,21 +207,19 @@ function carNotRented({ problem, schedule, accepted }: Judges): Finding[] {
     });
 }
 
-/** Whoever does not drive leaves the place only with a driver who is there. */
+/** Who does not drive leaves where he appears only with a driver who is there. */
 const notFetched =
   (constraint: string, name: string) =>
   ({ problem, schedule }: Judges): Finding[] => {
     const origin = personOf(problem, name)?.at;
-    const drivers = problem.people.filter(({ drives }) => drives).map((one) => one.name);
     return actionsOf(schedule, "drive")
       .filter(({ who, driver, from }) => from === origin && (who.includes(name) || driver === name))
       .flatMap((drive) => {
         const { driver, start, from } = drive;
-        const met = drivers.includes(driver) && isAt(spotBefore(problem, schedule, driver, start), from);
-        if (met) return [];
-        const found = drivers.includes(driver)
-          ? spotText(spotBefore(problem, schedule, driver, start))
-          : `driven by ${driver}`;
+        const licensed = personOf(problem, driver)?.drives === true;
+        const spot = spotBefore(problem, schedule, driver, start);
+        if (licensed && isAt(spot, from)) return [];
+        const found = licensed ? spotText(spot) : `driven by ${driver}`;
         return [
           { constraint, subject: actionText(drive), required: `a driver at ${from}`, found, at: start },
         ];
@@ -193,66 +233,109 @@ const placeOf = (action: Action, problem: Problem): string | undefined => {
   return atAirport && problem.kind === "thanksgiving" ? problem.airport : undefined;
 };
 
+/** The people of the problem who come in that way, by name. */
+const who = (problem: Thanksgiving, matches: (person: Thanksgiving["people"][number]) => boolean): string =>
+  problem.people
+    .filter(matches)
+    .map(({ name }) => name)
+    .join(", ") || "nobody";
+
+/** Nobody's name is special: who does not drive has to be fetched, each by a rule that bears his name. */
+export const pickupId = (name: string): string => `TKS-PICKUP-${name.toUpperCase()}`;
+
+const pickups = ({ people }: Thanksgiving): Predicate<Thanksgiving>[] =>
+  people
+    .filter(({ drives }) => !drives)
+    .map(({ name, at }) => ({
+      id: pickupId(name),
+      says: () => `${name} leaves ${at} only with a driver who is at ${at}.`,
+      find: notFetched(pickupId(name), name),
+    }));
+
 /** In the order in which they are judged. */
-export const thanksgivingPredicates: readonly Predicate<Thanksgiving>[] = [
+export const thanksgivingPredicates = (problem: Thanksgiving): readonly Predicate<Thanksgiving>[] => [
   {
     id: "TKS-TURKEY",
-    says: "The turkey takes 240 min and is ready by 18:00.",
-    find: notReady("TKS-TURKEY", "turkey", ({ turkeyMin }) => turkeyMin),
+    says: ({ turkeyMin, dinner }) =>
+      `The turkey takes ${turkeyMin} min, is put in by somebody at home, and is ready by dinner, ${clock(dinner)} at the latest.`,
+    find: turkeyWrong,
   },
   {
     id: "TKS-SIDES",
-    says: "The side dishes take 120 min, are ready by 18:00, and a cook of theirs is at home.",
+    says: ({ sidesMin }) =>
+      `The side dishes take ${sidesMin} min, are ready by dinner, and a cook of theirs is at home.`,
     find: sidesWrong,
   },
-  { id: "TKS-DINNER", says: "Dinner is not after 18:00.", find: dinnerLate },
-  { id: "TKS-HOME", says: "All five are at home by 18:00.", find: notHome },
+  {
+    id: "TKS-DINNER",
+    says: ({ dinner }) => `Dinner is not after ${clock(dinner)}, and everybody is at the table.`,
+    find: dinnerLate,
+  },
+  {
+    id: "TKS-SPAN",
+    says: () => "No row ends before it begins; a drive and a dish take time.",
+    find: backwards("TKS-SPAN"),
+  },
+  {
+    id: "TKS-KNOWN",
+    says: () => "Every row is an action of such a day, by people and at places of the problem.",
+    find: unknown("TKS-KNOWN"),
+  },
+  {
+    id: "TKS-ONCE",
+    says: () => "Dinner, each dish, and everybody's landing, arriving and renting stand there once.",
+    find: repeated("TKS-ONCE"),
+  },
+  {
+    id: "TKS-HOME",
+    says: ({ dinner }) => `All are at home at dinner, by ${clock(dinner)} at the latest.`,
+    find: notHome,
+  },
   {
     id: "TKS-HISTORY",
-    says: "Nothing executed before the notice changes.",
+    says: () => "Nothing executed before the notice changes.",
     concerns: hasNotice,
     find: rewritten("TKS-HISTORY"),
   },
   {
     id: "TKS-TRAVEL",
-    says: "A drive lasts at least as long as its road takes.",
+    says: () => "A drive lasts at least as long as its road takes.",
     find: tooFast("TKS-TRAVEL"),
   },
   {
     id: "TKS-PLACE",
-    says: "Everybody acts where he is, one thing at a time.",
+    says: () => "Everybody acts where he is, one thing at a time.",
     find: outOfPlace("TKS-PLACE", placeOf),
   },
-  { id: "TKS-LAND", says: "Who flies is at B not before landing.", find: landedWrong },
+  {
+    id: "TKS-LICENCE",
+    says: (one) => `Only ${who(one, ({ drives }) => drives)} drive.`,
+    find: unlicensed("TKS-LICENCE"),
+  },
+  {
+    id: "TKS-LAND",
+    says: ({ airport }) => `Who flies lands when the plane does, and is at ${airport} not before.`,
+    find: landedWrong,
+  },
   {
     id: "TKS-EXIT",
-    says: "Where accepted: out of the terminal not before landing + 30 min.",
+    says: () => "Where accepted: out of the terminal not before so many minutes after landing.",
     find: outTooEarly,
   },
   {
     id: "TKS-AVAIL",
-    says: "Michael does nothing before 15:00.",
-    find: tooEarly(
-      "TKS-AVAIL",
-      (name, problem) =>
-        problem.kind === "thanksgiving" &&
-        problem.people.some((one) => one.name === name && one.comes === "arrives"),
-    ),
-  },
-  { id: "TKS-RENT", says: "James drives only after renting a car, after landing.", find: carNotRented },
-  {
-    id: "TKS-PICKUP-EMILY",
-    says: "Emily leaves B only with a driver who is at B.",
-    find: notFetched("TKS-PICKUP-EMILY", "Emily"),
+    says: (one) => `Nothing before arriving: ${who(one, ({ comes }) => comes === "arrives")}.`,
+    find: arrivedWrong,
   },
   {
-    id: "TKS-PICKUP-GRANDMA",
-    says: "Grandma leaves GM only with a driver who is at GM.",
-    find: notFetched("TKS-PICKUP-GRANDMA", "Grandma"),
+    id: "TKS-RENT",
+    says: (one) => `Drive only after renting a car, after landing: ${who(one, ({ rents }) => rents)}.`,
+    find: carNotRented,
   },
+  ...pickups(problem),
   {
     id: "TKS-FIRE",
-    says: "Somebody is at home in every minute the turkey is in the oven.",
+    says: () => "Somebody is at home in every minute the turkey is in the oven.",
     find: unattended,
   },
 ];

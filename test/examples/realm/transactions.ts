@@ -95,6 +95,10 @@ export function structureFaults(nodes: readonly string[], edges: readonly Edge[]
   ];
 }
 
+/** What is to be said of several nodes without an edge: whether one waits for another cannot be judged. */
+export const unordered = (nodes: readonly string[]): string =>
+  `${nodes.length} nodes and no edge: nothing says which waits for which`;
+
 /** What ran although something it needs had not succeeded. */
 export const dependencyFaults = ({ edges, ran }: Trace): Finding[] =>
   [...ran.succeeded, ...ran.failed].flatMap((node) => {
@@ -106,11 +110,16 @@ export const dependencyFaults = ({ edges, ran }: Trace): Finding[] =>
     return [{ constraint, subject: node, required: missing.join(", "), found: "ran without" }];
   });
 
-/** Each affected effect compensated once and after its dependents, and nothing else. */
+/** Each effect happened once; each affected one is compensated once and after its dependents, and nothing else. */
 export function boundaryFaults(trace: Trace): Finding[] {
   const constraint = "BOUNDARY";
   const affected = affectedBy(trace);
-  const { compensated, edges } = trace;
+  const { compensated, edges, ran } = trace;
+  const twice = [...Map.groupBy(ran.succeeded, (node) => node)].flatMap(([subject, times]) =>
+    times.length === 1
+      ? []
+      : [{ constraint, subject, required: "once", found: `happened ${times.length} times` }],
+  );
   const counts = [...new Set([...affected, ...compensated])].flatMap((subject) => {
     const required = affected.has(subject) ? 1 : 0;
     const found = compensated.filter((node) => node === subject).length;
@@ -121,5 +130,5 @@ export function boundaryFaults(trace: Trace): Finding[] {
     if (one < 0 || other < 0 || other < one) return [];
     return [{ constraint, subject: from, required: `after ${to}`, found: "before it" }];
   });
-  return [...counts, ...order];
+  return [...twice, ...counts, ...order];
 }

@@ -5,8 +5,9 @@
 import { judgeClaim, type Claim } from "./claims.ts";
 import type { Finding, Judged, Verdict } from "./predicate.ts";
 import type { Problem } from "./problem.ts";
-import { actionsOf, type Action } from "./schedule.ts";
-import { boundaryFaults, dependencyFaults, type Trace } from "./transactions.ts";
+import { onceOnly } from "./rows.ts";
+import { actionsOf } from "./schedule.ts";
+import { boundaryFaults, dependencyFaults, type Trace, unordered } from "./transactions.ts";
 import { readSchedule, validate } from "./validator.ts";
 import { spotBefore, spotText } from "./whereabouts.ts";
 
@@ -28,6 +29,8 @@ interface Parts {
   readonly schedule?: (judged: Judged) => readonly Finding[];
   readonly claims?: readonly Claim["kind"][];
   readonly trace?: (trace: Trace) => readonly Finding[];
+  /** Whether a trace can be judged by its edges alone. */
+  readonly edges?: true;
   readonly reply?: boolean;
 }
 
@@ -46,11 +49,17 @@ function judgeBy(type: string, parts: Parts, subject: Subject): Verdict {
   }
   if ("claim" in subject && parts.claims?.includes(subject.claim.kind)) {
     const { verdict, why, constraint = type } = judgeClaim(subject.problem, subject.claim);
-    if (verdict === "undecided") return { verdict, findings: [], undecided: [{ constraint, why }] };
+    if (verdict === "undecided") return undecidedBy(constraint, why);
     const finding = { constraint, subject: subject.claim.kind, required: "true", found: why };
     return withFindings(accepted, verdict === "violated" ? [finding] : []);
   }
-  if ("trace" in subject && parts.trace) return withFindings(accepted, parts.trace(subject.trace));
+  if ("trace" in subject && parts.trace) {
+    const { nodes, edges, ran } = subject.trace;
+    // Without an edge nothing waits for anything, so that nothing ran too early is no news.
+    const blind = parts.edges === true && edges.length === 0 && ran.succeeded.length + ran.failed.length > 1;
+    if (blind) return undecidedBy(type, unordered(nodes));
+    return withFindings(accepted, parts.trace(subject.trace));
+  }
   if ("reply" in subject && parts.reply) {
     const read = readSchedule(subject.reply);
     const constraint = type;
@@ -61,12 +70,14 @@ function judgeBy(type: string, parts: Parts, subject: Subject): Verdict {
         : [],
     );
   }
-  return {
-    verdict: "undecided",
-    findings: [],
-    undecided: [{ constraint: type, why: "nothing of this kind to judge" }],
-  };
+  return undecidedBy(type, "nothing of this kind to judge");
 }
+
+const undecidedBy = (constraint: string, why: string): Verdict => ({
+  verdict: "undecided",
+  findings: [],
+  undecided: [{ constraint, why }],
+});
 
 const accepted: Verdict = { verdict: "accept", findings: [], undecided: [] };
 
@@ -96,24 +107,6 @@ function disagrees({ schedule }: Judged): Finding[] {
       { constraint: "Mutual Agreement", subject: about, required: "one time", found: minutes.join(" / ") },
     ];
   });
-}
-
-function onceOnly(action: Action): string[] {
-  switch (action.type) {
-    case "land":
-    case "exit":
-    case "arrive":
-      return action.who.map((name) => `${action.type} ${name}`);
-    case "task":
-      return [action.task];
-    case "cook":
-      return [action.what];
-    case "dinner":
-    case "photo":
-      return [action.type];
-    default:
-      return [];
-  }
 }
 
 const meaning = ["WED-COMPLETE", "WED-PHOTO", "TKS-TURKEY", "TKS-SIDES", "TKS-DINNER", "TKS-HOME"];
@@ -148,7 +141,7 @@ export const validationTypes: readonly ValidationType[] = [
     claims: ["cook", "legs", "minds", "fetched", "cooksAt", "lands"],
   }),
   made("intra", "Reasoning Validation", { predicates: sums, claims: ["cook", "justInTime", "legs"] }),
-  made("inter", "Dependency Satisfaction", { trace: dependencyFaults }),
+  made("inter", "Dependency Satisfaction", { trace: dependencyFaults, edges: true, claims: ["graph"] }),
   made("inter", "Consistency Checks", { schedule: contradictsItself, claims: ["says"] }),
   made("inter", "Temporal Validation", { predicates: times, claims: ["fetched", "lands", "legs"] }),
   made("inter", "Mutual Agreement", { schedule: disagrees, claims: ["says"] }),

@@ -7,9 +7,7 @@ import { describe, expect, test } from "vitest";
 import { judge, violatedIn, type Judged } from "./predicate.ts";
 import { problemOf } from "./problem.ts";
 import { storedSchedule, storedSchedules, type Action, type Drive, type Schedule } from "./schedule.ts";
-import { thanksgivingPredicates } from "./thanksgiving.ts";
-import { allPredicates, readSchedule, validate } from "./validator.ts";
-import { weddingPredicates } from "./wedding.ts";
+import { readSchedule, rulesOf, validate } from "./validator.ts";
 
 const actionsOf = (id: string) => storedSchedule(id).actions;
 const table6 = actionsOf("table6-claude37-P5");
@@ -133,6 +131,9 @@ const witness9 = "witness-P9";
 const faults: readonly Fault[] = [
   ["WED-COMPLETE", witness5, drop(doing("gift"))],
   ["WED-PHOTO", witness5, change(doing("photo"), { start: 905 })],
+  ["WED-SPAN", witness5, change(doing("gift"), { start: 825, end: 824 })],
+  ["WED-KNOWN", witness5, change(doing("gift"), { who: ["Pat", "Robin"] })],
+  ["WED-ONCE", witness5, add({ type: "photo", place: "W", who: ["all"], start: 900 })],
   ["WED-HISTORY", "table9-gpt-o1-P8", (actions) => actions, table6],
   ["WED-TRAVEL", witness5, change(drives("B", "T"), { end: 799 })],
   ["WED-ALERT", "table9-gpt-o1-P8", change(drives("B", "W"), { end: 869 })],
@@ -146,6 +147,10 @@ const faults: readonly Fault[] = [
   ["TKS-SIDES", witness9, change(doing("sides"), { start: 961 })],
   ["TKS-DINNER", witness9, change(doing("dinner"), { start: 1081 })],
   ["TKS-HOME", witness9, drop(drives("GM", "H"))],
+  ["TKS-SPAN", witness9, change(doing("rent"), { end: 989 })],
+  ["TKS-KNOWN", witness9, change(doing("turkey"), { who: ["Sarah", "Chef John"] })],
+  ["TKS-ONCE", witness9, add({ type: "dinner", who: ["all"], start: 1080 })],
+  ["TKS-LICENCE", witness9, change(drives("GM", "H"), { driver: "Grandma" })],
   [
     "TKS-HISTORY",
     witness9,
@@ -168,11 +173,13 @@ const faults: readonly Fault[] = [
 ];
 
 describe("the predicates", () => {
-  test("are 25, completeness first, and each has a fault below", () => {
-    expect(weddingPredicates.length).toBe(11);
-    expect(thanksgivingPredicates.length).toBe(14);
-    expect(weddingPredicates[0]?.id).toBe("WED-COMPLETE");
-    expect(faults.map(([id]) => id).toSorted()).toEqual(allPredicates.map(({ id }) => id).toSorted());
+  test("are the papers' 25 and seven of every schedule, completeness first, and each has a fault below", () => {
+    const [wedding, dinner] = [rulesOf(problemOf("P8-traffic")), rulesOf(problemOf("P9-paper"))];
+    expect([wedding.length, dinner.length]).toEqual([11 + 3, 14 + 4]);
+    expect(wedding[0]?.id).toBe("WED-COMPLETE");
+    expect(faults.map(([id]) => id).toSorted()).toEqual(
+      [...wedding, ...dinner].map(({ id }) => id).toSorted(),
+    );
   });
 
   for (const [id, base, spoil, history] of faults)
@@ -218,7 +225,7 @@ describe("the predicates", () => {
   });
 
   test("where nothing is violated and one cannot be judged, the verdict is undecided", () => {
-    const unsure = { id: "UNSURE", says: "", find: () => ({ undecided: "who knows" }) };
+    const unsure = { id: "UNSURE", says: () => "", find: () => ({ undecided: "who knows" }) };
     const judged = { problem: problemOf("P5"), schedule: [] };
     expect(judge([unsure], judged).verdict).toBe("undecided");
   });

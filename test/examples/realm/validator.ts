@@ -1,19 +1,19 @@
 /**
  * The validator of application (b): the listed predicates of the problem's kind, and the door that reads a planner's
- * reply. Pure, so whoever wraps it as an actor of its own hands it what it may see and nothing else.
+ * reply. Pure, so an actor that wraps it is handed what it may see and nothing else.
  */
 import { goOn } from "./history.ts";
-import { judge, type Judged, type Predicate, type Verdict } from "./predicate.ts";
-import { noticeOf, type Thanksgiving, type Wedding } from "./problem.ts";
+import { judge, type Judged, type Predicate, type Rule, told, type Verdict } from "./predicate.ts";
+import { noticeOf, type Problem, type Thanksgiving, type Wedding } from "./problem.ts";
 import { Schedule } from "./schedule.ts";
 import { thanksgivingPredicates } from "./thanksgiving.ts";
 import { weddingPredicates } from "./wedding.ts";
 
-/** All twenty-five. */
-export const allPredicates: readonly { readonly id: string; readonly says: string }[] = [
-  ...weddingPredicates,
-  ...thanksgivingPredicates,
-];
+/** Every rule that concerns the problem, with its own people, places and hours, in the order of judgement. */
+export const rulesOf = (problem: Problem): readonly Rule[] =>
+  problem.kind === "wedding"
+    ? told(weddingPredicates, problem)
+    : told(thanksgivingPredicates(problem), problem);
 
 /**
  * Judges a schedule by every predicate of its problem, or by those named in `only`. A schedule that begins at the
@@ -25,7 +25,7 @@ export function validate(judged: Judged, only?: readonly string[]): Verdict {
     only === undefined ? predicates : predicates.filter(({ id }) => only.includes(id));
   return problem.kind === "wedding"
     ? judge<Wedding>(chosen<Predicate<Wedding>>(weddingPredicates), { ...withPast(judged), problem })
-    : judge<Thanksgiving>(chosen<Predicate<Thanksgiving>>(thanksgivingPredicates), {
+    : judge<Thanksgiving>(chosen<Predicate<Thanksgiving>>(thanksgivingPredicates(problem)), {
         ...withPast(judged),
         problem,
       });

@@ -1,13 +1,6 @@
-/** The eleven predicates of the wedding (P5, P8). */
-import {
-  actionText,
-  hasNotice,
-  outOfPlace,
-  rewritten,
-  tooEarly,
-  tooFast,
-  tooFastForAlert,
-} from "./shared-predicates.ts";
+/** The predicates of the wedding (P5, P8): the eleven of its problem, and three of every schedule. */
+import { actionText, backwards, repeated, takesPart, unknown, unlicensed } from "./rows.ts";
+import { hasNotice, outOfPlace, rewritten, tooEarly, tooFast, tooFastForAlert } from "./shared-predicates.ts";
 import type { Finding, Judged, Predicate } from "./predicate.ts";
 import { clock, type Problem, type Wedding } from "./problem.ts";
 import { actionsOf, inOrder, type Action } from "./schedule.ts";
@@ -57,26 +50,22 @@ function reaches(problem: Wedding, schedule: readonly Action[], name: string, fr
 function photoMissed({ problem, schedule }: Judges): Finding[] {
   const { at: place, exactlyAt, who } = problem.photo;
   const constraint = "WED-PHOTO";
-  const photo = actionsOf(schedule, "photo")[0];
-  if (photo === undefined)
-    return [{ constraint, subject: "photo", required: clock(exactlyAt), found: "missing" }];
-  const elsewhen =
-    photo.start === exactlyAt && photo.place === place
-      ? []
-      : [
-          {
-            constraint,
-            subject: "photo",
-            required: `${clock(exactlyAt)} at ${place}`,
-            found: `${clock(photo.start)} at ${photo.place}`,
-            at: photo.start,
-          },
-        ];
-  const unnamed = who.filter((name) => !photo.who.includes(name));
+  const required = `${clock(exactlyAt)} at ${place}`;
+  const photos = actionsOf(schedule, "photo");
+  if (photos.length === 0) return [{ constraint, subject: "photo", required, found: "missing" }];
+  const taken = photos.flatMap((photo): Finding[] => {
+    const found = `${clock(photo.start)} at ${photo.place}`;
+    const elsewhere =
+      found === required ? [] : [{ constraint, subject: "photo", required, found, at: photo.start }];
+    const unnamed = who.filter((name) => !takesPart(photo.who, name));
+    return [
+      ...elsewhere,
+      ...unnamed.map((name) => ({ constraint, subject: name, required: "in the photo", found: "left out" })),
+    ];
+  });
   const absent = who.filter((name) => !isAt(spotOf(problem, schedule, name, exactlyAt), place));
   return [
-    ...elsewhen,
-    ...unnamed.map((name) => ({ constraint, subject: name, required: "in the photo", found: "left out" })),
+    ...taken,
     ...absent.map((name) => ({
       constraint,
       subject: name,
@@ -88,21 +77,15 @@ function photoMissed({ problem, schedule }: Judges): Finding[] {
 }
 
 /** A driver drives, at most `seats` ride, and who is picked up finds a driver there. */
-function badRide({ problem, schedule }: Judges): Finding[] {
+function badRide(judged: Judges): Finding[] {
+  const { problem, schedule } = judged;
   const constraint = "WED-RIDE";
   const drivers = problem.people.filter(({ drives }) => drives).map(({ name }) => name);
-  const rides = actionsOf(schedule, "drive").flatMap((drive) => {
+  const crowded = actionsOf(schedule, "drive").flatMap((drive) => {
     const { driver, who, start: at } = drive;
-    const subject = actionText(drive);
     const seated = new Set([driver, ...who]).size;
-    return [
-      ...(drivers.includes(driver)
-        ? []
-        : [{ constraint, subject, required: `driven by ${drivers.join(" or ")}`, found: driver, at }]),
-      ...(seated <= problem.seats
-        ? []
-        : [{ constraint, subject, required: problem.seats, found: seated, at }]),
-    ];
+    if (seated <= problem.seats) return [];
+    return [{ constraint, subject: actionText(drive), required: problem.seats, found: seated, at }];
   });
   const pickups = actionsOf(schedule, "pickup").flatMap((pickup) => {
     const { place, start: at } = pickup;
@@ -110,7 +93,7 @@ function badRide({ problem, schedule }: Judges): Finding[] {
     const subject = `${pickup.who.join(", ")}: ${actionText(pickup)}`;
     return met ? [] : [{ constraint, subject, required: `a driver at ${place}`, found: "nobody", at }];
   });
-  return [...rides, ...pickups];
+  return [...unlicensed(constraint)(judged), ...crowded, ...pickups];
 }
 
 /** At most so many drivers, and every drive finds a car where it starts. Cars come with their drivers. */
@@ -178,43 +161,79 @@ const placeOf = (action: Action, _problem: Problem): string | undefined =>
       ? action.place
       : undefined;
 
+const driversOf = (problem: Wedding): string =>
+  problem.people
+    .filter(({ drives }) => drives)
+    .map(({ name }) => name)
+    .join(" and ");
+
 /** In the order in which they are judged. */
 export const weddingPredicates: readonly Predicate<Wedding>[] = [
   {
     id: "WED-COMPLETE",
-    says: "Gift and clothes are collected and, like both guests, at W by 15:00.",
+    says: ({ photo: { at, exactlyAt } }) =>
+      `Gift and clothes are collected and, like every guest, at ${at} by ${clock(exactlyAt)}.`,
     find: incomplete,
   },
-  { id: "WED-PHOTO", says: "Alex, Jamie, Pat and Chris stand at W at 15:00 sharp.", find: photoMissed },
+  {
+    id: "WED-SPAN",
+    says: () => "No row ends before it begins, and a drive takes time.",
+    find: backwards("WED-SPAN"),
+  },
+  {
+    id: "WED-KNOWN",
+    says: () => "Every row is an action of a wedding, by people and at places of the problem.",
+    find: unknown("WED-KNOWN"),
+  },
+  {
+    id: "WED-ONCE",
+    says: () => "The gift, the clothes and the photos stand there once.",
+    find: repeated("WED-ONCE"),
+  },
+  {
+    id: "WED-PHOTO",
+    says: ({ photo: { who, at, exactlyAt } }) =>
+      `${who.join(", ")} stand at ${at} at ${clock(exactlyAt)} sharp.`,
+    find: photoMissed,
+  },
   {
     id: "WED-HISTORY",
-    says: "Nothing executed before the alert changes.",
+    says: () => "Nothing executed before the alert changes.",
     concerns: hasNotice,
     find: rewritten("WED-HISTORY"),
   },
   {
     id: "WED-TRAVEL",
-    says: "A drive lasts at least as long as its road takes.",
+    says: () => "A drive lasts at least as long as its road takes.",
     find: tooFast("WED-TRAVEL"),
   },
   {
     id: "WED-ALERT",
-    says: "A drive on a disturbed leg lasts as equations 4 and 5 say.",
+    says: () => "A drive on a disturbed leg lasts as equations 4 and 5 say.",
     concerns: ({ disruption }) => disruption?.type === "traffic",
     find: tooFastForAlert("WED-ALERT"),
   },
   {
     id: "WED-PLACE",
-    says: "Everybody acts where he is, one thing at a time.",
+    says: () => "Everybody acts where he is, one thing at a time.",
     find: outOfPlace("WED-PLACE", placeOf),
   },
-  { id: "WED-AVAIL", says: "Nobody acts before appearing.", find: tooEarly("WED-AVAIL") },
+  { id: "WED-AVAIL", says: () => "Nobody acts before appearing.", find: tooEarly("WED-AVAIL") },
   {
     id: "WED-RIDE",
-    says: "Only Pat and Chris drive; guests ride with them; five fit in a car.",
+    says: (problem) =>
+      `Only ${driversOf(problem)} drive; guests ride with them; ${problem.seats} fit in a car.`,
     find: badRide,
   },
-  { id: "WED-TWO-CARS", says: "Two cars do everything.", find: tooManyCars },
-  { id: "WED-GIFT-OPEN", says: "The gift is collected at G, not before 12:00.", find: giftWrong },
-  { id: "WED-TAILOR-CLOSE", says: "The clothes are collected at T by 14:00.", find: tailorClosed },
+  { id: "WED-TWO-CARS", says: ({ cars }) => `Cars that do everything: ${cars}.`, find: tooManyCars },
+  {
+    id: "WED-GIFT-OPEN",
+    says: ({ gift: { at, opensAt } }) => `The gift is collected at ${at}, not before ${clock(opensAt)}.`,
+    find: giftWrong,
+  },
+  {
+    id: "WED-TAILOR-CLOSE",
+    says: ({ clothes: { at, closesAt } }) => `The clothes are collected at ${at} by ${clock(closesAt)}.`,
+    find: tailorClosed,
+  },
 ];
