@@ -29,5 +29,8 @@ export type TokenPiece = z.infer<typeof TokenPiece>;
 export const ProgressNote = z.object({ ...ofAttempt, note: Payload });
 export type ProgressNote = z.infer<typeof ProgressNote>;
 
-/** Last tokens of the subjects `live.<id>.<lane>`. */
-export const lanes = { tokens: "tokens", progress: "progress" } as const;
+/**
+ * Last tokens of the subjects `live.<id>.<lane>`. `end` comes from the host whose turn ended the saga, with the turn's
+ * number: a client that waits then reads the ledger, and looks there now and then in case it was lost.
+ */
+export const lanes = { tokens: "tokens", progress: "progress", end: "end" } as const;

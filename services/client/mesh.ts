@@ -18,7 +18,7 @@ import type { DeclaredDocument, DeploymentDocument } from "../../protocol/docume
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { MigrateDocument } from "../../protocol/documents/migrate.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
-import { isMeshError, MeshError } from "../../protocol/errors.ts";
+import { MeshError } from "../../protocol/errors.ts";
 import { mintSagaId, parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { toValue } from "../../protocol/value.ts";
@@ -26,14 +26,12 @@ import type { StartIdentity } from "../../protocol/start.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
-import { begunIn } from "../ledger/begun.ts";
 import type { Many } from "../ledger/many.ts";
-import { findTombstone } from "../ledger/reader.ts";
 import { readLedger, readView } from "../views/view.ts";
 import type { Ports } from "../wire/ports.ts";
 import { parseSettlementToken } from "../wire/settlement-token.ts";
 import { listDeployments, promote, ramp, type Waiting, type WhichDefinition } from "./deployments.ts";
-import { endIn, followTurns } from "./follow-turns.ts";
+import { followTurns } from "./follow-turns.ts";
 import type { ForkOptions } from "./fork.ts";
 import { type DescribeOptions, describeSaga, listSagas, type SagaFilter } from "./list.ts";
 import { knownSaga, untilBegun } from "./known.ts";
@@ -42,10 +40,11 @@ import { type MigrateOptions, migrateSagas } from "./migrate.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
 import { isSettledAs, unsettledCall } from "./finding.ts";
 import { type ClientDeps, sendSignal, settleIntent, type VotedTask, type VoteInput } from "./send.ts";
-import { assertBegunAs, ownStart, startFork, startSaga } from "./start.ts";
+import { ownStart, startFork, startSaga } from "./start.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
 import { castVote } from "./vote.ts";
+import { waitForEnd } from "./wait-end.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 
 /**
@@ -320,25 +319,18 @@ async function endOf(
   { signal, early, started }: { signal?: AbortSignal; early: boolean; started: StartIdentity | undefined },
 ): Promise<ArchivedEnd> {
   const own = new AbortController();
-  const following = signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
-  const looking = early ? Promise.resolve() : untilBegun(deps, saga, following);
+  const waiting = signal === undefined ? own.signal : AbortSignal.any([signal, own.signal]);
+  const looking = early ? Promise.resolve() : untilBegun(deps, saga, waiting);
   looking.catch(() => own.abort()); // Its reason is thrown below.
-  let end: ArchivedEnd | undefined;
   try {
-    for await (const turn of followTurns(deps.ports, saga, following)) {
-      if (turn.turn === 1 && started !== undefined) assertBegunAs(saga, begunIn(turn), started);
-      end = endIn(turn) ?? end;
-    }
-  } catch (error) {
-    if (!isMeshError(error, "SAGA_ARCHIVED")) throw error;
-    end = (await findTombstone(deps.ports, saga))?.end;
+    const end = await waitForEnd(deps, { saga, started, signal: waiting });
+    if (end !== undefined) return end;
   } finally {
     own.abort();
   }
-  if (end !== undefined) return end;
   await looking;
   signal?.throwIfAborted();
-  throw new MeshError("UNAVAILABLE", `the ledger of ${saga} could not be followed to its end`);
+  throw new MeshError("INTERNAL", `waiting for ${saga} ended without a reason`);
 }
 
 function readEnd<O>(end: ArchivedEnd): SagaEnd<O> {

@@ -8,6 +8,7 @@
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
 import { briefDefinition } from "../../protocol/definition-text.ts";
+import { lanes } from "../../protocol/live.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { redactText } from "../process/redact.ts";
 import type { HostDeps } from "./host-deps.ts";
@@ -26,6 +27,8 @@ export function tellTurn(
         "saga logged",
       );
   }
+  if (steps.some(({ intents }) => intents.some(({ kind }) => kind === "end")))
+    live(state.saga, lanes.end, { turn: state.turn });
   for (const { intents } of steps)
     for (const intent of intents)
       if (intent.kind === "end" && intent.code === "MODEL_REPLY_INVALID")

@@ -8,7 +8,7 @@ import { begunWith, type StartIdentity } from "../../protocol/start.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { Ports, StoredMessage } from "../wire/ports.ts";
 import { decodeTurn, isTombstone, type LedgerSource, readTombstone } from "./reader.ts";
-import { emptyHead, lastTurnOf, walkFrom } from "./chain.ts";
+import { emptyHead, lastTurnOf, readChain, walkFrom } from "./chain.ts";
 
 /** A saga that has begun. */
 export interface BegunSaga {
@@ -48,7 +48,7 @@ export async function readBegun(
     if (fork !== undefined) return { definition, as: undefined, fork };
     return { definition, as: { name: definition.name, inputDigest, parent } };
   }
-  return begunIn(await firstTurnOf(ports, saga));
+  return begunIn(await firstTurnOf(ports, saga, last));
 }
 
 /**
@@ -64,7 +64,7 @@ export async function beganBefore(
     for (let one = saga; ;) {
       const last = await lastTurnOf(ports, one);
       if (last === undefined || isTombstone(last)) return true;
-      const first = await firstTurnOf(ports, one);
+      const first = await firstTurnOf(ports, one, last);
       if (first.at < time) return true;
       const parent = begunIn(first).as?.parent;
       if (parent === undefined) return false;
@@ -76,17 +76,19 @@ export async function beganBefore(
   }
 }
 
-/** Of a saga that has one. */
-async function firstTurnOf(ports: Pick<Ports, "ledger" | "blobs">, saga: SagaId): Promise<Turn> {
-  const own = new AbortController();
-  const walk = walkFrom(saga, emptyHead);
-  try {
-    for await (const message of ports.ledger.follow({ saga, signal: own.signal }))
-      if (walk.take(message) === "turn") return await decodeTurn(ports.blobs, message);
-    throw new MeshError("UNAVAILABLE", `the first turn of ${saga} could not be read`);
-  } finally {
-    own.abort();
-  }
+/** Of a saga whose last turn is `last`. Where something foreign stands first, all before that is read. */
+async function firstTurnOf(
+  ports: Pick<Ports, "ledger" | "blobs">,
+  saga: SagaId,
+  last: StoredMessage,
+): Promise<Turn> {
+  const first = await ports.ledger.first(saga);
+  if (first !== undefined && walkFrom(saga, emptyHead).take(first) === "turn")
+    return decodeTurn(ports.blobs, first);
+  const { links } = await readChain(ports, saga, emptyHead, last.seq);
+  const turn = links[0]?.message;
+  if (turn !== undefined) return decodeTurn(ports.blobs, turn);
+  throw new MeshError("UNAVAILABLE", `the first turn of ${saga} could not be read`);
 }
 
 /** What a first turn says. Throws LEDGER_BROKEN. */

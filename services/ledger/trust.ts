@@ -113,14 +113,16 @@ const toldBy =
     trust.revision() === 0 ? message : { ...message, standing: () => trust.standing(message) };
 
 /** What is read of ledgers, each message with its standing. */
-export function withStanding<L extends Pick<LedgerPort, "last" | "read">>(ledger: L, trust: Judging): L {
+export function withStanding<L extends Pick<LedgerPort, "last" | "first" | "read">>(
+  ledger: L,
+  trust: Judging,
+): L {
   const told = toldBy(trust);
+  const toldIfAny = (message: StoredMessage | undefined) => message && told(message);
   return {
     ...ledger,
-    last: async (saga) => {
-      const last = await ledger.last(saga);
-      return last && told(last);
-    },
+    last: async (saga) => toldIfAny(await ledger.last(saga)),
+    first: async (saga) => toldIfAny(await ledger.first(saga)),
     read: async (saga, afterSeq, throughSeq) => (await ledger.read(saga, afterSeq, throughSeq)).map(told),
   };
 }

@@ -204,6 +204,12 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
       "last",
       atOnce(() => server.ledger.last(saga)),
     ),
+  first: (saga) =>
+    gate.request(
+      "ledger",
+      "first",
+      atOnce(() => server.ledger.after(saga, 0)[0]),
+    ),
   read: (saga, afterSeq, throughSeq) =>
     gate.request(
       "ledger",
@@ -247,8 +253,12 @@ const createLive = (server: MemoryServer, gate: ProcessGate): LivePort => ({
     const own = new Uint8Array(data);
     gate.post(() => server.live.publish(saga, lane, own));
   },
-  follow: (saga, signal) =>
-    followCore(gate, signal, (hear) => server.live.listen(saga, (lane, data) => hear({ lane, data }))),
+  follow: (saga, signal, only) =>
+    followCore(gate, signal, (hear) =>
+      server.live.listen(saga, (lane, data) => {
+        if (only === undefined || lane === only) hear({ lane, data });
+      }),
+    ),
 });
 
 /** Follows what is not stored, from the call on. */

@@ -14,7 +14,7 @@ import type { LedgerPort } from "../wire/ports.ts";
 import { isWithoutStream, translated } from "./errors.ts";
 import { follow, type FollowContext } from "./follow.ts";
 import { publish } from "./publish.ts";
-import { headOf, newestOfLeader, readRange, type ReadContext } from "./read.ts";
+import { headOf, newestOfLeader, nextOfLeader, readRange, type ReadContext } from "./read.ts";
 import type { Watched } from "./vigil.ts";
 
 export const createLedger = (context: ReadContext & FollowContext & Watched): LedgerPort => {
@@ -26,6 +26,10 @@ export const createLedger = (context: ReadContext & FollowContext & Watched): Le
       return vigil === undefined ? append() : vigil.storing(stream, append);
     },
     last: (saga) => present(() => newestOfLeader(jsm, stream, subjects.ledger(saga))),
+    first: (saga) => {
+      const all = { stream, subject: subjects.ledger(saga), afterSeq: 0, throughSeq: Infinity };
+      return present(() => nextOfLeader(jsm, all));
+    },
     read: (saga, afterSeq, throughSeq) =>
       readRange(context, { stream, subject: subjects.ledger(saga), afterSeq, throughSeq }),
     list: async () => {

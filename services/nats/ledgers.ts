@@ -18,7 +18,7 @@ import { managerOf } from "./manager.ts";
 
 /** What is read of ledgers and queues. */
 export interface Ledgers {
-  readonly ledger: Pick<LedgerPort, "last" | "read" | "list">;
+  readonly ledger: Pick<LedgerPort, "last" | "first" | "read" | "list">;
   readonly blobs: Pick<BlobPort, "get">;
   readonly registry: Pick<RegistryPort, "read">;
   readonly inbox: Pick<InboxPort, "stock">;

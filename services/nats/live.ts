@@ -9,10 +9,10 @@ export const createLive = (nc: NatsConnection): LivePort => ({
     // Best effort: a closed connection loses tokens and nothing else.
     if (!nc.isClosed() && !nc.isDraining()) nc.publish(subjects.live(saga, lane), data);
   },
-  follow: (saga, signal) => {
-    const subject = subjects.live(saga, "*");
-    return listen(nc, subject, signal, (message) => ({
-      lane: message.subject.slice(subject.length - 1),
+  follow: (saga, signal, lane = "*") => {
+    const { length } = subjects.live(saga, "");
+    return listen(nc, subjects.live(saga, lane), signal, (message) => ({
+      lane: message.subject.slice(length),
       data: message.data,
     }));
   },

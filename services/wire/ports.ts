@@ -81,6 +81,8 @@ export interface LedgerPort {
    * services/ledger/chain.ts tells.
    */
   last(saga: SagaId): Promise<StoredMessage | undefined>;
+  /** The first one, likewise: a first turn, a tombstone whose turns were purged, or what somebody else published. */
+  first(saga: SagaId): Promise<StoredMessage | undefined>;
   /** The messages on the saga's subject with sequence > `afterSeq`, in order, up to and with `throughSeq`. */
   read(saga: SagaId, afterSeq: number, throughSeq: number): Promise<StoredMessage[]>;
   /** Follows messages as they are stored, from after `afterSeq`; of every saga where none is named. Ends with the signal. */
@@ -249,10 +251,11 @@ export interface DeadPort {
   remove(seq: number): Promise<void>;
 }
 
-/** Best effort, never stored: tokens and progress. */
+/** Best effort, never stored: tokens, progress, and that there is an end. */
 export interface LivePort {
   publish(saga: SagaId, lane: string, data: Uint8Array): void;
-  follow(saga: SagaId, signal: AbortSignal): AsyncIterable<{ lane: string; data: Uint8Array }>;
+  /** Listens from the call on, to every lane unless one is named. Ends with the signal, or with the connection. */
+  follow(saga: SagaId, signal: AbortSignal, lane?: string): AsyncIterable<{ lane: string; data: Uint8Array }>;
 }
 
 export interface RegistryPort {

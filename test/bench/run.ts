@@ -21,6 +21,7 @@ import { measureStarved } from "./starved.ts";
 import { measureSteps } from "./steps.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureTurns } from "./turns.ts";
+import { measureWaiting } from "./waiting.ts";
 import { measureWake } from "./wake.ts";
 
 interface Options {
@@ -51,6 +52,10 @@ const benches: Readonly<
     does: "from a signal to the first new turn, by length of history",
     run: ({ rounds, syncs }) =>
       measureWake({ samples: rounds, syncs, turns: [10, 1_000, 10_000], decisions: [10, 100, 1_000] }),
+  },
+  waiting: {
+    does: "what a client spends that waits for ends",
+    run: ({ rounds }) => measureWaiting({ rounds }),
   },
   hop: {
     does: "a signal to a saga that another host serves than its partition's, against one that goes nowhere",

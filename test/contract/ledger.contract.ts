@@ -38,8 +38,17 @@ export const ledgerContract = (mesh: () => MeshUnderTest): void => {
       expect(Math.abs(last!.storedAt - before)).toBeLessThan(2_000);
     });
 
-    test("a saga without a ledger has no last turn", async () => {
+    test("a saga without a ledger has no first turn and no last", async () => {
       expect(await mesh().ports.ledger.last(saga)).toBeUndefined();
+      expect(await mesh().ports.ledger.first(saga)).toBeUndefined();
+    });
+
+    test("the first message is the oldest that is left", async () => {
+      const { ports } = mesh();
+      const seqs = await appendTurns(ports, saga, 3);
+      expect(await ports.ledger.first(saga)).toMatchObject({ seq: seqs[0], headers: { "Saga-Turn": "1" } });
+      await ports.ledger.purgeBefore(saga, seqs[2]!);
+      expect(await ports.ledger.first(saga)).toMatchObject({ seq: seqs[2] });
     });
 
     test("an append at a stale sequence is refused and stores nothing", async () => {

@@ -40,6 +40,22 @@ export const liveContract = (mesh: () => MeshUnderTest): void => {
       }
     });
 
+    test("a follower of one lane sees nothing of the others", async () => {
+      const { ports, until } = mesh();
+      const over = new AbortController();
+      const seen: string[] = [];
+      const messages = ports.live.follow(sagaId("a"), over.signal, "end");
+      const ended = (async () => {
+        for await (const { lane, data } of messages) seen.push(`${lane} ${text(data)}`);
+      })();
+      ports.live.publish(sagaId("a"), "tokens", bytes("no"));
+      ports.live.publish(sagaId("a"), "end", bytes("7"));
+      await until("the lane's message is seen", () => seen.length > 0);
+      expect(seen).toEqual(["end 7"]);
+      over.abort();
+      await ended;
+    });
+
     test("what nobody follows is gone", async () => {
       const { ports, wait } = mesh();
       ports.live.publish(sagaId("a"), "tokens", bytes("early"));

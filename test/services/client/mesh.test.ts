@@ -2,9 +2,12 @@
  * The client against a real server, with a host and a worker in this process: what a call resolves for is
  * in the ledger, and what cannot be is refused with a code.
  */
+import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import desk from "../../apps/desk.ts";
 import { desk as agent } from "../../apps/desk-contract.ts";
+import { streams } from "../../../protocol/subjects.ts";
+import { connectNats } from "../../../services/nats/connection.ts";
 import { createClient, type Mesh } from "../../../services/client/mesh.ts";
 import { readView } from "../../../services/views/view.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
@@ -61,6 +64,23 @@ const deferredOf = (id: string, attempt = 1) =>
     () => view(id),
     ({ intents }) => intents.some((one) => one.deferred && one.attempt === attempt),
   );
+
+test("a hundred that wait for an end cost the server no consumer, and hear of it", async () => {
+  const saga = await start("waited-for", "wait");
+  const over = new AbortController();
+  const waiting = Array.from({ length: 100 }, () => saga.result({ signal: over.signal }));
+  await until(
+    () => view("waited-for"),
+    ({ turns }) => turns > 0,
+  );
+  const nc = await connectNats({ servers: [server.url], name: "looking" });
+  const jsm = await jetstreamManager(nc);
+  expect((await jsm.streams.info(streams.ledger)).state.consumer_count).toBe(0);
+  await nc.close();
+  await saga.cancel("enough");
+  const ends = await Promise.all(waiting);
+  expect(ends.every(({ status }) => status === "cancelled")).toBe(true);
+});
 
 describe("starting", () => {
   test("a saga runs to its output, which is the definition's", async () => {

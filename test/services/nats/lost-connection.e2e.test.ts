@@ -40,6 +40,7 @@ const table: Table = {
   ledger: {
     append: ({ ledger }) => ledger.append(saga, { ...message, expectedSeq: 0 }),
     last: ({ ledger }) => ledger.last(saga),
+    first: ({ ledger }) => ledger.first(saga),
     read: ({ ledger }) => ledger.read(saga, 0, 1),
     follow: ({ ledger }) => first(ledger.follow({ saga, signal: over })),
     list: ({ ledger }) => ledger.list(),
