@@ -22,6 +22,11 @@ interface OpenBase<K extends OpenKind> {
   readonly attempt: number;
   /** The machine's actor that waits for the result; undefined once none does. */
   readonly actor?: string;
+  /**
+   * When its present attempt was decided, milliseconds since the epoch. What is decided anew, from an older copy of the ledger,
+   * may have the same id and was decided at another time. Undefined in states of former versions.
+   */
+  readonly decidedAt?: number;
 }
 
 /** A call of a tool. */

@@ -162,9 +162,11 @@ export function openIntent(f: Folding, open: OpenIntent): void {
 }
 
 /** Holds an intent open, in the place of what was open under its id. */
-export function setOpen(f: Folding, open: OpenIntent): void {
-  const { id } = open.intent;
-  const isNew = f.state.open[id] === undefined;
+export function setOpen(f: Folding, as: OpenIntent): void {
+  const { id } = as.intent;
+  const before = f.state.open[id];
+  const isNew = before === undefined;
+  const open = before?.attempt === as.attempt ? as : { ...as, decidedAt: f.at };
   f.state.open = withKey(f.state.open, id, open);
   if (isNew) f.isSwept = false;
   if (!isUndoing(open.intent)) f.isUndoingAtRest = false; // It is waited for by no plan, but by its effect.

@@ -67,7 +67,7 @@ async function tellAgain(
   const since = quietSince - limits.signalHorizonMs;
   const lost = await findLostSignals(deps.ports, { of, since, until: quietSince, signal });
   for (const { from, intent, body } of isDryRun ? [] : lost)
-    await publishSagaSignal({ ...deps, signal }, from, intent, body, String(quietSince));
+    await publishSagaSignal({ ...deps, signal }, from, intent, body, [`again-${quietSince}`]);
   const senders = Map.groupBy(lost, ({ from }) => from);
   const documents = [...senders].map(([saga, all]): NudgeDocument => ({
     saga,

@@ -1,10 +1,12 @@
 /**
  * Send: what outsiders tell a saga. Each is one message to its inbox, stored when the promise resolves; a repeat with the
  * same `id` or content counts once.
+ *
+ * ZA1 Whether it is a repeat its saga says, which has it on its ledger, and never the server: each has a Msg-Id of its own,
+ *     for the saga's ledger may have been set back since the first one was taken.
  */
 import { mayVote } from "../../actors/kernel/task.ts";
 import { reservedSignals } from "../../actors/contract/reserved-signals.ts";
-import { digestOf } from "../../protocol/digest.ts";
 import { type ErrorCode, MeshError } from "../../protocol/errors.ts";
 import type { Vote } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -47,7 +49,7 @@ export async function sendSignal(
     saga,
     body: data,
     id: own,
-    msgId: `${saga}:signal:${own}`,
+    msgId: `${saga}:signal:${own}:${deps.chance.nonce()}`, // ZA1
   });
 }
 
@@ -69,7 +71,7 @@ export async function settleIntent(
     subject: subjects.result(saga, intent),
     saga,
     body,
-    msgId: `${saga}:result:${intent}:${attempt}:${said.outcome}:${digestOf(body).slice(0, 16)}`,
+    msgId: `${saga}:result:${intent}:${attempt}:${said.outcome}:${deps.chance.nonce()}`, // ZA1
   });
 }
 

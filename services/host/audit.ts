@@ -74,7 +74,7 @@ export function createAudit(deps: AuditDeps): () => Promise<void> {
     for (const { from, intent, body } of lost) {
       log.warn({ sagaId: from, to: intent.saga, name: intent.name }, "signal lost on its way: told again");
       deps.observe.orphaned("signal");
-      await publishSagaSignal({ ports, clock, signal }, from, intent, body, String(until));
+      await publishSagaSignal({ ports, clock, signal }, from, intent, body, [`again-${until}`]);
     }
     toldFor = until;
   }

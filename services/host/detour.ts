@@ -176,7 +176,8 @@ const isStart = (event: Event, copied: Loaded | undefined): event is EventOf<"st
 
 /** What is appended first. A child whose input its definition does not take is told to its parent. */
 async function beginSaga(deps: HostDeps, begin: ForkStart): Promise<ForkBegun> {
-  const { saga, start } = begin;
+  const { saga, start, delivery } = begin;
+  const told = { ...deps, again: String(delivery.seq) };
   if (start.fork !== undefined) return beginFork(deps, begin);
   try {
     assertValue(start.input, `the input of ${start.definition.name}`); // AE3 of accept.ts
@@ -184,11 +185,11 @@ async function beginSaga(deps: HostDeps, begin: ForkStart): Promise<ForkBegun> {
     return { type: "begun", loaded, events: [start] };
   } catch (error) {
     if (isMeshError(error, "VALUE_REFUSED")) {
-      if (start.parent !== undefined) await publishRefusal(deps, saga, start.parent, error);
+      if (start.parent !== undefined) await publishRefusal(told, saga, start.parent, error);
       return { type: "refused", error };
     }
     if (!isMeshError(error, "INPUT_INVALID")) throw error;
-    if (start.parent !== undefined) await publishTaken(deps, saga, start.parent);
+    if (start.parent !== undefined) await publishTaken(told, saga, start.parent);
     return { type: "refused", error };
   }
 }

@@ -43,7 +43,7 @@ export function dispatch(
         ? arm(deps, from, open, open.dueAt ?? 0)
         : publishWork(deps, from, open, intent);
     case "saga": {
-      if (intent.undoes !== undefined && intent.starts !== true) return publishUndo(deps, from, intent);
+      if (intent.undoes !== undefined && intent.starts !== true) return publishUndo(deps, from, open, intent);
       const child = definition.sagas.get(intent.name);
       if (child === undefined) return undefined;
       return publishStart(deps, from, open, intent, { child, tree: treeOfChild(state, definition, intent) });
@@ -54,7 +54,7 @@ export function dispatch(
     case "signal":
       return publishSignal(deps, from, open, intent);
     case "end":
-      return state.parent === undefined ? undefined : publishEnd(deps, from, state, intent);
+      return state.parent === undefined ? undefined : publishEnd(deps, from, state, intent, open);
     case "model":
       return undefined;
   }
@@ -105,7 +105,7 @@ function publishWork(
         [headers.attempt]: String(attempt),
         [headers.contentType]: contentType,
       }),
-      msgId: msgIdOf(deps, `${saga}:${intent.id}:${attempt}`),
+      msgId: msgIdOf(deps, `${saga}:${intent.id}:${attempt}`, open),
     }),
   );
 }

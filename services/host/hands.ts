@@ -20,7 +20,7 @@ import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import { CutOff } from "../perform/cut-off.ts";
 import type { Performed } from "../perform/outcome.ts";
-import { publishResult } from "../perform/publish-result.ts";
+import { publishResult, type ResultOf } from "../perform/publish-result.ts";
 import { cannotStart, dispatch } from "./dispatch.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { localResult } from "./intake.ts";
@@ -73,10 +73,16 @@ interface HandsState {
   readonly saga: SagaId;
   readonly owner: HandsOwner;
   readonly performing: Map<string, Performing>;
-  readonly inHand: Map<string, string | undefined>; // With what each call is called under.
+  readonly inHand: Map<string, Pick<ResultOf, "key" | "call">>; // With what its result says of the call.
   readonly reported: Set<string>;
   publishing: number;
 }
+
+/** What a result of it says of the call. */
+const calledAs = ({ intent, decidedAt: call }: OpenIntent): Pick<ResultOf, "key" | "call"> => ({
+  key: callKeyOf(intent),
+  call,
+});
 
 const keyOf = (open: OpenIntent): string => `${open.intent.id}#${open.attempt}`;
 
@@ -101,7 +107,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
     },
     reportObserved: async (event, performed) => {
       if (event.type !== "result" && event.type !== "deferred") return;
-      await publish(self, { ...event, key: inHand.get(`${event.intent}#${event.attempt}`) }, performed);
+      await publish(self, { ...event, ...inHand.get(`${event.intent}#${event.attempt}`) }, performed);
     },
     isReported: (open) => reported.has(keyOf(open)),
     isEmpty: () => self.publishing === 0 && performing.size === 0,
@@ -126,7 +132,7 @@ function handOn(self: HandsState, open: OpenIntent, settleFirst: boolean, again?
 function keepUntil(self: HandsState, stored: Promise<void>, settles?: OpenIntent): void {
   const { deps, saga, owner } = self;
   self.publishing += 1;
-  if (settles !== undefined) self.inHand.set(keyOf(settles), undefined);
+  if (settles !== undefined) self.inHand.set(keyOf(settles), {});
   stored
     .then(() => {
       if (settles !== undefined && owner.current() !== undefined)
@@ -147,7 +153,7 @@ function performHere(self: HandsState, open: OpenIntent, settleFirst: boolean): 
   const { inHand, performing } = self;
   const key = keyOf(open);
   if (inHand.has(key)) return; // HA1
-  inHand.set(key, callKeyOf(open.intent));
+  inHand.set(key, calledAs(open));
   const own: Performing = {
     ...{ intent: open.intent.id, attempt: open.attempt },
     ...{ cutOff: new CutOff(), hasBegun: false },
@@ -211,11 +217,11 @@ function neverBegan({ deps, owner }: HandsState, { intent: { id: intent }, attem
 
 async function publish(
   { deps, saga, reported }: HandsState,
-  { intent, attempt, key }: { intent: IntentId; attempt: number; key: string | undefined },
+  { intent, attempt, key, call }: Pick<ResultOf, "intent" | "attempt" | "key" | "call">,
   performed: Performed | undefined,
 ): Promise<void> {
   if (performed === undefined || performed.type === "silent") return;
-  await publishResult(deps, { saga, intent, attempt, key }, performed, deps.signal);
+  await publishResult(deps, { saga, intent, attempt, key, call }, performed, deps.signal);
   reported.add(`${intent}#${attempt}`);
 }
 
@@ -225,8 +231,7 @@ async function report(self: HandsState, open: OpenIntent, performed: Performed):
   if (performed.type === "silent") return;
   const { attempt } = open;
   const intent = open.intent.id;
-  if (owner.current() === undefined)
-    return publish(self, { intent, attempt, key: callKeyOf(open.intent) }, performed);
+  if (owner.current() === undefined) return publish(self, { intent, attempt, ...calledAs(open) }, performed);
   const event: Event =
     performed.type === "result"
       ? { type: "result", intent, attempt, by: deps.incarnation, ...observedBy(performed) }

@@ -163,7 +163,7 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
   async function answerTaken(delivery: Delivery, start: EventOf<"start">): Promise<void> {
     if (start.parent === undefined)
       return refuse(delivery, new MeshError("SAGA_ID_TAKEN", `saga ${saga} was started with another input`));
-    await publishTaken(deps, saga, start.parent);
+    await publishTaken({ ...deps, again: String(delivery.seq) }, saga, start.parent);
     held.delete(delivery);
     await ackDelivery(delivery);
   }

@@ -24,7 +24,7 @@ import { publishResult } from "../perform/publish-result.ts";
 import type { Delivery } from "../wire/ports.ts";
 import { appendTurn } from "./append.ts";
 import { cancelBare, readBare, resultOfOwn } from "./cancel-bare.ts";
-import { publishRefusal } from "./tell-sagas.ts";
+import { type DispatchDeps, publishRefusal } from "./tell-sagas.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
 import { type Loaded, loadPast, loadSaga } from "./load.ts";
@@ -51,7 +51,8 @@ export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonl
   const unknown = found === undefined ? startsOf(inputs) : await newTo(deps, found, inputs);
   for (const { delivery, event } of unknown) {
     const error = poison(`${saga} dies of this input`);
-    if (event !== undefined) await answer(deps, saga, found, event, error); // SE1
+    if (event !== undefined)
+      await answer({ ...deps, again: String(delivery.seq) }, saga, found, event, error); // SE1
     await refuse(deps, delivery, error);
   }
   if (unknown.length > 0 || found === undefined) return letGo();
@@ -115,7 +116,7 @@ const whole = (deps: HostDeps, loaded: Loaded): Promise<Loaded> =>
 
 /** The saga that waits for what this input said hears how it ended. */
 async function answer(
-  deps: HostDeps,
+  deps: HostDeps & DispatchDeps,
   saga: SagaId,
   found: Loaded | undefined,
   event: Event,
@@ -134,7 +135,14 @@ async function answer(
       ? { outcome: "in_doubt", ...why }
       : { outcome: "failed", ...why, retry: false };
   const key = callKeyOf(open.intent);
-  const to = { saga, intent: event.intent, attempt: event.attempt, key, insteadOf: event.result.outcome };
+  const to = {
+    saga,
+    intent: event.intent,
+    attempt: event.attempt,
+    key,
+    call: open.decidedAt,
+    insteadOf: event.result.outcome,
+  };
   await publishResult(deps, to, { type: "result", result }, deps.signal);
 }
 

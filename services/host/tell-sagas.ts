@@ -30,9 +30,21 @@ export interface DispatchDeps {
   readonly again?: string;
 }
 
-/** A Msg-Id: the same for the same message, but for one that is sent once more on purpose. */
-export const msgIdOf = ({ again }: Pick<DispatchDeps, "again">, id: string): string =>
-  again === undefined ? id : `${id}:again-${again}`;
+/** When the present attempt of what is told was decided, where the message follows from a decision of its teller. */
+type Decided = Pick<OpenIntent, "decidedAt">;
+
+/**
+ * A Msg-Id: the same for the same decision, whoever hands it on and how often, but for what is sent once more on purpose. An
+ * intent's id alone is not enough: what is decided anew under it, from an older copy of the ledger, is another message,
+ * which the server would take for the one that it has had.
+ */
+export const msgIdOf = (deps: Pick<DispatchDeps, "again">, id: string, decided: Decided): string =>
+  [id, ...marksOf(deps, decided)].join(":");
+
+const marksOf = ({ again }: Pick<DispatchDeps, "again">, { decidedAt }: Decided): readonly string[] => [
+  ...(decidedAt === undefined ? [] : [String(decidedAt)]),
+  ...(again === undefined ? [] : [`again-${again}`]),
+];
 
 /** Whose message it is: what every message of a saga carries in its headers. */
 export interface Sender {
@@ -69,10 +81,10 @@ export async function publishStart(
       [headers.from]: from.saga,
       [headers.contentType]: contentType,
     });
-    const msgId = msgIdOf(deps, `${intent.saga}:start:${from.saga}:${intent.id}`);
+    const msgId = msgIdOf(deps, `${intent.saga}:start:${from.saga}:${intent.id}`, open);
     stored = await storeStart(deps.ports, { saga: intent.saga, as, data, headers: fields, msgId });
   });
-  if (stored === "taken") await publishTaken(deps, intent.saga, { saga: from.saga, intent: intent.id });
+  if (stored === "taken") await publishTaken(deps, intent.saga, { saga: from.saga, intent: intent.id }, open);
 }
 
 /** A signal to another saga. */
@@ -84,13 +96,18 @@ export function publishSignal(
 ): Promise<void> {
   // A model's reply holds what the model sends (IN2 of intent.ts), and the open intent has it from there.
   const body = intent.call === undefined ? (intent.data ?? null) : open.input;
-  return publishSagaSignal(deps, from.saga, intent, body, deps.again);
+  return publishSagaSignal(deps, from.saga, intent, body, marksOf(deps, open));
 }
 
 /** A child that ended well is to undo what it did; its next end is the result of this intent. */
-export function publishUndo(deps: DispatchDeps, from: Sender, intent: IntentOf<"saga">): Promise<void> {
-  const order = { ...intent, kind: "signal", name: "cancel", data: undoOrder(from.saga, intent.id) } as const;
-  return publishSignal(deps, from, { intent: order, input: null, attempt: 1 }, order);
+export function publishUndo(
+  deps: DispatchDeps,
+  from: Sender,
+  open: OpenIntent,
+  intent: IntentOf<"saga">,
+): Promise<void> {
+  const data = undoOrder(from.saga, intent.id);
+  return publishSagaSignal(deps, from.saga, { ...intent, name: "cancel" }, data, marksOf(deps, open));
 }
 
 /** A child's end, as the result of its parent's intent: the one that started it, or that asked it to undo. */
@@ -99,6 +116,7 @@ export function publishEnd(
   from: Sender,
   state: SagaState,
   intent: IntentOf<"end">,
+  decided: Decided = {},
 ): Promise<void> {
   const { status, output, reason } = intent;
   const parent = state.tells ?? state.parent;
@@ -106,7 +124,7 @@ export function publishEnd(
   if (state.tells !== undefined) {
     const undone: UndoneChild = { standing: intent.standing };
     const told = { attempt: 1, by: from.saga, outcome: "succeeded", output: undone } as const;
-    return publishToParent(deps, from.saga, parent, told, intent.id);
+    return publishToParent(deps, from.saga, parent, told, { id: intent.id, decided });
   }
   const spent = spendingOf(state);
   const body: ResultMessage =
@@ -125,10 +143,10 @@ export function publishEnd(
           retry: false,
           ...(intent.standing.length === 0 ? {} : { standing: intent.standing }),
         };
-  return publishToParent(deps, from.saga, parent, body, intent.id);
+  return publishToParent(deps, from.saga, parent, body, { id: intent.id, decided });
 }
 
-/** Tells a parent that its child never began. */
+/** Tells a parent that its child never began. `again` is the start's own sequence: asked for anew, it is refused anew. */
 export const publishRefusal = (
   deps: DispatchDeps,
   saga: SagaId,
@@ -140,11 +158,16 @@ export const publishRefusal = (
     saga,
     parent,
     { attempt: 1, by: saga, spent: noSpending, outcome: "failed", code, reason: message, retry: false },
-    "refused",
+    { id: "refused", decided: {} },
   );
 
-/** Tells a parent that its child's id is another saga's. */
-export function publishTaken(deps: DispatchDeps, saga: SagaId, parent: ParentRef): Promise<void> {
+/** Tells a parent that its child's id is another saga's; by who refuses the start, `again` as above. */
+export function publishTaken(
+  deps: DispatchDeps,
+  saga: SagaId,
+  parent: ParentRef,
+  decided: Decided = {},
+): Promise<void> {
   const reason = `saga ${saga} exists and was started by another`;
   const body: ResultMessage = {
     attempt: 1,
@@ -155,7 +178,7 @@ export function publishTaken(deps: DispatchDeps, saga: SagaId, parent: ParentRef
     reason,
     retry: false,
   };
-  return publishToParent(deps, saga, parent, body, "taken");
+  return publishToParent(deps, saga, parent, body, { id: "taken", decided });
 }
 
 function publishToParent(
@@ -163,7 +186,7 @@ function publishToParent(
   from: SagaId,
   parent: ParentRef,
   body: ResultMessage,
-  id: string,
+  { id, decided }: { readonly id: string; readonly decided: Decided },
 ): Promise<void> {
   return send(deps, body, (data, contentType) =>
     deps.ports.inbox.publish({
@@ -177,7 +200,7 @@ function publishToParent(
         [headers.from]: from,
         [headers.contentType]: contentType,
       }),
-      msgId: msgIdOf(deps, `${parent.saga}:result:${parent.intent}:${from}:${id}`),
+      msgId: msgIdOf(deps, `${parent.saga}:result:${parent.intent}:${from}:${id}`, decided),
     }),
   );
 }

@@ -17,8 +17,11 @@ export interface ResultOf {
   readonly attempt: number;
   /** What the call is called under. */
   readonly key?: string | undefined;
-  /** The sequence of the message that asked for it: asked for once more, its result is another message. */
-  readonly call?: number;
+  /**
+   * What asked for it, by the sequence of its message, or by when the attempt was decided: asked for once more, or decided
+   * anew from an older copy of the ledger, its result is another message.
+   */
+  readonly call?: number | undefined;
   /** The outcome that it stands in place of. */
   readonly insteadOf?: string;
 }

@@ -14,7 +14,7 @@ import type { Clock, Delivery, Ports } from "./ports.ts";
 export async function deadLetter(
   deps: { ports: Pick<Ports, "dead">; clock: Clock },
   source: DeadSource,
-  delivery: Pick<Delivery, "subject" | "seq" | "data" | "headers">,
+  delivery: Pick<Delivery, "subject" | "seq" | "storedAt" | "data" | "headers">,
   error: MeshError,
 ): Promise<void> {
   const id = /^[\w-]{1,64}$/.exec(
@@ -31,7 +31,8 @@ export async function deadLetter(
         .slice(0, 2_000),
       [headers.origin]: `${delivery.subject}#${delivery.seq}`,
     },
-    msgId: `dead:${source}:${delivery.seq}`,
+    // A queue that was lost and made anew counts from 1 again.
+    msgId: `dead:${source}:${delivery.seq}:${delivery.storedAt}`,
   };
   await patiently(deps.clock, () => deps.ports.dead.publish(message), {
     patienceMs: Number.POSITIVE_INFINITY,

@@ -16,15 +16,16 @@ export interface SagaSignalDeps {
 /** Its id, whoever tells it and how often. */
 export const signalIdOf = (from: SagaId, intent: IntentId): string => `${from}:${intent}`;
 
-/** Stores it. `again`: it was stored before and may be gone, and the server is not to take it for that. */
+/** Stores it. `marks` tell it from what was stored under its id before, for which the server would take it. */
 export function publishSagaSignal(
   deps: SagaSignalDeps,
   from: SagaId,
   { saga, id: intent, name, to }: Pick<IntentOf<"signal">, "saga" | "id" | "name" | "to">,
   body: unknown,
-  again?: string,
+  marks: readonly string[],
 ): Promise<void> {
   const id = signalIdOf(from, intent);
+  const msgId = [saga, "signal", id, ...marks].join(":");
   return send(deps, body, (data, contentType) =>
     deps.ports.inbox.publish({
       subject: subjects.signal(saga, name),
@@ -36,7 +37,7 @@ export function publishSagaSignal(
         [headers.from]: from,
         [headers.contentType]: contentType,
       }),
-      msgId: `${saga}:signal:${id}${again === undefined ? "" : `:again-${again}`}`,
+      msgId,
     }),
   );
 }

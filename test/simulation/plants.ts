@@ -390,8 +390,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "services/host/dispatch.ts",
-        find: "msgIdOf(deps, `${saga}:${intent.id}:${attempt}`),",
-        replace: "msgIdOf(deps, `${saga}:${intent.id}`),",
+        find: "msgId: msgIdOf(deps, `${saga}:${intent.id}:${attempt}`, open),",
+        replace: "msgId: `${saga}:${intent.id}`,",
       },
     ],
   },

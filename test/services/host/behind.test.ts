@@ -19,6 +19,7 @@ import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { beyondName, readNote } from "../../../services/ledger/beyond.ts";
+import type { Ack, Ports } from "../../../services/wire/ports.ts";
 import type { RestoreMark } from "../../../services/wire/restored.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
@@ -99,8 +100,28 @@ function openMesh(seed: number, auditEveryMs = 10_000) {
     };
     return defineApp({ sagas: [doer, child], models: { script: { name: "script", decide: think } } });
   };
+  /** Msg-Ids with the time of their first storing, and those of messages that the server had before the ledger was set back. */
+  const stored = new Map<string, number>();
+  const swallowed: string[] = [];
+  let setBackAt = 0;
+  const told = async (msgId: string | undefined, storing: Promise<Ack>) => {
+    const ack = await storing;
+    if (msgId === undefined) return ack;
+    if (ack.duplicate && (stored.get(msgId) ?? setBackAt) < setBackAt) swallowed.push(msgId);
+    if (!ack.duplicate) stored.set(msgId, mesh.clock.now());
+    return ack;
+  };
+  const watched = ({ ports }: MemoryProcess): Ports => ({
+    ...ports,
+    work: {
+      ...ports.work,
+      publish: (ref, message) => told(message.msgId, ports.work.publish(ref, message)),
+    },
+    inbox: { ...ports.inbox, publish: (message) => told(message.msgId, ports.inbox.publish(message)) },
+    restored: () => mark,
+  });
   const options = (life: MemoryProcess) => ({
-    ...{ ...life, ports: { ...life.ports, restored: () => mark } },
+    ...{ ...life, ports: watched(life) },
     ...{
       log: silentLog,
       incarnation: life.gate.name,
@@ -111,7 +132,7 @@ function openMesh(seed: number, auditEveryMs = 10_000) {
   const client = createClient({ ...outside, from: "tester" }, async () => undefined);
   const start = (plan: string, id: string) => mesh.clock.until(client.start(doer, { plan, of: id }, { id }));
   return {
-    ...{ mesh, account, start, ports: outside.ports },
+    ...{ mesh, account, start, swallowed, ports: outside.ports },
     view: (saga: string) => mesh.clock.until(readView(outside.ports, parseSagaId(saga))),
     host: async (name: string) => {
       const life = mesh.spawn(name);
@@ -122,6 +143,11 @@ function openMesh(seed: number, auditEveryMs = 10_000) {
       const life = mesh.spawn(name);
       await mesh.clock.until(startWorker(options(life), appOf(life)));
       return life;
+    },
+    /** Sets the ledger back to a sequence. */
+    setBack: (to: number) => {
+      setBackAt = mesh.clock.now();
+      mesh.server.ledger.setBack(to);
     },
     /** Says that all was put back, as `sagamesh restored --yes` does. */
     sayRestored: () => {
@@ -184,7 +210,7 @@ test(
         await startAll();
         await t.mesh.clock.advance(atMs);
         if (dies) for (const { gate } of hosts) gate.crash();
-        t.mesh.server.ledger.setBack(Math.floor(t.mesh.server.ledger.lastSeq() * share));
+        t.setBack(Math.floor(t.mesh.server.ledger.lastSeq() * share));
         if (dies) await t.host("host-c");
         await t.mesh.clock.advance(5_000);
         await startAll();
@@ -231,6 +257,28 @@ test(
     );
   },
 );
+
+test("what is decided anew under an id that the server has had is another message, and stands for no audit", async () => {
+  const four = "read-worker+idempotent-worker+read-worker+idempotent-worker"; // So turns differ, and ids come again.
+  for (const [seed, step] of [
+    [17, four],
+    [18, four],
+    [11, "idempotent-worker+child"],
+    [22, "idempotent-worker+child"],
+  ] as const) {
+    const t = openMesh(seed, 3_600_000);
+    await t.host("host");
+    await t.worker("worker");
+    await t.start(Array(8).fill(step).join(" "), "doer-1");
+    await t.mesh.clock.advance(1_500);
+    const point = t.mesh.server.ledger.lastSeq();
+    await t.mesh.clock.advance(1_000);
+    t.setBack(point);
+    await t.mesh.clock.advance(60_000); // The server knows a Msg-Id for two minutes.
+    expect([step, t.swallowed]).toEqual([step, []]);
+    if (step === four) expect((await t.view("doer-1")).status).toBe("completed");
+  }
+});
 
 test("a call that waits for an answer from outside has its limit again, whoever had seen it over (BH3)", async () => {
   const t = openMesh(11, 3_600_000); // No audit finds it.
