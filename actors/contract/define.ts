@@ -29,6 +29,7 @@ export interface Parts<Own> {
   /** What its machine binds, and what may become an intent besides. */
   readonly callables: readonly unknown[];
   readonly faults: string[];
+  readonly notes?: readonly string[];
   /** What of it decides, as data, by the words that name each: parts of the hash. */
   readonly identity: Readonly<Record<string, unknown>>;
   readonly whenEarly: WhenEarly;
@@ -99,6 +100,7 @@ export function define<I extends z.ZodType, O extends z.ZodType, S extends Signa
     frameTokens: parts.frameTokens ?? limits.requestTokens,
     whenFlagged: parts.whenFlagged ?? "show",
     faults: parts.faults,
+    notes: parts.notes ?? [],
   };
   return { kind: "saga", name, version, description, input, output, signals, definition };
 }

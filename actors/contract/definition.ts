@@ -2,7 +2,8 @@
  * Definition: what a host needs of a saga to decide for it, with its types erased, and the kind it is of.
  *
  * DF1 A definition is known by name, version and content hash; a saga keeps the one it was started with.
- * DF2 `faults` lists everything that is wrong with it. A definition with faults is never served.
+ * DF2 `faults` lists everything that is wrong with it. A definition with faults is never served. `notes` lists what is likely a
+ *     slip and harms nothing: it is told where the application is loaded.
  * DF3 What only one kind needs stands in `own`, and only that kind's own functions and guards reach it. The kernel
  *     calls the kind's functions and compares no names.
  * DF4 A kind's functions are pure: they run wherever a ledger is folded, and give the same for the same.
@@ -76,6 +77,7 @@ export interface Definition<Own = unknown> {
   /** What a flag does beside being recorded and shown. */
   readonly whenFlagged: "show" | "pause";
   readonly faults: readonly string[];
+  readonly notes: readonly string[];
 }
 
 /** A refusal at the door, by its code and the sentence that says why. */

@@ -11,6 +11,7 @@ import type { Policy } from "../contract/policy.ts";
 import { callableOf } from "../machine/callable.ts";
 import { machineFaults } from "../machine/faults.ts";
 import { openMachine } from "../machine/machine.ts";
+import { machineNotes } from "../machine/notes.ts";
 import type { Agreeing } from "./agrees.ts";
 import { sagaKind } from "./kind.ts";
 import { readGiven } from "../contract/given.ts";
@@ -70,6 +71,7 @@ export function defineSaga<
       .map(callableOf)
       .filter((callable) => callable !== undefined),
     faults,
+    notes: machineNotes(config.machine, Object.keys(config.signals)).map((note) => `${config.name}: ${note}`),
     identity: {
       // Without its functions: their text differs between source and build.
       machine: toJson(config.machine.config),

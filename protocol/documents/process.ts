@@ -27,6 +27,8 @@ export const ServingDocument = z.object({
   tools: z.array(z.string()),
   /** Of `up`: tools whose body its application lacks, so that calls of them wait for another worker. */
   bodiless: z.array(z.string()).optional(),
+  /** Of `up` and `host`, where there are any: what is likely a slip in the application, and harms nothing. */
+  notes: z.array(z.string()).optional(),
   pid: z.int(),
   /** Where /healthz, /readyz and /metrics are, if anywhere. */
   health: z.string().optional(),

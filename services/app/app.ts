@@ -30,6 +30,8 @@ export interface App {
   /** As given, so that an application made of this one has the same faults. */
   readonly config: AppConfig;
   readonly faults: readonly string[];
+  /** What is likely a slip and harms nothing. It is served, and told by what serves it. */
+  readonly notes: readonly string[];
   /** The definition a ledger names, if this application serves it. */
   definition(ref: DefinitionRef): Definition | undefined;
   /** The definition a start names: the version it asks for, or the highest. */
@@ -89,6 +91,7 @@ export function defineApp(given: AppConfig): App {
     type: "sagamesh.app",
     config: given,
     faults: [...new Set(faults)],
+    notes: [...new Set(definitions.flatMap((one) => one.notes))],
     startable,
     definitions,
     tools,

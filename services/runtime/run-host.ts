@@ -25,6 +25,7 @@ export async function hostPart(
   bounds: HostBounds & HostPlace = {},
 ): Promise<Part> {
   const { health, ports } = service;
+  for (const note of app.notes) service.log.info({ note }, "likely a slip in the application");
   const observe = health === undefined ? {} : { observe: health.observers.host };
   const own = { incarnation: service.incarnation("host"), isolate: service.isolate("host"), linesLost };
   // Without a process to try it in, what holds the loop is not told from what is only long.

@@ -77,9 +77,21 @@ export interface TestMesh extends Mesh {
 
 /**
  * A mesh with one host and one worker for the application, which each die and start again if told to. Throws
- * APP_INVALID with every fault at the first call.
+ * APP_INVALID with every fault at the first call. What is likely a slip in the application is a warning of the process,
+ * `SagameshNote`, once.
  */
-export const testMesh = (app: App, options: TestMeshOptions = {}): TestMesh => openTestMesh(app, options, {});
+export function testMesh(app: App, options: TestMeshOptions = {}): TestMesh {
+  tellNotes(app);
+  return openTestMesh(app, options, {});
+}
+
+const told = new WeakSet<App>();
+
+/** What is likely a slip in the application, once of each, where Node prints its warnings. */
+function tellNotes(app: App): void {
+  if (!told.has(app)) for (const note of app.notes) process.emitWarning(note, "SagameshNote");
+  told.add(app);
+}
 
 /** The same for `crashMatrix` and our own tests, which look behind it. */
 export function openTestMesh(

@@ -147,6 +147,7 @@ export function announce(
     definitions: role === "worker" ? [] : app.startable.map(({ name, version }) => ({ name, version })),
     tools: role === "host" ? [] : workerTools(app, only).map(toolLabel),
     ...(role === "up" ? { bodiless: bodilessTools(app).map(toolLabel) } : {}),
+    ...(role === "worker" || app.notes.length === 0 ? {} : { notes: [...app.notes] }),
     pid: process.pid,
     ...(healthUrl === undefined ? {} : { health: healthUrl }),
     ...(gateway === undefined ? {} : { gateway }),
@@ -156,6 +157,7 @@ export function announce(
 
 function describe(document: ServingDocument): string {
   const { role, url, serverVersion, dataDir, definitions, tools, bodiless = [], health, gateway } = document;
+  const { notes = [] } = document;
   const lines = [
     `${role}: NATS ${serverVersion} at ${url}${dataDir === undefined ? "" : `, data in ${dataDir}`}`,
   ];
@@ -166,6 +168,7 @@ function describe(document: ServingDocument): string {
   if (role !== "host") lines.push(`performs ${tools.join(", ") || "no tools"}`);
   if (bodiless.length > 0)
     lines.push(`calls of ${bodiless.join(", ")} wait for another worker: ${lacksBody}`);
+  lines.push(...notes.map((note) => `note: ${note}`));
   if (gateway !== undefined) lines.push(`takes answers from outside at ${gateway}`);
   if (health !== undefined) lines.push(`health at ${health}/readyz, ${health}/metrics`);
   const [first] = definitions;

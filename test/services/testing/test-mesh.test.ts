@@ -5,7 +5,7 @@
  * Method: the real client on memory ports beside a test mesh, and a saga that waits three days for its timer.
  */
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { setup } from "xstate";
+import { createMachine, setup } from "xstate";
 import { z } from "zod";
 import { defineApp, defineSaga, type Mesh, type SagaHandle, type SignalEvents } from "sagamesh";
 import { testMesh, type TestMesh, type TestSaga } from "sagamesh/testing";
@@ -96,4 +96,21 @@ describe("a saga by its id alone", () => {
     expect(() => t.anySaga(undefined as never)).toThrow(expect.objectContaining({ code: "BAD_ID" }));
     await expect(t.describe(undefined as never)).rejects.toMatchObject({ code: "BAD_ID" });
   });
+});
+
+test("what is likely a slip in the application is a warning of the process, once", async () => {
+  const heard: string[] = [];
+  const hear = ({ name, message }: Error) => {
+    if (name === "SagameshNote") heard.push(message);
+  };
+  process.on("warning", hear);
+  const slip = defineSaga({
+    ...{ name: "slip", version: 1, input: z.null(), output: z.any() },
+    machine: createMachine({ id: "slip", on: { went: {} } }),
+  });
+  const slipped = defineApp({ sagas: [slip] });
+  for (const _ of [1, 2]) await testMesh(slipped).close();
+  await new Promise(setImmediate); // Warnings are told a tick later.
+  process.off("warning", hear);
+  expect(heard).toEqual([expect.stringMatching(/^slip: the state "slip", on "went"/)]);
 });

@@ -3,8 +3,10 @@
  * have a body, or none.
  */
 import { expect, test } from "vitest";
+import { createMachine } from "xstate";
 import { z } from "zod";
 import { defineTool } from "../../../../actors/contract/tool.ts";
+import { defineSaga } from "../../../../actors/saga/define.ts";
 import { ServingDocument } from "../../../../protocol/documents/process.ts";
 import { defineApp } from "../../../../services/app/app.ts";
 import { createOutput } from "../../../../services/cli/frame/output.ts";
@@ -19,11 +21,15 @@ const contract = {
 const bare = defineTool({ name: "bare", ...contract });
 const whole = defineTool({ name: "whole", ...contract, perform: async () => ({}) });
 
-function announced(role: "up" | "host" | "worker", json = false): string {
+function announced(
+  role: "up" | "host" | "worker",
+  json = false,
+  app = defineApp({ tools: [bare, whole] }),
+): string {
   let said = "";
   const output = createOutput({ out: (text) => (said += text), err: () => undefined }, json);
   const running = { server: { url: "nats://127.0.0.1:1", version: "2.14.5" }, healthUrl: undefined };
-  announce(output, role, running, defineApp({ tools: [bare, whole] }));
+  announce(output, role, running, app);
   return said;
 }
 
@@ -34,6 +40,19 @@ test("up names the tools whose calls will wait, for its application lacks their 
   expect(ServingDocument.parse(JSON.parse(announced("up", true)))).toMatchObject({
     ...{ tools: ["whole"], bodiless: ["bare"] },
   });
+});
+
+test("up and hosts name what is likely a slip in their application, and a worker, which runs no saga, does not", () => {
+  const slip = defineSaga({
+    ...{ name: "slip", version: 1, input: z.null(), output: z.null(), signals: { go: z.null() } },
+    machine: createMachine({}),
+  });
+  const app = defineApp({ sagas: [slip] });
+  for (const role of ["up", "host"] as const) {
+    expect(announced(role, false, app)).toMatch(/^note: slip: no state takes the signal "go"/m);
+    expect(ServingDocument.parse(JSON.parse(announced(role, true, app))).notes).toHaveLength(1);
+  }
+  expect(announced("worker", false, app)).not.toContain("note:");
 });
 
 test("hosts and workers, which are one part of many, say nothing of it", () => {
