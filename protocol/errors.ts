@@ -267,6 +267,11 @@ const table = {
     retriable: false,
     remedy: "Correct every fault in the list and start again; nothing was started.",
   },
+  MACHINE_FILE_INVALID: {
+    meaning: "a file that is to hold a machine of XState cannot be loaded, or holds none",
+    retriable: false,
+    remedy: "Correct the file; `node FILE` shows the whole error.",
+  },
   // Folding
   FOLD_DIVERGED: {
     meaning: "today's code decides otherwise than the ledger recorded",

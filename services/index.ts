@@ -31,6 +31,7 @@ export {
   type Tool,
 } from "../actors/contract/tool.ts";
 export { type ToolSpec, toolsOf, type ToolsOf } from "../actors/contract/tools-of.ts";
+export { type AdoptWords, adoptMachine, type EffectWords } from "../actors/saga/adopt.ts";
 export { defineSaga, type SagaConfig } from "../actors/saga/define.ts";
 export type { BudgetRaise, ModelPrice, ModelPrices } from "../protocol/budget.ts";
 export type { DeclaredDocument, DeploymentDocument } from "../protocol/documents/deployment.ts";

@@ -118,10 +118,16 @@ function auditAction(audit: Audit, where: string, action: unknown): void {
     );
 }
 
+/** Whether an action is a function of the author's own: a side effect that no ledger would hold. */
+export function isOwnAction(action: unknown): boolean {
+  const { resolve, type } = Object.assign({}, action) as Partial<ActionFunction>;
+  return resolve === undefined || type === undefined || !recorded.has(type);
+}
+
 function auditFunction(audit: Audit, where: string, action: unknown): void {
   // Proof: every member is optional and `unknown` until looked at.
-  const { resolve, type, ...parts } = Object.assign({}, action) as Partial<ActionFunction>;
-  if (resolve === undefined || type === undefined || !recorded.has(type)) {
+  const { type, ...parts } = Object.assign({}, action) as Partial<ActionFunction>;
+  if (isOwnAction(action)) {
     audit.faults.add(
       `${where}: a function of your own is a side effect that is not recorded; ${insteadOf(action)}`,
     );

@@ -9,7 +9,8 @@ import type { AnyActorLogic, AnyStateMachine, PromiseActorLogic } from "xstate";
 /** What `fromPromise` makes. */
 export type PromiseLogic<O, I> = PromiseActorLogic<O, I>;
 
-type Foreign = "machine" | "promise" | "callback" | "observable" | "transition" | "unknown";
+/** Of which of XState's creators a logic is. */
+export type Foreign = "machine" | "promise" | "callback" | "observable" | "transition" | "unknown";
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;
@@ -19,7 +20,7 @@ export const isMachine = (value: unknown): value is AnyStateMachine =>
   isObject(value) && "implementations" in value && "getInitialSnapshot" in value;
 
 /** XF1. Of which of XState's creators a logic is. */
-function foreignKind(logic: unknown): Foreign {
+export function foreignKind(logic: unknown): Foreign {
   if (isMachine(logic)) return "machine";
   if (!isObject(logic) || typeof logic["config"] !== "function" || typeof logic["transition"] !== "function")
     return "unknown";
@@ -78,7 +79,8 @@ export function promiseWithin(
     config({ input, signal, emit: () => undefined, self: notThere("self"), system: notThere("system") });
 }
 
-const notThere = (name: string): unknown =>
+/** Stands for what an actor of XState is given and a tool is not; says so as soon as it is used. */
+export const notThere = (name: string): unknown =>
   new Proxy(Object.freeze({}), {
     get: () => {
       throw new Error(

@@ -7,6 +7,7 @@ import type { CommandGroups } from "./frame/run.ts";
 export const commands: CommandGroups = {
   "Run a mesh": {
     new: async () => (await import("./commands/new.ts")).creating,
+    check: async () => (await import("./commands/check.ts")).check,
     demo: async () => (await import("./commands/demo.ts")).demo,
     up: async () => (await import("./commands/up.ts")).up,
     host: async () => (await import("./commands/host.ts")).host,

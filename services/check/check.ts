@@ -1,0 +1,60 @@
+/**
+ * Check: a file of plain XState, what its machines need, and the application file that would serve them.
+ */
+import type { AnyStateMachine } from "xstate";
+import type { CheckDocument } from "../../protocol/documents/check.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import { didYouMean } from "../../protocol/nearest.ts";
+import { type MachineFile, readMachineFile } from "./read.ts";
+import type { Needs } from "./skeleton.ts";
+import { innerMachines, surveyOf } from "./survey.ts";
+
+/** A machine of the file with its needs. */
+export interface CheckedMachine {
+  readonly machine: AnyStateMachine;
+  readonly needs: Needs;
+}
+
+/** What was found: the file's own faults, and its machines. */
+export interface CheckedFile extends Pick<CheckDocument, "changes"> {
+  readonly machines: readonly CheckedMachine[];
+}
+
+/** Reads a file and looks at its machines, or at the one that it exports as `only`. Throws as `readMachineFile`, and USAGE. */
+export async function checkFile(file: string, only?: string): Promise<CheckedFile> {
+  const read = await readMachineFile(file);
+  const machines = chosen(file, read, only);
+  const hidden = machines.flatMap(({ name, machine }) =>
+    name === undefined ? [`the machine "${machine.id}" is not exported: \`export const …\``] : [],
+  );
+  const starts = read.starts
+    ? [
+        "it starts an actor when it is loaded: move `createActor(…).start()` and what follows to a file of its own",
+      ]
+    : [];
+  return {
+    changes: [...hidden, ...starts],
+    machines: machines.map(({ name, machine }) => ({ machine, needs: needsOf(machine, name) })),
+  };
+}
+
+function chosen(file: string, { machines }: MachineFile, only: string | undefined): MachineFile["machines"] {
+  if (machines.length === 0)
+    throw new MeshError("MACHINE_FILE_INVALID", `${file} exports no machine of XState`, {
+      remedy:
+        "Name the file that makes the machine, and have it export it: export const machine = setup({…}).createMachine({…}).",
+    });
+  const inner = new Set(machines.flatMap(({ machine }) => innerMachines(machine).map(([, one]) => one)));
+  if (only === undefined) return machines.filter(({ machine }) => !inner.has(machine));
+  const found = machines.filter(({ name }) => name === only);
+  if (found.length > 0) return found;
+  const names = machines.flatMap(({ name }) => name ?? []);
+  throw new MeshError("USAGE", `${file} exports no machine "${only}"${didYouMean(only, names)}`, {
+    remedy: `Its machines are ${names.join(", ")}.`,
+  });
+}
+
+function needsOf(machine: AnyStateMachine, name: string | undefined): Needs {
+  const inner = innerMachines(machine).map(([key, one]) => [key, needsOf(one, undefined)] as const);
+  return { check: surveyOf(machine, name), inner };
+}

@@ -1,0 +1,161 @@
+/**
+ * Read: a file of plain XState, to the machines in it.
+ *
+ * RY1 No machine is started: what the file itself would start is held, so that a check has no effect but those of the file's
+ *     own lines.
+ * RY2 A machine is found that the file does not export, if it starts it.
+ */
+import { existsSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { AnyStateMachine } from "xstate";
+import { isMachine } from "../../actors/machine/foreign.ts";
+import { describeError, MeshError } from "../../protocol/errors.ts";
+
+/** The machines of a file, exported ones by their names. */
+export interface MachineFile {
+  readonly path: string;
+  readonly machines: readonly { readonly name: string | undefined; readonly machine: AnyStateMachine }[];
+  /** Whether the file starts a machine when it is loaded. */
+  readonly starts: boolean;
+}
+
+/** How long the lines of a file may wait for something before its machines are looked at; those of examples wait seconds. */
+const waitMs = 2_000;
+
+/** What the stand-in for XState tells, under a name that no other module has. */
+interface Seen {
+  readonly started: unknown[];
+  file?: Readonly<Record<string, unknown>>;
+}
+const seenAs = Symbol.for("sagamesh.check");
+
+/** Throws FILE_UNREADABLE, MACHINE_FILE_INVALID. What the file prints is dropped. */
+export async function readMachineFile(file: string): Promise<MachineFile> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new MeshError("FILE_UNREADABLE", `there is no file ${path}`);
+  const { href } = pathToFileURL(path);
+  const seen: Seen = { started: [] };
+  (globalThis as Record<symbol, unknown>)[seenAs] = seen;
+  const hooks = registerHooks(hooksFor(href));
+  const quiet = silenced();
+  try {
+    const loaded = import(href) as Promise<Readonly<Record<string, unknown>>>;
+    const late = new Promise<undefined>((done) => setTimeout(done, waitMs, undefined).unref());
+    const members = (await Promise.race([loaded, late])) ?? seen.file ?? {};
+    return { path, ...machinesOf(members, seen) };
+  } catch (error) {
+    throw invalid(file, error);
+  } finally {
+    quiet();
+    hooks.deregister();
+    Reflect.deleteProperty(globalThis, seenAs);
+  }
+}
+
+function machinesOf(
+  members: Readonly<Record<string, unknown>>,
+  { started }: Seen,
+): Omit<MachineFile, "path"> {
+  const machines = new Map<AnyStateMachine, string | undefined>();
+  for (const name of Object.keys(members)) {
+    const value = valueOf(members, name);
+    if (isMachine(value) && (!machines.has(value) || name !== "default")) machines.set(value, name);
+  }
+  for (const logic of started) if (isMachine(logic) && !machines.has(logic)) machines.set(logic, undefined);
+  return {
+    machines: [...machines].map(([machine, name]) => ({ name, machine })),
+    starts: started.length > 0,
+  };
+}
+
+/** A member of a file that has not come to its end may not be there yet. */
+function valueOf(members: Readonly<Record<string, unknown>>, name: string): unknown {
+  try {
+    return members[name];
+  } catch {
+    return undefined;
+  }
+}
+
+type Hooks = Parameters<typeof registerHooks>[0];
+
+const mark = "?sagamesh-check";
+
+/**
+ * RY1: for the file and what it imports, `xstate` is a module that says all that XState's does, but whose actors never begin. Where
+ * none is installed beside the file it is ours.
+ */
+const hooksFor = (file: string): Hooks => ({
+  resolve: (specifier, context, next) => {
+    const isXState = specifier === "xstate" || specifier.startsWith("xstate/");
+    if (!isXState || context.conditions.includes("require")) return next(specifier, context);
+    const real = (() => {
+      try {
+        return next(specifier, context);
+      } catch {
+        return next(specifier, { ...context, parentURL: import.meta.url });
+      }
+    })();
+    const isOurs = context.parentURL?.endsWith(mark) === true;
+    if (specifier !== "xstate" || isOurs) return real;
+    return { url: `${real.url}${mark}`, format: "module", shortCircuit: true };
+  },
+  load: (url, context, next) =>
+    url.endsWith(mark)
+      ? { format: "module", source: heldXState(url.slice(0, -mark.length), file), shortCircuit: true }
+      : next(url, context),
+});
+
+/** It imports the file that imports it: so the file's members are known before its lines have come to their end. */
+const heldXState = (real: string, file: string): string => `
+import * as real from ${JSON.stringify(real)};
+import * as file from ${JSON.stringify(file)};
+export * from ${JSON.stringify(real)};
+const seen = globalThis[Symbol.for("sagamesh.check")];
+if (seen) seen.file = file;
+const held = (logic, options) => {
+  seen?.started.push(logic);
+  const actor = real.createActor(logic, options);
+  actor.start = () => actor;
+  actor.send = () => {};
+  return actor;
+};
+export const createActor = held;
+export const interpret = held;
+export const waitFor = () => new Promise(() => {});
+export const toPromise = () => new Promise(() => {});
+`;
+
+/** Until it is called what is printed is dropped. */
+function silenced(): () => void {
+  const names = ["log", "info", "warn", "error", "debug"] as const;
+  const own = { ...console };
+  for (const name of names) console[name] = () => undefined;
+  return () => void Object.assign(console, own);
+}
+
+function invalid(file: string, error: unknown): MeshError {
+  const { code = "", url } = (typeof error === "object" && error !== null ? error : {}) as {
+    code?: string;
+    url?: string;
+  };
+  const said = describeError(error);
+  return new MeshError("MACHINE_FILE_INVALID", `${file} could not be loaded: ${said}`, {
+    cause: error,
+    remedy: remedyOf(code, said, url),
+  });
+}
+
+function remedyOf(code: string, said: string, url: string | undefined): string {
+  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")
+    return "Node runs TypeScript whose types can be left out: write enums as `const X = { … } as const`, parameter properties as fields, or name the compiled JavaScript.";
+  if (code === "ERR_MODULE_NOT_FOUND" && url !== undefined)
+    return "Node finds a module by its whole name: write ./file.ts, not ./file.";
+  if (code === "ERR_MODULE_NOT_FOUND")
+    return "Install what the file imports where the file lies: npm install.";
+  if (/does not provide an export named/.test(said))
+    return "What is a type only is imported as one: import { type Name } from …; Node leaves types out file by file.";
+  return "Correct the file; `node FILE` shows the whole error.";
+}
