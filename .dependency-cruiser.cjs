@@ -393,13 +393,7 @@ const law = [
     name: "services-check",
     from: services("check"),
     node: true,
-    may: [
-      protocol,
-      allActors,
-      services("app"),
-      "^services/testing/index\\.ts$",
-      packages("zod", "xstate"),
-    ],
+    may: [protocol, allActors, services("app"), "^services/testing/index\\.ts$", packages("zod", "xstate")],
   },
   {
     name: "services-demo",

@@ -2,8 +2,8 @@
  * Adopt: a machine as it was written for XState, with what it does bound from outside: its promises become tools, its
  * actions calls of tools or lines of the host's log. Its states, guards and functions stay as they are.
  *
- * AQ1 Nothing of the machine is changed: what comes out is a copy with other implementations.
- * AQ2 An action that is a tool is a call that goes on beside the machine, so it is refused where the machine ends: there
+ * OZ1 Nothing of the machine is changed: what comes out is a copy with other implementations.
+ * OZ2 An action that is a tool is a call that goes on beside the machine, so it is refused where the machine ends: there
  *     it would never begin.
  */
 import { type AnyStateMachine, type AnyStateNode, enqueueActions, log } from "xstate";
@@ -150,7 +150,7 @@ function wordOf(said: unknown): string {
   return JSON.stringify(said) ?? String(said);
 }
 
-/** All that is said of what the machine has not, and AQ2. */
+/** All that is said of what the machine has not, and OZ2. */
 function faultsOfWords(
   machine: AnyStateMachine,
   { effects = {}, actions = {}, actors = {} }: AdoptWords,
@@ -178,7 +178,7 @@ function faultsOfWords(
   return faults;
 }
 
-/** AQ2: the states and transitions at which the machine ends, as far as its configuration tells, that name the action. */
+/** OZ2: the states and transitions at which the machine ends, as far as its configuration tells, that name the action. */
 export function whereItEnds({ root }: AnyStateMachine, name: string): string[] {
   const names = (actions: readonly unknown[]) =>
     actions.some(

@@ -1,9 +1,9 @@
 /**
  * Read: a file of plain XState, to the machines in it.
  *
- * RY1 No machine is started: what the file itself would start is held, so that a check has no effect but those of the file's
+ * XV1 No machine is started: what the file itself would start is held, so that a check has no effect but those of the file's
  *     own lines.
- * RY2 A machine is found that the file does not export, if it starts it.
+ * XV2 A machine is found that the file does not export, if it starts it.
  */
 import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -84,7 +84,7 @@ type Hooks = Parameters<typeof registerHooks>[0];
 const mark = "?sagamesh-check";
 
 /**
- * RY1: for the file and what it imports, `xstate` is a module that says all that XState's does, but whose actors never begin. Where
+ * XV1: for the file and what it imports, `xstate` is a module that says all that XState's does, but whose actors never begin. Where
  * none is installed beside the file it is ours.
  */
 const hooksFor = (file: string): Hooks => ({

@@ -1,5 +1,5 @@
 /**
- * Goal: a machine written for XState becomes durable by words about its effects, and does what it did (AQ1, AQ2).
+ * Goal: a machine written for XState becomes durable by words about its effects, and does what it did (OZ1, OZ2).
  * Method: the same machine by `createActor` and, adopted, on a test mesh; words that fit nothing; actions where a machine ends.
  */
 import { adoptMachine, defineApp, defineSaga } from "sagamesh";

@@ -1,6 +1,6 @@
 /**
  * Goal: `sagamesh check` takes files as people have them: nothing in them is started, what keeps them from loading is told with its
- * way out, and the application file that it writes compiles and loads (RY1, RY2, KG1).
+ * way out, and the application file that it writes compiles and loads (XV1, XV2, KG1).
  * Method: files in a folder of their own, and the command as a process of its own, for it changes how modules are found.
  */
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
