@@ -393,7 +393,13 @@ const law = [
     name: "services-check",
     from: services("check"),
     node: true,
-    may: [protocol, allActors, services("app"), "^services/testing/index\\.ts$", packages("zod", "xstate")],
+    may: [
+      protocol,
+      allActors,
+      services("app", "views"),
+      "^services/testing/index\\.ts$",
+      packages("zod", "xstate"),
+    ],
   },
   {
     name: "services-demo",
