@@ -83,6 +83,8 @@ const otherEvents = [
     /** Of a fork; all else is as its origin was started. */
     fork: Lineage.optional(),
     keys: Keys.optional(),
+    /** The same of the ids of signals to other sagas; only beside `keys`. */
+    told: Keys.optional(),
     follows: Follows.optional(),
   }),
   /** `sentAt` is the server's time of the message; repeats are recognised by `id`. */

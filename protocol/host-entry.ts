@@ -19,6 +19,8 @@ export const HostEntry = z.object({
   deployments: z.int().nonnegative(),
   /** How it can make keys besides the oldest way: a saga begins with what every living host can make. */
   keys: Keys.optional(),
+  /** The same of the ids of signals to other sagas. */
+  told: Keys.optional(),
   /** How it can fold machines besides the oldest way; the same holds for it. */
   follows: Follows.optional(),
   /** What it knows of whose signatures count, by its revision, and the public key that it signs with, if it signs. */

@@ -118,8 +118,12 @@ const task = {
   after: After.optional(),
 };
 
-/** `to` is the definition that the receiver is believed to have; one of the sender's own children needs none. */
+/**
+ * `to` is the definition that the receiver is believed to have; one of the sender's own children needs none. `key` is what the
+ * receiver knows a repeat by; without it that is made of the intent's id.
+ */
 const signal = {
+  key: z.string().optional(),
   saga: SagaId,
   name: z.string(),
   to: z.string().optional(),

@@ -282,6 +282,8 @@ export interface DecidedSoFar {
   readonly names: number;
   /** How often any other. */
   readonly others: number;
+  /** Signals to other sagas have keys, too. */
+  readonly tells?: true;
 }
 
 /** A place in the ledger between two intents: before the k-th of a turn. */

@@ -81,7 +81,7 @@ function putTogether(definition: Definition, record: BareRecord): SagaState {
     open: Object.fromEntries(record.open.map((open) => [open.intent.id, open])),
     spent: record.spent,
     snapshot: graphOf(definition, record),
-    ...nothingDecided(record.start.keys),
+    ...nothingDecided(record.start),
     ...(record.below === undefined ? {} : { below: record.below }),
     ...(record.fork === undefined ? {} : { fork: record.fork }),
     ...(record.leftBelow.length === 0 ? {} : { leftBelow: [...new Set(record.leftBelow)] }),

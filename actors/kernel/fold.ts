@@ -137,7 +137,7 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   assert(f.state.turn === 1 && f.state.snapshot === undefined, "a saga starts once");
   f.state.parent = event.parent;
   if (event.fork !== undefined) f.state.fork = { lineage: event.fork };
-  Object.assign(f.state, nothingDecided(event.keys), event.follows && { follows: event.follows });
+  Object.assign(f.state, nothingDecided(event), event.follows && { follows: event.follows });
   f.state.inputDigest = digestOf(event.input);
   f.state.startedAt = f.at;
   const read = readWith(f.definition.input, event.input);

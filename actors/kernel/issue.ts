@@ -122,7 +122,7 @@ function invoke(
         ...given,
       });
     case "send":
-      return issueSend(f, actor, input);
+      return issueSend(f, actor, input, decides);
     case "compensation":
       return beginCompensation(f, actor, input as { because: string; calls?: string[] });
     case "model":

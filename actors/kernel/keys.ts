@@ -9,9 +9,11 @@
  *     claim: an `idempotent` effect is answered, a `once` effect that may have begun is in doubt.
  * KY2 Two decisions have two keys: two calls of one reply by their places, equal calls of two replies by the number of
  *     the reply, an actor that is asked for again by how often. Another tool or other arguments are another key, too.
+ * KY3 So it is of signals to other sagas: decided again, the receiver knows it for the one it has had, and it takes no other
+ *     for that, whatever intent's id it has. A saga that began before this was so tells under its intents' ids.
  */
 import { digestOf } from "../../protocol/digest.ts";
-import type { Keys } from "../../protocol/event.ts";
+import type { EventOf } from "../../protocol/event.ts";
 import {
   childOfKey,
   childSagaId,
@@ -21,6 +23,7 @@ import {
   type SagaId,
   turnOf,
 } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { DecidedSoFar, ProposedCall, StandingEffect } from "../contract/state.ts";
 import { withKey } from "../values/draft.ts";
@@ -28,8 +31,14 @@ import { type Folding, isCall } from "./folding.ts";
 import { decider, isInherited } from "./lineage.ts";
 
 /** Where a saga begins that makes its keys of decisions; undefined for one that makes them of turns. */
-export const nothingDecided = (keys: Keys | undefined): { readonly decided?: DecidedSoFar } =>
-  keys === undefined ? {} : { decided: { replies: 0, step: "", asked: {}, names: 0, others: 0 } };
+export const nothingDecided = ({
+  keys,
+  told,
+}: Pick<EventOf<"start">, "keys" | "told">): { readonly decided?: DecidedSoFar } => {
+  if (keys === undefined) return {};
+  const none = { replies: 0, step: "", asked: {}, names: 0, others: 0 };
+  return { decided: told === undefined ? none : { ...none, tells: true } };
+};
 
 /**
  * The next decision of an actor of the machine, counted. `of` names it where the actor's own id counts what is asked
@@ -45,15 +54,42 @@ export function nextPlace(f: Folding, actor: string, of = actor): { readonly pla
     if (step !== decided.step) f.state.decided = { ...decided, step, replies };
     return { place: `${replies}.${k}` };
   }
+  return { place: nextTime(f, decided, of) };
+}
+
+/** The n-th time of what has this name. */
+function nextTime(f: Folding, decided: DecidedSoFar, of: string): string {
   const before = Object.hasOwn(decided.asked, of) ? decided.asked[of] : undefined;
   if (before === undefined && decided.names === limits.namesCountedMax) {
     f.state.decided = { ...decided, others: decided.others + 1 };
-    return { place: `${of}~${decided.others + 1}` };
+    return `${of}~${decided.others + 1}`;
   }
   const times = (before ?? 0) + 1;
   const names = decided.names + (before === undefined ? 1 : 0);
   f.state.decided = { ...decided, names, asked: withKey(decided.asked, of, times) };
-  return { place: `${of}#${times}` };
+  return `${of}#${times}`;
+}
+
+/**
+ * What a signal is told under (KY3). `by` is the call that tells it, `of` as above. One that is told without a call is the n-th
+ * to that saga, or the only one of its name there: then `by` says "once".
+ */
+export function toldUnder(
+  f: Folding,
+  { saga, name, data }: { readonly saga: SagaId; readonly name: string; readonly data: Json },
+  by: { readonly call: string; readonly of?: string | undefined } | "counted" | "once",
+): { readonly key?: string } {
+  const { decided } = f.state;
+  if (decided?.tells !== true) return {};
+  const place =
+    by === "once"
+      ? by
+      : by === "counted"
+        ? nextTime(f, decided, `to ${saga}`)
+        : nextPlace(f, by.call, by.of).place;
+  return place === undefined
+    ? {}
+    : { key: decidedKey(decider(f.state), ["told", place, saga, name], digestOf(data)) };
 }
 
 /** The key of a call that becomes the intent `id`. */

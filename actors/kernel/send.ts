@@ -6,18 +6,20 @@ import { type IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { SendInput } from "../request/between-sagas.ts";
 import { type Folding, newId, openIntent, refuseActor } from "./folding.ts";
+import { toldUnder } from "./keys.ts";
 import { forbidden } from "./lineage.ts";
 
 /** BS2 of between-sagas.ts. The input is one that `faultOfSend` has let through. */
-export function issueSend(f: Folding, actor: string, input: Json): void {
+export function issueSend(f: Folding, actor: string, input: Json, decides?: string): void {
   const { to, agent, signal, data = null } = input as z.infer<typeof SendInput>; // Proof: faultOfSend has read it.
   const no = forbidden(f.state);
   if (no !== undefined) return refuseActor(f, actor, "send", no.code, no.reason);
   const saga = SagaId.safeParse(to).success ? (to as SagaId) : runningChild(f, to, agent);
   if (saga === undefined)
     return refuseActor(f, actor, "send", "CALL_INVALID", `call ${to} is no sub-agent ${agent} that runs`);
+  const under = toldUnder(f, { saga, name: signal, data }, { call: actor, of: decides });
   openIntent(f, {
-    intent: { kind: "signal", id: newId(f), saga, name: signal, to: agent, call: actor },
+    intent: { kind: "signal", id: newId(f), ...under, saga, name: signal, to: agent, call: actor },
     input: data,
     attempt: 1,
     actor,

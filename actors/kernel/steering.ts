@@ -14,6 +14,7 @@ import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Folding, newId, openEntries, openIntent } from "./folding.ts";
 import { isPaused } from "./held.ts";
+import { toldUnder } from "./keys.ts";
 import type { ReservedData } from "../contract/reserved-signals.ts";
 import type { Paused } from "../contract/state.ts";
 
@@ -62,12 +63,14 @@ export function endPause(f: Folding, event: Signal): void {
 
 function tellChildren(f: Folding, name: "pause" | "resume", data: Json): void {
   for (const [, { intent }] of openEntries(f))
-    if (intent.kind === "saga" && intent.undoes === undefined)
+    if (intent.kind === "saga" && intent.undoes === undefined) {
+      const told = { saga: intent.saga, name, data };
       openIntent(f, {
-        intent: { kind: "signal", id: newId(f), saga: intent.saga, name, data },
+        intent: { kind: "signal", id: newId(f), ...toldUnder(f, told, "counted"), ...told },
         input: null,
         attempt: 1,
       });
+    }
 }
 
 /** An agent's machine is told the time until which it does not ask its model; a second limit may shorten the first. */

@@ -6,6 +6,7 @@ import { type Json, toJson } from "../../protocol/json.ts";
 import type { MachineAction, MachineEvent } from "../machine/actions.ts";
 import { loosen } from "./actor-ids.ts";
 import { type Folding, isAwaited, newId, openIntent } from "./folding.ts";
+import { toldUnder } from "./keys.ts";
 
 /** The intent that an actor of the machine waits for. */
 export const currentOf = (f: Folding, actor: string): IntentId | undefined =>
@@ -40,8 +41,9 @@ const nobodyTook = (f: Folding, to: string, event: MachineEvent): void =>
 export function sendToChild(f: Folding, id: IntentId, event: MachineEvent): void {
   const open = f.state.open[id];
   if (open?.intent.kind !== "saga" || !isAwaited(f, id, open.actor)) return nobodyTook(f, id, event);
+  const told = { saga: open.intent.saga, name: event.type, data: dataOf(event) };
   openIntent(f, {
-    intent: { kind: "signal", id: newId(f), saga: open.intent.saga, name: event.type, data: dataOf(event) },
+    intent: { kind: "signal", id: newId(f), ...toldUnder(f, told, "counted"), ...told },
     input: null,
     attempt: 1,
   });

@@ -43,7 +43,7 @@ import {
   changeEffect,
   setEffect,
 } from "./effects.ts";
-import { keyOfUndo } from "./keys.ts";
+import { keyOfUndo, toldUnder } from "./keys.ts";
 import { decider, forbidden } from "./lineage.ts";
 import {
   type Ending,
@@ -152,14 +152,10 @@ export function cancelChild(f: Folding, id: IntentId): void {
   const open = f.state.open[id];
   if (!isOpen(open, "saga") || open.intent.undoes !== undefined || open.told === true) return;
   changeOpen(f, open, { told: true });
+  const data = { reason: `cancelled by ${decider(f.state)}` };
+  const told = { saga: open.intent.saga, name: "cancel", data };
   openIntent(f, {
-    intent: {
-      kind: "signal",
-      id: newId(f),
-      saga: open.intent.saga,
-      name: "cancel",
-      data: { reason: `cancelled by ${decider(f.state)}` },
-    },
+    intent: { kind: "signal", id: newId(f), ...toldUnder(f, told, "once"), ...told },
     input: null,
     attempt: 1,
   });

@@ -8,7 +8,7 @@
  * BS1 Only definitions that the agent declares can be written to, only by signals that those declare, and only with
  *     data that fits: checked here, before it is an intent. That the id is one of such a saga's only its own host can
  *     tell: the intent carries the definition's name, and the door of any other saga refuses it.
- * BS2 A `send` succeeds once it is stored for the receiver. It is taken there once, for its id is the intent's; or
+ * BS2 A `send` succeeds once it is stored for the receiver. It is taken there once, for its id is the decision's; or
  *     it is a dead letter with the reason, if there is no such saga any more. The sender hears of neither.
  */
 import { z } from "zod";

@@ -100,6 +100,7 @@ export function joinRoster(
     serves: [...serves],
     deployments: declared?.revision ?? 0,
     keys: "decided",
+    told: "decided",
     follows: "xstate",
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
     ...lostNow(),

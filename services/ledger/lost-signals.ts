@@ -71,12 +71,11 @@ export async function findLostSignals(
   );
   const over = new Set([...read, ...read.unreadable.map(({ saga }) => saga)]);
   const lost = open.filter(
-    ({ from, intent }) =>
-      !over.has(intent.saga) && !taken.has(`${intent.saga} ${signalIdOf(from, intent.id)}`),
+    ({ from, intent }) => !over.has(intent.saga) && !taken.has(`${intent.saga} ${signalIdOf(from, intent)}`),
   );
   const aside = lost.length === 0 ? new Set() : await setAside(ports);
   return manyOf(
-    lost.filter(({ from, intent }) => !aside.has(signalIdOf(from, intent.id))),
+    lost.filter(({ from, intent }) => !aside.has(signalIdOf(from, intent))),
     [...told.unreadable, ...read.unreadable],
   );
 }

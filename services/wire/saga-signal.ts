@@ -1,5 +1,5 @@
 /** Saga signal: what one saga tells another, under an id of its own by which the other knows a repeat. */
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { headers, subjects } from "../../protocol/subjects.ts";
 import { makeHeaders } from "./messages.ts";
@@ -14,16 +14,18 @@ export interface SagaSignalDeps {
 }
 
 /** Its id, whoever tells it and how often. */
-export const signalIdOf = (from: SagaId, intent: IntentId): string => `${from}:${intent}`;
+export const signalIdOf = (from: SagaId, { id, key }: Pick<IntentOf<"signal">, "id" | "key">): string =>
+  key ?? `${from}:${id}`;
 
 /** Stores it. `marks` tell it from what was stored under its id before, for which the server would take it. */
 export function publishSagaSignal(
   deps: SagaSignalDeps,
   from: SagaId,
-  { saga, id: intent, name, to }: Pick<IntentOf<"signal">, "saga" | "id" | "name" | "to">,
+  intent: Pick<IntentOf<"signal">, "saga" | "id" | "key" | "name" | "to">,
   body: unknown,
   marks: readonly string[],
 ): Promise<void> {
+  const { saga, name, to } = intent;
   const id = signalIdOf(from, intent);
   const msgId = [saga, "signal", id, ...marks].join(":");
   return send(deps, body, (data, contentType) =>

@@ -66,6 +66,7 @@ function answerTo(world: World, taken: number, open: OpenIntent): Event {
     result: { outcome: "succeeded", output },
   });
   if (intent.kind === "model") return result({ model: "m", ...(world.replies[taken] as object) });
+  if (intent.kind === "signal") return result(null); // It is stored.
   if (intent.kind === "saga" && intent.name === "judging") {
     const shown = { digest: "d", tokens: 1 };
     return result({ verdict: "accept", validator: "judging", by: "code", shown, judged: "j" });
@@ -97,6 +98,9 @@ function runOn(world: World, from: Run | undefined, choices: Iterator<number>, k
     const made = steps.flatMap(({ intents }) =>
       intents.flatMap((intent) => {
         if (intent.kind === "tool") return `${intent.name} ${intent.key}`;
+        // A child is told to cancel or not, as it had ended by then or not.
+        if (intent.kind === "signal" && intent.call !== undefined)
+          return `${intent.name} ${intent.key ?? intent.id}`;
         return intent.kind === "saga" ? `${intent.name} ${intent.saga}` : [];
       }),
     );
@@ -112,7 +116,7 @@ function runOn(world: World, from: Run | undefined, choices: Iterator<number>, k
     return run;
   };
   const begin = { ...{ type: "start" as const, definition: { name, version, hash }, input: { of: "x" } } };
-  let now = run ?? append([{ ...begin, ...(keys === undefined ? {} : { keys }) }]);
+  let now = run ?? append([{ ...begin, ...(keys === undefined ? {} : { keys, told: keys }) }]);
   for (let turns = 0; now.state.phase.kind !== "ended"; turns++) {
     if (turns > 500)
       throw new Error(`it does not come to rest: ${JSON.stringify(Object.values(now.state.open))}`);
@@ -207,6 +211,34 @@ const agents = fc
     signals: Array.from({ length: hints }, (_, k) => `hint-${k}`),
   }));
 
+/** One that writes to other sagas, the same thing more than once. */
+const writer = agentOf({
+  tools: [look, hold],
+  sends: [agentOf({ name: "desk", signals: { note: z.object({ of: z.string() }) } })],
+}).definition;
+const writers = fc
+  .array(
+    fc.array(fc.record({ tool: fc.constantFrom("look", "hold", "send", "send"), of }), {
+      minLength: 1,
+      maxLength: 4,
+    }),
+    { minLength: 1, maxLength: 5 },
+  )
+  .map((replies): World => ({
+    definition: () => writer,
+    replies: [
+      ...replies.map((calls) => ({
+        calls: calls.map(({ tool, of }) =>
+          tool === "send"
+            ? call(tool, { to: "desk-1", agent: "desk", signal: "note", data: { of } })
+            : call(tool, { of }),
+        ),
+      })),
+      finish,
+    ] as Json[],
+    signals: ["hint-0"],
+  }));
+
 /** A graph whose nodes are judged and may fail once, and are tried again. */
 const flows = fc
   .array(fc.record({ fails: fc.boolean(), after: fc.nat(3) }), { minLength: 2, maxLength: 5 })
@@ -247,6 +279,7 @@ const textOf = ({ keys }: Run): string => [...keys].sort().join("\n");
 describe.each([
   ["a machine", machines],
   ["an agent", agents],
+  ["an agent that writes to others (KY3)", writers],
   ["a workflow", flows],
 ])("the keys of %s", (_, worlds) => {
   test("are the same however its results fall into turns, and again from any turn on", () => {

@@ -9,8 +9,10 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { setup } from "xstate";
 import { z } from "zod";
 import { defineAgent } from "../../../actors/agent/define.ts";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
@@ -19,6 +21,7 @@ import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { beyondName, readNote } from "../../../services/ledger/beyond.ts";
+import { emptyHead, readTurns } from "../../../services/ledger/reader.ts";
 import type { Ack, Ports } from "../../../services/wire/ports.ts";
 import type { RestoreMark } from "../../../services/wire/restored.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
@@ -74,7 +77,14 @@ function openMesh(seed: number, auditEveryMs = 10_000) {
   const parts = { version: 1, model: "script", instructions: "Do it.", signals: { stop: z.object({}) } };
   const io = { input: z.object({ plan: z.string(), of: z.string() }), output: z.object({}) };
   const child = defineAgent({ ...parts, ...io, name: "child", description: "Does.", tools });
-  const doer = defineAgent({ ...parts, ...io, name: "doer", description: "Does.", tools, agents: [child] });
+  const box = defineSaga({
+    ...{ name: "box", version: 1, input: z.object({}), output: z.object({}) },
+    signals: { note: z.object({ of: z.string() }) },
+    machine: setup({}).createMachine({ id: "box", initial: "open", states: { open: { on: { note: {} } } } }),
+  });
+  const doer = defineAgent({
+    ...{ ...parts, ...io, name: "doer", description: "Does.", tools, agents: [child], sends: [box] },
+  });
   const decide = async ({ messages }: ModelRequest) => {
     const said = messages.filter(({ role }) => role === "assistant").length;
     const [first] = messages.flatMap((one) => (one.role === "user" ? one.parts : []));
@@ -87,6 +97,8 @@ function openMesh(seed: number, auditEveryMs = 10_000) {
     const calls = step.split("+").map((tool, k): { tool: string; input: Json } => {
       if (tool === "wait") return { tool, input: { signals: ["stop"], forMs: 2_000 } };
       const wish = `${of}.${said}.${k}`;
+      if (tool === "tell")
+        return { tool: "send", input: { to: "box", agent: "box", signal: "note", data: { of: wish } } };
       return tool === "child"
         ? { tool, input: { plan: "once-worker probe-host+once-host", of: wish } }
         : { tool, input: { of: wish } };
@@ -98,7 +110,7 @@ function openMesh(seed: number, auditEveryMs = 10_000) {
       await clock.sleep(mesh.chance.between(1, 300));
       return decide(request);
     };
-    return defineApp({ sagas: [doer, child], models: { script: { name: "script", decide: think } } });
+    return defineApp({ sagas: [doer, child, box], models: { script: { name: "script", decide: think } } });
   };
   /** Msg-Ids with the time of their first storing, and those of messages that the server had before the ledger was set back. */
   const stored = new Map<string, number>();
@@ -133,6 +145,13 @@ function openMesh(seed: number, auditEveryMs = 10_000) {
   const start = (plan: string, id: string) => mesh.clock.until(client.start(doer, { plan, of: id }, { id }));
   return {
     ...{ mesh, account, start, swallowed, ports: outside.ports },
+    startBox: () => mesh.clock.until(client.start(box, {}, { id: "box" })),
+    turns: async (saga: string) => {
+      const { ports } = outside;
+      const last = await mesh.clock.until(ports.ledger.last(parseSagaId(saga)));
+      const stored = await mesh.clock.until(readTurns(ports, parseSagaId(saga), emptyHead, last?.seq ?? 0));
+      return stored.map(({ turn }) => turn);
+    },
     view: (saga: string) => mesh.clock.until(readView(outside.ports, parseSagaId(saga))),
     host: async (name: string) => {
       const life = mesh.spawn(name);
@@ -254,6 +273,54 @@ test(
         await expectAllAccounted(t);
       }),
       { numRuns: 6 },
+    );
+  },
+);
+
+test(
+  "whatever point the ledger is set back to, a signal is taken once by the saga it is for, and none for another (KY3)",
+  { timeout: 120_000 },
+  async () => {
+    const step = fc.constantFrom(
+      "tell",
+      "tell+tell",
+      "read-worker+tell",
+      "idempotent-worker+idempotent-host+tell",
+    );
+    const telling = fc.record({
+      seed: fc.integer({ min: 1, max: 1_000_000 }),
+      plan: fc.array(step, { minLength: 3, maxLength: 6 }),
+      atMs: fc.integer({ min: 200, max: 1_200 }), // It is over by then, or not.
+      share: fc.double({ min: 0.3, max: 0.9, noNaN: true }),
+    });
+    await fc.assert(
+      fc.asyncProperty(telling, async ({ seed, plan, atMs, share }) => {
+        const t = openMesh(seed);
+        await t.host("host-a");
+        await t.host("host-b");
+        await t.worker("worker");
+        await t.startBox();
+        await t.start(plan.join(" "), "doer-1");
+        await t.mesh.clock.advance(atMs);
+        t.setBack(Math.floor(t.mesh.server.ledger.lastSeq() * share));
+        const since = t.mesh.clock.now();
+        await t.mesh.clock.advance(5_000);
+        await t.startBox();
+        await t.start(plan.join(" "), "doer-1");
+        await t.mesh.clock.advance(180_000);
+        const said = (await t.turns("doer-1")).flatMap(({ at, steps }) =>
+          steps.flatMap(({ intents }) =>
+            intents.flatMap((intent) => (intent.kind === "signal" && at >= since ? [intent.key] : [])),
+          ),
+        );
+        const taken = (await t.turns("box")).flatMap(({ steps }) =>
+          steps.flatMap(({ event }) => (event.type === "signal" ? [event] : [])),
+        );
+        const wishes = taken.map(({ data }) => (data as { of: string }).of);
+        expect(new Set(wishes).size).toBe(wishes.length);
+        expect(taken.map(({ id }) => id)).toEqual(expect.arrayContaining(said));
+      }),
+      { numRuns: 10 },
     );
   },
 );
