@@ -13,7 +13,6 @@ import type {
   PlanFaultCode,
   PlanFinding,
 } from "../../protocol/documents/plan.ts";
-import { jsonSchema } from "../values/schema.ts";
 import type { SagaDefinition } from "../contract/definition.ts";
 import type { Tool } from "../contract/tool.ts";
 
@@ -46,65 +45,60 @@ export const catalogueOf = (parts: {
     ...(compensation === undefined
       ? {}
       : { undoneBy: typeof compensation === "string" ? compensation : compensation.tool.name }),
-    ...{ input: shown(input), output: shown(output) },
+    ...{ input: shown(input, "input"), output: shown(output, "output") },
   })),
   agents: [...parts.sagas].map(({ definition: { kind }, name, description, input, output }) => ({
-    ...{ kind: kind.name, name, description, input: shown(input), output: shown(output) },
+    ...{ kind: kind.name, name, description },
+    ...{ input: shown(input, "input"), output: shown(output, "output") },
   })),
   models: [...parts.models],
   predicates: [...parts.predicates],
   validators: [...parts.validators].map(({ name, description }) => ({ name, description })),
 });
 
-function shown(schema: z.ZodType): Json {
-  const { $schema: _dialect, ...rest } = toJson(jsonSchema(schema)) as Record<string, Json>;
+/** What is said by an output is what its schema makes: its defaults are there, and what it does not name is not. */
+function shown(schema: z.ZodType, io: "input" | "output"): Json {
+  const { $schema: _dialect, ...rest } = toJson(
+    z.toJSONSchema(schema, { io, unrepresentable: "any" }),
+  ) as Record<string, Json>;
   return rest;
 }
 
 export const asSchema = (schema: Json | undefined): Schema | undefined =>
   typeof schema === "object" && schema !== null && !Array.isArray(schema) ? schema : undefined;
 
-/** What a schema says of the part at a pointer: undefined where it cannot be said. */
-export type SchemaPart = { readonly schema: Json | undefined } | "nothing";
+/** What a schema says of the part at a pointer: undefined where it cannot be said; whether some values lack it. */
+export type SchemaPart = { readonly schema: Json | undefined; readonly mayLack: boolean } | "nothing";
 
 export function partOf(schema: Json | undefined, pointer: string): SchemaPart {
-  let here: Json | undefined = schema;
+  let [here, mayLack] = [schema, false];
   for (const token of pointer.split("/").slice(1)) {
     const next = memberOf(asSchema(here), token.replaceAll("~1", "/").replaceAll("~0", "~"));
     if (next === "nothing") return next;
     here = next.schema;
+    mayLack ||= next.mayLack;
   }
-  return { schema: here };
+  return { schema: here, mayLack };
 }
 
 function memberOf(schema: Schema | undefined, key: string): SchemaPart {
-  if (schema === undefined) return { schema: undefined };
-  const { properties, additionalProperties = false, items, type } = schema;
+  if (schema === undefined) return { schema: undefined, mayLack: false }; // PC1
+  const { properties, additionalProperties = false, items, minItems, type } = schema;
   const members = asSchema(properties);
   if (members !== undefined) {
-    if (Object.hasOwn(members, key)) return { schema: members[key] };
-    return additionalProperties === false ? "nothing" : { schema: undefined };
+    const member = Object.hasOwn(members, key) ? members[key] : undefined;
+    if (member === undefined)
+      return additionalProperties === false ? "nothing" : { schema: undefined, mayLack: false };
+    // What has a default is there once it was read.
+    const mayLack = !requiredOf(schema).includes(key) && asSchema(member)?.["default"] === undefined;
+    return { schema: member, mayLack };
   }
-  if (type === "array") return /^(0|[1-9]\d*)$/.test(key) ? { schema: items } : "nothing";
-  return typeof type === "string" && type !== "object" ? "nothing" : { schema: undefined };
-}
-
-/** Why what fits one schema never fits another, or undefined (PC1). */
-export function misfitOf(source: Json | undefined, target: Json | undefined): string | undefined {
-  const [from, to] = [asSchema(source), asSchema(target)];
-  if (from === undefined || to === undefined) return undefined;
-  const [is, wanted] = [from["type"], to["type"]];
-  if (typeof is === "string" && typeof wanted === "string" && is !== wanted)
-    if (!(is === "integer" && wanted === "number") && !(is === "number" && wanted === "integer"))
-      return `it is ${withArticle(is)} and ${withArticle(wanted)} is wanted`;
-  const missing = requiredOf(to).filter((key) => memberOf(from, key) === "nothing");
-  if (missing.length > 0) return `it has no ${quoted(missing)}`;
-  for (const [key, wants] of Object.entries(asSchema(to["properties"]) ?? {})) {
-    const part = memberOf(from, key);
-    const inner = part === "nothing" ? undefined : misfitOf(part.schema, wants);
-    if (inner !== undefined) return `"${key}": ${inner}`;
+  if (type === "array") {
+    if (!/^(0|[1-9]\d*)$/.test(key)) return "nothing";
+    return { schema: items, mayLack: items !== undefined && Number(key) >= Number(minItems ?? 0) };
   }
-  return undefined;
+  const isOther = typeof type === "string" && type !== "object";
+  return isOther ? "nothing" : { schema: undefined, mayLack: false };
 }
 
 export const requiredOf = (schema: Json | undefined): string[] => {
@@ -112,16 +106,4 @@ export const requiredOf = (schema: Json | undefined): string[] => {
   return Array.isArray(required) ? required.filter((key) => typeof key === "string") : [];
 };
 
-/** Why a value does not fit a schema; undefined where it does, or where that cannot be said. */
-export function valueMisfit(value: Json, schema: Json | undefined): string | undefined {
-  if (asSchema(schema) === undefined) return undefined;
-  try {
-    const parsed = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value);
-    return parsed.success ? undefined : z.prettifyError(parsed.error).replaceAll(/\s*\n\s*/g, " ");
-  } catch {
-    return undefined; // PC1
-  }
-}
-
 export const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(", ");
-const withArticle = (type: string): string => `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;

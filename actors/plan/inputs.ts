@@ -10,20 +10,10 @@ import {
   type PlanFaultCode,
   type PlanFinding,
 } from "../../protocol/documents/plan.ts";
-import {
-  asSchema,
-  fault,
-  misfitOf,
-  type Offer,
-  offerOf,
-  outputOf,
-  partOf,
-  quoted,
-  requiredOf,
-  type SchemaPart,
-  valueMisfit,
-} from "./catalogue.ts";
-import { type Reference, referenceOf, referencesIn, textOf } from "../values/reference.ts";
+import { fault, type Offer, offerOf, outputOf, partOf, type SchemaPart } from "./catalogue.ts";
+import { fitOf, type Grade, type Misfit } from "./fit.ts";
+import type { Path } from "./witness.ts";
+import { atPointer, type Reference, referenceOf, referencesIn, textOf } from "../values/reference.ts";
 import { namedIn } from "../values/condition.ts";
 import { certainIn, groundOf, needNotBe, startOf } from "../workflow/graph.ts";
 
@@ -86,12 +76,12 @@ export const undoFindings = (
     undoing.input,
     ({ of, pointer }) => {
       if (of === "input" || of === "output") return partOf(done[of], pointer);
-      return of === "key" || of === "outcome" ? { schema: { type: "string" } } : "nothing";
+      return of === "key" || of === "outcome" ? { schema: { type: "string" }, mayLack: false } : "nothing";
     },
     { unknown: "an undoing knows input, output, key and outcome", misfit: "COMPENSATION_INVALID" },
   );
 
-/** What is wrong with a template, and why what it makes is never taken. */
+/** What is wrong with a template: what it refers to, and of what it makes each part that is not taken. */
 function templateFindings(
   at: string,
   template: Json,
@@ -99,7 +89,8 @@ function templateFindings(
   find: Find,
   { unknown, misfit = "INPUT_UNFIT" }: { unknown: string; misfit?: PlanFaultCode },
 ): PlanFinding[] {
-  const findings: PlanFinding[] = referencesIn(template).flatMap((reference) => {
+  const references = referencesIn(template);
+  const findings: PlanFinding[] = references.flatMap((reference) => {
     if (reference === "bad")
       return [
         fault("REF_UNKNOWN", at, 'it holds a "$ref" that cannot be read: "node NAME /part" or "input /part"'),
@@ -109,35 +100,69 @@ function templateFindings(
     const why = is === "uncertain" ? needNotBe : `which is not there: ${unknown}`;
     return [fault("REF_UNKNOWN", at, `it refers to "${textOf(reference)}", ${why}`)];
   });
-  const why = findings.length > 0 ? undefined : unfit(template, schema, find);
-  return why === undefined ? findings : [fault(misfit, at, why)];
+  if (findings.length > 0) return findings;
+  const lacking = references.flatMap((reference) => {
+    const is = reference === "bad" ? "nothing" : find(reference);
+    return typeof is === "object" && is.mayLack && reference !== "bad"
+      ? [`"${textOf(reference)}": it may be that it is not there, and then nothing can be made of it`]
+      : [];
+  });
+  const fit = fitOf(schemaOf(template, find), schema);
+  const misfits = fit.is === "no" ? fit.misfits : [];
+  return misfitFindings(at, misfits, misfit, lacking, ({ at: path }) => placeOf(template, path));
 }
 
-function unfit(template: Json, schema: Json | undefined, find: Find): string | undefined {
+/** One finding for all of a grade, so that each input is told of in one sentence. */
+export function misfitFindings(
+  at: string,
+  misfits: readonly Misfit[],
+  never: PlanFaultCode,
+  lacking: readonly string[] = [],
+  nameOf = ({ at: path }: Misfit): string => (path.length === 0 ? "" : `"/${path.join("/")}": `),
+): PlanFinding[] {
+  const told = (grade: Grade) =>
+    misfits.filter((one) => one.grade === grade).map((one) => `${nameOf(one)}${one.says}`);
+  const finding = (code: PlanFaultCode, all: readonly string[], then = "") =>
+    all.length === 0 ? [] : [fault(code, at, `${all.join("; ")}${then}`)];
+  const mend = "; require it, name another part, or let a node between make what is wanted";
+  return [
+    ...finding(never, told("never")),
+    ...finding("MAY_MISFIT", [...lacking, ...told("sometimes")], mend),
+    ...finding("MAY_EXCEED", told("bounds")),
+  ];
+}
+
+/** All that a template may make, as a schema. */
+function schemaOf(template: Json, find: Find): Json {
   const reference = referenceOf(template);
   if (reference !== undefined) {
-    if (reference === "bad") return undefined;
-    const found = find(reference);
-    const why = found === "nothing" || found === "uncertain" ? undefined : misfitOf(found.schema, schema);
-    return why && `"${textOf(reference)}": ${why}`;
+    const found = reference === "bad" ? "nothing" : find(reference);
+    return typeof found === "object" ? (found.schema ?? {}) : {};
   }
-  if (referencesIn(template).length === 0) return valueMisfit(template, schema);
-  const wanted = asSchema(schema);
-  if (wanted === undefined || typeof template !== "object" || template === null) return undefined;
-  if (Array.isArray(template)) return firstOf(template.map((one) => unfit(one, wanted["items"], find)));
-  const missing = requiredOf(wanted).filter((key) => !Object.hasOwn(template, key));
-  if (missing.length > 0) return `it lacks ${quoted(missing)}`;
-  const members = asSchema(wanted["properties"]);
-  if (members === undefined) return undefined;
-  const more = Object.keys(template).filter((key) => !Object.hasOwn(members, key));
-  if (more.length > 0 && wanted["additionalProperties"] === false) return `${quoted(more)} is not taken`;
-  return firstOf(
-    Object.entries(template).map(([key, one]) => {
-      const why = unfit(one, members[key], find);
-      return why && `"${key}": ${why}`;
-    }),
+  if (typeof template !== "object" || template === null) return { const: template };
+  if (Array.isArray(template)) {
+    const prefixItems = template.map((one) => schemaOf(one, find));
+    return { type: "array", prefixItems, minItems: template.length, maxItems: template.length };
+  }
+  const properties = Object.fromEntries(
+    Object.entries(template).map(([key, one]) => [key, schemaOf(one, find)]),
   );
+  return { type: "object", properties, required: Object.keys(template), additionalProperties: false };
 }
 
-const firstOf = (all: readonly (string | undefined)[]): string | undefined =>
-  all.find((one) => one !== undefined);
+/** A place in what a template makes, with the reference that it comes from. */
+function placeOf(template: Json, path: Path): string {
+  let here: Json | undefined = template;
+  for (const [k, key] of path.entries()) {
+    if (here === undefined || referenceOf(here) !== undefined) return from(here, path.slice(0, k));
+    here = atPointer(here, `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  }
+  return from(here, path);
+}
+const from = (template: Json | undefined, path: Path): string => {
+  const reference = template === undefined ? undefined : referenceOf(template);
+  const named = reference === undefined || reference === "bad" ? "" : `"${textOf(reference)}"`;
+  const place = path.length === 0 ? "" : `"/${path.join("/")}"`;
+  const words = [place, named].filter((word) => word !== "").join(" from ");
+  return words === "" ? "" : `${words}: `;
+};

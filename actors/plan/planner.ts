@@ -25,6 +25,7 @@ import {
 import { modelCall, toActors } from "../machine/callable.ts";
 import { defineSaga } from "../saga/define.ts";
 import type { SagaDefinition } from "../contract/definition.ts";
+import { coverOf } from "./cover.ts";
 import { emptyDraft, planForms } from "./proposal.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Budget } from "../contract/budget-config.ts";
@@ -64,7 +65,7 @@ interface Planning {
 
 const instructions = `You turn a written specification into a plan: a workflow whose steps are transactions, each with what undoes it. You are asked step by step; each question is a JSON object with the step, the specification, what the application offers, the plan so far, and the JSON Schema of your answer. Answer with one JSON object of that schema and nothing else.
 
-A node does one thing: it runs a tool, agent or saga of the application by name ("run"), or, where none fits, an agent of the plan, which you describe later. Its "input" is a template: {"$ref":"input /part"} stands for a part of the workflow's input, {"$ref":"node NAME /part"} for a part of what an earlier node said. A node may only refer to nodes on which it rests by an edge, directly or not. "success" says what must hold of its output; "covers" names the goals and constraints it serves. Each goal needs a node that covers it; each constraint needs one that covers it and has a success condition.
+A node does one thing: it runs a tool, agent or saga of the application by name ("run"), or, where none fits, an agent of the plan, which you describe later. Its "input" is a template: {"$ref":"input /part"} stands for a part of the workflow's input, {"$ref":"node NAME /part"} for a part of what an earlier node said. A node may only refer to nodes on which it rests by an edge, directly or not. "success" says what must hold of its output; "covers" names the goals and constraints it serves. Each goal needs a node that covers it; each constraint needs one that covers it and has a success condition that fails where the constraint does not hold: whether something is there ("present") says nothing of what it is. "checks" pairs each constraint of the plan so far with what checks it.
 
 An edge goes from a node to one that must wait for it. The graph has no cycle. A condition ("when") is data: {"node":NAME,"is":PREDICATE,"at":"/part","value":…}, {"all":[…]}, {"any":[…]}, {"not":…}; predicates are equals, differs, atLeast, atMost, oneOf, present and those of the application. Most edges only wait and carry what was said: they run nothing, and have {"by":"runtime"} for agent and {"by":"itself"} for compensation.
 
@@ -104,6 +105,7 @@ const promptOf = ({ request, step, draft, findings, found }: Planning): string =
     specification: request.spec,
     offered: request.catalogue,
     plan: draft,
+    ...(draft.nodes.length === 0 ? {} : { checks: coverOf(draft, request.catalogue) }),
     answer: formOf(step),
   });
 

@@ -24,7 +24,9 @@ import {
   type PlanCatalogue,
   type PlanFinding,
   PlanFrame,
+  planMended,
   type PlanStep,
+  planWarnings,
 } from "../../protocol/documents/plan.ts";
 import { fault } from "./catalogue.ts";
 import { graphFindings } from "./graph.ts";
@@ -75,28 +77,34 @@ export function judgeProposal(step: PlanStep, draft: Draft, said: string, catalo
   if (strangers.length > 0) return judged(next, strangers, step);
   if (step === "roles") return judged(next, [], "nodes");
   if (step === "nodes") return judged(next, [], "edges");
-  const inGraph = graphFindings(next, catalogue);
+  const inGraph = graphFindings(next, catalogue).filter(isMended);
   if (inGraph.length > 0) return judged(next, inGraph, "graph"); // PP2
   const isSpecified = next.nodes.some(
     ({ log, compensation }) => log !== undefined || compensation !== undefined,
   );
   if (!isSpecified) return judged(next, [], "logs");
   if (step === "logs") return judged(next, [], "agents");
-  const findings = [...specFindings(next, catalogue), ...formFindings(next)];
+  const findings = [...specFindings(next, catalogue).filter(isMended), ...formFindings(next)];
   return judged(next, findings, findings.length > 0 ? "whole" : undefined);
 }
 
-/** All that is wrong with a plan as it was handed in. */
+/** What a planner is asked to mend: all that is wrong, and what may go wrong that a plan can say better. */
+const isMended = ({ code }: PlanFinding): boolean => !planWarnings.has(code) || planMended.has(code);
+
+/** All that is wrong with a plan as it was handed in; of one that runs, what may go wrong in some runs. */
 export function planFindings(
   value: unknown,
   catalogue: PlanCatalogue,
-): { readonly plan: Plan } | { readonly findings: readonly PlanFinding[] } {
+):
+  | { readonly plan: Plan; readonly warnings: readonly PlanFinding[] }
+  | { readonly findings: readonly PlanFinding[] } {
   const draft = Draft.safeParse(value);
   if (!draft.success) return { findings: issuesOf(draft.error) };
   const found = [...graphFindings(draft.data, catalogue), ...specFindings(draft.data, catalogue)];
+  const isRefused = found.some(({ code }) => !planWarnings.has(code));
   const plan = Plan.safeParse(value);
-  if (plan.success && found.length === 0) return { plan: plan.data };
-  return { findings: [...found, ...(found.length > 0 ? [] : formFindings(draft.data))] };
+  if (plan.success && !isRefused) return { plan: plan.data, warnings: found };
+  return { findings: [...found, ...(isRefused ? [] : formFindings(draft.data))] };
 }
 
 /** What a form says besides what is said better elsewhere. */

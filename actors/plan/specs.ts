@@ -15,8 +15,10 @@ import type {
   PlainSchema,
   PlanUndo,
 } from "../../protocol/documents/plan.ts";
-import { fault, isToolOffer, misfitOf, type Offer, offerOf, outputOf } from "./catalogue.ts";
-import { undoFindings } from "./inputs.ts";
+import { fault, isToolOffer, type Offer, offerOf, outputOf } from "./catalogue.ts";
+import { coverFindings } from "./cover.ts";
+import { fitOf } from "./fit.ts";
+import { misfitFindings, undoFindings } from "./inputs.ts";
 import { schemaOfPlan } from "./schema.ts";
 
 /** What is missing or wrong in the specs of each node and edge, and in what the plan covers. */
@@ -36,6 +38,7 @@ export function specFindings(draft: Draft, catalogue: PlanCatalogue): PlanFindin
       ...compensationOf(`/edges/${k}`, edge, catalogue),
     ]),
     ...coverage(draft, catalogue),
+    ...coverFindings(draft, catalogue),
   ];
 }
 
@@ -91,10 +94,10 @@ function logOf(
 ): PlanFinding[] {
   if (log === undefined)
     return [fault("LOG_MISSING", `${at}/log`, "it has no log schema: say what of its output is kept")];
-  const why = logged && misfitOf(outputOf(catalogue, logged), toJson(log));
+  const fit = logged && fitOf(outputOf(catalogue, logged), toJson(log));
   return [
     ...schemaFindings(`${at}/log`, log),
-    ...(why === undefined ? [] : [fault("LOG_UNFIT", `${at}/log`, `no output ever fits it: ${why}`)]),
+    ...misfitFindings(`${at}/log`, fit?.is === "no" ? fit.misfits : [], "LOG_UNFIT"),
   ];
 }
 

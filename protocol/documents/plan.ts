@@ -221,6 +221,8 @@ export const PlanFaultCode = z.enum([
   "INPUT_UNFIT",
   "LOG_UNFIT",
   "SCHEMA_INVALID",
+  "MAY_MISFIT",
+  "MAY_EXCEED",
   // What each node and each edge must have
   "LOG_MISSING",
   "AGENT_MISSING",
@@ -229,12 +231,31 @@ export const PlanFaultCode = z.enum([
   // What the plan is for
   "GOAL_UNSERVED",
   "CONSTRAINT_UNCOVERED",
+  "CHECK_VOID",
+  "CHECK_WEAK",
 ]);
 export type PlanFaultCode = z.infer<typeof PlanFaultCode>;
 
 /** `at` is a JSON pointer into the plan. */
 export const PlanFinding = z.object({ code: PlanFaultCode, at: z.string(), says: z.string() });
 export type PlanFinding = z.infer<typeof PlanFinding>;
+
+/**
+ * Of some runs only, so that a plan that has them runs: people are told of them. Of those that are not mended while it is
+ * made a plan cannot say more (`PlainSchema` knows no format, a tool's bounds are the tool's).
+ */
+export const planWarnings: ReadonlySet<PlanFaultCode> = new Set([
+  "MAY_MISFIT",
+  "MAY_EXCEED",
+  "CHECK_VOID",
+  "CHECK_WEAK",
+]);
+/** Those of them that a planner is asked to mend. */
+export const planMended: ReadonlySet<PlanFaultCode> = new Set(["MAY_MISFIT", "CHECK_VOID"]);
+
+/** A constraint and what fails where it does not hold, each in one line. */
+export const PlanCover = z.object({ constraint: z.string(), says: z.string(), by: z.array(z.string()) });
+export type PlanCover = z.infer<typeof PlanCover>;
 
 /** What planning asks for, step by step. `graph` and `whole` ask for what is wrong to be mended. */
 export const PlanStep = z.enum(["roles", "nodes", "edges", "graph", "logs", "agents", "whole"]);
@@ -248,6 +269,12 @@ export const PlannedDocument = z.object({
   rounds: z.int(),
   /** Where it was written, if anywhere. */
   file: z.string().optional(),
+  /** The same words had planned it before: no model was asked. */
+  earlier: z.literal(true).optional(),
+  /** What checks each of its constraints. */
+  checks: z.array(PlanCover).optional(),
+  /** What may go wrong in some runs. */
+  warnings: z.array(PlanFinding).optional(),
 });
 export type PlannedDocument = z.infer<typeof PlannedDocument>;
 

@@ -60,6 +60,15 @@ test("a planning that was killed over a question goes on with the answers it has
     intents: { intent: { kind: string } }[];
   };
   expect(intents.filter(({ intent }) => intent.kind === "model")).toHaveLength(5);
+  // It went on here, and is told as it was there.
+  expect(second.stderr).toContain("the same words were planned before");
+  const third = await runCli(words);
+  expect(JSON.parse(second.stdout)).not.toHaveProperty("earlier");
+  expect(PlannedDocument.parse(JSON.parse(third.stdout))).toMatchObject({
+    saga,
+    earlier: true,
+    plan: offsite,
+  });
 }, 60_000);
 
 test("a plan is left to the hosts that serve it, and refused where they serve others", async () => {

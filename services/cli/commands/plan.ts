@@ -1,11 +1,18 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { coverOf } from "../../../actors/plan/cover.ts";
 import { PlanMade, type PlanRequest } from "../../../actors/plan/planner.ts";
+import { planFindings } from "../../../actors/plan/proposal.ts";
 import { digestOf } from "../../../protocol/digest.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
-import { type PlannedDocument, PlanRefusal, planSchema } from "../../../protocol/documents/plan.ts";
+import {
+  type PlanCatalogue,
+  type PlannedDocument,
+  PlanRefusal,
+  planSchema,
+} from "../../../protocol/documents/plan.ts";
 import type { App } from "../../app/app.ts";
 import { endIn } from "../../client/follow-turns.ts";
 import { endDocument } from "../../views/inspected.ts";
@@ -17,7 +24,7 @@ import { defineCommand } from "../frame/command.ts";
 import { readTextFile } from "../frame/file.ts";
 import type { CommandContext } from "../frame/context.ts";
 import { describeEnd } from "../telling/describe.ts";
-import { createPlanTeller, describeRefusal } from "../telling/planning-text.ts";
+import { coverLines, createPlanTeller, describeRefusal, warningLines } from "../telling/planning-text.ts";
 
 /** A specification becomes a plan. */
 export const plan = defineCommand({
@@ -75,14 +82,23 @@ export const plan = defineCommand({
     output.note(`planning as ${saga}; its ledger: sagamesh tail ${saga} --data ${folder}`);
     const tell = createPlanTeller();
     const ends: ReturnType<typeof endIn>[] = [];
+    const began = Date.now();
+    let isEarlier = false;
     const onTurn = (turn: Parameters<typeof tell>[0]) => {
+      if (turn.turn === 1 && turn.at < began)
+        output.note(
+          "the same words were planned before: what they came to is told, and gone on with if it is not over",
+        );
+      isEarlier = turn.at < began;
       tell(turn).forEach(output.note);
       ends.push(endIn(turn));
     };
     const { signal } = context;
     await runPlanning({ ...planning, saga, app, folder, onTurn, signal, report: () => undefined });
     const end = ends.findLast((one) => one !== undefined);
-    return end === undefined ? 1 : tellEnd(context, saga, end, out); // Without one it was called off.
+    return end === undefined
+      ? 1
+      : tellEnd(context, { saga, end, out, isEarlier, catalogue: planning.request.catalogue }); // Without one it was called off.
   },
 });
 
@@ -130,21 +146,35 @@ function numberOf(name: string, text: string | undefined, otherwise: number, max
   throw new MeshError("USAGE", `plan: --${name}: expected a whole number up to ${max}, got "${text}"`);
 }
 
+interface Planned {
+  readonly saga: SagaId;
+  readonly end: NonNullable<ReturnType<typeof endIn>>;
+  readonly out: string | undefined;
+  /** It ended in an earlier run of the command. */
+  readonly isEarlier: boolean;
+  readonly catalogue: PlanCatalogue;
+}
+
 async function tellEnd(
   { output }: CommandContext,
-  saga: SagaId,
-  end: NonNullable<ReturnType<typeof endIn>>,
-  out: string | undefined,
+  { saga, end, out, isEarlier, catalogue }: Planned,
 ): Promise<number> {
   const made = PlanMade.safeParse(end.output);
   if (end.status === "completed" && made.success) {
     const { plan, rounds } = made.data;
     const text = `${JSON.stringify(plan, null, 2)}\n`;
     if (out !== undefined) await writeFile(out, text);
-    const document: PlannedDocument = { saga, plan, rounds, ...(out === undefined ? {} : { file: out }) };
+    const read = planFindings(plan, catalogue);
+    const warnings = "plan" in read ? [...read.warnings] : [];
+    const checks = coverOf(plan, catalogue);
+    const document: PlannedDocument = {
+      ...{ saga, plan, rounds, checks, warnings },
+      ...(out === undefined ? {} : { file: out }),
+      ...(isEarlier ? { earlier: true } : {}),
+    };
     const [nodes, edges] = [plan.nodes.length, plan.edges.length];
     const told = `plan "${plan.name}": ${nodes} nodes, ${edges} edges, mended ${rounds} times`;
-    output.note(told);
+    for (const line of [told, ...coverLines(checks), ...warningLines(warnings)]) output.note(line);
     output.print(document, () =>
       out === undefined ? text.trimEnd() : `${out}\nrun it: sagamesh run ${out} --app FILE --input '{…}'`,
     );

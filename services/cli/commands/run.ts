@@ -15,7 +15,7 @@ import { defineCommand } from "../frame/command.ts";
 import { readTextFile } from "../frame/file.ts";
 import { createFlow } from "../telling/flow.ts";
 import { parseJson } from "../frame/json.ts";
-import { describeRefusal } from "../telling/planning-text.ts";
+import { describeRefusal, warningLines } from "../telling/planning-text.ts";
 import { servedApp } from "../frame/serving.ts";
 import { watchToEnd } from "../telling/watch.ts";
 
@@ -48,7 +48,8 @@ export const run = defineCommand({
       output.print(refusal, () => describeRefusal(refusal));
       return 1;
     }
-    const { plan } = read;
+    const { plan, warnings } = read;
+    warningLines(warnings).forEach(output.note);
     const app = withPlan(bare, plan);
     const definition = app.latest(plan.name, plan.version);
     if (definition === undefined)

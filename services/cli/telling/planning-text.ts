@@ -2,7 +2,7 @@
  * Planning text: what a planning says of itself while it goes on, turn by turn, and what is wrong in the end.
  */
 import { JudgePlan } from "../../../actors/plan/planner.ts";
-import type { PlanFinding, PlanRefusal } from "../../../protocol/documents/plan.ts";
+import type { PlanCover, PlanFinding, PlanRefusal } from "../../../protocol/documents/plan.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { findingLine } from "../../app/plans.ts";
 
@@ -53,6 +53,13 @@ function findingLines(findings: readonly PlanFinding[], found: number, max: numb
   const shown = findings.slice(0, max).map((finding) => `    ${findingLine(finding)}`);
   return found > shown.length ? [...shown, `    and ${found - shown.length} more`] : shown;
 }
+
+/** Each constraint with what checks it, for the reader to see whether it does. */
+export const coverLines = (checks: readonly PlanCover[]): string[] =>
+  checks.map(({ constraint, says, by }) => `  ${constraint} (${says}) is checked by ${by.join("; ")}`);
+
+export const warningLines = (warnings: readonly PlanFinding[]): string[] =>
+  warnings.map((warning) => `  in some runs: ${findingLine(warning)}`);
 
 export const describeRefusal = ({ because, findings, found }: PlanRefusal): string =>
   [
