@@ -5,6 +5,7 @@
  *     simulator   as many seeds as the rest of the time takes, counted from the seed
  *     large       `verify --all` of hundreds of sagas beside busy neighbours, one of them with 2,000 calls
  *     steps       what a provider was asked against the steps that were counted, hosts killed at times of the seed
+ *     schedules   search, rules and a second judge of the REALM days against each other, on days of the seed
  *     model       the protocol model, walked exhaustively, where the repository has one (`npm run test:model`)
  *
  * The parts run one after the other, each as the command that a person would give; the words at the end name the command of
@@ -58,6 +59,7 @@ async function nightly(seed: number, minutes: number): Promise<Part[]> {
   const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
     scripts: Readonly<Record<string, string>>;
   };
+  await part("schedules", ["test:schedules", "--", "--runs", "500", "--seed", String(seed)]);
   if (scripts["test:model"] !== undefined) await part("model", ["test:model"]);
   let from = seed * seedsANight;
   do {

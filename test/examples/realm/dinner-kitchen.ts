@@ -7,7 +7,8 @@ export interface Kitchen {
   readonly turkeyFrom: number;
   readonly turkeyBy: string;
   readonly sidesFrom: number;
-  readonly sidesBy: string;
+  /** One cook, or, where nobody is at home long enough, all who are in turn. */
+  readonly sidesBy: readonly string[];
   /** Minutes in which nobody is at home though the oven is on. */
   readonly unattendedMin: number;
 }
@@ -27,28 +28,38 @@ export function kitchenOf(
   const gaps = gapsIn(whole, [past, ...homes.flatMap(({ spans }) => spans)]);
   const turkey = oven
     ? { from: oven.from, alone: alone(gaps, oven.from, oven.until) }
-    : leastAlone(gaps, problem.turkeyMin, now, dinner, fixed);
+    : leastAlone(gaps, problem.turkeyMin, now, dinner, fixed, (from) => cookAt(homes, from) !== undefined);
   if (turkey === undefined || (turkey.alone > 0 && !careless)) return undefined;
-  const turkeyBy = homes.find(
-    ({ spans }) => gapsIn({ from: turkey.from, until: turkey.from + 1 }, spans).length === 0,
-  );
+  const turkeyBy = cookAt(homes, turkey.from);
   const kitchen = {
     turkeyFrom: turkey.from,
-    turkeyBy: turkeyBy?.name ?? "nobody",
+    turkeyBy: turkeyBy ?? "nobody",
     unattendedMin: turkey.alone,
   };
-  if (sides) return { ...kitchen, sidesFrom: sides.from, sidesBy: "history" };
-  const cooks = homes.flatMap(({ name, spans }) => {
+  if (sides) return { ...kitchen, sidesFrom: sides.from, sidesBy: [] };
+  const cooks = homes.map(({ name, spans }) => ({ by: [name], spans }));
+  const inTurn = {
+    by: [...new Set(homes.map(({ name }) => name))],
+    spans: homes.flatMap(({ spans }) => spans),
+  };
+  const asked = cooks.flatMap(({ by, spans }) => {
     const best = leastAlone(gapsIn(whole, [past, ...spans]), problem.sidesMin, now, dinner);
-    return best?.alone === 0 ? [{ name, from: best.from }] : [];
+    return best?.alone === 0 ? [{ by, from: best.from }] : [];
   });
-  const cook = cooks.toSorted((one, other) => other.from - one.from)[0];
-  return cook && { ...kitchen, sidesFrom: cook.from, sidesBy: cook.name };
+  const together = leastAlone(gapsIn(whole, [past, ...inTurn.spans]), problem.sidesMin, now, dinner);
+  const cook =
+    asked.toSorted((one, other) => other.from - one.from)[0] ??
+    (together?.alone === 0 ? { by: inTurn.by, from: together.from } : undefined);
+  return cook && { ...kitchen, sidesFrom: cook.from, sidesBy: cook.by };
 }
 
+/** Somebody who is at home as that minute begins. */
+const cookAt = (homes: ReturnType<typeof homesOf>, minute: number): string | undefined =>
+  homes.find(({ spans }) => spans.some(({ from, until }) => from <= minute && minute < until))?.name;
+
 /** When each person is at home, as far as the trips say. */
-const homesOf = ({ starts, home, now }: Scene, trips: readonly Trip[]) => [
-  ...home.map((name) => ({ name, spans: [{ from: now, until: midnight }] })),
+const homesOf = ({ starts, home }: Scene, trips: readonly Trip[]) => [
+  ...home.map(({ name, from }) => ({ name, spans: [{ from, until: midnight }] })),
   ...trips.flatMap(({ homes, arrivals }, index) => [
     { name: starts[index]?.driver ?? "nobody", spans: homes },
     ...Object.entries(arrivals).map(([name, from]) => ({ name, spans: [{ from, until: midnight }] })),
@@ -60,13 +71,20 @@ export const readyAt = ({ problem, now, oven, sides }: Scene): number =>
   Math.max(oven?.until ?? now + problem.turkeyMin, sides?.until ?? now + problem.sidesMin);
 
 /** The latest of the starts that leave a dish alone least. Only those matter that end with the dinner or with a gap. */
-function leastAlone(gaps: readonly Span[], minutes: number, from: number, until: number, fixed?: number) {
+function leastAlone(
+  gaps: readonly Span[],
+  minutes: number,
+  from: number,
+  until: number,
+  fixed?: number,
+  begins: (from: number) => boolean = () => true,
+) {
   const starts =
     fixed === undefined
       ? [until - minutes, from, ...gaps.flatMap((gap) => [gap.from - minutes, gap.until])]
       : [fixed];
   return starts
-    .filter((start) => start >= from && start <= until - minutes)
+    .filter((start) => start >= from && start <= until - minutes && begins(start))
     .map((start) => ({ from: start, alone: alone(gaps, start, start + minutes) }))
     .toSorted((one, other) => one.alone - other.alone || other.from - one.from)[0];
 }

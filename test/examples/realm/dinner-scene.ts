@@ -2,7 +2,7 @@
 import type { Question } from "./answer.ts";
 import { executedBefore, stateAt } from "./history.ts";
 import { noticeOf, type Thanksgiving } from "./problem.ts";
-import type { Action } from "./schedule.ts";
+import { type Action, actionsOf, type Schedule } from "./schedule.ts";
 import { isAt, spotText, type Span } from "./whereabouts.ts";
 
 /** No dinner is later than midnight. */
@@ -26,11 +26,14 @@ export interface Start {
 
 export interface Scene {
   readonly problem: Thanksgiving;
+  readonly executed: Schedule;
   readonly now: number;
   readonly starts: readonly Start[];
   readonly guests: readonly Guest[];
-  /** Guests who are at home already. */
-  readonly home: readonly string[];
+  /** Who is at home already, or comes there without a driver, and since when. */
+  readonly home: readonly { readonly name: string; readonly from: number }[];
+  /** Every minute of the problem is a multiple of so many, so a schedule that exists can begin all it does at such minutes. */
+  readonly stepMin: number;
   readonly oven?: Span;
   readonly sides?: Span;
 }
@@ -53,16 +56,15 @@ export function sceneOf({ problem, history = [], accepted }: Question<Thanksgivi
       const spot = state.people[driver] ?? { comesAt: from };
       const out = Math.max(now, from + (comes === "lands" ? exitMin : 0));
       const car = out + (accepted?.rentalMin ?? 0);
-      const fresh = rents && !executed.some(({ type }) => type === "rent");
-      const before: Action[] = fresh
-        ? [
-            { type: "exit", who: [driver], start: out },
-            { type: "rent", who: [driver], start: out, end: car },
-          ]
-        : [];
+      const rented = actionsOf(executed, "rent").find(({ who }) => who.includes(driver));
+      const fresh = rents && rented === undefined;
+      const isOut = actionsOf(executed, "exit").some(({ who }) => who.includes(driver));
+      const exit: Action = { type: "exit", who: [driver], start: out };
+      const rent: Action = { type: "rent", who: [driver], start: out, end: car };
+      const before = fresh ? [...(isOut ? [] : [exit]), rent] : [];
       const place = "comesAt" in spot ? at : "at" in spot ? spot.at : spot.to;
       const busy = "arrives" in spot ? spot.arrives : now;
-      const free = Math.max(busy, fresh ? car : out);
+      const free = Math.max(busy, fresh ? car : out, rented?.end ?? 0);
       return {
         driver,
         at: place,
@@ -74,17 +76,31 @@ export function sceneOf({ problem, history = [], accepted }: Question<Thanksgivi
     });
   const riding = new Set(starts.flatMap(({ aboard }) => aboard));
   const others = problem.people.filter(({ name, drives }) => !drives && !riding.has(name));
-  const home = others.filter(({ name }) => {
+  const placed = others.map(({ name, at, from, comes }) => {
     const spot = state.people[name];
-    return spot !== undefined && isAt(spot, problem.home);
+    const ready = Math.max(now, from + (comes === "lands" ? exitMin : 0));
+    if (spot === undefined || "comesAt" in spot) return { name, at, ready };
+    return "at" in spot ? { name, at: spot.at, ready } : { name, at: spot.to, ready: spot.arrives };
   });
-  const guests = others
-    .filter((one) => !home.includes(one))
-    .map(({ name, at, from, comes }) => {
-      const spot = state.people[name];
-      const ready = Math.max(now, from + (comes === "lands" ? exitMin : 0));
-      return { name, at: spot !== undefined && "at" in spot ? spot.at : at, ready };
-    });
+  const home = placed.flatMap(({ name, at, ready }) => (at === problem.home ? [{ name, from: ready }] : []));
+  const guests = placed.filter(({ at }) => at !== problem.home);
   const { turkey, sides } = state.cooking;
-  return { problem, now, starts, guests, home: home.map(({ name }) => name), oven: turkey, sides };
+  const begun = [turkey, sides].flatMap((span) => (span ? [span.from, span.until] : []));
+  const stepMin = stepOf(problem, [
+    ...[now, ...begun, ...placed.map(({ ready }) => ready)],
+    ...starts.flatMap(({ free, addedMin }) => [free, addedMin]),
+  ]);
+  return { problem, executed, now, starts, guests, home, oven: turkey, sides, stepMin };
+}
+
+/** The greatest common divisor of the minutes that matter; 1 where a slowed road makes fractions of them. */
+function stepOf(
+  { travel, turkeyMin, sidesMin, dinner, disruption }: Thanksgiving,
+  own: readonly number[],
+): number {
+  if (disruption?.type === "traffic") return 1;
+  const closed = disruption?.type === "closure" ? [disruption.noticeAt ?? 0, disruption.until ?? 0] : [];
+  const divisor = (one: number, other: number): number => (other === 0 ? one : divisor(other, one % other));
+  const all = [...Object.values(travel), turkeyMin, sidesMin, dinner, ...closed, ...own];
+  return Math.max(1, all.filter(Number.isFinite).reduce(divisor, 0));
 }

@@ -1,7 +1,7 @@
 /** The trips a driver can make: to whom he fetches, in order, and home, by every departure worth trying. */
 import { midnight, type Guest, type Scene, type Start } from "./dinner-scene.ts";
 import { arrival } from "./journey.ts";
-import type { Thanksgiving } from "./problem.ts";
+import { placesOf, type Thanksgiving } from "./problem.ts";
 import type { Action } from "./schedule.ts";
 import type { Span } from "./whereabouts.ts";
 
@@ -14,7 +14,10 @@ export interface Trip {
   readonly arrivals: Readonly<Record<string, number>>;
 }
 
-/** Every trip of a driver that brings those guests home by `until`, earlier departures first. */
+/** So many minutes of departure are tried one by one for a stop at home; where there are more, those of S2. */
+const departuresMax = 40;
+
+/** Every trip of a driver that brings those guests home in that order by `until`, earlier departures first. */
 export function tripsOf(
   scene: Scene,
   start: Start,
@@ -22,26 +25,30 @@ export function tripsOf(
   until: number,
   stops: boolean,
 ): Trip[] {
-  const { problem } = scene;
-  const rests = start.at === problem.home && start.aboard.length === 0;
-  if (rests && guests.length === 0)
-    return [
-      { actions: [], returns: start.free, homes: [{ from: start.free, until: midnight }], arrivals: {} },
-    ];
-  const departures = rests
-    ? Array.from({ length: Math.max(0, until - start.free) }, (_, index) => start.free + index)
-    : [start.free];
-  const direct = departures.flatMap((departure) => roundTrip(problem, start, [departure], guests) ?? []);
-  const [first, second] = guests;
-  const stopping =
-    !stops || first === undefined || second === undefined
-      ? []
-      : departures.flatMap((departure) => {
-          const back = roundTrip(problem, start, [departure], [first])?.returns ?? until;
-          return changes(scene, back)
-            .filter((again) => again >= back && again < until)
-            .flatMap((again) => roundTrip(problem, start, [departure, again], guests) ?? []);
-        });
+  const { problem, stepMin } = scene;
+  const rests = start.at === problem.home;
+  if (rests && guests.length === 0) {
+    const { free, aboard } = start;
+    const arrivals = Object.fromEntries(aboard.map((name) => [name, free]));
+    return [{ actions: [], returns: free, homes: [{ from: free, until: midnight }], arrivals }];
+  }
+  const minutes = Array.from(
+    { length: Math.max(0, Math.ceil((until - start.free) / stepMin)) },
+    (_, index) => start.free + index * stepMin,
+  );
+  const departures = rests ? minutes : [start.free];
+  const direct = departures.flatMap((departs) => roundTrip(problem, start, departs, guests) ?? []);
+  // Who is away can go home first; who is at home has nothing before the first guest to stop between.
+  const gaps = guests.map((_, index) => index).slice(rests ? 1 : 0);
+  const stopping = (stops ? gaps : []).flatMap((gap) =>
+    departures.flatMap((departs) => {
+      const back = roundTrip(problem, start, departs, guests.slice(0, gap))?.returns ?? until;
+      const moments = minutes.length <= departuresMax ? minutes : changes(scene, back);
+      return moments
+        .filter((again) => again >= back && again < until)
+        .flatMap((again) => roundTrip(problem, start, departs, guests, { gap, again }) ?? []);
+    }),
+  );
   const inTime = [...direct, ...stopping].filter(({ returns }) => returns <= until);
   // Of two trips that are alike from the first drive home on, the later departure is at home longer.
   const latest = new Map(
@@ -57,50 +64,93 @@ const changes = ({ problem, now, starts }: Scene, back: number): number[] => [
     back + problem.turkeyMin,
     now + problem.turkeyMin,
     ...starts.flatMap((start) =>
-      start.at === problem.home
-        ? [start.free]
-        : [roundTrip(problem, start, [start.free], [])?.returns ?? back],
+      start.at === problem.home ? [start.free] : [roundTrip(problem, start, start.free, [])?.returns ?? back],
     ),
   ]),
 ];
 
-/** Drives to the guests in order and home; with a second departure, home in between as well. */
+/** A stop at home before the guest of that place in the order, and when it is over. */
+interface Stop {
+  readonly gap: number;
+  readonly again: number;
+}
+
+/** Drives to the guests in order and home; with a stop, home in between as well. */
 export function roundTrip(
   problem: Thanksgiving,
   { driver, at, free, aboard, before, addedMin }: Start,
-  [departs = 0, again]: readonly number[],
+  departs: number,
   guests: readonly Guest[],
+  stop?: Stop,
 ): Trip | undefined {
   const { home } = problem;
   const actions: Action[] = [...before];
   const homes: Span[] = at === home ? [{ from: free, until: departs }] : [];
-  const arrivals: Record<string, number> = {};
-  let [place, time, riding] = [at, departs, [...aboard]];
-  const drive = (to: string) => {
-    const arrives = arrival(problem, place, to, time);
-    if (arrives === undefined || arrives === Infinity) return false;
-    const end = Math.ceil(arrives) + addedMin;
-    actions.push({ type: "drive", driver, who: [driver, ...riding], from: place, to, start: time, end });
-    [place, time] = [to, end];
-    return true;
-  };
+  // Who sat in a car that was on its way home is there when it is.
+  const arrivals: Record<string, number> = Object.fromEntries(
+    at === home ? aboard.map((name) => [name, free]) : [],
+  );
+  let [place, time, riding] = [at, departs, at === home ? [] : [...aboard]];
   const arriveHome = () => {
     for (const name of riding) arrivals[name] = time;
     riding = [];
   };
+  const drive = (to: string) => {
+    const legs = quickest(problem, place, to, time, addedMin);
+    for (const [next, end] of legs ?? []) {
+      actions.push({
+        type: "drive",
+        driver,
+        who: [driver, ...riding],
+        from: place,
+        to: next,
+        start: time,
+        end,
+      });
+      [place, time] = [next, end];
+      if (place === home) arriveHome();
+    }
+    return legs !== undefined;
+  };
   for (const [index, guest] of guests.entries()) {
-    if (index === 1 && again !== undefined) {
-      if (!drive(home)) return undefined;
-      arriveHome();
-      homes.push({ from: time, until: again });
-      time = again;
+    if (index === stop?.gap) {
+      if (place !== home && !drive(home)) return undefined;
+      homes.push({ from: time, until: stop.again });
+      time = stop.again;
     }
     if (place !== guest.at && !drive(guest.at)) return undefined;
     time = Math.max(time, guest.ready);
     riding.push(guest.name);
   }
   if (place !== home && !drive(home)) return undefined;
-  arriveHome();
   homes.push({ from: time, until: midnight });
   return { actions, returns: time, homes, arrivals };
+}
+
+/** The drives by which one is there first, straight or by other places: after a disruption the straight road may be longer. */
+function quickest(
+  problem: Thanksgiving,
+  from: string,
+  to: string,
+  departs: number,
+  addedMin: number,
+): readonly (readonly [to: string, end: number])[] | undefined {
+  const open = new Map([[from, { end: departs, legs: [] as readonly (readonly [string, number])[] }]]);
+  const settled = new Set<string>();
+  for (;;) {
+    const [next] = [...open]
+      .filter(([place]) => !settled.has(place))
+      .toSorted(([, one], [, other]) => one.end - other.end);
+    if (next === undefined) return undefined;
+    const [place, { end: time, legs }] = next;
+    if (place === to) return legs;
+    settled.add(place);
+    for (const further of placesOf(problem)) {
+      const arrives = settled.has(further) ? undefined : arrival(problem, place, further, time);
+      if (arrives === undefined || arrives === Infinity) continue;
+      const end = Math.ceil(arrives) + addedMin;
+      if (end < (open.get(further)?.end ?? Infinity))
+        open.set(further, { end, legs: [...legs, [further, end]] });
+    }
+  }
 }

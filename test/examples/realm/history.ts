@@ -12,6 +12,8 @@ import { spotBefore, spotText, type Spot } from "./whereabouts.ts";
 
 export interface StateAt {
   readonly minute: number;
+  /** What has started before the minute, each drive under way with its real arrival. */
+  readonly executed: Schedule;
   readonly people: Readonly<Record<string, Spot>>;
   /** Who was picked up or taken along, by whom, in order. */
   readonly pickedUp: Readonly<Record<string, string>>;
@@ -42,6 +44,7 @@ export function stateAt(problem: Problem, history: readonly Action[], minute: nu
   );
   return {
     minute,
+    executed,
     people: Object.fromEntries(
       problem.people.map(({ name }) => [name, spotBefore(problem, executed, name, minute)]),
     ),

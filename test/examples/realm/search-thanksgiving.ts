@@ -1,12 +1,13 @@
 /**
- * The exact search of the dinner: every way to give the two pickups to the drivers, every order, every minute of
- * departure from home.
+ * The exact search of the dinner: every way to give the guests to the drivers, every order, every minute of departure
+ * from home at which a problem of such minutes can need one.
  *
  * S1 Only a departure from home is worth delaying, because somebody must be at home while the turkey is in the oven;
  *    on the road, everybody goes on at once.
- * S2 Who brings two home may stop there in between. The second departure is tried at the moments at which something
- *    changes: when somebody else comes home, when a turkey put in at the earliest or at his return is done.
- * S3 A guest at home minds the oven as well as a host. The side dishes are one person's.
+ * S2 Who brings several home may stop there once in between, and who is away may go there first. The second departure is
+ *    tried at every minute where these are few, else at those at which something changes: when somebody else comes home,
+ *    when a turkey put in at the earliest or at his return is done.
+ * S3 A guest at home minds the oven as well as a host. The side dishes are one person's, else everybody's in turn.
  */
 import type { Answer, Question, Relaxation } from "./answer.ts";
 import { kitchenOf, readyAt, type Kitchen } from "./dinner-kitchen.ts";
@@ -39,6 +40,10 @@ export function searchThanksgiving(question: DinnerQuestion): Answer {
   const scene = sceneOf(question);
   const whole = (plan: Plan): Schedule =>
     goOn(problem, history, noticeOf(problem) ?? 0, actionsOf(scene, plan));
+  // What has been eaten cannot be made better or worse.
+  if (scene.executed.some(({ type }) => type === "dinner"))
+    return { feasible: true, completeAt: dinner, schedule: goOn(problem, history, scene.now, []) };
+
   const inTime = earliest(question, dinner);
   if (inTime !== undefined) return { feasible: true, completeAt: inTime.allHomeAt, schedule: whole(inTime) };
 
@@ -114,7 +119,7 @@ function reason(scene: Scene): string | undefined {
   const { dinner, home } = problem;
   if (readyAt(scene) > dinner) return `the dishes are ready not before ${clock(readyAt(scene))}`;
   for (const start of starts) {
-    const back = start.at === home ? start.free : roundTrip(problem, start, [start.free], [])?.returns;
+    const back = start.at === home ? start.free : roundTrip(problem, start, start.free, [])?.returns;
     if (back === undefined || back <= dinner) continue;
     return `${start.driver} can leave ${start.at} at ${clock(start.free)} and is at home not before ${clock(back)}`;
   }
@@ -174,19 +179,27 @@ interface Assigned {
   readonly order: readonly Guest[];
 }
 
-/** Every driver for every guest, and both orders where one driver has both. */
+/** Every driver for every guest, and every order in which a driver can bring those that are his. */
 function assignments(guests: readonly Guest[], drivers: readonly string[]): Assigned[] {
-  const [first, second] = guests;
-  if (first === undefined) return [{ by: {}, order: [] }];
-  if (second === undefined) return drivers.map((driver) => ({ by: { [first.name]: driver }, order: guests }));
-  return drivers.flatMap((one) =>
-    drivers.flatMap((other) => {
-      const by = { [first.name]: one, [second.name]: other };
-      const forth = { by, order: [first, second] };
-      return one === other ? [forth, { by, order: [second, first] }] : [forth];
-    }),
+  const given = guests.reduce<Record<string, string>[]>(
+    (all, { name }) => all.flatMap((by) => drivers.map((driver) => ({ ...by, [name]: driver }))),
+    [{}],
   );
+  const distinct = new Map<string, Assigned>();
+  for (const by of given)
+    for (const order of orders(guests)) {
+      // Only who comes after whom in one car tells two orders apart.
+      const cars = drivers.map((driver) => order.filter(({ name }) => by[name] === driver));
+      const key = JSON.stringify(cars.map((car) => car.map(({ name }) => name)));
+      if (!distinct.has(key)) distinct.set(key, { by, order });
+    }
+  return [...distinct.values()];
 }
+
+const orders = <T>(all: readonly T[]): T[][] =>
+  all.length === 0
+    ? [[]]
+    : all.flatMap((first, index) => orders(all.toSpliced(index, 1)).map((rest) => [first, ...rest]));
 
 interface Wanted {
   /** Dinner may be later than the problem says. */
@@ -227,23 +240,24 @@ function bestOf(
       walk([...trips, trip], returns);
     }
   };
-  walk([], 0);
+  walk([], Math.max(0, ...scene.home.map(({ from }) => from)));
   return chosen;
 }
 
 /** The plan as actions, dishes and dinner with it. */
 function actionsOf(scene: Scene, plan: Plan): Action[] {
-  const { problem, now, guests, oven, sides } = scene;
+  const { problem, executed, now, guests, oven, sides } = scene;
+  const out = executed.flatMap((action) => (action.type === "exit" ? action.who : []));
   const flights = problem.people.flatMap(({ name, comes, from }): Action[] =>
     comes === "lands" && from >= now ? [{ type: "land", who: [name], start: from }] : [],
   );
   const exits = guests.flatMap(({ name, ready, at: place }): Action[] =>
-    place === problem.airport ? [{ type: "exit", who: [name], start: ready }] : [],
+    place === problem.airport && !out.includes(name) ? [{ type: "exit", who: [name], start: ready }] : [],
   );
-  const cook = (what: "turkey" | "sides", by: string, start: number, minutes: number): Action => ({
+  const cook = (what: "turkey" | "sides", by: readonly string[], start: number, minutes: number): Action => ({
     type: "cook",
     what,
-    who: [by],
+    who: by as [string, ...string[]], // Proof: a dish that is begun has a cook.
     start,
     end: start + minutes,
   });
@@ -251,7 +265,7 @@ function actionsOf(scene: Scene, plan: Plan): Action[] {
     ...flights,
     ...exits,
     ...plan.trips.flatMap(({ actions }) => actions),
-    ...(oven ? [] : [cook("turkey", plan.turkeyBy, plan.turkeyFrom, problem.turkeyMin)]),
+    ...(oven ? [] : [cook("turkey", [plan.turkeyBy], plan.turkeyFrom, problem.turkeyMin)]),
     ...(sides ? [] : [cook("sides", plan.sidesBy, plan.sidesFrom, problem.sidesMin)]),
     {
       type: "dinner",

@@ -3,40 +3,18 @@
  * each driver's earliest return to the venue is found for every set of duties, and the sets are then dealt out.
  *
  * S1 Waiting never helps beyond a duty's own hour: who leaves later arrives no earlier, disturbances included. So the
- *    earliest arrival for every (place, duties done) is all that has to be known of a driver.
+ *    earliest arrival for every (place, duties done, seats taken) is all that has to be known of a driver.
  * S2 Places are passed through freely, duties or not: after an alert the triangle inequality does not hold.
- * S3 A guest stays in the car he got into until the venue, and things stay with whoever collected them.
+ * S3 A guest stays in the car he got into until the venue, and things stay with who collected them. As all roads are
+ *    alike to all, a change of cars helps only where seats are short, and of that it is not the search's to say.
+ * S4 Who drives is chosen too: no more than there are cars, and each where a car stands. The others are guests.
  */
 import { goOn, stateAt, type StateAt } from "./history.ts";
-import { arrival } from "./journey.ts";
-import { clock, noticeOf, placesOf, type Wedding } from "./problem.ts";
-import type { Action, Schedule } from "./schedule.ts";
+import { clock, noticeOf, type Wedding } from "./problem.ts";
+import { type Action, actionsOf, inOrder, type Schedule } from "./schedule.ts";
 import type { Answer, Question, Relaxation } from "./answer.ts";
+import { actionsTo, type Duty, earliestReturns, type Start, type Step } from "./wedding-drives.ts";
 import { isAt, spotText } from "./whereabouts.ts";
-
-interface Duty {
-  readonly name: string;
-  readonly kind: "guest" | "gift" | "clothes";
-  readonly at: string;
-  readonly from: number;
-  readonly until: number;
-}
-
-interface Start {
-  readonly driver: string;
-  readonly at: string;
-  readonly free: number;
-  /** Guests in the car. */
-  readonly aboard: readonly string[];
-}
-
-interface Step {
-  readonly at: string;
-  readonly time: number;
-  readonly done: number;
-  readonly before?: Step;
-  readonly action?: Action;
-}
 
 interface Bounds {
   readonly photoAt: number;
@@ -46,9 +24,19 @@ interface Bounds {
 
 interface Scene {
   readonly problem: Wedding;
+  readonly executed: Schedule;
+  /** Every way to choose who drives. */
+  readonly crews: readonly Crew[];
+  readonly serviceMin: number;
+  /** Before it, somebody who is needed at the venue has not appeared there. */
+  readonly notBefore: number;
+}
+
+interface Crew {
   readonly starts: readonly Start[];
   readonly duties: readonly Duty[];
-  readonly serviceMin: number;
+  /** The drivers who have to be at the venue, whatever else is asked of them. */
+  readonly needed: ReadonlySet<string>;
 }
 
 /** See the head of the file. Looks at every way to deal the duties out. */
@@ -57,6 +45,11 @@ export function searchWedding({ problem, history = [], serviceMin = 0 }: Questio
   const photoAt = problem.photo.exactlyAt;
   const asked: Bounds = { photoAt, closesAt: problem.clothes.closesAt, leave: [] };
   const whole = (rest: readonly Action[]): Schedule => goOn(problem, history, noticeOf(problem) ?? 0, rest);
+
+  // What has been photographed cannot be made better or worse.
+  const over =
+    actionsOf(scene.executed, "photo").length > 0 && scene.crews.some(({ duties }) => duties.length === 0);
+  if (over) return { feasible: true, completeAt: photoAt, schedule: whole([]) };
 
   const found = best(scene, asked);
   if (found !== undefined && found.completeAt <= photoAt)
@@ -76,11 +69,14 @@ export function searchWedding({ problem, history = [], serviceMin = 0 }: Questio
 }
 
 /** The proof, where one car alone gives it: it is late at the venue even when nothing else is asked of it. */
-function reason({ problem, starts, serviceMin }: Scene, photoAt: number): string | undefined {
-  for (const start of starts) {
+function reason({ problem, crews, serviceMin }: Scene, photoAt: number): string | undefined {
+  // Who is on the road, or has a licence and is needed, comes no earlier by any other car.
+  const everyCar = crews.toSorted((one, other) => other.starts.length - one.starts.length)[0];
+  for (const start of everyCar?.starts ?? []) {
+    const { driver, at, free, aboard } = start;
+    if (everyCar?.needed.has(driver) !== true) continue;
     const back = earliestReturns(problem, start, [], serviceMin).get(0)?.time ?? Infinity;
     if (back <= photoAt) continue;
-    const { driver, at, free, aboard } = start;
     const company = [driver, ...aboard].join(", ");
     return `${company}: at ${at} at ${clock(free)} at the earliest, so at the venue not before ${clock(back)}`;
   }
@@ -111,7 +107,8 @@ function relaxations(
       byMin: open.closesAt - closesAt,
       schedule: whole(open.actions),
     });
-  for (const { name } of scene.duties) {
+  const names = new Set(scene.crews.flatMap(({ duties }) => duties.map(({ name }) => name)));
+  for (const name of names) {
     const without = best(scene, { ...asked, leave: [name] });
     if (without !== undefined && without.completeAt <= photoAt)
       relax.push({ constraint: "WED-COMPLETE", what: `without ${name}`, schedule: whole(without.actions) });
@@ -135,28 +132,52 @@ function leastBounds(scene: Scene, asked: Bounds) {
   return at(high);
 }
 
-function best({ problem, starts, duties, serviceMin }: Scene, { closesAt, leave }: Bounds) {
-  const open = duties
+interface Dealt {
+  readonly completeAt: number;
+  /** Breaks ties: the earlier all are back, the better. */
+  readonly sum: number;
+  readonly steps: readonly Step[];
+}
+
+const earlier = (one: Dealt | undefined, other: Dealt | undefined): Dealt | undefined => {
+  if (one === undefined || other === undefined) return one ?? other;
+  return other.completeAt < one.completeAt || (other.completeAt === one.completeAt && other.sum < one.sum)
+    ? other
+    : one;
+};
+
+function best(scene: Scene, bounds: Bounds) {
+  const dealt = scene.crews.map((crew) => dealOut(scene, crew, bounds)).reduce(earlier, undefined);
+  if (dealt === undefined) return undefined;
+  const completeAt = Math.max(dealt.completeAt, scene.notBefore);
+  return { completeAt, actions: [...dealt.steps.flatMap(actionsTo), photo(scene.problem, completeAt)] };
+}
+
+/** The duties dealt out among the crew, driver after driver, so that the last is back as early as can be. */
+function dealOut({ problem, serviceMin }: Scene, crew: Crew, { closesAt, leave }: Bounds): Dealt | undefined {
+  const duties = crew.duties
     .filter(({ name }) => !leave.includes(name))
     .map((duty) => (duty.kind === "clothes" ? { ...duty, until: closesAt } : duty));
-  const everything = (1 << open.length) - 1;
-  const returns = starts.map((start) => earliestReturns(problem, start, open, serviceMin));
-  const [first, second] = returns;
-  if (first === undefined || second === undefined) throw new Error("the wedding has two drivers");
-  let chosen:
-    { readonly completeAt: number; readonly steps: readonly Step[]; readonly sum: number } | undefined;
-  for (let part = 0; part <= everything; part++) {
-    const [one, other] = [first.get(part), second.get(everything & ~part)];
-    if (one === undefined || other === undefined) continue;
-    const completeAt = Math.max(one.time, other.time);
-    const sum = one.time + other.time;
-    if (chosen && (chosen.completeAt < completeAt || (chosen.completeAt === completeAt && chosen.sum <= sum)))
-      continue;
-    chosen = { completeAt, steps: [one, other], sum };
+  const everything = (1 << duties.length) - 1;
+  let dealt = new Map<number, Dealt>([[0, { completeAt: 0, sum: 0, steps: [] }]]);
+  for (const start of crew.starts) {
+    const returns = earliestReturns(problem, start, duties, serviceMin);
+    const next = new Map<number, Dealt>();
+    for (const [had, before] of dealt) {
+      const idle = !crew.needed.has(start.driver);
+      for (const [part, step] of [...(idle ? [[0, undefined] as const] : []), ...returns]) {
+        if (had & part) continue;
+        const time = step?.time ?? 0;
+        const completeAt = Math.max(before.completeAt, time);
+        const steps = step === undefined ? before.steps : [...before.steps, step];
+        const all = had | part;
+        const better = earlier(next.get(all), { completeAt, sum: before.sum + time, steps });
+        if (better !== undefined) next.set(all, better);
+      }
+    }
+    dealt = next;
   }
-  if (chosen === undefined) return undefined;
-  const { completeAt } = chosen;
-  return { completeAt, actions: [...chosen.steps.flatMap(actionsTo), photo(problem, completeAt)] };
+  return dealt.get(everything);
 }
 
 const photo = ({ photo: { at, who, exactlyAt } }: Wedding, completeAt: number): Action => ({
@@ -166,107 +187,75 @@ const photo = ({ photo: { at, who, exactlyAt } }: Wedding, completeAt: number): 
   start: Math.max(exactlyAt, completeAt),
 });
 
-/** The earliest step at the venue for every set of duties, as bits over `duties`. */
-function earliestReturns(
-  problem: Wedding,
-  start: Start,
-  duties: readonly Duty[],
-  serviceMin: number,
-): Map<number, Step> {
-  const places = placesOf(problem);
-  const settled = new Map<string, Step>();
-  const open: Step[] = [{ at: start.at, time: start.free, done: 0 }];
-  for (let step = takeEarliest(open); step !== undefined; step = takeEarliest(open)) {
-    const key = `${step.at} ${step.done}`;
-    if (settled.has(key)) continue;
-    settled.set(key, step);
-    for (const [bit, duty] of duties.entries()) {
-      if (step.done & (1 << bit) || duty.at !== step.at) continue;
-      const begins = Math.max(step.time, duty.from);
-      if (begins + serviceMin > duty.until) continue;
-      const action = dutyAction(duty, start.driver, begins, begins + serviceMin);
-      open.push({
-        at: step.at,
-        time: begins + serviceMin,
-        done: step.done | (1 << bit),
-        before: step,
-        action,
-      });
-    }
-    for (const to of places) {
-      const arrives = to === step.at ? undefined : arrival(problem, step.at, to, step.time);
-      if (arrives === undefined || arrives === Infinity) continue;
-      open.push(driven(problem, start, duties, step, to, Math.ceil(arrives)));
-    }
-  }
-  const home = [...settled.values()].filter(({ at }) => at === problem.photo.at);
-  return new Map(home.map((step) => [step.done, step]));
-}
-
-function takeEarliest(open: Step[]): Step | undefined {
-  let earliest = 0;
-  for (const [index, { time }] of open.entries()) if (time < (open[earliest]?.time ?? 0)) earliest = index;
-  return open.splice(earliest, 1)[0];
-}
-
-function driven(
-  problem: Wedding,
-  start: Start,
-  duties: readonly Duty[],
-  before: Step,
-  to: string,
-  end: number,
-): Step {
-  const guests = aboardAfter(problem, start, duties, before);
-  const action: Action = {
-    type: "drive",
-    driver: start.driver,
-    who: [start.driver, ...guests],
-    from: before.at,
-    to,
-    start: before.time,
-    end,
-  };
-  return { at: to, time: end, done: before.done, before, action };
-}
-
-/** Who sits in the car after a step: the guests fetched since the venue was last left. */
-function aboardAfter(problem: Wedding, start: Start, duties: readonly Duty[], last: Step): string[] {
-  const guests: string[] = [];
-  let step: Step | undefined = last;
-  for (; step !== undefined; step = step.before) {
-    if (step.at === problem.photo.at) return guests;
-    if (step.action?.type === "pickup") guests.push(...step.action.who);
-  }
-  return [...guests, ...start.aboard];
-}
-
-const dutyAction = ({ kind, name, at }: Duty, driver: string, start: number, end: number): Action =>
-  kind === "guest"
-    ? { type: "pickup", place: at, who: [name], start, end }
-    : { type: "task", task: kind, place: at, who: [driver], start, end };
-
-function actionsTo(last: Step): Action[] {
-  const actions: Action[] = [];
-  let step: Step | undefined = last;
-  for (; step !== undefined; step = step.before) if (step.action) actions.unshift(step.action);
-  return actions;
-}
-
-/** Where the history leaves the drivers, and which duties it leaves to do. */
+/** Where the history leaves everybody: every crew that could drive, and what it would have to do. */
 function sceneOf(problem: Wedding, history: Schedule, serviceMin: number): Scene {
   const now = noticeOf(problem) ?? 0;
   const state = stateAt(problem, history, now);
+  const venue = problem.photo.at;
+  const holders = Object.values(state.collected).map(({ by }) => by);
+  const needed = problem.people.filter(
+    ({ name, drives }) => !drives || problem.photo.who.includes(name) || holders.includes(name),
+  );
+  const late = needed.flatMap(({ name, from, at }) => {
+    const spot = state.people[name];
+    if (spot === undefined || "comesAt" in spot) return at === venue ? [from] : [];
+    return "arrives" in spot && spot.to === venue ? [spot.arrives] : [];
+  });
+  const begun = new Set(actionsOf(state.executed, "drive").map(({ driver }) => driver));
   const drivers = problem.people.filter(({ drives }) => drives).map(({ name }) => name);
   const starts = drivers.map((driver) => startOf(problem, state, driver));
-  const riding = new Set(starts.flatMap(({ aboard }) => aboard));
+  const cars = carsAfter(problem, state.executed);
+  const crews = subsets(starts)
+    .filter((crew) => haveCars(problem, cars, begun, crew))
+    .map((crew) => crewOf(problem, state, crew, new Set(needed.map(({ name }) => name))));
+  return { problem, executed: state.executed, crews, serviceMin, notBefore: Math.max(now, ...late) };
+}
+
+const subsets = <T>(all: readonly T[]): T[][] =>
+  all.reduce<T[][]>((some, one) => some.flatMap((chosen) => [chosen, [...chosen, one]]), [[]]);
+
+/** Where the cars stand after what was driven, or where they will arrive. */
+function carsAfter(problem: Wedding, executed: Schedule): string[] {
+  const own = problem.people.filter(({ drives }) => drives).slice(0, problem.cars);
+  return actionsOf(inOrder(executed), "drive").reduce(
+    (cars, { from, to }) => (cars.includes(from) ? cars.toSpliced(cars.indexOf(from), 1, to) : cars),
+    own.map(({ at }) => at),
+  );
+}
+
+/** S4. Who has driven before is one of those who drive. */
+function haveCars(
+  { cars: most }: Wedding,
+  cars: readonly string[],
+  begun: ReadonlySet<string>,
+  crew: readonly Start[],
+): boolean {
+  const standing = [...cars];
+  const seated = crew.every(({ at }) => {
+    const found = standing.indexOf(at);
+    if (found >= 0) standing.splice(found, 1);
+    return found >= 0;
+  });
+  return seated && new Set([...begun, ...crew.map(({ driver }) => driver)]).size <= most;
+}
+
+/** What this crew would have to do. Who is needed at the venue and does not drive has to be fetched. */
+function crewOf(
+  problem: Wedding,
+  state: StateAt,
+  starts: readonly Start[],
+  needed: ReadonlySet<string>,
+): Crew {
+  const { minute: now } = state;
+  const away = new Set(starts.flatMap(({ driver, aboard }) => [driver, ...aboard]));
   const guests = problem.people
-    .filter(({ name, drives }) => !drives && !riding.has(name))
+    .filter(({ name }) => needed.has(name) && !away.has(name))
     .flatMap(({ name, at, from }): Duty[] => {
       const spot = state.people[name];
-      const place = spot !== undefined && "at" in spot ? spot.at : at;
-      const waits: Duty = { name, kind: "guest", at: place, from: Math.max(from, now), until: Infinity };
-      return place === problem.photo.at ? [] : [waits];
+      const place = spot === undefined || "comesAt" in spot ? at : "at" in spot ? spot.at : spot.to;
+      const ready = spot !== undefined && "arrives" in spot ? spot.arrives : Math.max(from, now);
+      if (place === problem.photo.at) return [];
+      return [{ name, kind: "guest", at: place, from: ready, until: Infinity }];
     });
   const { gift, clothes } = problem;
   const things: Duty[] = [
@@ -274,7 +263,8 @@ function sceneOf(problem: Wedding, history: Schedule, serviceMin: number): Scene
     { name: "clothes", kind: "clothes", at: clothes.at, from: now, until: clothes.closesAt },
   ];
   const duties = [...guests, ...things.filter(({ name }) => state.collected[name] === undefined)];
-  return { problem, starts, duties, serviceMin };
+  const required = starts.filter(({ driver, aboard }) => needed.has(driver) || aboard.length > 0);
+  return { starts, duties, needed: new Set(required.map(({ driver }) => driver)) };
 }
 
 function startOf(problem: Wedding, state: StateAt, driver: string): Start {
@@ -283,7 +273,10 @@ function startOf(problem: Wedding, state: StateAt, driver: string): Start {
   const busyUntil = Math.max(
     state.minute,
     ...state.underWay.flatMap((action) =>
-      "end" in action && ("driver" in action ? action.driver === driver : waitsFor(state, action, driver))
+      "end" in action &&
+      ("driver" in action
+        ? action.driver === driver || action.who.includes(driver)
+        : waitsFor(state, action, driver))
         ? [action.end]
         : [],
     ),

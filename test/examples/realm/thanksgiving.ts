@@ -3,10 +3,11 @@
  * and four of every schedule.
  */
 import { actionText, backwards, repeated, takesPart, unknown, unlicensed } from "./rows.ts";
-import { hasNotice, outOfPlace, rewritten, tooEarly, tooFast } from "./shared-predicates.ts";
+import { arrivedWrong, carNotRented, landedWrong, outTooEarly } from "./coming.ts";
+import { hasNotice, outOfPlace, rewritten, tooFast, tooFastForAlert } from "./shared-predicates.ts";
 import type { Finding, Judged, Predicate } from "./predicate.ts";
 import { clock, personOf, type Problem, type Thanksgiving } from "./problem.ts";
-import { actionsOf, actorsOf, type Action } from "./schedule.ts";
+import { actionsOf, type Action } from "./schedule.ts";
 import { gapsIn, isAt, spansAt, spotBefore, spotOf, spotText, type Span } from "./whereabouts.ts";
 
 type Judges = Judged<Thanksgiving>;
@@ -117,96 +118,6 @@ function notHome(judged: Judges): Finding[] {
   });
 }
 
-/** Planes land when they land, and nobody who lands acts before it. */
-function landedWrong(judged: Judges): Finding[] {
-  const { problem, schedule } = judged;
-  const elsewhen = actionsOf(schedule, "land").flatMap(({ who, start }) =>
-    who.flatMap((name) => {
-      const person = problem.people.find((one) => one.name === name);
-      if (person?.comes === "lands" && start === person.from) return [];
-      const required = person?.comes === "lands" ? clock(person.from) : "somebody who flies";
-      return [{ constraint: "TKS-LAND", subject: `${name} lands`, required, found: clock(start), at: start }];
-    }),
-  );
-  const flies = (name: string) => problem.people.some((one) => one.name === name && one.comes === "lands");
-  const others = schedule.filter(({ type }) => type !== "land");
-  return [...elsewhen, ...tooEarly("TKS-LAND", flies)({ ...judged, schedule: others })];
-}
-
-/** Who arrives by himself does so when the problem says, and acts not before it. */
-function arrivedWrong(judged: Judges): Finding[] {
-  const constraint = "TKS-AVAIL";
-  const people = new Map(judged.problem.people.map((person) => [person.name, person]));
-  const arrives = (name: string) => people.get(name)?.comes === "arrives";
-  const elsewhen = actionsOf(judged.schedule, "arrive").flatMap(({ who, start }) =>
-    who.flatMap((name): Finding[] => {
-      const from = people.get(name)?.from;
-      if (arrives(name) && from === start) return [];
-      const required = arrives(name) && from !== undefined ? clock(from) : "somebody who arrives by himself";
-      return [{ constraint, subject: `${name} arrives`, required, found: clock(start), at: start }];
-    }),
-  );
-  const others = judged.schedule.filter(({ type }) => type !== "arrive");
-  return [...elsewhen, ...tooEarly(constraint, arrives)({ ...judged, schedule: others })];
-}
-
-/** Binds only where the augmentation was accepted: nobody is out of the terminal before landing + so many minutes. */
-function outTooEarly({ problem, schedule, accepted }: Judges): Finding[] {
-  const exitMin = accepted?.exitMin;
-  if (exitMin === undefined) return [];
-  return problem.people
-    .filter(({ comes }) => comes === "lands")
-    .flatMap(({ name, from }) =>
-      schedule
-        .filter((action) => action.type !== "land" && actorsOf(action).includes(name))
-        .filter(({ start }) => start >= from && start < from + exitMin)
-        .map((action) => ({
-          constraint: "TKS-EXIT",
-          subject: `${name}: ${actionText(action)}`,
-          required: `not before ${clock(from + exitMin)}`,
-          found: clock(action.start),
-          at: action.start,
-        })),
-    );
-}
-
-/** Who has no car of his own drives only after renting one, which follows landing. */
-function carNotRented({ problem, schedule, accepted }: Judges): Finding[] {
-  const constraint = "TKS-RENT";
-  return problem.people
-    .filter(({ rents }) => rents)
-    .flatMap(({ name, from }) => {
-      const rent = actionsOf(schedule, "rent").find(({ who }) => who.includes(name));
-      const lasts = accepted?.rentalMin ?? 0;
-      const ready = rent === undefined ? Infinity : rent.end;
-      const early =
-        rent !== undefined && (rent.start < from || rent.end - rent.start < lasts)
-          ? [
-              {
-                constraint,
-                subject: actionText(rent),
-                required: `from ${clock(from)}, ${lasts} min`,
-                found: `${clock(rent.start)}, ${rent.end - rent.start} min`,
-                at: rent.start,
-              },
-            ]
-          : [];
-      const drives = actionsOf(schedule, "drive").filter(
-        ({ driver, start }) => driver === name && start < ready,
-      );
-      return [
-        ...early,
-        ...drives.map((drive) => ({
-          constraint,
-          subject: actionText(drive),
-          required: rent === undefined ? "a rented car" : `not before ${clock(ready)}`,
-          found: clock(drive.start),
-          at: drive.start,
-        })),
-      ];
-    });
-}
-
 /** Who does not drive leaves where he appears only with a driver who is there. */
 const notFetched =
   (constraint: string, name: string) =>
@@ -299,8 +210,8 @@ export const thanksgivingPredicates = (problem: Thanksgiving): readonly Predicat
   },
   {
     id: "TKS-TRAVEL",
-    says: () => "A drive lasts at least as long as its road takes.",
-    find: tooFast("TKS-TRAVEL"),
+    says: () => "A drive lasts at least as long as its road takes, slowed and closed ones included.",
+    find: (judged) => [...tooFast("TKS-TRAVEL")(judged), ...tooFastForAlert("TKS-TRAVEL")(judged)],
   },
   {
     id: "TKS-PLACE",
@@ -324,12 +235,14 @@ export const thanksgivingPredicates = (problem: Thanksgiving): readonly Predicat
   },
   {
     id: "TKS-AVAIL",
-    says: (one) => `Nothing before arriving: ${who(one, ({ comes }) => comes === "arrives")}.`,
+    says: (one) =>
+      `Nothing before arriving: ${who(one, ({ comes, from }) => comes !== "lands" && from > 0)}.`,
     find: arrivedWrong,
   },
   {
     id: "TKS-RENT",
-    says: (one) => `Drive only after renting a car, after landing: ${who(one, ({ rents }) => rents)}.`,
+    says: (one) =>
+      `Leave only at the wheel of a rented car, after landing: ${who(one, ({ rents }) => rents)}.`,
     find: carNotRented,
   },
   ...pickups(problem),
