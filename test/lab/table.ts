@@ -22,7 +22,7 @@ const seconds = (ms: number | undefined): string => (ms === undefined ? "" : `${
 
 /** `run`: the day and the machine. */
 export function rowOf({ fault, servers, verdict }: Outcome, { remedyIs }: Fault, run: string): Row {
-  const { twice, lost, standing, named, allIsWell, firstWord, doctorsWord, effects, sagas } = verdict;
+  const { twice, lost, standing, named, bereft, allIsWell, firstWord, doctorsWord, effects, sagas } = verdict;
   return [
     ...[fault, String(servers)],
     twice.once + twice.probe + twice.idempotent === 0
@@ -33,7 +33,7 @@ export function rowOf({ fault, servers, verdict }: Outcome, { remedyIs }: Fault,
       : `sagas ${lost.sagas}, cut short ${lost.turns}, inputs ${lost.inputs}`,
     standing === 0
       ? `none of ${sagas}`
-      : `${standing} of ${sagas}, ${named} named${allIsWell ? ", all is well" : ""}`,
+      : `${standing} of ${sagas}, ${named} named${bereft === 0 ? "" : `, ${bereft} for want of a lost input`}${allIsWell ? ", all is well" : ""}`,
     firstWord === undefined ? "" : `${firstWord.word} by ${firstWord.by}, ${seconds(firstWord.afterMs)}`,
     doctorsWord === undefined ? "" : `${doctorsWord.word}, ${seconds(doctorsWord.afterMs)}`,
     ...[seconds(verdict.firstEffectMs), seconds(verdict.stillMs), remedyIs ?? "nothing"],

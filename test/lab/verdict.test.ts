@@ -97,6 +97,14 @@ describe("the verdict of a run", () => {
     expect(judgeRemains({ ...well, ledgers, dead: [letter] }).holds).toBe(true);
   });
 
+  test("tells a saga that stands from one that waits for an input which the fault took", () => {
+    const spoiled = { ledgers: new Map([[saga, [begun]]]), takes: ["inputs"] as const, standing: [saga] };
+    expect(judgeRemains({ ...well, ...spoiled })).toMatchObject({ standing: 1, named: 0, bereft: 1 });
+    const doctor = { text: saga, ok: false };
+    expect(judgeRemains({ ...well, ...spoiled, doctor })).toMatchObject({ named: 1, bereft: 0 });
+    expect(judgeRemains({ ...well, standing: [saga] })).toMatchObject({ standing: 1, bereft: 0 });
+  });
+
   test("holds where doctor names a saga that stands, or says that something is wrong", () => {
     for (const doctor of [
       { text: saga, ok: true },

@@ -41,8 +41,10 @@ export interface Verdict {
   readonly twice: Readonly<Record<Repeat["effect"], number>>;
   readonly lost: Readonly<Record<Loss, number>>;
   readonly standing: number;
-  /** Of those that stand, which doctor names. */
+  /** Of those that stand, how many doctor names. */
   readonly named: number;
+  /** Of the others, how many wait for an input that the fault took: who had sent it may send it again. */
+  readonly bereft: number;
   /** Doctor found nothing wrong in the end. */
   readonly allIsWell: boolean;
   readonly inDoubt: number;
@@ -64,7 +66,10 @@ export function judgeRemains(remains: Remains): Verdict {
   const count = (effect: Repeat["effect"]) => found.filter((one) => one.effect === effect).length;
   const twice = { once: count("once"), probe: count("probe"), idempotent: count("idempotent") };
   const lost = losses(remains);
-  const named = standing.filter((saga) => doctor.text.includes(saga)).length;
+  const isNamed = (saga: SagaId) => doctor.text.includes(saga);
+  const named = standing.filter(isNamed).length;
+  const waited = new Set(lost.inputs.map(({ saga }) => saga));
+  const bereft = standing.filter((saga) => !isNamed(saga) && waited.has(saga)).length;
   const unexpected = Object.entries(lost).filter(
     ([loss, of]) => of.length > 0 && !takes.includes(loss as Loss),
   );
@@ -76,7 +81,7 @@ export function judgeRemains(remains: Remains): Verdict {
       found.length === 0 &&
       unexpected.length === 0 &&
       (standing.length === 0 || !doctor.ok || named === standing.length),
-    ...{ effects: acts.length, sagas: ledgers.size, twice, standing: standing.length, named },
+    ...{ effects: acts.length, sagas: ledgers.size, twice, standing: standing.length, named, bereft },
     lost: { sagas: lost.sagas.length, turns: lost.turns.length, inputs: lost.inputs.length },
     allIsWell: doctor.ok,
     inDoubt: doubts(ledgers),
@@ -87,13 +92,21 @@ export function judgeRemains(remains: Remains): Verdict {
     stillMs: longestStill([struckAt, ...after]),
     details: [
       ...found.map(({ effect, place, by }) => `${effect} twice: ${place} by ${by.join(", ")}`),
-      ...Object.entries(lost).flatMap(([loss, of]) => of.map((what) => `lost of ${loss}: ${what}`)),
+      ...lost.sagas.map((saga) => `lost of sagas: ${saga}`),
+      ...lost.turns.map((what) => `lost of turns: ${what}`),
+      ...lost.inputs.map(({ what }) => `lost of inputs: ${what}`),
       ...standing.map((saga) => `stands: ${saga}`),
     ],
   };
 }
 
-function losses({ ledgers, before, inputs, dead }: Remains): Record<Loss, string[]> {
+interface Losses {
+  readonly sagas: readonly SagaId[];
+  readonly turns: readonly string[];
+  readonly inputs: readonly { readonly saga: SagaId; readonly what: string }[];
+}
+
+function losses({ ledgers, before, inputs, dead }: Remains): Losses {
   const setAside = new Set(dead.map(({ headers: fields }) => Number(fields[headers.origin]?.split("#")[1])));
   const open = inputs.filter(({ seq }) => !setAside.has(seq));
   const sagas = [...before.keys()].filter((saga) => (ledgers.get(saga)?.length ?? 0) === 0);
@@ -108,7 +121,7 @@ function losses({ ledgers, before, inputs, dead }: Remains): Record<Loss, string
       const turns = ledgers.get(saga) ?? [];
       if (sagas.includes(saga)) return []; // Counted.
       const isThere = kind === "signal" ? isTaken(input, turns) : kind !== "start" || turns.length > 0;
-      return isThere ? [] : [`${input.subject}#${input.seq}`];
+      return isThere ? [] : [{ saga, what: `${input.subject}#${input.seq}` }];
     }),
   };
 }
