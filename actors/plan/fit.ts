@@ -73,7 +73,11 @@ const apart = (issue: Issue): Issue[] =>
 /** Undefined where it says nothing: of what could be anything (OW1 of witness.ts), or of what the reader's schema is not sure of. */
 function refusalOf(issue: Issue, witness: Witness): Refusal | undefined {
   const at = issue.path as Path; // Proof: of JSON.
-  if (witness.open.some((open) => isBelow(at, open) || (issue.code === "invalid_union" && isBelow(open, at))))
+  if (
+    [...witness.open, ...(witness.filled ?? [])].some(
+      (open) => isBelow(at, open) || (issue.code === "invalid_union" && isBelow(open, at)),
+    )
+  )
     return undefined;
   const is = partAt(witness.value, at);
   const isSample = witness.sampled.some((path) => isSame(path, at));
@@ -135,9 +139,9 @@ function misfitsIn(
   const places = new Map<string, Path>();
   for (const { at } of all.flatMap(({ told }) => told)) places.set(JSON.stringify(at), at);
   const misfits = [...places.values()].map((at): Misfit => {
-    // Of lists that are too short to have it nothing is said, nor of what could be anything there.
-    const having = all.filter(({ witness: { value, open } }) => {
-      if (open.some((path) => isBelow(at, path))) return false;
+    // Of lists that are too short to have it nothing is said, nor of those that stand for their length.
+    const having = all.filter(({ witness: { value, filled = [] } }) => {
+      if (filled.some((path) => isBelow(at, path))) return false;
       const parent = at.length === 0 ? value : partAt(value, at.slice(0, -1));
       const isThere = typeof at.at(-1) === "number" ? partAt(value, at) : parent;
       return isThere !== undefined;

@@ -17,6 +17,8 @@ export interface Witness {
   readonly open: readonly Path[];
   /** Places where it is one of very many: that this one is not taken says nothing of the others. */
   readonly sampled: readonly Path[];
+  /** Places that stand for how many there are alone: others tell what is taken there. */
+  readonly filled?: readonly Path[];
 }
 
 /** By JSON Schema's name of it, a text of each format that is told from the others by its form alone. */
@@ -31,8 +33,8 @@ export const formatExamples: Readonly<Record<string, string>> = {
   ipv6: "2001:db8::1",
 };
 
-/** Most of one schema; what is over is left out, and so nothing is said of it. */
-const most = 40;
+/** Most of one schema; one that has more could be anything, for what is left out could be what is taken. */
+const most = 500;
 const deep = 8;
 const long = 65;
 
@@ -40,6 +42,7 @@ const long = 65;
 export const witnessesOf = (schema: Json | undefined): Witness[] => of(schema, [], 0);
 
 const anything = (at: Path): Witness[] => [{ value: null, open: [at], sampled: [] }];
+const bounded = (all: Witness[], at: Path): Witness[] => (all.length > most ? anything(at) : all);
 const sampled = (at: Path, values: readonly Json[]): Witness[] =>
   values.map((value) => ({ value, open: [], sampled: [at] }));
 const exactly = (values: readonly Json[]): Witness[] =>
@@ -50,13 +53,19 @@ function of(schema: Json | undefined, at: Path, depth: number): Witness[] {
   if (known === undefined || depth > deep) return anything(at);
   const { const: only, enum: values, anyOf, oneOf, allOf, type } = known;
   if (only !== undefined) return exactly([only]);
-  if (Array.isArray(values)) return exactly(values).slice(0, most);
+  if (Array.isArray(values)) return bounded(exactly(values), at);
   const options = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
   if (options !== undefined && type === undefined)
-    return options.flatMap((one) => of(one, at, depth + 1)).slice(0, most);
+    return bounded(
+      options.flatMap((one) => of(one, at, depth + 1)),
+      at,
+    );
   if (options !== undefined || allOf !== undefined) return anything(at);
   if (Array.isArray(type))
-    return type.flatMap((one) => of({ ...known, type: one }, at, depth)).slice(0, most);
+    return bounded(
+      type.flatMap((one) => of({ ...known, type: one }, at, depth)),
+      at,
+    );
   switch (type) {
     case "null":
       return exactly([null]);
@@ -70,7 +79,7 @@ function of(schema: Json | undefined, at: Path, depth: number): Witness[] {
     case "array":
       return lists(known, at, depth);
     case "object":
-      return objects(known, at, depth).slice(0, most);
+      return bounded(objects(known, at, depth), at);
     default:
       return anything(at);
   }
@@ -129,6 +138,7 @@ function lists(schema: Schema, at: Path, depth: number): Witness[] {
     value: Array.from({ length: n }, () => item.value),
     open: Array.from({ length: n }, (_, k) => moved(item.open, at, k)).flat(),
     sampled: [at, ...Array.from({ length: n }, (_, k) => moved(item.sampled, at, k)).flat()],
+    filled: Array.from({ length: n }, (_, k) => moved(item.filled ?? [], at, k)).flat(),
   });
   const each = of(items, [...at, 0], depth + 1);
   const [first] = each;
@@ -137,10 +147,12 @@ function lists(schema: Schema, at: Path, depth: number): Witness[] {
   const lengths = [least, Math.min(greatest, long)].filter((n) => n !== count && n <= long);
   // Of the items the ordinary ones tell; these are about how many there are.
   const many = lengths.map((n): Witness => ({
-    ...times(first, n),
-    open: Array.from({ length: n }, (_, k) => [...at, k]),
+    value: Array.from({ length: n }, () => first.value),
+    open: [],
+    sampled: [at],
+    filled: Array.from({ length: n }, (_, k) => [...at, k]),
   }));
-  return [...ordinary, ...many].slice(0, most);
+  return bounded([...ordinary, ...many], at);
 }
 
 /** Of places below the first item, the same below the k-th. */
@@ -186,6 +198,7 @@ function varied(
         : Object.fromEntries(there.map(([key, one]) => [key, one.value])),
       open: there.flatMap(([, one]) => one.open),
       sampled: there.flatMap(([, one]) => one.sampled),
+      filled: there.flatMap(([, one]) => one.filled ?? []),
     };
   };
   const base = each.map(({ all }) => all[0]);
