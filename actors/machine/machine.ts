@@ -18,6 +18,7 @@ import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Callable, callableOf } from "./callable.ts";
 import { actionsOf, type MachineAction, type MachineEvent, type RawAction } from "./actions.ts";
+import { type Chart, chartOf } from "./chart.ts";
 import { startInPlace } from "./children.ts";
 import { type MachineSnapshot, nodesOf, reviveStored, storedOf } from "./snapshot.ts";
 
@@ -45,6 +46,8 @@ export interface Machine {
   revive(persisted: Json): MachineSnapshot;
   /** What `toActors` bound to a name. */
   bound(src: string): Callable | undefined;
+  /** Its states and transitions as data. */
+  chart(): Chart;
 }
 
 /** The event by which an invoked actor's output reaches the machine. */
@@ -79,6 +82,9 @@ export function statusOf(snapshot: MachineSnapshot): MachineStatus {
   if (status === "error") return { status, ...common, error };
   return { status: "active", ...common };
 }
+
+/** The ids of the states that a snapshot is in, as its machine's chart has them. */
+export const presentIn = (snapshot: MachineSnapshot): string[] => snapshot._nodes.map(({ id }) => id);
 
 /** What an actor that the machine waits for was bound as; undefined if there is none. */
 export const srcOf = (snapshot: MachineSnapshot, actor: string): string | undefined => {
@@ -116,6 +122,7 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
   };
   return {
     bound,
+    chart: () => chartOf(machine),
     initial: (input, follows) =>
       guarded("its start", () => {
         const snapshot: MachineSnapshot = own.getInitialSnapshot(scope, input);

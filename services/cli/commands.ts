@@ -30,6 +30,7 @@ export const commands: CommandGroups = {
   "Read sagas": {
     ls: async () => (await import("./commands/ls.ts")).ls,
     inspect: async () => (await import("./commands/inspect.ts")).inspect,
+    graph: async () => (await import("./commands/graph.ts")).graph,
     tail: async () => (await import("./commands/tail.ts")).tail,
     why: async () => (await import("./commands/why.ts")).why,
     verify: async () => (await import("./commands/verify.ts")).verify,

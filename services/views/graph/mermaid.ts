@@ -48,7 +48,7 @@ function shaped(node: GraphNode): string {
 }
 
 /** GM1. `#` and `;` are Mermaid's own escapes, a backtick begins its Markdown. */
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   oneLine(text).replaceAll(/[^\p{L}\p{N} .,:_@…-]/gu, (sign) => `#${sign.codePointAt(0) ?? 0};`);
 
 const styles = {

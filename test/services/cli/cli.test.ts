@@ -22,6 +22,7 @@ import { PromptDocument } from "../../../protocol/documents/prompt.ts";
 import { SettledRow } from "../../../protocol/documents/settle.ts";
 import { SentDocument } from "../../../protocol/documents/stored.ts";
 import { ServingDocument, VersionDocument } from "../../../protocol/documents/process.ts";
+import { StatesDocument } from "../../../protocol/documents/states.ts";
 import { ThrottledDocument } from "../../../protocol/documents/throttle.ts";
 import { VerifyDocument } from "../../../protocol/documents/verify.ts";
 import { ReplayDocument } from "../../../protocol/documents/replay.ts";
@@ -566,6 +567,18 @@ describe("driving and reading a saga", () => {
     );
     expect(stdout).toContain("\nin sum:\n  look_up (2-0) succeeded, ");
     expectError(await cli("why", "why-1", "99-0"), "INTENT_UNKNOWN", 1);
+  });
+
+  test("graph marks the states of its machine that a saga is in, now and then", async () => {
+    await start("drawn-2", "book", "--wait");
+    const presentAt = async (...at: string[]) => {
+      const said = await cli("graph", "drawn-2", "--app", app, ...at, "--json");
+      const { saga, states } = document(StatesDocument, said);
+      expect(saga).toBe("drawn-2");
+      return states.filter(({ present }) => present === true).map(({ name }) => name);
+    };
+    expect(await presentAt()).toContain("completed");
+    expect(await presentAt("--at", "1")).toContain("deciding");
   });
 
   test("inspect --prompt prints exactly what was sent for a decision, and proves it", async () => {
