@@ -1,7 +1,7 @@
 /**
  * States: a machine's states, nested, with those that a saga is in, as text or Mermaid.
  *
- * JX1 Every name stands in a quoted label with all that Mermaid could read as its own written as a code (GM1).
+ * JX1 Every name stands in a quoted label with all that Mermaid could read as its own written as a code, as `mermaid.ts` does by GM1.
  */
 import type { StatesDocument } from "../../../protocol/documents/states.ts";
 import { escaped } from "./mermaid.ts";
