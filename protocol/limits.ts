@@ -265,6 +265,8 @@ export const limits = {
   augmentationsMax: 3,
   /** A saga that cannot be folded here is offered again after this: another host may have the right code. */
   parkedDelayMs: 30_000,
+  /** Why it cannot is noted anew after this while it is offered again; a note counts for three times as long. */
+  parkedRenewMs: 300_000,
 } as const;
 
 assert(limits.inboxHeartbeatMs * 3 < limits.inboxAckWaitMs, "three inbox heartbeats fit into one lease");

@@ -2,6 +2,7 @@
  * Doctor document: what `doctor` has looked at and found.
  */
 import { z } from "zod";
+import { Parked } from "../parked.ts";
 import { DefinitionRef } from "../event.ts";
 import { StorageLeft } from "../storage.ts";
 import { TrustShown } from "./trust.ts";
@@ -161,6 +162,8 @@ export const DoctorDocument = z.object({
       some: z.array(z.object({ saga: z.string(), turns: z.int(), knows: z.int(), noted: z.boolean() })),
     })
     .optional(),
+  /** Sagas whose hosts cannot take what comes for them, and why; absent where ledgers or snapshots could not be read. */
+  parked: z.object({ sagas: z.int(), some: z.array(Parked.extend({ saga: z.string() })) }).optional(),
   /** Sagas that cannot be read, of all whose last turn was looked at and of those that were read whole. */
   unreadable: z.array(UnreadableSaga).optional(),
   /** Whose signatures count; absent where nothing was ever said of it, or it could not be asked for. */

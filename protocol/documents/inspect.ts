@@ -6,6 +6,7 @@ import { Spending } from "../budget.ts";
 import { DefinitionRef, Event, ParentRef } from "../event.ts";
 import { IntentId, SagaId } from "../ids.ts";
 import { Payload } from "../json.ts";
+import { Parked } from "../parked.ts";
 import { Stay } from "../stay.ts";
 import { BudgetDocument, SpentDocument } from "./budget.ts";
 import { ChildDocument, EffectDocument, IntentDocument } from "./intent.ts";
@@ -26,6 +27,8 @@ export const InspectDocument = z.object({
   definition: DefinitionRef,
   /** The same, where the saga runs and no living host serves it: nothing happens until one does, or it is moved. */
   unserved: DefinitionRef.optional(),
+  /** Why its hosts cannot take what comes for it, where they found that they cannot. Said of it as it is now. */
+  parked: Parked.optional(),
   parent: ParentRef.optional(),
   fork: ForkDocument.optional(),
   input: Payload,

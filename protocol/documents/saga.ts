@@ -7,6 +7,7 @@ import { DefinitionRef, ParentRef } from "../event.ts";
 import { Effects } from "../fork.ts";
 import { SagaId } from "../ids.ts";
 import { Payload } from "../json.ts";
+import { Parked } from "../parked.ts";
 
 /** How a saga stands. */
 export const SagaStatus = z.enum(["running", "completed", "failed", "cancelled"]);
@@ -68,6 +69,8 @@ export const SagaRow = z.object({
   waitsFor: z.array(z.string()),
   /** Its definition, where it runs and no living host serves that: nothing happens until one does, or it is moved. */
   unserved: DefinitionRef.optional(),
+  /** Why its hosts cannot take what comes for it, where they found that they cannot. */
+  parked: Parked.optional(),
   parent: ParentRef.optional(),
   fork: ForkDocument.optional(),
   /** By the saga and all below it that has ended. */

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { DefinitionRef } from "../event.ts";
 import { IntentId, SagaId } from "../ids.ts";
+import { Parked } from "../parked.ts";
 import { ForkDocument } from "./saga.ts";
 import { Simulated } from "./task.ts";
 
@@ -32,6 +33,8 @@ export const SentDocument = z.object({
   simulated: Simulated.optional(),
   /** The saga's definition, where no living host serves it: what is stored waits for one. */
   unserved: DefinitionRef.optional(),
+  /** Why its hosts cannot take what comes for it, if they cannot. */
+  parked: Parked.optional(),
 });
 export type SentDocument = z.infer<typeof SentDocument>;
 

@@ -16,10 +16,12 @@ import { inspectedOf } from "../views/inspected.ts";
 import { parseQuery } from "../views/query.ts";
 import { rowOfArchived, rowOfLedger, rowOfUnreadable } from "../views/saga-row.ts";
 import { readLedger, type ViewOptions } from "../views/view.ts";
-import type { Ports } from "../wire/ports.ts";
+import type { Clock, Ports } from "../wire/ports.ts";
 import { livingHosts } from "../deployments/served.ts";
+import { parkedOf } from "./parked.ts";
 import { readRegistry, viewingBy } from "./registry.ts";
-import { unservedAmong, unservedNow } from "./unserved.ts";
+import { unservedAmong, type Waiting, waitingOf } from "./unserved.ts";
+import { eachOf } from "../process/each-of.ts";
 import { inPieces } from "../wire/loop.ts";
 
 /** Which sagas are meant; all conditions hold. */
@@ -57,7 +59,17 @@ export async function listSagas(ports: Ports, filter: SagaFilter, now: number): 
       const unserved = isOver ? undefined : unservedAmong(hosts, refOf(row));
       return unserved === undefined ? row : { ...row, unserved };
     });
-  return manyOf(meant, rows.unreadable);
+  return manyOf(await eachOf(meant, lookedAtOnce, (row) => withParked(ports, row, now)), rows.unreadable);
+}
+
+/** How many notes are asked for at once. */
+const lookedAtOnce = 32;
+
+/** The same, with why its hosts cannot take what comes for it. */
+async function withParked(ports: Ports, row: SagaRow, now: number): Promise<SagaRow> {
+  if (row.status !== "running" || row.fault !== undefined) return row;
+  const parked = await parkedOf({ ports, clock: { now: () => now } }, row.saga);
+  return parked === undefined ? row : { ...row, parked };
 }
 
 const refOf = ({ name, version, hash }: SagaRow): DefinitionRef => ({ name, version, hash });
@@ -82,12 +94,13 @@ async function readRow(ports: Ports, saga: SagaId, options: ViewOptions): Promis
 
 /** `Mesh.describe`. */
 export async function describeSaga(
-  ports: Ports,
+  deps: { readonly ports: Ports; readonly clock: Clock },
   saga: SagaId,
   options: DescribeOptions,
 ): Promise<InspectDocument> {
   assertKeys("describe", options, { turn: "number", app: "object" });
   const { turn, app } = options;
+  const { ports } = deps;
   const all = (await readLedger(ports, saga)).map((stored) => stored.turn);
   if (turn !== undefined && !(Number.isInteger(turn) && turn >= 1 && turn <= all.length))
     throw new MeshError("TURN_UNKNOWN", `${saga} has turns 1 to ${all.length}, and no turn ${turn}`);
@@ -97,7 +110,7 @@ export async function describeSaga(
   const document = await inPieces(ports.loop, describedUpTo(all, undefined, viewing, app));
   const stays = document.status === "running" ? await stayOf(ports, document) : undefined;
   const told = { ...document, ...(stays === undefined ? {} : { stays }) };
-  return withUnserved(told, (ref) => unservedNow(ports.membership, ref));
+  return withWaiting(told, () => waitingOf(deps, saga));
 }
 
 /** What keeps a saga where it is, as its host found it out; undefined where it was moved since. Throws UNAVAILABLE. */
@@ -112,14 +125,13 @@ export async function stayOf(
     : stay;
 }
 
-/** The same, with what a saga waits for a host of as it is now. Nothing is said of an earlier turn. */
-export async function withUnserved(
+/** The same, with why a saga does not go on as it is now. Nothing is said of an earlier turn. */
+export async function withWaiting(
   document: InspectDocument,
-  look: (ref: DefinitionRef) => Promise<DefinitionRef | undefined>,
+  look: () => Promise<Waiting>,
 ): Promise<InspectDocument> {
   if (document.status !== "running" || document.asOf !== undefined) return document;
-  const unserved = await look(document.definition);
-  return unserved === undefined ? document : { ...document, unserved };
+  return { ...document, ...(await look()) };
 }
 
 /** These turns of a saga as a document; `of` so many where they are not all. */

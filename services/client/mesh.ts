@@ -234,7 +234,7 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       await settleIntent(deps, { saga, intent: call.intent.id, attempt: call.attempt }, said);
     },
     list: (filter = {}) => listSagas(deps.ports, filter, deps.clock.now()),
-    describe: async (saga, options = {}) => describeSaga(deps.ports, parseSagaId(saga), options),
+    describe: async (saga, options = {}) => describeSaga(deps, parseSagaId(saga), options),
     tasks: () => openTasks(deps.ports),
     task: async ({ saga, intent }) => readTask(deps.ports, parseSagaId(saga), parseIntentId(intent)),
     vote: async (task, vote) => {

@@ -12,6 +12,8 @@ import { patiently } from "../wire/patience.ts";
 import type { Clock, MembershipPort, Ports } from "../wire/ports.ts";
 import { definitionTold } from "../wire/turn-headers.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
+import type { Parked } from "../../protocol/parked.ts";
+import { parkedOf, parkedText } from "./parked.ts";
 
 /** The definition that a saga waits for a host of; undefined where one serves it, or there is no such saga. */
 export async function unservedOf(
@@ -40,6 +42,30 @@ export const unservedAmong = (
 export const unservedText = (ref: DefinitionRef): string =>
   `no host serves ${briefDefinition(ref)}: start a host of it, or move its sagas with \`sagamesh migrate\``;
 
-/** That something is stored, and for whom it waits if no host serves its saga. */
-export const storedText = (what: string, unserved: DefinitionRef | undefined): string =>
-  unserved === undefined ? what : `${what}; ${unservedText(unserved)}`;
+/** Why what is sent to a saga waits. */
+export interface Waiting {
+  /** The definition that no living host serves. */
+  readonly unserved?: DefinitionRef;
+  /** Why its hosts cannot take it. */
+  readonly parked?: Parked;
+}
+
+/** Why what is sent to a saga waits; nothing of one that goes on. Throws UNAVAILABLE. */
+export async function waitingOf(deps: WaitingDeps, saga: SagaId): Promise<Waiting> {
+  const unserved = await unservedOf(deps, saga);
+  const parked = await patiently(deps.clock, () => parkedOf(deps, saga));
+  return { ...(unserved && { unserved }), ...(parked && { parked }) };
+}
+
+interface WaitingDeps {
+  readonly ports: Pick<Ports, "ledger" | "membership" | "snapshots">;
+  readonly clock: Clock;
+}
+
+/** That something is stored, and what it waits for where its saga does not go on. */
+export const storedText = (what: string, { unserved, parked }: Waiting): string =>
+  [
+    what,
+    ...(unserved === undefined ? [] : [unservedText(unserved)]),
+    ...(parked === undefined ? [] : [parkedText(parked)]),
+  ].join("; ");

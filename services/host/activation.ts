@@ -25,6 +25,7 @@ import { leaveOneStep } from "./leave.ts";
 import { ownWorkOf } from "./open-work.ts";
 import { isGone, ownOf, type Phase, type Residence } from "./phase.ts";
 import { redeliveryDelay } from "./redelivery.ts";
+import { noteParked } from "./parked.ts";
 import { createPace } from "./pace.ts";
 import { takeTurn } from "./turn.ts";
 import { Unserved } from "./unserved.ts";
@@ -112,6 +113,7 @@ export function createActivation(
     if (error instanceof Unserved) return drop(reason, { meant: error.definition });
     const delayMs = redeliveryDelay(deps, saga, error);
     deps.observe.parked(saga, error);
+    if (!deps.signal.aborted) await noteParked(deps, saga, error); // A host that stops fails whatever it is about.
     await drop(reason, { delayMs });
   }
 

@@ -28,6 +28,7 @@ import { type DispatchDeps, publishRefusal } from "./tell-sagas.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
 import { type Loaded, loadPast, loadSaga } from "./load.ts";
+import { noteParked } from "./parked.ts";
 import { keyOf } from "../suspects/saga-key.ts";
 import { poison } from "./suspects.ts";
 import { toldOf } from "./pure-step.ts";
@@ -54,6 +55,7 @@ export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonl
     if (event !== undefined)
       await answer({ ...deps, again: String(delivery.seq) }, saga, found, event, error); // SE1
     await refuse(deps, delivery, error);
+    await noteParked(deps, saga, error);
   }
   if (unknown.length > 0 || found === undefined) return letGo();
   const [first] = deliveries;
@@ -76,6 +78,7 @@ export async function setAside(deps: HostDeps, saga: SagaId, deliveries: readonl
     await deadLetter(deps, "inbox", delivery, error); // SE3; the first one is there already.
     await ackDelivery(delivery);
   }
+  await noteParked(deps, saga, error);
 }
 
 /** SE4. */

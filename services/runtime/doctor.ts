@@ -35,6 +35,7 @@ import { oldestOf } from "./doctor/oldest.ts";
 import { storageOf } from "./doctor/storage-findings.ts";
 import { waitsOf } from "./doctor/waits.ts";
 import { aheadAmong } from "./examine-ahead.ts";
+import { parkedAmong } from "./examine-parked.ts";
 import { livingIn, orphanedAfterMs, orphanedAmong } from "./examine-sagas.ts";
 import { openServer } from "./mesh.ts";
 import { systemClock } from "./system.ts";
@@ -92,6 +93,7 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
       let quiet: Many<LivingSaga> | MeshError | undefined; // ZS1 of examine-sagas.ts
       let orphaned: Sagas["orphaned"];
       let ahead: Sagas["ahead"];
+      let parked: Sagas["parked"];
       for (let look = 1; look <= looksMax; look++) {
         const examined = await examineMesh(nc);
         const living = livingIn(nc, examined);
@@ -101,12 +103,13 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
           if (!isMeshError(quiet)) {
             orphaned = await orphanedAmong(nc, examined, quiet).catch(asMeshError);
             ahead = await aheadAmong(nc, examined, quiet).catch(asMeshError);
+            parked = await parkedAmong(nc, examined).catch(asMeshError);
           }
         }
-        const sagas = { refusal, living, quiet, orphaned, ahead, foreign };
+        const sagas = { refusal, living, quiet, orphaned, ahead, parked, foreign };
         const storage = await storageOf(examined, { nc, ...options, serverDir: embeddedIn });
         document = await describeMesh(examined, about, await durability(examined), { ...sagas, storage });
-        const isTorn = [quiet, orphaned, ahead].some(isWithoutStream);
+        const isTorn = [quiet, orphaned, ahead, parked].some(isWithoutStream);
         if (isTorn) quiet = undefined;
         if (look === looksMax || !(isTorn || document.findings.some(isPassing))) break;
         await systemClock.sleep(lookAgainMs, options.signal); // DX3
@@ -150,6 +153,7 @@ interface Sagas {
   readonly quiet: Many<LivingSaga> | MeshError;
   readonly orphaned: DoctorDocument["orphaned"] | MeshError;
   readonly ahead: DoctorDocument["ahead"] | MeshError;
+  readonly parked: DoctorDocument["parked"] | MeshError;
   /** How many messages on a ledger are no turns. */
   readonly foreign: ReadonlyMap<SagaId, number>;
 }
@@ -165,6 +169,7 @@ async function describeMesh(
     quiet,
     orphaned,
     ahead,
+    parked,
     foreign,
   }: Sagas & Pick<DoctorDocument, "storage"> & { refusal: Finding | undefined },
 ): Promise<DoctorDocument> {
@@ -207,7 +212,7 @@ async function describeMesh(
     definitions: definitions.map(({ kind, name, version, hash }) => ({ kind, name, version, hash })),
     ...(deployments === undefined ? {} : { deployments }),
     ...waitsIn(examined, quiet, viewingBy(registered).signalsOf),
-    ...standingIn(quiet, orphaned, ahead),
+    ...standingIn({ quiet, orphaned, ahead, parked }),
     ...foreignIn(foreign),
     ...trustIn(examined),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
@@ -217,7 +222,7 @@ async function describeMesh(
   const findings = [
     ...(refusal === undefined ? [] : [refusal]),
     ...examined.failures.filter((failure) => failure.code !== refusal?.code).map(findingOf),
-    ...firstOf([looked, quiet, orphaned, ahead]),
+    ...firstOf([looked, quiet, orphaned, ahead, parked]),
     ...judge(document, examined, about, durability),
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
@@ -264,11 +269,16 @@ function foreignIn(foreign: ReadonlyMap<SagaId, number>): Pick<DoctorDocument, "
 const firstOf = (all: readonly unknown[]): Finding[] =>
   all.flatMap((one) => (isMeshError(one) ? [findingOf(one)] : [])).slice(0, 1);
 
-const standingIn = (
-  quiet: Sagas["quiet"],
-  orphaned: Sagas["orphaned"],
-  ahead: Sagas["ahead"],
-): Pick<DoctorDocument, "orphaned" | "ahead" | "unreadable"> => ({
+const standingIn = ({
+  quiet,
+  orphaned,
+  ahead,
+  parked,
+}: Pick<Sagas, "quiet" | "orphaned" | "ahead" | "parked">): Pick<
+  DoctorDocument,
+  "orphaned" | "ahead" | "parked" | "unreadable"
+> => ({
+  ...(isMeshError(parked) || parked === undefined ? {} : { parked }),
   ...(isMeshError(ahead) || ahead === undefined ? {} : { ahead }),
   ...(isMeshError(orphaned) || orphaned === undefined ? {} : { orphaned }),
   ...(isMeshError(quiet) || quiet.unreadable.length === 0 ? {} : { unreadable: [...quiet.unreadable] }),

@@ -38,6 +38,11 @@ describe.concurrent("poison", { timeout: withinMs }, () => {
       await boiling.signal("boom", {});
       const innocent = await mesh.client.start(stroll, { steps: 40 });
       await until("a letter", async () => (await mesh.letters()).length > 0, withinMs);
+      await until(
+        "it says what was set aside",
+        async () => (await mesh.client.describe(boiling.id)).parked?.code === "POISON",
+        withinMs,
+      );
       await boiling.signal("finish", {});
       await until(
         "both end",

@@ -72,7 +72,10 @@ export interface RealMesh {
   readonly nc: NatsConnection;
   readonly ports: Ports;
   readonly client: Mesh;
-  host(app: App, options?: { observe?: Observer; auditEveryMs?: number }): Promise<Host>;
+  host(
+    app: App,
+    options?: { observe?: Observer; auditEveryMs?: number; foldsTwice?: boolean },
+  ): Promise<Host>;
   worker(app: App, only?: readonly string[]): Promise<Worker>;
   view(saga: string): Promise<SagaView>;
   turns(saga: string): Promise<Turn[]>;
@@ -111,10 +114,10 @@ export async function openRealMesh(url: string, options: { replicas?: number } =
     nc,
     ports,
     client,
-    host: async (app, { observe, auditEveryMs } = {}) => {
+    host: async (app, { observe, auditEveryMs, foldsTwice } = {}) => {
       const { options, close } = await own("host");
       const host = await startHost(
-        { ...options, auditEveryMs, ...(observe === undefined ? {} : { observe }) },
+        { ...options, auditEveryMs, foldsTwice, ...(observe === undefined ? {} : { observe }) },
         app,
       );
       closing.push(async () => {

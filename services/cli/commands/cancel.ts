@@ -1,7 +1,7 @@
 import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { signalSaga } from "../../client/signal.ts";
-import { storedText, unservedOf } from "../../client/unserved.ts";
+import { storedText, waitingOf } from "../../client/unserved.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
 import { earlyOption } from "../frame/early.ts";
@@ -21,10 +21,10 @@ export const cancel = defineCommand({
     return withMesh(context, async ({ deps }) => {
       const data = { reason: reason ?? `cancelled by ${deps.from}` };
       await signalSaga(deps, saga, { name: "cancel", data, early });
-      const unserved = await unservedOf(deps, saga);
-      const document: SentDocument = { saga, sent: "signal", name: "cancel", ...(unserved && { unserved }) };
+      const waiting = await waitingOf(deps, saga);
+      const document: SentDocument = { saga, sent: "signal", name: "cancel", ...waiting };
       context.output.print(document, () =>
-        storedText(`cancel is stored for ${saga}; \`sagamesh tail ${saga}\` shows how it ends`, unserved),
+        storedText(`cancel is stored for ${saga}; \`sagamesh tail ${saga}\` shows how it ends`, waiting),
       );
       return 0;
     });

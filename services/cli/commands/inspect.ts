@@ -2,7 +2,7 @@ import { MeshError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { graphOf } from "../../views/graph/graph.ts";
 import { viewingByFold } from "../../views/folded.ts";
-import { describedUpTo, withUnserved } from "../../client/list.ts";
+import { describedUpTo, withWaiting } from "../../client/list.ts";
 import { withStacks } from "../../views/failures.ts";
 import { promptOf } from "../../views/prompt.ts";
 import { stateOf } from "../../views/state-view.ts";
@@ -58,7 +58,7 @@ export const inspect = defineCommand({
       throw new MeshError("USAGE", "--prompt and --graph: they are two things; ask for one");
     const dimension = state === undefined ? undefined : dimensionOf(state);
     const loaded = file === undefined ? undefined : await loadApp(file);
-    return withSaga(context, which, async ({ saga, source, viewing, unserved, app = loaded }) => {
+    return withSaga(context, which, async ({ saga, source, viewing, waiting, app = loaded }) => {
       if (prompt && app === undefined)
         throw new MeshError(
           "USAGE",
@@ -90,7 +90,7 @@ export const inspect = defineCommand({
       const of = at === undefined ? undefined : all.length;
       const described = await inPieces(source.loop, describedUpTo(turns, of, viewing, app));
       const told = await withStacks(described, source.blobs);
-      const document = unserved === undefined ? told : await withUnserved(told, unserved);
+      const document = waiting === undefined ? told : await withWaiting(told, waiting);
       context.output.print(document, () => describeInspected(document));
       return 0;
     });

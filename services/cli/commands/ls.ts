@@ -56,17 +56,19 @@ function describe(rows: readonly SagaRow[]): string {
 }
 
 /** What must happen before anything else does comes first. */
-const awaitedBy = ({ unserved, paused, waitsFor }: SagaRow): string[] => [
+const awaitedBy = ({ unserved, parked, paused, waitsFor }: SagaRow): string[] => [
+  ...(parked === undefined ? [] : [`${parked.code}, see inspect`]),
   ...(unserved === undefined ? [] : [`a host of ${briefDefinition(unserved)}`]),
   ...(paused === undefined ? [] : ["resume"]),
   ...waitsFor,
 ];
 
-function statusOf({ status, paused, flags = [], archived, fault }: SagaRow): string {
+function statusOf({ status, paused, parked, flags = [], archived, fault }: SagaRow): string {
   if (fault !== undefined) return "unreadable";
   return [
     status,
     ...(paused === undefined ? [] : ["paused"]),
+    ...(parked === undefined ? [] : ["parked"]),
     ...(flags.length === 0 ? [] : ["flagged"]),
     ...(archived === undefined ? [] : ["archived"]),
   ].join(", ");

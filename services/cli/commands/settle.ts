@@ -5,7 +5,7 @@ import { parseIntentId, parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { type Finding, findingHelp, readFinding, settleCall, unsettledCall } from "../../client/finding.ts";
 import { readRegistry, viewingBy } from "../../client/registry.ts";
-import { storedText, unservedOf } from "../../client/unserved.ts";
+import { storedText, waitingOf } from "../../client/unserved.ts";
 import { findUnsettled } from "../../client/unsettled.ts";
 import { openSigner } from "../../runtime/signing.ts";
 import { callQueryHelp, parseCallQuery } from "../../views/query.ts";
@@ -62,18 +62,18 @@ export const settle = defineCommand({
       const unsettled = unsettledCall(view, id, said);
       const sent = await settleCall(deps, registered, { saga, ...unsettled }, said, who);
       const call = unsettled.call.intent.id;
-      const unserved = await unservedOf(deps, saga);
+      const waiting = await waitingOf(deps, saga);
       const document: SentDocument = {
         ...(sent === "vote"
           ? { saga, sent, name: "answer", intent: unsettled.task?.intent ?? call }
           : { saga, sent, intent: call }),
-        ...(unserved && { unserved }),
+        ...waiting,
       };
       const stored =
         sent === "vote"
           ? `answer is stored for ${saga}/${unsettled.task?.intent ?? call}, which asks about ${call}`
           : `the result of ${call} is stored for ${saga}`;
-      context.output.print(document, () => storedText(stored, unserved));
+      context.output.print(document, () => storedText(stored, waiting));
       return 0;
     });
   },

@@ -1,7 +1,7 @@
 import type { SentDocument } from "../../../protocol/documents/stored.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { signalSaga } from "../../client/signal.ts";
-import { storedText, unservedOf } from "../../client/unserved.ts";
+import { storedText, waitingOf } from "../../client/unserved.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
 import { earlyOption } from "../frame/early.ts";
@@ -34,9 +34,9 @@ export const signal = defineCommand({
     const data = text === undefined ? null : parseJsonOrText(text, "the data");
     return withMesh(context, async ({ deps }) => {
       await signalSaga(deps, saga, { name, data, id, early });
-      const unserved = await unservedOf(deps, saga);
-      const document: SentDocument = { saga, sent: "signal", name, ...(unserved && { unserved }) };
-      context.output.print(document, () => storedText(`signal ${name} is stored for ${saga}`, unserved));
+      const waiting = await waitingOf(deps, saga);
+      const document: SentDocument = { saga, sent: "signal", name, ...waiting };
+      context.output.print(document, () => storedText(`signal ${name} is stored for ${saga}`, waiting));
       return 0;
     });
   },

@@ -5,14 +5,14 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ArchiveManifest } from "../../../protocol/documents/archive.ts";
-import { MeshError } from "../../../protocol/errors.ts";
-import type { DefinitionRef } from "../../../protocol/event.ts";
+import { isMeshError, MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
+import type { Parked } from "../../../protocol/parked.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";
 import type { App } from "../../app/app.ts";
 import { type Archive, archiveName, readArchive } from "../../archive/file.ts";
 import { readRegistry, type Registered, viewingBy } from "../../client/registry.ts";
-import { unservedNow } from "../../client/unserved.ts";
+import { type Waiting, waitingOf } from "../../client/unserved.ts";
 import type { ViewOptions } from "../../views/view.ts";
 import { findTombstone, type LedgerSource } from "../../ledger/reader.ts";
 import { appOf } from "../../recordings/agent.ts";
@@ -26,8 +26,8 @@ export interface SagaSource {
   readonly viewing: ViewOptions;
   /** The application that the file itself holds, of a recording that was imported. */
   readonly app?: App | undefined;
-  /** Of a mesh: the definition itself, if no living host serves it. */
-  readonly unserved?: (ref: DefinitionRef) => Promise<DefinitionRef | undefined>;
+  /** Of a mesh: why the saga does not go on. */
+  readonly waiting?: () => Promise<Waiting>;
   /** Another saga from there: of the same mesh, folder or file. Throws as `withSaga` does. */
   readonly find: (saga: SagaId) => Promise<SagaSource>;
 }
@@ -56,17 +56,28 @@ export async function withSaga<T>(
   if (isFile(word)) return run(ofFile(await readArchive(word), word));
   const saga = parseSagaId(word);
   if (folder !== undefined) return run(await inArchive(saga, folder));
-  return withMesh(context, async ({ ports }) => {
+  return withMesh(context, async ({ ports, clock }) => {
     const find = async (of: SagaId): Promise<SagaSource> => {
       const tombstone = await findTombstone(ports, of);
       if (tombstone !== undefined) return archived(context, tombstone);
       const registered = await readRegistry(ports.registry);
-      const unserved = (ref: DefinitionRef) => unservedNow(ports.membership, ref);
-      return { saga: of, source: ports, registered, viewing: viewingBy(registered), unserved, find };
+      const waiting = () => waitingOf({ ports, clock }, of);
+      return { saga: of, source: ports, registered, viewing: viewingBy(registered), waiting, find };
     };
-    return run(await find(saga));
+    const found = await find(saga);
+    return run(found).catch(async (error: unknown) => {
+      const { parked } = isMeshError(error, "SAGA_NOT_BEGUN") ? await waitingOf({ ports, clock }, saga) : {};
+      throw parked === undefined ? error : startParked(saga, parked, error);
+    });
   });
 }
+
+/** Of a saga without a ledger there is nothing to show but why its start is not taken. */
+const startParked = (saga: SagaId, { code, reason, remedy }: Parked, cause: unknown): MeshError =>
+  new MeshError("SAGA_NOT_BEGUN", `the start of ${saga} is stored, and parked with ${code}: ${reason}`, {
+    cause,
+    remedy,
+  });
 
 /** No id is such a word, and a mistyped one seldom. */
 export const isFile = (word: string): boolean => word.includes("/") || word.endsWith(".gz");

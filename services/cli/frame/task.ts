@@ -8,7 +8,7 @@ import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "../../..
 import { assertAsked, type ClientDeps, sendVote, type VoteInput } from "../../client/send.ts";
 import { openSigner } from "../../runtime/signing.ts";
 import { type OpenTask, simulatedWords, tasksIn } from "../../client/tasks.ts";
-import { storedText, unservedOf } from "../../client/unserved.ts";
+import { storedText, waitingOf } from "../../client/unserved.ts";
 import { notOpen, readAccount } from "../../client/vote.ts";
 import { viewOfAccount } from "../../views/view.ts";
 import type { Ports } from "../../wire/ports.ts";
@@ -88,15 +88,15 @@ export async function voteOn(
     assertAsked(task, { by: vote.by ?? deps.from, as: vote.as });
     assertMeant(task, vote.digest);
     await sendVote(deps, task, { ...vote, ...said, digest: task.digest, signer });
-    const unserved = await unservedOf(deps, saga);
+    const waiting = await waitingOf(deps, saga);
     const document: SentDocument = {
       ...{ saga, sent: "vote", name: vote.vote, intent: task.intent },
       ...(task.simulated && { simulated: task.simulated }),
-      ...(unserved && { unserved }),
+      ...waiting,
     };
     const told = task.simulated === undefined ? "" : `\n${simulatedWords(task.simulated)}`;
     context.output.print(document, () =>
-      storedText(`${vote.vote} is stored for ${saga}/${task.intent}${told}`, unserved),
+      storedText(`${vote.vote} is stored for ${saga}/${task.intent}${told}`, waiting),
     );
     return 0;
   });

@@ -2,6 +2,7 @@
 import type { ContextSentDocument } from "../../../protocol/documents/prompt.ts";
 import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import type { IntentDocument } from "../../../protocol/documents/intent.ts";
+import type { Parked } from "../../../protocol/parked.ts";
 import { describeAwaited, waitOf } from "../../views/awaited.ts";
 import {
   brief,
@@ -39,8 +40,9 @@ export function describeInspected(document: InspectDocument): string {
     return signals === undefined ? intentCells(told) : waitCells(told, signals);
   });
   return [
-    `${saga}  ${definition.name}@${definition.version}  ${status}${status === "running" && phase !== "running" ? ` (${phase})` : ""}${document.paused === undefined ? "" : ", paused"}`,
+    `${saga}  ${definition.name}@${definition.version}  ${status}${status === "running" && phase !== "running" ? ` (${phase})` : ""}${document.paused === undefined ? "" : ", paused"}${document.parked === undefined ? "" : ", parked"}`,
     ...(document.unserved === undefined ? [] : [`waits    ${unservedText(document.unserved)}`]),
+    ...(document.parked === undefined ? [] : parkedLines(document.parked)),
     ...(asOf === undefined ? [] : [`as of    turn ${asOf.turn} of ${asOf.of}, ${dateOf(asOf.at)}`]),
     ...(document.migrations ?? []).map(
       ({ turn, at, from, to, by }) =>
@@ -70,6 +72,11 @@ export function describeInspected(document: InspectDocument): string {
     ...document.events.map(({ turn, at, event }) => `  #${turn} ${timeOf(at)} ${describeEvent(event)}`),
   ].join("\n");
 }
+
+const parkedLines = ({ code, reason, remedy, at }: Parked): string[] => [
+  `parked   with ${code}, found ${dateOf(at)}: ${reason}`,
+  `         ${remedy}`,
+];
 
 const stayLines = ({ stays }: InspectDocument): string[] =>
   stays === undefined

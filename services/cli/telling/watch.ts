@@ -9,7 +9,7 @@ import { endIn } from "../../client/follow-turns.ts";
 import { endDocument } from "../../views/inspected.ts";
 import { followLive, type LiveEvent } from "../../client/live.ts";
 import { refusalOfStart } from "../../client/refusal.ts";
-import { unservedOf, unservedText } from "../../client/unserved.ts";
+import { storedText, waitingOf } from "../../client/unserved.ts";
 import { readLedger } from "../../views/view.ts";
 import { findTombstone } from "../../ledger/reader.ts";
 import type { Ports } from "../../wire/ports.ts";
@@ -42,8 +42,8 @@ export async function watchToEnd(
   let end: ArchivedEnd | undefined;
   let told = "";
   const tellUnserved = async () => {
-    const unserved = end === undefined ? await unservedOf({ ports, clock: systemClock }, saga) : undefined;
-    const line = unserved === undefined ? "" : `  ${saga} waits: ${unservedText(unserved)}`;
+    const waiting = end === undefined ? await waitingOf({ ports, clock: systemClock }, saga) : {};
+    const line = Object.keys(waiting).length === 0 ? "" : storedText(`  ${saga} waits`, waiting);
     if (line !== told && line !== "") output.note(line);
     told = line;
   };

@@ -7,6 +7,7 @@
 import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { judgeAhead } from "./ahead.ts";
+import { judgeParked } from "./parked.ts";
 import { judgeDeployments } from "./deployment-findings.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
 import { judgeHosts, judgeLogs } from "./host-findings.ts";
@@ -36,6 +37,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeWaits,
     judgeOrphaned,
     judgeAhead,
+    judgeParked,
     unreadable,
     foreign,
     judgeInputs,

@@ -131,6 +131,7 @@ describe("doctor on a mesh that runs", () => {
         "HOSTS",
         "INBOX",
         "LEDGERS",
+        "PARKED",
         "ORPHANS",
         "SERVER",
         "STORAGE",

@@ -1,0 +1,38 @@
+/**
+ * Examining sagas, for doctor: those whose hosts noted that they cannot take what comes for them.
+ */
+import type { DoctorDocument } from "../../protocol/documents/doctor.ts";
+import { SagaId } from "../../protocol/ids.ts";
+import { parkedEntry } from "../../protocol/parked.ts";
+import { buckets, streams } from "../../protocol/subjects.ts";
+import { parkedOf } from "../client/parked.ts";
+import { readMany } from "../ledger/many.ts";
+import { type Examination, isThere } from "../nats/examine.ts";
+import { withLedgers } from "../nats/ledgers.ts";
+import { createSnapshots, snapshotNames } from "../nats/snapshots.ts";
+import { bucketStream } from "../nats/streams.ts";
+import { lookedAtMax, namedMax } from "./examine-sagas.ts";
+
+/** Which are parked, those found out last first; of very many notes so many are looked at. Throws UNAVAILABLE. */
+export async function parkedAmong(
+  nc: Parameters<typeof withLedgers>[0],
+  examined: Examination,
+): Promise<DoctorDocument["parked"]> {
+  if (![streams.ledger, bucketStream(buckets.snapshot)].every((stream) => isThere(examined.health, stream)))
+    return undefined;
+  return withLedgers(nc, async ({ ledger, context }) => {
+    const noted = [...(await snapshotNames(context))]
+      .filter((name) => name.endsWith(`.${parkedEntry}`))
+      .flatMap((name) => SagaId.safeParse(name.slice(0, -parkedEntry.length - 1)).data ?? []);
+    const deps = {
+      ports: { ledger, snapshots: createSnapshots(context) },
+      clock: { now: () => examined.now },
+    };
+    const found = await readMany(noted.slice(0, lookedAtMax), async (saga) => {
+      const parked = await parkedOf(deps, saga);
+      return parked && { saga, ...parked };
+    });
+    const latest = found.sort((a, b) => b.at - a.at);
+    return { sagas: latest.length, some: latest.slice(0, namedMax) };
+  });
+}
