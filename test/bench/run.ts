@@ -13,6 +13,7 @@ import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
 import { measureFolds } from "./fold.ts";
 import { measureHop } from "./hop.ts";
+import { measureLoads } from "./load.ts";
 import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
 import { measureRecovery } from "./recovery.ts";
@@ -73,6 +74,10 @@ const benches: Readonly<
   fold: {
     does: "a saga of n steps that stand, folded from its first turn",
     run: () => measureFolds([1_000, 10_000, 50_000]),
+  },
+  load: {
+    does: "the same from a real server, and what a small saga hears of it",
+    run: () => measureLoads([1_000, 10_000, 50_000]),
   },
   starved: {
     does: "what a host does that gets too little of its machine",
