@@ -5,7 +5,7 @@ import type { AnyStateMachine } from "xstate";
 import type { CheckDocument } from "../../protocol/documents/check.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { didYouMean } from "../../protocol/nearest.ts";
-import { type MachineFile, readMachineFile } from "./read.ts";
+import { type MachineFile, readMachineFile, type Started } from "./read.ts";
 import type { Needs } from "./skeleton.ts";
 import { innerMachines, surveyOf } from "./survey.ts";
 
@@ -13,6 +13,8 @@ import { innerMachines, surveyOf } from "./survey.ts";
 export interface CheckedMachine {
   readonly machine: AnyStateMachine;
   readonly needs: Needs;
+  /** What the file itself gives it and sends it, where it starts it. */
+  readonly own: Started | undefined;
 }
 
 /** What was found: the file's own faults, and its machines. */
@@ -27,14 +29,19 @@ export async function checkFile(file: string, only?: string): Promise<CheckedFil
   const hidden = machines.flatMap(({ name, machine }) =>
     name === undefined ? [`the machine "${machine.id}" is not exported: \`export const …\``] : [],
   );
-  const starts = read.starts
-    ? [
-        "it starts an actor when it is loaded: move `createActor(…).start()` and what follows to a file of its own",
-      ]
-    : [];
+  const starts =
+    read.started.length > 0
+      ? [
+          "it starts an actor when it is loaded: move `createActor(…).start()` and what follows to a file of its own",
+        ]
+      : [];
   return {
     changes: [...hidden, ...starts],
-    machines: machines.map(({ name, machine }) => ({ machine, needs: needsOf(machine, name) })),
+    machines: machines.map(({ name, machine }) => ({
+      machine,
+      needs: needsOf(machine, name),
+      own: read.started.find(({ logic }) => logic === machine),
+    })),
   };
 }
 

@@ -69,8 +69,10 @@ export function nameOf(value: unknown): string | undefined {
 export function textsOf(value: unknown, depth = 0): string[] {
   if (depth > 3 || value === null || value === undefined) return [];
   if (typeof value !== "function" && typeof value !== "object") return [];
-  const inner = Object.values(value).flatMap((member) => textsOf(member, depth + 1));
-  // Of XState's own actions the function itself is XState's.
+  // Of XState's own actions and guards the function itself is XState's, and so are these members.
   const isOwn = typeof value === "function" && !("resolve" in value) && !("check" in value);
+  const inner = Object.entries(value).flatMap(([name, member]: [string, unknown]) =>
+    ["resolve", "execute", "check"].includes(name) ? [] : textsOf(member, depth + 1),
+  );
   return isOwn ? [String(value), ...inner] : inner;
 }

@@ -17,8 +17,15 @@ import { describeError, MeshError } from "../../protocol/errors.ts";
 export interface MachineFile {
   readonly path: string;
   readonly machines: readonly { readonly name: string | undefined; readonly machine: AnyStateMachine }[];
-  /** Whether the file starts a machine when it is loaded. */
-  readonly starts: boolean;
+  /** What the file starts when it is loaded, and what it sends meanwhile. */
+  readonly started: readonly Started[];
+}
+
+/** An actor that was held. */
+export interface Started {
+  readonly logic: unknown;
+  readonly input: unknown;
+  readonly sent: { readonly type: string; readonly [member: string]: unknown }[];
 }
 
 /** How long the lines of a file may wait for something before its machines are looked at; those of examples wait seconds. */
@@ -26,23 +33,23 @@ const waitMs = 2_000;
 
 /** What the stand-in for XState tells, under a name that no other module has. */
 interface Seen {
-  readonly started: unknown[];
+  readonly started: Started[];
   file?: Readonly<Record<string, unknown>>;
 }
 const seenAs = Symbol.for("sagamesh.check");
 
 /** Throws FILE_UNREADABLE, MACHINE_FILE_INVALID. What the file prints is dropped. */
-export async function readMachineFile(file: string): Promise<MachineFile> {
+export async function readMachineFile(file: string, withinMs = waitMs): Promise<MachineFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new MeshError("FILE_UNREADABLE", `there is no file ${path}`);
   const { href } = pathToFileURL(path);
   const seen: Seen = { started: [] };
   (globalThis as Record<symbol, unknown>)[seenAs] = seen;
-  const hooks = registerHooks(hooksFor(href));
+  const hooks = registerHooks(hooksFor(href, `?sagamesh-check=${++readings}`));
   const quiet = silenced();
   try {
     const loaded = import(href) as Promise<Readonly<Record<string, unknown>>>;
-    const late = new Promise<undefined>((done) => setTimeout(done, waitMs, undefined).unref());
+    const late = new Promise<undefined>((done) => setTimeout(done, withinMs, undefined).unref());
     const members = (await Promise.race([loaded, late])) ?? seen.file ?? {};
     return { path, ...machinesOf(members, seen) };
   } catch (error) {
@@ -63,10 +70,11 @@ function machinesOf(
     const value = valueOf(members, name);
     if (isMachine(value) && (!machines.has(value) || name !== "default")) machines.set(value, name);
   }
-  for (const logic of started) if (isMachine(logic) && !machines.has(logic)) machines.set(logic, undefined);
+  for (const { logic } of started)
+    if (isMachine(logic) && !machines.has(logic)) machines.set(logic, undefined);
   return {
     machines: [...machines].map(([machine, name]) => ({ name, machine })),
-    starts: started.length > 0,
+    started,
   };
 }
 
@@ -81,13 +89,14 @@ function valueOf(members: Readonly<Record<string, unknown>>, name: string): unkn
 
 type Hooks = Parameters<typeof registerHooks>[0];
 
-const mark = "?sagamesh-check";
+/** Of each reading another, for a module is loaded once. */
+let readings = 0;
 
 /**
  * XV1: for the file and what it imports, `xstate` is a module that says all that XState's does, but whose actors never begin. Where
  * none is installed beside the file it is ours.
  */
-const hooksFor = (file: string): Hooks => ({
+const hooksFor = (file: string, mark: string): Hooks => ({
   resolve: (specifier, context, next) => {
     const isXState = specifier === "xstate" || specifier.startsWith("xstate/");
     if (!isXState || context.conditions.includes("require")) return next(specifier, context);
@@ -116,10 +125,11 @@ export * from ${JSON.stringify(real)};
 const seen = globalThis[Symbol.for("sagamesh.check")];
 if (seen) seen.file = file;
 const held = (logic, options) => {
-  seen?.started.push(logic);
   const actor = real.createActor(logic, options);
+  const sent = [];
+  seen?.started.push({ logic, input: options?.input, sent });
   actor.start = () => actor;
-  actor.send = () => {};
+  actor.send = (event) => void sent.push(event);
   return actor;
 };
 export const createActor = held;

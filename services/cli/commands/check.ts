@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { CheckDocument, MachineCheck } from "../../../protocol/documents/check.ts";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
-import type { Json } from "../../../protocol/json.ts";
+import { type Json, toJson } from "../../../protocol/json.ts";
 import { defineCommand } from "../frame/command.ts";
 import { parseJson } from "../frame/json.ts";
 import { describeCheck } from "../telling/check-text.ts";
@@ -24,13 +24,18 @@ export const check = defineCommand({
       hint: "A,B,C",
       help: "--run: send these signals in this order; else it finds its ways",
     },
-    input: { type: "string", hint: "JSON", json: "whole", help: "--run: the input; {} unless given" },
+    input: {
+      type: "string",
+      hint: "JSON",
+      json: "whole",
+      help: "--run: the input; what the file gives unless given",
+    },
     with: {
       type: "string",
       hint: "NAME=JSON",
       multiple: true,
       json: "pair",
-      help: "--run: a signal's data, or what an effect gives; {} unless given",
+      help: "--run: a signal's data (what the file sends unless given), or what an effect gives ({})",
     },
   },
   without: ["server", "data"],
@@ -52,11 +57,17 @@ export const check = defineCommand({
     const { checkFile } = await import("../../check/check.ts");
     const { changes, machines } = await checkFile(file, only);
     const checks: MachineCheck[] = [];
-    for (const { machine, needs } of machines) {
+    for (const { machine, needs, own } of machines) {
       if (!run) checks.push(needs.check);
       else {
         const { play } = await import("../../check/play.ts");
-        const invented = { ...start, named: given };
+        const sent = Object.fromEntries(own?.sent.map(({ type, ...data }) => [type, data]) ?? []);
+        const begun = own?.input === undefined ? {} : { input: toJson(own.input) };
+        const invented = {
+          ...begun,
+          ...start,
+          named: { ...(toJson(sent) as Record<string, Json>), ...given },
+        };
         const path = events?.split(",").filter((event) => event !== "");
         checks.push({ ...needs.check, ...(await play(machine, needs.check, invented, path)) });
       }

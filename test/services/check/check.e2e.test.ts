@@ -51,6 +51,16 @@ describe("a file that starts its machine", () => {
     await expect(readFile(join(folder, "ran"))).rejects.toThrow(/ENOENT/);
   });
 
+  test("is played with the input and the data that the file gives", async () => {
+    const { machines } = document(
+      CheckDocument,
+      await check("starts.ts", "--run", "--events", "hold", "--json"),
+    );
+    expect(machines[0]?.walks).toMatchObject([
+      [{ states: ["asking", "waiting"] }, { sent: "hold", ended: "completed" }],
+    ]);
+  });
+
   test("is found by it where it is not exported", async () => {
     const text = `import { createActor, createMachine } from "xstate";\ncreateActor(createMachine({ id: "hidden" })).start();`;
     const { machines, changes } = document(

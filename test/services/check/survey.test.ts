@@ -9,6 +9,7 @@ import {
   assign,
   createMachine,
   enqueueActions,
+  forwardTo,
   fromCallback,
   fromPromise,
   raise,
@@ -223,6 +224,11 @@ describe("what reads the outside", () => {
     );
     expect(impure).toEqual([]);
   });
+});
+
+test("what XState's own actions read is not the author's", () => {
+  const machine = made({ invoke: { src: "x", id: "x" }, on: { go: { actions: forwardTo("x") } } });
+  expect(surveyOf(machine).signals).toEqual([{ name: "go", where: ["m"], members: [] }]);
 });
 
 test("a machine whose actors are bound and whose actions are XState's is ready", () => {
