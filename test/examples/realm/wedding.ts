@@ -34,7 +34,7 @@ const moved = (schedule: readonly Action[], name: string) =>
 function late(constraint: string, subject: string, delivered: number, by: number, begun: boolean): Finding[] {
   if (delivered <= by) return [];
   const found = delivered < Infinity ? clock(delivered) : begun ? "not brought to the venue" : "missing";
-  return [{ constraint, subject, required: `at the venue by ${clock(by)}`, found }];
+  return [{ constraint, subject, required: `at the venue by ${clock(by)}`, found, at: by }];
 }
 
 /** The first minute, not before `from`, at which the person is at the venue. */
