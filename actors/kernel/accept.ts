@@ -110,10 +110,10 @@ function acceptResult(definition: Definition, state: SagaState, event: EventOf<"
     return attempt > open.attempt ? { type: "stale" } : { type: "known" };
   }
   const doubt = Object.hasOwn(state.doubts, intent) ? state.doubts[intent] : undefined;
-  if (doubt !== undefined && corrects(definition, doubt, event))
+  if (doubt !== undefined && corrects({ definition, state }, doubt, event))
     return correction(definition, state, doubt, event);
   if (state.unpaid.includes(intent) || isLate) return lateResult(state, event);
-  const misfit = doubt === undefined ? undefined : newMisfit(definition, doubt, event);
+  const misfit = doubt === undefined ? undefined : newMisfit({ definition, state }, doubt, event);
   if (misfit !== undefined) return refused("BAD_RESULT", `${intent} of ${state.saga}: ${misfit}`);
   if (doubt === undefined && turnOf(intent) <= state.turn) assertDoubtsWhole(state);
   return settledOrStale(state, intent);

@@ -12,9 +12,9 @@ import type { Result } from "../../protocol/result.ts";
 import type { Definition } from "../contract/definition.ts";
 import { type LineTerms, readDoubtTerms } from "../contract/terms.ts";
 import { askDoubt } from "./asking.ts";
-import type { Doubt, OpenIntent, OpenTool, Position } from "../contract/state.ts";
+import type { Doubt, OpenIntent, OpenTool, Position, SagaState } from "../contract/state.ts";
 import { withKey, withoutKey } from "../values/draft.ts";
-import { readWith } from "../values/schema.ts";
+import { readOutputWith, readWith } from "../values/schema.ts";
 import {
   actorError,
   closedAs,
@@ -33,35 +33,38 @@ import { effectOf, recordDoubt, recordEffect, removeEffect } from "./effects.ts"
 import { addPlan, settleUndone } from "./undo.ts";
 import { names } from "./undo-order.ts";
 
+/** By what a result is read: the definition, and what the saga follows. */
+interface Under {
+  readonly definition: Definition;
+  readonly state: Pick<SagaState, "follows">;
+}
+
 /**
  * Whether a result corrects a settled intent (DK1): a failure only of the attempt that is in doubt, a success only
  * if it can be read.
  */
 export function corrects(
-  definition: Definition,
+  under: Under,
   doubt: Doubt,
   { attempt, result }: Pick<EventOf<"result">, "attempt" | "result">,
 ): boolean {
   if (result.outcome === "succeeded")
-    return attempt <= doubt.attempt && misfitOf(definition, doubt, result.output) === undefined;
+    return attempt <= doubt.attempt && misfitOf(under, doubt, result.output) === undefined;
   return result.outcome === "failed" && attempt === doubt.attempt && doubt.outcome === "in_doubt";
 }
 
 /** Why an output cannot be read as that of the doubted call's tool, or undefined. */
-export function misfitOf(definition: Definition, { tool }: Doubt, output: Json): string | undefined {
+function misfitOf({ definition, state }: Under, { tool }: Doubt, output: Json): string | undefined {
   const schema = definition.tools.get(tool)?.output;
-  const read = schema === undefined ? undefined : readWith(schema, output);
+  const reading = state.follows === undefined ? readWith : readOutputWith; // As any result of the saga is read (read-result.ts).
+  const read = schema === undefined ? undefined : reading(schema, output);
   return read?.success === false ? read.reason : undefined;
 }
 
 /** Why a success that comes for a doubt cannot be read. The very one that made the doubt is known. */
-export function newMisfit(
-  definition: Definition,
-  doubt: Doubt,
-  { result }: EventOf<"result">,
-): string | undefined {
+export function newMisfit(under: Under, doubt: Doubt, { result }: EventOf<"result">): string | undefined {
   if (result.outcome !== "succeeded" || digestOf(result.output) === doubt.unread) return undefined;
-  return misfitOf(definition, doubt, result.output);
+  return misfitOf(under, doubt, result.output);
 }
 
 /** It is not known whether it happened: the effect is held, and what the tool names settles the doubt. */

@@ -215,8 +215,7 @@ function takeResult(f: Folding, event: EventOf<"result">): void {
   if (late !== undefined) return payLate(f, late, event.result, usageOf(event.result));
   if (open !== undefined) return;
   const doubt = f.state.doubts[intent];
-  if (doubt !== undefined && corrects(f.definition, doubt, event))
-    return correct(f, intent, doubt, event.result);
+  if (doubt !== undefined && corrects(f, doubt, event)) return correct(f, intent, doubt, event.result);
   if (!f.state.unpaid.includes(intent)) return doubt === undefined ? assertDoubtsWhole(f.state) : undefined;
   f.state.unpaid = f.state.unpaid.filter((id) => id !== intent);
   charge(f, usageOf(event.result), "");

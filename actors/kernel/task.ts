@@ -366,7 +366,7 @@ function settleDoubt(f: Folding, open: OpenTask, answer: Json): void {
     parsed.data.outcome === "happened"
       ? { outcome: "succeeded", output: toJson(parsed.data.output) }
       : { outcome: "failed", code: "NOT_PERFORMED", reason: parsed.data.reason ?? notFound };
-  if (corrects(f.definition, doubt, { attempt: doubt.attempt, result })) correct(f, of, doubt, result, true);
+  if (corrects(f, doubt, { attempt: doubt.attempt, result })) correct(f, of, doubt, result, true);
 }
 
 /** The doubt is not settled in time: the actor hears that it is in doubt, and a late result still corrects it. */

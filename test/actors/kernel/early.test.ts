@@ -12,6 +12,8 @@ import {
   failed,
   fired,
   given,
+  inDoubt,
+  resulted,
   signalled,
   started,
   succeeded,
@@ -208,6 +210,16 @@ describe("a body that returns nothing", () => {
       .then({ kind: "tool", input: {} })
       .when(succeeded("quiet"))
       .then({ kind: "end", status: "completed" });
+  });
+
+  test.each([
+    ["z.void()", z.void()],
+    ["z.undefined()", z.undefined()],
+  ] as const)("is a success that corrects a doubt where its output is %s, however late", (_name, output) => {
+    const doubtful = given(asking(quiet(output, "once")), started({}), inDoubt("quiet"));
+    const late = doubtful.when(resulted("1-0", { outcome: "succeeded", output: null }));
+    expect(late.state.doubts).toEqual({});
+    expect(late.state.effects).toMatchObject([{ outcome: "succeeded" }]);
   });
 
   test("has failed in a saga that began when that was the rule", () => {
