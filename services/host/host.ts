@@ -48,7 +48,7 @@ export interface HostPlace {
   readonly beside?: boolean | undefined;
   /**
    * Decide each turn a second time before it is written down, and refuse what comes out otherwise (MACHINE_IMPURE): for
-   * development, as `sagamesh up` and `testMesh` do. False unless given.
+   * development, as `sagamesh up` and `testMesh` do. In a program SAGAMESH_FOLDS_TWICE unless given, else false.
    */
   readonly foldsTwice?: boolean | undefined;
 }

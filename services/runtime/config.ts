@@ -39,6 +39,8 @@ export interface Config {
   readonly heldMaxMs: number;
   /** How much is kept for what runs, when little is left to store in: bytes. Undefined: a twentieth, at most 1 GiB. */
   readonly reserveBytes: number | undefined;
+  /** Whether hosts decide each turn twice, for development. */
+  readonly foldsTwice: boolean;
   /** Files with the seeds of NKeys: what a host signs its turns with, and a person their votes. */
   readonly hostNkey: string | undefined;
   readonly nkey: string | undefined;
@@ -119,7 +121,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     faults.push(
       `SAGAMESH_GATEWAY_SECRET: expected ${secretCharsMin} characters or more, or several such separated by commas, as \`openssl rand -base64 32\` makes them`,
     );
-  if (flags.data === "") faults.push("--data: expected a folder, got nothing");
+  faults.push(...twiceFaults(env["SAGAMESH_FOLDS_TWICE"]), ...dataFaults(flags.data));
   if (faults.length > 0)
     throw new MeshError("USAGE", faults.join("; "), {
       remedy: "Correct the flag or variable named, or leave it out.",
@@ -143,11 +145,24 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     replicas: replicas === "bad" ? undefined : replicas,
     heldMaxMs: Number(heldMax),
     reserveBytes,
+    foldsTwice: env["SAGAMESH_FOLDS_TWICE"] === "1",
     hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined,
     nkey: env["SAGAMESH_NKEY"] || undefined,
     from: flags.from ?? userName(),
   };
 }
+
+/** What `--data` cannot be: a person means a signal's data by it. */
+function dataFaults(data: string | undefined): string[] {
+  if (data === "") return ["--data: expected a folder, got nothing"];
+  if (!/^\s*[{["]/.test(data ?? "")) return [];
+  return [
+    "--data: expected the data folder of the embedded server, got JSON; what a signal says is its third word: `sagamesh signal SAGA NAME '{…}'`",
+  ];
+}
+
+const twiceFaults = (text = ""): string[] =>
+  ["", "0", "1"].includes(text) ? [] : [`SAGAMESH_FOLDS_TWICE: expected 1 or 0, got "${text}"`];
 
 /** The configuration with what a command's own flags say of health. Throws USAGE. */
 export function withHealth(

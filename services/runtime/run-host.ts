@@ -75,8 +75,9 @@ export async function runHost(options: StartHostOptions): Promise<Running> {
     ...{ beside: z.boolean().optional(), foldsTwice: z.boolean().optional() },
     auditEveryMs: z.int().min(1_000).max(86_400_000).optional(),
   });
-  const { sagasMax, effectsMax, auditEveryMs, beside, foldsTwice } = options;
-  const app = await withProvidedModels(options.app, readConfig());
+  const config = readConfig();
+  const { sagasMax, effectsMax, auditEveryMs, beside, foldsTwice = config.foldsTwice } = options;
+  const app = await withProvidedModels(options.app, config);
   assertServable(app, "host");
   return startRunning(options, (service) =>
     hostPart(service, app, { sagasMax, effectsMax, auditEveryMs, beside, foldsTwice }),

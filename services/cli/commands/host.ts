@@ -28,6 +28,10 @@ export const host = defineCommand({
   options: {
     app: servedApp,
     beside: besideOption,
+    "folds-twice": {
+      type: "boolean",
+      help: "decide each turn twice and refuse a machine that reads clock, chance or the outside, for development; else SAGAMESH_FOLDS_TWICE",
+    },
     ...boundOptions,
     ...healthOptions,
     replicas: replicasOption,
@@ -37,7 +41,8 @@ export const host = defineCommand({
     const served = servedOptions(context, flags);
     const bounds = servedBounds(flags);
     const app = await loadApp(file);
-    const host = await startHost({ app, appFile: file, beside: flags.beside, ...served, ...bounds });
+    const place = { beside: flags.beside, ...(flags["folds-twice"] ? { foldsTwice: true } : {}) };
+    const host = await startHost({ app, appFile: file, ...place, ...served, ...bounds });
     return untilEnded(host, context, () => announce(context.output, "host", host, app));
   },
 });

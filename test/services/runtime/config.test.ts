@@ -24,6 +24,17 @@ describe("readConfig", () => {
     });
   });
 
+  test("what a signal says is no data folder, and is told where it belongs", () => {
+    expect(() => readConfig({ data: '{"text":"x"}' }, {})).toThrow(/--data: .*got JSON.*third word/);
+    expect(readConfig({ data: "./[a]" }, {}).dataDir).toBe("./[a]");
+  });
+
+  test("hosts decide twice where the environment says so, and nothing else is taken for yes or no", () => {
+    const twice = (SAGAMESH_FOLDS_TWICE: string) => readConfig({}, { SAGAMESH_FOLDS_TWICE }).foldsTwice;
+    expect([twice("1"), twice("0"), twice("")]).toEqual([true, false, false]);
+    expect(() => twice("yes")).toThrow(/SAGAMESH_FOLDS_TWICE: expected 1 or 0, got "yes"/);
+  });
+
   test("an empty variable is as good as none", () => {
     const config = readConfig(
       {},
