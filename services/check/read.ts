@@ -8,6 +8,7 @@
 import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { AnyStateMachine } from "xstate";
 import { isMachine } from "../../actors/machine/foreign.ts";
@@ -35,6 +36,8 @@ const waitMs = 2_000;
 interface Seen {
   readonly started: Started[];
   file?: Readonly<Record<string, unknown>>;
+  /** Told as the file's own lines begin: what they import is there. */
+  begun(): void;
 }
 const seenAs = Symbol.for("sagamesh.check");
 
@@ -43,13 +46,15 @@ export async function readMachineFile(file: string, withinMs = waitMs): Promise<
   const path = resolve(file);
   if (!existsSync(path)) throw new MeshError("FILE_UNREADABLE", `there is no file ${path}`);
   const { href } = pathToFileURL(path);
-  const seen: Seen = { started: [] };
+  const begun = Promise.withResolvers<void>();
+  const seen: Seen = { started: [], begun: begun.resolve };
   (globalThis as Record<symbol, unknown>)[seenAs] = seen;
   const hooks = registerHooks(hooksFor(href, `?sagamesh-check=${++readings}`));
   const quiet = silenced();
   try {
     const loaded = import(href) as Promise<Readonly<Record<string, unknown>>>;
-    const late = new Promise<undefined>((done) => setTimeout(done, withinMs, undefined).unref());
+    // From there on: how long modules take to be found is the machine's own, and no wait of the file's.
+    const late = begun.promise.then(() => sleep(withinMs));
     const members = (await Promise.race([loaded, late])) ?? seen.file ?? {};
     return { path, ...machinesOf(members, seen) };
   } catch (error) {
@@ -124,6 +129,7 @@ import * as file from ${JSON.stringify(file)};
 export * from ${JSON.stringify(real)};
 const seen = globalThis[Symbol.for("sagamesh.check")];
 if (seen) seen.file = file;
+seen?.begun();
 const held = (logic, options) => {
   const actor = real.createActor(logic, options);
   const sent = [];

@@ -36,7 +36,7 @@ const actor = createActor(lending, { input: { book: "b" } });
 actor.subscribe((snapshot) => console.log(snapshot.value));
 actor.start();
 actor.send({ type: "hold", by: "ana" });
-await new Promise(() => setInterval(() => {}, 1000));
+await new Promise(() => {});
 `;
 
 describe("a file that starts its machine", () => {
