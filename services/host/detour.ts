@@ -31,6 +31,7 @@ import { type Loaded, loadPast, loadWhole, newSaga } from "./load.ts";
 import { answerOrder, type Move, orderIn } from "./migrate.ts";
 import { loadOrMove } from "./moving.ts";
 import { isGone, ownOf, type Owned, type Residence } from "./phase.ts";
+import { readSaid } from "./snapshots.ts";
 import { auditHeld } from "./audit.ts";
 import { noteBeyond } from "./behind.ts";
 import { isFollowed } from "../ledger/chain.ts";
@@ -237,15 +238,21 @@ export async function recallPast(self: Residence, own: Owned): Promise<void> {
   own.loaded = whole;
 }
 
-/** The conversation as of the open decision; folded anew where a snapshot spared it. */
+/** The conversation as of the open decision: from its segments, and folded anew where those are lost. */
 export async function conversationOf(self: Residence): Promise<readonly ModelMessage[]> {
   for (;;) {
     const own = ownOf(self);
     if (own === undefined) return [];
     const { loaded } = own;
-    if (loaded.messages !== undefined) return loaded.messages;
+    const { conversation } = loaded;
+    const { before, since, segments } = conversation;
+    if (before !== undefined) return [...before, ...since];
+    const read = segments && (await readSaid(self.deps, self.saga, segments));
+    // A snapshot may have been written meanwhile, with what was said since.
+    if (read !== undefined && conversation.segments === segments) conversation.before = read;
+    if (read !== undefined) continue;
     const whole = await loadWhole(self.deps, self.deps.app, self.saga, loaded.head.seq);
-    if (own.loaded.head === loaded.head) own.loaded = { ...own.loaded, messages: whole.messages };
+    if (own.loaded.head === loaded.head) own.loaded = { ...own.loaded, conversation: whole.conversation };
   }
 }
 

@@ -12,7 +12,6 @@ import type { SagaState } from "../../actors/contract/state.ts";
 import { foldingLedger } from "../../actors/kernel/replay.ts";
 import { mayHoldBlob } from "../../protocol/codec.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { ModelMessage } from "../../protocol/model.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { keyOf } from "../suspects/saga-key.ts";
@@ -23,6 +22,7 @@ import type { Log } from "../process/log.ts";
 import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, LoopPort, Ports } from "../wire/ports.ts";
+import type { Conversation } from "./conversation.ts";
 import { createKeeper } from "./keeper.ts";
 import type { SnapshotAge } from "./snapshots.ts";
 
@@ -51,6 +51,8 @@ export interface FoldStart {
   /** Undefined before the first turn. */
   readonly state: SagaState | undefined;
   readonly snapshot: SnapshotAge;
+  /** As of the state. It takes what is said in the turns. */
+  readonly conversation: Conversation;
   /** The turn from which on the saga is its present definition's own; 0: always. */
   readonly moved: number;
   /** Whether what stands may be laid by (FQ1): not where all of it is needed. */
@@ -61,8 +63,7 @@ export interface FoldStart {
 export interface FoldedUp {
   readonly state: SagaState;
   readonly snapshot: SnapshotAge;
-  /** Of the turns that were folded. */
-  readonly messages: ModelMessage[];
+  readonly conversation: Conversation;
 }
 
 /** Folds at least one turn. Throws as `foldTurn`, PastNeeded, UNAVAILABLE. */
@@ -70,11 +71,10 @@ export async function foldUp(
   deps: FoldDeps,
   definition: Definition,
   links: readonly Link[],
-  { saga, state: from, snapshot, moved, laysBy }: FoldStart,
+  { saga, state: from, snapshot, conversation, moved, laysBy }: FoldStart,
 ): Promise<FoldedUp> {
   const keeper = createKeeper(deps);
   keeper.found(snapshot);
-  const messages: ModelMessage[] = [];
   let state = from;
   let next = 0;
   do {
@@ -85,15 +85,15 @@ export async function foldUp(
     const begunAt = deps.clock.elapsed();
     const folded = await foldInPieces(deps, saga, foldingLedger(definition, turns, state, moved));
     const isDear = deps.clock.elapsed() - begunAt > limits.inboxAckWaitMs / 2; // FQ3
-    for (const message of folded.messages) messages.push(message);
+    for (const message of folded.messages) conversation.since.push(message);
     const bytes = stored.reduce((sum, one) => sum + one.bytes, 0);
     state = keeper.grew(bytes, folded.state);
     const head = some.at(-1)?.head;
     if (!laysBy || head === undefined || (next >= links.length && !isDear)) continue;
-    await keeper.keep({ definition, state, head }, isDear ? "dear" : "running");
+    await keeper.keep({ definition, state, head, conversation }, isDear ? "dear" : "running");
     state = keeper.grew(0, state);
   } while (next < links.length);
-  return { state, snapshot: keeper.age(), messages };
+  return { state, snapshot: keeper.age(), conversation };
 }
 
 /** What an event says of how its ledger is folded, as the bytes of its turn hold it: they are searched, and few are read. */

@@ -34,6 +34,7 @@ import { patiently } from "../wire/patience.ts";
 import type { Delivery } from "../wire/ports.ts";
 import { recordedPrices } from "../app/prices.ts";
 import { appendTurn } from "./append.ts";
+import { wholeConversation } from "./conversation.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Loaded } from "./load.ts";
 import { noSnapshot } from "./snapshots.ts";
@@ -79,7 +80,13 @@ export async function beginFork(deps: HostDeps, begin: ForkStart): Promise<ForkB
     const head = await copy(deps, turns, { copied, isGone });
     if (head === undefined) return { type: "fenced" };
     const grown = origin.slice(0, order.turn).reduce((sum, { bytes }) => sum + bytes, 0);
-    const loaded = { definition, state, head, snapshot: { ...noSnapshot, grown }, messages };
+    const loaded = {
+      definition,
+      state,
+      head,
+      snapshot: { ...noSnapshot, grown },
+      conversation: wholeConversation(messages),
+    };
     return { type: "begun", loaded, events };
   } catch (error) {
     if (!isMeshError(error) || error.retriable || error.code === "FOLD_DIVERGED") throw error;

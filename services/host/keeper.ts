@@ -13,6 +13,7 @@ import type { Definition } from "../../actors/contract/definition.ts";
 import type { Head } from "../ledger/chain.ts";
 import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
+import type { Conversation } from "./conversation.ts";
 import { noSnapshot, type SnapshotAge, type Written, writeSnapshot } from "./snapshots.ts";
 
 /** A saga as it stands after a turn. */
@@ -20,6 +21,7 @@ interface Kept {
   readonly definition: Definition;
   readonly state: SagaState;
   readonly head: Head;
+  readonly conversation: Conversation;
 }
 
 /** Writes one saga's snapshots while it is in memory. */
@@ -51,9 +53,9 @@ export function createKeeper(deps: {
   /** What the newest snapshot laid by and the state in memory still holds. */
   let laid: Written["laid"];
 
-  async function write({ definition, state, head }: Kept): Promise<void> {
+  async function write({ definition, state, head, conversation }: Kept): Promise<void> {
     try {
-      const written = await writeSnapshot(deps, definition, state, head);
+      const written = await writeSnapshot(deps, definition, state, head, conversation);
       ({ bytes, laid } = written);
     } catch (error) {
       deps.log.warn({ err: error, sagaId: state.saga }, "snapshot not written");

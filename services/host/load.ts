@@ -22,7 +22,6 @@ import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef, Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import type { ModelMessage } from "../../protocol/model.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import type { App } from "../app/app.ts";
 import { foldingToEnd, isBare } from "../ledger/bare-state.ts";
@@ -40,6 +39,7 @@ import { isTombstone, readTombstone, turnsOf } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import type { LoopPort, Ports, StoredMessage } from "../wire/ports.ts";
 import { definitionTold } from "../wire/turn-headers.ts";
+import { type Conversation, conversationAfter, wholeConversation } from "./conversation.ts";
 import { type FoldDeps, type FoldedUp, foldInPieces, foldUp, tellingTurns } from "./fold-up.ts";
 import { Unserved } from "./unserved.ts";
 import { isBeyond, mayBeDeposed, noteBeyond, outlastDeposed } from "./behind.ts";
@@ -62,8 +62,7 @@ export interface Loaded {
   readonly head: Head;
   /** The newest snapshot, as it was when this was loaded. */
   readonly snapshot: SnapshotAge;
-  /** The conversation, where the whole ledger was folded. */
-  readonly messages: ModelMessage[] | undefined;
+  readonly conversation: Conversation;
 }
 
 /**
@@ -77,7 +76,7 @@ export function newSaga(app: App, start: Extract<Event, { type: "start" }>): Loa
   if (!parsed.success)
     throw new MeshError("INPUT_INVALID", `the input of ${definition.name}: ${parsed.reason}`);
   const state = undefined as unknown as SagaState; // Proof: the first turn decides it, and nothing reads it before.
-  return { definition, state, head: emptyHead, snapshot: noSnapshot, messages: [] };
+  return { definition, state, head: emptyHead, snapshot: noSnapshot, conversation: wholeConversation([]) };
 }
 
 /**
@@ -154,8 +153,9 @@ async function loadBySnapshot(
     const state = stateFromJson(definition, snapshot.state);
     const age = { turn: snapshot.head.turn, bytes, grown: 0 };
     const head = links.at(-1)?.head ?? snapshot.head;
-    if (links.length === 0) return { definition, state, head, snapshot: age, messages: undefined };
-    return { definition, head, ...(await foldOn(deps, definition, state, links, age)), messages: undefined };
+    const said = () => conversationAfter(snapshot.said);
+    if (links.length === 0) return { definition, state, head, snapshot: age, conversation: said() };
+    return { definition, head, ...(await foldOn(deps, definition, state, links, { snapshot: age, said })) };
   } catch (error) {
     if (error instanceof MeshError && error.code === "UNAVAILABLE") throw error;
     return undefined; // LO2: a snapshot that does not lead to the head is thrown away.
@@ -202,16 +202,16 @@ async function foldOn(
   definition: Definition,
   from: SagaState,
   links: readonly Link[],
-  snapshot: SnapshotAge,
+  { snapshot, said }: { readonly snapshot: SnapshotAge; readonly said: () => Conversation },
 ): Promise<FoldedUp> {
   const start = { saga: from.saga, state: from, snapshot, moved: 0, laysBy: true };
   try {
-    return await foldUp(deps, definition, links, start);
+    return await foldUp(deps, definition, links, { ...start, conversation: said() });
   } catch (error) {
     if (!(error instanceof PastNeeded)) throw error;
     const whole = await withPast(deps, from);
     if (whole === undefined) throw error;
-    return foldUp(deps, definition, links, { ...start, state: whole, laysBy: false });
+    return foldUp(deps, definition, links, { ...start, conversation: said(), state: whole, laysBy: false });
   }
 }
 
@@ -249,12 +249,16 @@ async function loadLinks(
   const head = links.at(-1)?.head ?? emptyHead;
   if (isBare(telling)) return { definition, head, ...(await foldBare(deps, definition, saga, links)) };
   const moved = lastMigration(telling)?.turn ?? 0;
-  const start = { saga, state: undefined, snapshot: noSnapshot, moved };
+  const fold = (lays: boolean) =>
+    foldUp(deps, definition, links, {
+      ...{ saga, state: undefined, snapshot: noSnapshot, moved, laysBy: lays },
+      conversation: wholeConversation([]),
+    });
   try {
-    return { definition, head, ...(await foldUp(deps, definition, links, { ...start, laysBy })) };
+    return { definition, head, ...(await fold(laysBy)) };
   } catch (error) {
     if (!(error instanceof PastNeeded)) throw error;
-    return { definition, head, ...(await foldUp(deps, definition, links, { ...start, laysBy: false })) };
+    return { definition, head, ...(await fold(false)) };
   }
 }
 
@@ -264,12 +268,12 @@ async function foldBare(
   definition: Definition,
   saga: SagaId,
   links: readonly Link[],
-): Promise<Pick<Loaded, "state" | "snapshot" | "messages">> {
+): Promise<Pick<Loaded, "state" | "snapshot" | "conversation">> {
   const stored = await patiently(deps.clock, () => turnsOf(deps.ports, links));
   const turns = stored.map(({ turn }) => turn);
   const { state, messages } = await foldInPieces(deps, saga, foldingToEnd(definition, turns));
   const grown = stored.reduce((sum, { bytes }) => sum + bytes, 0);
-  return { state, snapshot: { ...noSnapshot, grown }, messages };
+  return { state, snapshot: { ...noSnapshot, grown }, conversation: wholeConversation(messages ?? []) }; // It asks no model.
 }
 
 function served(app: App, saga: SagaId, ref: DefinitionRef): Definition {

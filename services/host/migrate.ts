@@ -24,6 +24,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import { emptyHead, isTombstone, readTurns, type StoredTurn } from "../ledger/reader.ts";
 import { registeredContracts, servedContracts } from "../app/old-contracts.ts";
 import { patiently } from "../wire/patience.ts";
+import { wholeConversation } from "./conversation.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, Inputs, ReadItem } from "./inputs.ts";
 import type { Loaded } from "./load.ts";
@@ -158,7 +159,7 @@ export async function judgeMove(
     state: judged.state,
     head: stored.at(-1)?.head ?? emptyHead,
     snapshot: { ...noSnapshot, grown: stored.reduce((sum, { bytes }) => sum + bytes, 0) },
-    messages: judged.messages,
+    conversation: wholeConversation(judged.messages),
   };
 }
 

@@ -6,7 +6,8 @@
  *    entry is as good as absent.
  * SN2 What is too large for a message stands in pieces beside its entry, which says how many. They are written
  *    over by the next one: a blob for each would stay for ever.
- * SN3 A part of the past is stored before the snapshot that names it (actors/kernel/past.ts).
+ * SN3 A part of the past (actors/kernel/past.ts) and a segment of the conversation (conversation.ts) are stored before the
+ *    snapshot that names them.
  */
 import { type PastPart, layBy, partOf } from "../../actors/kernel/past.ts";
 import { z } from "zod";
@@ -19,9 +20,11 @@ import { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
+import type { ModelMessage } from "../../protocol/model.ts";
 import type { Head } from "../ledger/reader.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
+import { type Conversation, laidBy, nextSegment, type Segment } from "./conversation.ts";
 
 interface SnapshotDeps {
   readonly ports: Pick<Ports, "snapshots">;
@@ -37,6 +40,8 @@ export interface Snapshot {
   readonly head: Head;
   readonly definition: DefinitionRef;
   readonly state: unknown;
+  /** What holds the conversation up to its turn; a former version's snapshot names none. */
+  readonly said?: readonly Segment[] | undefined;
 }
 
 const Sealed = z.object({
@@ -44,6 +49,7 @@ const Sealed = z.object({
   head: z.object({ turn: z.int().positive(), seq: z.int().positive(), hash: z.string() }),
   definition: DefinitionRef,
   state: z.unknown(),
+  said: z.array(z.object({ messages: z.int().positive(), digest: z.string() })).optional(),
 });
 
 /** The newest snapshot as a loader found it, and the ledger since. */
@@ -77,28 +83,42 @@ export async function readSnapshot(
   return parsed.success ? { snapshot: parsed.data, bytes: content.bytes } : undefined;
 }
 
-/** Writes a snapshot of a turn that is acked. A lost one costs time only. Throws APP_INVALID, UNAVAILABLE. */
+/**
+ * Writes a snapshot of a turn that is acked, and lays by what was said since the one before. A lost one costs time only.
+ * Throws APP_INVALID, UNAVAILABLE.
+ */
 export async function writeSnapshot(
   { ports }: SnapshotDeps,
   definition: Definition,
   state: SagaState,
   head: Head,
+  conversation?: Conversation,
 ): Promise<Written> {
   const part = partOf(state);
   const content = part === undefined ? undefined : encodeMsgpack(toJson(part));
   const digest = content === undefined ? "" : sha256(content);
   const rest = part === undefined ? undefined : layBy(state, part, digest);
   const { name, version, hash } = definition;
+  const segment = conversation && nextSegment(conversation);
+  const said = segment && encodeMsgpack(toJson(segment.messages));
+  const saidDigest = said === undefined ? "" : sha256(said);
+  const segments = segment
+    ? [...segment.kept, { messages: segment.messages.length, digest: saidDigest }]
+    : conversation?.segments;
   // Encoded before anything is awaited: later the state is another one.
   const snapshot = encodeMsgpack({
     format,
     head: toJson(head),
     definition: { name, version, hash },
     state: stateToJson(definition, rest ?? state),
+    ...(segments === undefined ? {} : { said: toJson(segments) }),
   });
   if (content !== undefined && rest?.past !== undefined)
     await writeEntry(ports.snapshots, state.saga, content, partName(rest.past.parts)); // SN3
+  if (said !== undefined && segment !== undefined)
+    await writeEntry(ports.snapshots, state.saga, said, saidName(segment.place)); // SN3
   await writeEntry(ports.snapshots, state.saga, snapshot);
+  if (segment !== undefined && conversation !== undefined) laidBy(conversation, segment, saidDigest);
   return { bytes: snapshot.length, ...(part === undefined ? {} : { laid: { part, digest } }) };
 }
 
@@ -121,6 +141,22 @@ export async function readPast(
   return expected === "" ? parts : undefined;
 }
 
+/** All that the segments hold, in order, or undefined if one is lost or another's. Throws UNAVAILABLE. */
+export async function readSaid(
+  deps: SnapshotDeps,
+  saga: SagaId,
+  segments: readonly Segment[],
+): Promise<ModelMessage[] | undefined> {
+  const entries = await Promise.all(segments.map((_, index) => readEntry(deps, saga, saidName(index + 1))));
+  const messages: ModelMessage[] = [];
+  for (const [index, entry] of entries.entries()) {
+    if (entry === undefined || entry.digest !== segments[index]?.digest) return undefined;
+    const own = entry.value as unknown as ModelMessage[]; // Proof: its digest is the one that the snapshot names.
+    for (const message of own) messages.push(message);
+  }
+  return messages;
+}
+
 /** Some gigabytes: more is no snapshot, and would be asked for piece by piece. */
 const piecesMax = 4_096;
 
@@ -131,6 +167,7 @@ interface Content {
 }
 
 const partName = (number: number): string => `past-${number}`;
+const saidName = (place: number): string => `said-${place}`;
 const pieceName = (name: string | undefined, index: number): string =>
   name === undefined ? `piece-${index}` : `${name}-piece-${index}`;
 

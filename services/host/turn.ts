@@ -135,7 +135,7 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
   if (isGone(self) || outcome.type !== "appended") return false; // The next host finds the turn and hands on what is open.
   const next: Head = { turn: decided.state.turn, seq: outcome.seq, hash: message.hash };
   own.loaded = { ...own.loaded, state: own.keeper.grew(message.data.length, decided.state), head: next };
-  own.loaded.messages?.push(...decided.said);
+  own.loaded.conversation.since.push(...decided.said);
   own.isProven = true;
   return true;
 }
