@@ -1,6 +1,7 @@
 /** The dishes: when to begin with them, and who, given when everybody is at home. */
 import { midnight, type Scene } from "./dinner-scene.ts";
 import type { Trip } from "./dinner-trips.ts";
+import { actionsOf } from "./schedule.ts";
 import { gapsIn, type Span } from "./whereabouts.ts";
 
 export interface Kitchen {
@@ -21,7 +22,7 @@ export function kitchenOf(
   careless: boolean,
   fixed: number | undefined,
 ): Kitchen | undefined {
-  const { problem, now, oven, sides } = scene;
+  const { problem, executed, now, oven, sides } = scene;
   const whole = { from: Math.min(oven?.from ?? now, now), until: dinner };
   const past = { from: whole.from, until: now }; // What was left alone before the notice is history.
   const homes = homesOf(scene, trips);
@@ -36,7 +37,14 @@ export function kitchenOf(
     turkeyBy: turkeyBy ?? "nobody",
     unattendedMin: turkey.alone,
   };
-  if (sides) return { ...kitchen, sidesFrom: sides.from, sidesBy: [] };
+  if (sides) {
+    // Who has begun with them stays with them, in turn with the others who have.
+    const begun = actionsOf(executed, "cook").flatMap(({ what, who }) => (what === "sides" ? who : []));
+    const theirs = homes.filter(({ name }) => begun.includes(name)).flatMap(({ spans }) => spans);
+    const left = { from: Math.max(now, sides.from), until: sides.until };
+    if (left.from < left.until && gapsIn(left, theirs).length > 0) return undefined;
+    return { ...kitchen, sidesFrom: sides.from, sidesBy: [] };
+  }
   const cooks = homes.map(({ name, spans }) => ({ by: [name], spans }));
   const inTurn = {
     by: [...new Set(homes.map(({ name }) => name))],

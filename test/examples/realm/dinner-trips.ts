@@ -29,6 +29,7 @@ export function tripsOf(
   const rests = start.at === problem.home;
   if (rests && guests.length === 0) {
     const { free, aboard } = start;
+    if (free > until) return []; // On the way home, and late.
     const arrivals = Object.fromEntries(aboard.map((name) => [name, free]));
     return [{ actions: [], returns: free, homes: [{ from: free, until: midnight }], arrivals }];
   }
