@@ -216,7 +216,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: accepting,
-        find: "if (doubt !== undefined && corrects(definition, doubt, event))\n    return correction(definition, state, doubt, event);",
+        find: "if (doubt !== undefined && corrects({ definition, state }, doubt, event))\n    return correction(definition, state, doubt, event);",
         replace: "",
       },
     ],
