@@ -184,8 +184,8 @@ export interface Kind<Own = unknown> {
   readonly redoes: boolean;
   /** Whether a signal that is dropped because no state takes it is recorded as that: its author's states decide it. */
   readonly tellsIgnored: boolean;
-  /** The machine's input. `read` is what the definition's schema makes of `given`. */
-  machineInput(given: Json, read: unknown, at: number): unknown;
+  /** The machine's input. `read` is what the definition's schema makes of `given`; `follows`: as what its saga began. */
+  machineInput(given: Json, read: unknown, at: number, follows: Follows | undefined): unknown;
   /**
    * A signal that was taken. `now` is when it is offered; `free`: what would be decided anew has not begun yet; `follows`:
    * as what its saga began.

@@ -103,7 +103,7 @@ function graphOf(definition: Definition, { start, startedAt }: BareRecord): Saga
   const { kind, machine } = definition;
   const read = readWith(definition.input, start.input);
   if (kind.undoOf === undefined || !read.success) return undefined as never; // Nothing reads it: the machine is over.
-  return machine.initial(kind.machineInput(start.input, read.data, startedAt)).snapshot;
+  return machine.initial(kind.machineInput(start.input, read.data, startedAt, undefined)).snapshot;
 }
 
 function stand(f: Folding, { open, result, since, undoing }: BareEffect): void {

@@ -147,7 +147,8 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   openBudget(f, event);
   guarded(f, () => {
     const { kind, machine } = f.definition;
-    follow(f, machine.initial(kind.machineInput(event.input, input, f.at), f.state.follows));
+    const { follows } = f.state;
+    follow(f, machine.initial(kind.machineInput(event.input, input, f.at, follows), follows));
   });
 }
 

@@ -6,6 +6,7 @@ import type { Callable } from "../machine/callable.ts";
 import { holdsOf, type Truth } from "../values/condition.ts";
 import { readWith } from "../values/schema.ts";
 import type { SagaState } from "../contract/state.ts";
+import type { Feedback, FeedbackByKey } from "./judgement.ts";
 import type { WorkflowContext, WorkflowSpec, WorkflowView } from "./spec.ts";
 
 /** `onRead` hears of each commit that was built upon. Throws what the functions of the definition throw. */
@@ -38,9 +39,14 @@ export function viewOf(
     attempts: (node) => context.nodes[node]?.before ?? [],
     signals: context.heard,
     changes: context.changes,
+    feedback: feedbackIn(context.feedback),
     now,
   };
 }
+
+/** What judges said, as it is told. */
+export const feedbackIn = (feedback: FeedbackByKey = {}): Feedback[] =>
+  Object.entries(feedback).map(([from, said]) => ({ from, ...said }));
 
 /** What can be said of a node by now. */
 export function truthOf(

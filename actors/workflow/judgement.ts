@@ -33,6 +33,17 @@ export interface JudgingSpec {
   readonly pinned: { readonly [K in PinName]?: Json };
 }
 
+/** What a judge said that whoever plans next is to know (`feedback`). */
+export interface Feedback {
+  /** The node and the validator, `flight/prices`; of the plan the validator alone, `/prices`. */
+  readonly from: string;
+  readonly stage: string;
+  readonly node?: string;
+  readonly reason: string;
+}
+/** By a key of its own each. */
+export type FeedbackByKey = Readonly<Record<string, Omit<Feedback, "from"> & { readonly from?: string }>>;
+
 /** A judgement that is open. */
 export interface Judgement {
   readonly stage: Stage | "plan";
@@ -49,6 +60,8 @@ export interface Judgement {
   readonly patch?: Pick<GraphPatch, "nodes" | "edges" | "remove">;
   readonly nodes?: readonly string[];
   readonly reason?: string;
+  /** What its planner was told. */
+  readonly told?: FeedbackByKey | undefined;
 }
 
 /** What was said of a run of a node. The whole verdict stands in the result of its call. */

@@ -20,8 +20,8 @@ import { readWith } from "../values/schema.ts";
 import type { ValidatorMaterial } from "../validators/context.ts";
 import { combined } from "../values/verdicts.ts";
 import { change, type Going, graphOf, set, stateOf } from "./step.ts";
-import type { Judge, JudgedVerdict, Judgement, Stage } from "./judgement.ts";
-import type { Graph, Patched, WorkflowContext } from "./spec.ts";
+import type { FeedbackByKey, Judge, JudgedVerdict, Judgement, Stage } from "./judgement.ts";
+import type { Graph, Patched } from "./spec.ts";
 
 /** What became of a judgement. `item` is what was judged in the end, changed or not. */
 export interface Ruled {
@@ -56,7 +56,7 @@ export function isJudged(g: Going, name: string, stage: Stage, item: Json): bool
 export function isPlanJudged(
   g: Going,
   graph: Graph,
-  then: { readonly patch?: Patched; readonly nodes?: readonly string[]; readonly reason?: string } = {},
+  then: Pick<Judgement, "nodes" | "reason" | "told"> & { readonly patch?: Patched } = {},
 ): boolean {
   if (judgesOf(g, undefined, "plan").length === 0) return false;
   ask(g, undefined, { stage: "plan", item: planOf(graph), round: 0, ...then });
@@ -187,25 +187,28 @@ function note(
   stage: Judgement["stage"],
   said: readonly ValidatorVerdict[],
 ): void {
-  const of = name ?? "";
-  const feedback = said.flatMap((one) =>
-    one.verdict === "feedback"
-      ? [
-          [
-            `${of}/${one.validator}`,
-            { stage, ...(name === undefined ? {} : { node: of }), reason: one.reason },
-          ] as const,
-        ]
-      : [],
-  );
-  if (feedback.length > 0)
-    g.context = { ...g.context, feedback: { ...g.context.feedback, ...Object.fromEntries(feedback) } };
+  for (const one of said)
+    if (one.verdict === "feedback") noteFeedback(g, name, one.validator, { stage, reason: one.reason });
   if (name === undefined) return;
   const verdicts = said.map(({ validator, verdict, by, judged, shown, reason }): JudgedVerdict => ({
     ...{ validator, stage, verdict, by, judged, tokens: shown.tokens },
     ...(reason === undefined ? {} : { reason }),
   }));
   change(g, name, { verdicts: [...(stateOf(g, name).verdicts ?? []), ...verdicts] });
+}
+
+/** Formerly the latest of each alone was kept. */
+function noteFeedback(
+  g: Going,
+  name: string | undefined,
+  validator: string,
+  said: { readonly stage: string; readonly reason: string },
+): void {
+  const { feedback = {}, hearsOnce, judged = 0 } = g.context;
+  const from = `${name ?? ""}/${validator}`;
+  const known = { ...said, ...(name === undefined ? {} : { node: name }) };
+  const more = hearsOnce ? { [`${from}/${judged}`]: { from, ...known } } : { [from]: known };
+  g.context = { ...g.context, feedback: { ...feedback, ...more } };
 }
 
 function rule(
@@ -311,8 +314,10 @@ function rejected(
   return { judgement, name, item: judgement.item, rejected: { code, reason } };
 }
 
-/** What the next planner is told, once. */
-export const feedbackOf = ({ feedback }: Pick<WorkflowContext, "feedback">): { readonly feedback?: Json } =>
-  feedback === undefined
-    ? {}
-    : { feedback: Object.entries(feedback).map(([from, said]) => ({ from, ...said })) };
+/** A plan is taken whose planner was told of these: no other is. */
+export function forget(g: Going, told: FeedbackByKey | undefined): void {
+  if (told === undefined) return;
+  const { feedback, ...rest } = g.context;
+  const left = Object.entries(feedback ?? {}).filter(([key]) => !Object.hasOwn(told, key));
+  g.context = left.length === 0 ? rest : { ...rest, feedback: Object.fromEntries(left) };
+}

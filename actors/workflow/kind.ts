@@ -22,7 +22,11 @@ export const workflowKind: Kind<WorkflowSpec> = {
   decision: undefined,
   redoes: true,
   tellsIgnored: false,
-  machineInput: (given, _read, at) => ({ input: given, at }),
+  // Sagas of former versions told every planner of all that was ever said.
+  machineInput: (given, _read, at, follows) => ({
+    ...{ input: given, at },
+    ...(follows === undefined ? {} : { hearsOnce: true }),
+  }),
   ...builtInMachine,
   refusalOf: (_, state, { name, data }) =>
     // Proof: the door has read it by its schema.

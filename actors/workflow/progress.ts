@@ -20,9 +20,10 @@ import { again, mayReplan, takePatch, takePlan } from "./replan.ts";
 import type { NodeState, WorkflowContext, WorkflowSpec } from "./spec.ts";
 
 /** Where a workflow that has just been started begins. */
-export function begin(spec: WorkflowSpec, input: Json, at: number): Advanced {
+export function begin(spec: WorkflowSpec, input: Json, at: number, hearsOnce?: true): Advanced {
   const nodes = Object.fromEntries([...spec.graph.nodes.keys()].map((name) => [name, untried]));
-  const context = { input, nodes, changes: {}, heard: {}, undos: 0, replans: 0 };
+  const begun = { input, nodes, changes: {}, heard: {}, undos: 0, replans: 0 };
+  const context = { ...begun, ...(hearsOnce && { hearsOnce }) };
   return going(spec, context, at, (g) => {
     if (!isPlanJudged(g, spec.graph)) goOn(g);
   });
@@ -79,11 +80,11 @@ function follow(g: Going, { judgement, name, item, rejected }: Ruled): void {
 /** A plan that is refused is none, like one that has faults; the first of all cannot be made anew. */
 function followPlan(
   g: Going,
-  { patch, nodes = [], reason = "" }: Ruled["judgement"],
+  { patch, nodes = [], reason = "", told }: Ruled["judgement"],
   rejected: Ruled["rejected"],
 ): void {
   if (rejected === undefined) {
-    if (patch !== undefined) takePatch(g, patch, nodes);
+    if (patch !== undefined) takePatch(g, patch, nodes, told);
   } else if (patch !== undefined && mayReplan(g)) {
     g.context = { ...g.context, replans: g.context.replans + 1 };
     again(g, nodes, reason, [rejected.reason]);
@@ -198,7 +199,7 @@ function start(g: Going, name: string, context: WorkflowContext): boolean {
   const graph = graphOf(g);
   const node = graph.nodes.get(name);
   if (node === undefined) return false;
-  const { tries, before, kept } = stateOf(g, name);
+  const { tries, before, kept, told = [] } = stateOf(g, name);
   const attempt = tries + 1;
   const call = `${name}.${attempt}`;
   const hasCommitted = (other: string) => context.nodes[other]?.status === "committed";
@@ -213,7 +214,7 @@ function start(g: Going, name: string, context: WorkflowContext): boolean {
   try {
     const reads = new Set<string>();
     const view = viewOf(g.spec, context, g.at, (other) => reads.add(other));
-    input = toJson(node.input({ ...view, node: name, attempt, before: before ?? [] }));
+    input = toJson(node.input({ ...view, node: name, attempt, before: before ?? [], feedback: told }));
     if (reads.size > 0) change(g, name, { reads: [...reads] });
   } catch (error) {
     change(g, name, {

@@ -9,10 +9,12 @@ import { toJson } from "../../protocol/json.ts";
 import { GraphPatch } from "../../protocol/workflow.ts";
 import type { CallError } from "../contract/calls.ts";
 import { readWith } from "../values/schema.ts";
-import { feedbackOf, isPlanJudged } from "./judging.ts";
+import { feedbackIn } from "./context.ts";
+import { forget, isPlanJudged } from "./judging.ts";
 import { change, type Going, graphOf, set, stateOf, untried } from "./step.ts";
 import { groundOf } from "./graph.ts";
 import { graphNow, withPatch } from "./plan.ts";
+import type { FeedbackByKey } from "./judgement.ts";
 import type { NodeAttempt, NodeState, ReplanQuestion, WorkflowContext } from "./spec.ts";
 
 export const mayReplan = ({ spec, context }: Going): boolean =>
@@ -21,7 +23,7 @@ export const mayReplan = ({ spec, context }: Going): boolean =>
 /** WL1. The same is tried again, or a planner or a human says what instead. */
 export function again(g: Going, names: readonly string[], reason: string, faults?: readonly string[]): void {
   const { replanner, name: workflow } = g.spec;
-  if (replanner === undefined) return retry(g, names);
+  if (replanner === undefined) return retriedBy(g, names);
   for (const name of names) if (stateOf(g, name).status === "undoing") change(g, name, { status: "undone" });
   const call = `plan.${g.context.replans}`;
   // What was asked before is asked with it: that answer would not know of this.
@@ -30,14 +32,15 @@ export function again(g: Going, names: readonly string[], reason: string, faults
     ...{ workflow, input: g.context.input, reason, affected: nodes },
     ...(faults === undefined ? {} : { faults }),
   };
+  const { feedback, hearsOnce } = g.context;
   const shown = {
     ...question,
-    ...feedbackOf(g.context),
+    ...(feedback === undefined ? {} : { feedback: feedbackIn(feedback) }),
     nodes: shownNodes(g.context.nodes),
     changes: g.context.changes,
     signals: g.context.heard,
   };
-  g.context = { ...g.context, planning: { call, nodes, reason } };
+  g.context = { ...g.context, planning: { call, nodes, reason, ...(hearsOnce && { told: feedback ?? {} }) } };
   g.starts.push({ call, src: replanner.name, input: toJson(shown) });
 }
 
@@ -59,6 +62,15 @@ const bare = ({
   verdicts: _verdicts,
   ...rest
 }: NodeState): NodeState => rest;
+
+/** Each plans for itself, told what judges said since anything was done again. */
+function retriedBy(g: Going, names: readonly string[]): void {
+  retry(g, names);
+  const { feedback, hearsOnce } = g.context;
+  if (hearsOnce !== true || feedback === undefined) return;
+  for (const name of names) change(g, name, { told: feedbackIn(feedback) });
+  forget(g, feedback);
+}
 
 function retry(g: Going, names: readonly string[]): void {
   const graph = graphOf(g);
@@ -102,14 +114,15 @@ export function takePlan(
   if (planning?.call !== call || g.context.ending !== undefined) return undefined;
   const { planning: _answered, ...rest } = g.context;
   g.context = rest;
-  const { nodes, reason } = planning;
+  const { nodes, reason, told } = planning;
   if (error !== undefined) return { code: error.code, reason: `${reason}; ${error.reason}` };
   const read = readWith(GraphPatch, output);
   if (read.success && read.data.giveUp !== undefined) return { code: "INFEASIBLE", reason: read.data.giveUp };
   const made = read.success ? withPatch(g.spec, g.context, read.data) : { faults: [read.reason] };
   if ("patch" in made) {
     const graph = graphNow(g.spec, { ...g.context, patch: made.patch });
-    if (!isPlanJudged(g, graph, { patch: made.patch, nodes, reason })) takePatch(g, made.patch, nodes);
+    const then = { nodes, reason, ...(told && { told }) };
+    if (!isPlanJudged(g, graph, { patch: made.patch, ...then })) takePatch(g, made.patch, nodes, told);
   } else if (!mayReplan(g)) return { code: "PLAN_INVALID", reason: made.faults.join("; ") };
   else {
     g.context = { ...g.context, replans: g.context.replans + 1 };
@@ -122,7 +135,9 @@ export function takePatch(
   g: Going,
   patch: NonNullable<WorkflowContext["patch"]>,
   nodes: readonly string[],
+  told: FeedbackByKey | undefined,
 ): void {
+  forget(g, told);
   g.context = { ...g.context, patch };
   const known = graphOf(g).nodes;
   const left = Object.entries(g.context.nodes).filter(([name]) => known.has(name));

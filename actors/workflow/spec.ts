@@ -10,7 +10,7 @@ import type { Condition, GraphPatch, Invalidation, PlannedNode } from "../../pro
 import type { Augmented } from "./augment.ts";
 import type { Callable } from "../machine/callable.ts";
 import type { Predicates } from "../values/condition.ts";
-import type { JudgedVerdict, Judgement, JudgingSpec } from "./judgement.ts";
+import type { Feedback, FeedbackByKey, JudgedVerdict, Judgement, JudgingSpec } from "./judgement.ts";
 
 /** What undoes a node's meaning: a tool, or a saga that is started for it. */
 export interface NodeCompensation {
@@ -130,6 +130,8 @@ export interface NodeState {
   readonly kept?: true;
   /** The outside has said that it holds no more. */
   readonly invalid?: true;
+  /** What its next run is told. */
+  readonly told?: readonly Feedback[];
   /** What it was given, where a validator judges that. */
   readonly given?: Json;
   /** It is being judged; and what was said of this run so far. */
@@ -155,16 +157,22 @@ export interface WorkflowContext {
   readonly replans: number;
   readonly patch?: Patched;
   /** A planner or a human is asked what to do instead. */
-  readonly planning?: { readonly call: string; readonly nodes: readonly string[]; readonly reason: string };
+  readonly planning?: {
+    readonly call: string;
+    readonly nodes: readonly string[];
+    readonly reason: string;
+    /** What it was told. */
+    readonly told?: FeedbackByKey | undefined;
+  };
   /** The plan is being judged: nothing starts. */
   readonly judging?: Judgement;
   /** How many calls of judges there were, and what their changes used of the budget. */
   readonly judged?: number;
   readonly augmented?: Augmented;
-  /** What judges said that the next planner is to know: the latest of each, by node. */
-  readonly feedback?: Readonly<
-    Record<string, { readonly stage: string; readonly node?: string; readonly reason: string }>
-  >;
+  /** What judges said that the next planning is to be told. */
+  readonly feedback?: FeedbackByKey;
+  /** A planning is told what no plan was taken after. Absent: each is told all, as in former versions. */
+  readonly hearsOnce?: true;
   /** All is done, and it can still be invalidated. */
   readonly standby?: true;
   /** Nothing will be invalidated any more. */
@@ -196,6 +204,8 @@ export interface WorkflowView<I = unknown> {
   readonly signals: Readonly<Record<string, Json>>;
   /** What the outside said of nodes, by name: the latest. */
   readonly changes: Readonly<Record<string, NodeChange>>;
+  /** What judges said that no planning was told yet. */
+  readonly feedback: readonly Feedback[];
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -207,4 +217,9 @@ export interface NodeContext<I = unknown> extends WorkflowView<I> {
   readonly attempt: number;
   /** What became of the runs before, oldest first. */
   readonly before: readonly NodeAttempt[];
+  /**
+   * Where nobody is asked what to do instead (no `replanner`), the node that is done again plans: what judges said since the
+   * last time that anything was done again. Nothing for a first run, and where a replanner was told it.
+   */
+  readonly feedback: readonly Feedback[];
 }

@@ -41,7 +41,7 @@ export function workflowMachine(spec: WorkflowSpec): AnyStateMachine {
     types: {
       context: {} as WorkflowContext & { readonly begun?: Advanced["starts"] },
       events: {} as WorkflowEvent,
-      input: {} as { input: Json; at: number },
+      input: {} as { input: Json; at: number; hearsOnce?: true },
       output: {} as WorkflowEnded,
     },
     actors: {
@@ -78,7 +78,7 @@ export function workflowMachine(spec: WorkflowSpec): AnyStateMachine {
     id: spec.name,
     initial: "going",
     context: ({ input }) => {
-      const { context, starts } = begin(spec, input.input, input.at);
+      const { context, starts } = begin(spec, input.input, input.at, input.hearsOnce);
       return { ...context, begun: starts };
     },
     states: {
