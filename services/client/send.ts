@@ -124,13 +124,13 @@ export function voteBy(
   };
 }
 
-/** Stores a vote on a task; `id` is what repeats are recognised by. */
+/** Stores a vote on a task; `key` is what was asked, where that was read (QZ3 of actors/kernel/address.ts). */
 export async function sendVote(
   deps: ClientDeps,
-  task: { saga: SagaId; intent: IntentId },
+  task: { saga: SagaId; intent: IntentId; key?: string | undefined },
   said: VoteInput,
 ): Promise<void> {
-  const { saga, intent } = task;
+  const { saga, intent, key } = task;
   const id = `${deps.from}-${deps.chance.nonce()}`;
   const { signer } = said;
   const unsigned = voteBy(deps, said);
@@ -140,6 +140,7 @@ export async function sendVote(
     saga,
     body,
     id,
+    key,
     msgId: `${saga}:task:${intent}:${id}`,
   });
 }
@@ -152,8 +153,16 @@ export async function publishInput(
     saga,
     body,
     id,
+    key,
     msgId,
-  }: { subject: string; saga: SagaId; body: unknown; id?: string; msgId?: string },
+  }: {
+    subject: string;
+    saga: SagaId;
+    body: unknown;
+    id?: string;
+    key?: string | undefined;
+    msgId?: string;
+  },
 ): Promise<void> {
   const { data, contentType } = await encodeBody(deps.ports.blobs, body);
   const message = {
@@ -162,6 +171,7 @@ export async function publishInput(
     headers: makeHeaders({
       [headers.saga]: saga,
       [headers.event]: id,
+      [headers.key]: key,
       [headers.from]: deps.from,
       [headers.contentType]: contentType,
     }),

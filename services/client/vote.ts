@@ -4,6 +4,7 @@
  * VO1 What can be known here is refused here: a task that is over or is none, people who are not asked, other arguments,
  *     what does not fit. The host's own check is the one that counts; what it refuses after all is in the dead letters.
  */
+import { callKeyOf } from "../../actors/kernel/address.ts";
 import { DoubtAnswer, refusalByTask } from "../../actors/kernel/task.ts";
 import { readWith } from "../../actors/values/schema.ts";
 import { BudgetRaise } from "../../protocol/budget.ts";
@@ -53,7 +54,7 @@ export async function castVote(
   const refusal = refusalByTask(told.intent, said.signer === undefined ? vote : { ...vote, signature: "" });
   if (refusal !== undefined) throw new MeshError(refusal.code, `task ${saga}/${intent}: ${refusal.reason}`);
   await checkContent(deps.ports.registry, account, { ...told, intent: told.intent }, vote);
-  await sendVote(deps, { saga, intent }, said);
+  await sendVote(deps, { saga, intent, key: callKeyOf(told.intent) }, said);
   return "stored";
 }
 

@@ -1,6 +1,7 @@
 /**
  * Task: one vote of a signed link, in the name of the person that the link was made for.
  */
+import { callKeyOf } from "../../actors/kernel/address.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { LinkOf } from "../../protocol/link.ts";
 import { assertAsked, type ClientDeps, sendVote } from "../client/send.ts";
@@ -17,6 +18,7 @@ export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise
   if (viewed?.intent.kind !== "task")
     throw new MeshError("TASK_UNKNOWN", `${saga}/${link.intent} is no task`);
   const { about, question, of, to, digest } = viewed.intent;
+  const key = callKeyOf(viewed.intent);
   const input = viewed.input ?? view.intents.find(({ intent }) => intent.id === of)?.input;
   if (about !== "approval" && about !== "stuck")
     throw new MeshError("TASK_UNKNOWN", `${saga}/${link.intent} is a ${about}: a link cannot answer it`);
@@ -46,7 +48,7 @@ export async function askedVote(deps: ClientDeps, link: LinkOf<"task">): Promise
         { key: `${saga}.${link.intent}.vote-${link.id}`, round: 1 },
         // Bound to the arguments that the page shows.
         { vote, by, ...(as === undefined ? {} : { as }), ...(digest === undefined ? {} : { digest }) },
-        (first) => sendVote({ ...deps, from: "gateway" }, { saga, intent: link.intent }, first),
+        (first) => sendVote({ ...deps, from: "gateway" }, { saga, intent: link.intent, key }, first),
       );
       return "stored"; // The link holds all of the vote, so the first caller said the same.
     },

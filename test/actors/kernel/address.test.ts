@@ -6,12 +6,13 @@ import type { Event } from "../../../protocol/event.ts";
 import { intentId } from "../../../protocol/ids.ts";
 
 const tool = (id: string, key: string) => ({ intent: { kind: "tool", id, key, name: "t" }, attempt: 1 });
+const question = (id: string, text: string) => ({ kind: "task", id, about: "question", question: text });
 const state = {
   turn: 9,
   open: {
     "8-0": tool("8-0", "s.new"),
     "7-0": { intent: { kind: "saga", id: "7-0", saga: "child-1" }, attempt: 1 },
-    "9-0": { intent: { kind: "task", id: "9-0" }, dueAt: 100_000, attempt: 1 },
+    "9-0": { intent: question("9-0", "Go on?"), dueAt: 100_000, attempt: 1 },
   },
   doubts: { "3-0": { key: "s.doubted" } },
 } as unknown as SagaState;
@@ -40,6 +41,22 @@ describe("a result", () => {
     expect(at(result(7), undoKeyOf("child-1"))).toBe("stale");
     expect(at(result(6), "s.lost")).toEqual(result(6)); // Nothing open has its id: its saga judges it by that.
   });
+});
+
+test("a vote is on the question that its sender had read, under whatever id, and a signed one on no other id (QZ3)", () => {
+  const vote = (turn: number, signature?: string): Event => ({
+    ...{ type: "task", intent: intentId(turn, 0), id: "v" },
+    vote: { vote: "answer", by: "ada", ...(signature === undefined ? {} : { signature }) },
+  });
+  const asked = (text: string) => callKeyOf(question("1-0", text) as never);
+  expect(at(vote(9), asked("Go on?"))).toEqual(vote(9));
+  expect(at(vote(9))).toEqual(vote(9));
+  expect(at(vote(5), asked("Go on?"))).toEqual(vote(9));
+  expect(at(vote(8), asked("Go on?"))).toEqual(vote(9));
+  expect(at(vote(9), asked("Pay?"))).toBe("stale");
+  expect(at(vote(8, "s"), asked("Go on?"))).toBe("stale");
+  expect(at(vote(5, "s"), asked("Go on?"))).toEqual(vote(5, "s"));
+  expect(at(vote(6), asked("Pay?"))).toEqual(vote(6));
 });
 
 test("a timer that fired before the task was due that has its id ends nothing", () => {
