@@ -9,8 +9,7 @@
  *     messages that somebody published would else keep it from its own host for ever.
  * LO5 A saga whose machine was left out by a cancellation is put together without it: nobody takes again what it dies of.
  * LO6 A long fold is laid by on the way (fold-up.ts), but where all of the past is asked for.
- * LO7 A snapshot of a turn that the ledger lacks is no state, but it is known by it what may have begun (behind.ts); also where
- *     the saga has no ledger at all, and a start would begin it as if it had never been.
+ * LO7 A snapshot of a turn that the ledger lacks is no state, but it is known by it what may have begun (behind.ts).
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { readWith } from "../../actors/values/schema.ts";
@@ -90,12 +89,7 @@ export async function loadSaga(
   saga: SagaId,
 ): Promise<Loaded | Tombstone | undefined> {
   const last = await patiently(deps.clock, () => deps.ports.ledger.last(saga));
-  if (last === undefined) {
-    const left = await readSnapshot(deps, saga);
-    const isSettled =
-      left === undefined || (await settleBeyond(deps, app, left.snapshot, { saga, links: [] }));
-    return isSettled ? undefined : loadSaga(deps, app, saga);
-  }
+  if (last === undefined) return undefined;
   await assertServed(deps, app, saga, last); // LO4
   const found = isTombstone(last) ? undefined : await readSnapshot(deps, saga);
   const loading = found && (await loadBySnapshot(deps, app, saga, last, found));

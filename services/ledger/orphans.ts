@@ -112,11 +112,11 @@ export function createOrphanSearch(ports: OrphanPorts): OrphanSearch {
     inboxRemadeAt: () => inboxRemadeAt,
     look: async ({ of = () => true, quietSince, alsoHeld = false, told, ...options }) => {
       const work = await ports.work.stock(); // OE1
-      const { sagas: held, timers, remadeAt } = await ports.inbox.stock();
+      const { sagas: held, starts, timers, remadeAt } = await ports.inbox.stock();
       inboxRemadeAt = remadeAt;
       const turnsOf = new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
       for (const saga of known.keys()) if (!turnsOf.has(saga)) known.delete(saga);
-      const stock: Stock = { work, timers, held, turnsOf, isOver: (child) => isOver(child) };
+      const stock: Stock = { work, timers, held, starts, turnsOf, isOver: (child) => isOver(child) };
 
       const recall = async (saga: SagaId): Promise<Remembered | undefined> => {
         const turns = turnsOf.get(saga) ?? 0;
@@ -152,6 +152,7 @@ interface Stock {
   readonly work: ReadonlyMap<string, number>;
   readonly timers: InboxStock["timers"];
   readonly held: InboxStock["sagas"];
+  readonly starts: InboxStock["starts"];
   readonly turnsOf: ReadonlyMap<SagaId, number>;
   readonly isOver: (child: SagaId) => Promise<boolean>;
 }
@@ -170,7 +171,7 @@ async function isOnItsWay(
   saga: SagaId,
   { intent, by }: Open,
   since: number,
-  { work, timers, held, turnsOf, isOver }: Stock,
+  { work, timers, held, starts, turnsOf, isOver }: Stock,
 ): Promise<boolean> {
   switch (by.type) {
     case "timer":
@@ -180,7 +181,9 @@ async function isOnItsWay(
       return oldest !== undefined && oldest <= since + handingOnMs; // OE3
     }
     case "child": // One that lives is looked after for itself.
-      return held.has(by.child) || (turnsOf.has(by.child) && !(await isOver(by.child)));
+      // One without a ledger begins with a start alone; a result of turns that were lost begins nothing.
+      if (!turnsOf.has(by.child)) return starts.has(by.child);
+      return held.has(by.child) || !(await isOver(by.child));
     case "owner":
       return false; // OE2
   }

@@ -161,7 +161,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     ledger: { ...log, ...numberedBack(log, ledger), append },
     inbox: {
       ...{ partitions: partitionQueues, publish: publishInput, standingStart, timers, hops: new Map() },
-      stock: () => ({ sagas: sagasIn(inputs()), timers: timers.armed(), remadeAt }),
+      stock: () => ({ ...stockOf(inputs(), partitionQueues), timers: timers.armed(), remadeAt }),
     },
     work: { publish: work.store, ...workQueues },
     claims: createClaims(stream),
@@ -253,6 +253,14 @@ const isInput = (subject: string): boolean => {
       pattern.length === tokens.length && pattern.every((token, at) => token === "*" || token === tokens[at]),
   );
 };
+
+const stockOf = (
+  inputs: readonly MemoryQueue[],
+  partitions: readonly { readonly starts: MemoryQueue }[],
+): Pick<InboxStock, "sagas" | "starts"> => ({
+  sagas: sagasIn(inputs),
+  starts: sagasIn(partitions.map(({ starts }) => starts)),
+});
 
 const sagasIn = (queues: readonly MemoryQueue[]): Set<SagaId> =>
   new Set(queues.flatMap((queue) => queue.all().map(({ subject }) => parseInboxSubject(subject).saga)));

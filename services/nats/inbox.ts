@@ -95,13 +95,19 @@ export async function inboxStock(jsm: JetStreamManager): Promise<InboxStock> {
 /** Of the subjects under which something is stored: `inbox.<p>.<saga>.…` and `timer.<saga>.<intent>`. */
 function stockOf(stored: readonly string[]): InboxStock {
   const sagas = new Set<SagaId>();
+  const starts = new Set<SagaId>();
   const timers = new Set<string>();
   for (const subject of stored) {
-    const [kind, first = "", second = ""] = subject.split(".");
-    if (kind === "timer") timers.add(`${first}.${second}`);
-    else sagas.add(second as SagaId); // Compared with ids, and none itself until then.
+    const [kind, first = "", second = "", what] = subject.split(".");
+    if (kind === "timer") {
+      timers.add(`${first}.${second}`);
+      continue;
+    }
+    const saga = second as SagaId; // Compared with ids, and none itself until then.
+    sagas.add(saga);
+    if (what === "start") starts.add(saga);
   }
-  return { sagas, timers };
+  return { sagas, starts, timers };
 }
 
 /** A partition's consumers: every input of its sagas until it is acked, however often it takes. */

@@ -135,6 +135,8 @@ export interface Consumption {
 export interface InboxStock {
   /** Sagas with an input that is stored and not acked: waiting to be taken, or the lease of the host that has the saga. */
   readonly sagas: ReadonlySet<SagaId>;
+  /** Those of them of which a start is stored. */
+  readonly starts: ReadonlySet<SagaId>;
   /** Timers that are armed, as `<saga>.<intent>`. */
   readonly timers: ReadonlySet<string>;
   /** When the stream was made anew after a loss, milliseconds since the epoch; undefined: never. */
