@@ -5,6 +5,8 @@
  *    so much that a snapshot of the last one's size is no waste. So waking folds a bounded number of turns, or a
  *    share of what its snapshot is long, and never the history.
  * KE2 Two are never under way. A lost one costs time only.
+ * KE3 What an agent has said is laid by when it falls asleep, and not while it goes on: it has it in memory, and a conversation
+ *     that never rests is stored once, in its ledger.
  */
 import { layBy } from "../../actors/kernel/past.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
@@ -13,7 +15,7 @@ import type { Definition } from "../../actors/contract/definition.ts";
 import type { Head } from "../ledger/chain.ts";
 import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
-import type { Conversation } from "./conversation.ts";
+import { type Conversation, nextSegment } from "./conversation.ts";
 import { noSnapshot, type SnapshotAge, type Written, writeSnapshot } from "./snapshots.ts";
 
 /** A saga as it stands after a turn. */
@@ -48,14 +50,15 @@ export function createKeeper(deps: {
   readonly clock: Clock;
   readonly log: Log;
 }): Keeper {
-  let { turn, bytes, grown } = noSnapshot;
+  let { turn, bytes, grown, isWhole } = noSnapshot;
   let writing: Promise<void> | undefined;
   /** What the newest snapshot laid by and the state in memory still holds. */
   let laid: Written["laid"];
 
-  async function write({ definition, state, head, conversation }: Kept): Promise<void> {
+  async function write({ definition, state, head, conversation }: Kept, isAsleep: boolean): Promise<void> {
     try {
-      const written = await writeSnapshot(deps, definition, state, head, conversation);
+      const said = isAsleep ? conversation : undefined; // KE3
+      const written = await writeSnapshot(deps, definition, state, head, said);
       ({ bytes, laid } = written);
     } catch (error) {
       deps.log.warn({ err: error, sagaId: state.saga }, "snapshot not written");
@@ -65,9 +68,9 @@ export function createKeeper(deps: {
   }
 
   return {
-    age: () => ({ turn, bytes, grown }),
+    age: () => ({ turn, bytes, grown, isWhole }),
     found: (age) => {
-      ({ turn, bytes, grown } = age);
+      ({ turn, bytes, grown, isWhole } = age);
       laid = undefined;
     },
     grew: (more, state) => {
@@ -81,10 +84,13 @@ export function createKeeper(deps: {
       if (saga === "asleep" && loaded.state.phase.kind === "ended") return writing; // Nothing wakes it but chance.
       const { turns, bytesPerByte } = due[saga];
       const isDue = loaded.head.turn - turn >= turns && grown * bytesPerByte >= bytes;
-      if (isDue && writing === undefined) {
+      const isAsleep = saga === "asleep";
+      const isOwed = isAsleep && !isWhole && nextSegment(loaded.conversation) !== undefined; // KE3
+      if ((isDue || isOwed) && writing === undefined) {
         ({ turn } = loaded.head); // Before it is written: one that fails is not tried again at once.
         grown = 0;
-        writing = write(loaded);
+        isWhole = isAsleep;
+        writing = write(loaded, isAsleep);
       }
       await writing;
     },

@@ -145,7 +145,7 @@ async function loadBySnapshot(
     const since = await tellingTurns(deps, links);
     if (lastMigration(since) !== undefined || isBare(since)) return undefined; // LO3, LO5
     const state = stateFromJson(definition, snapshot.state);
-    const age = { turn: snapshot.head.turn, bytes, grown: 0 };
+    const age = { turn: snapshot.head.turn, bytes, grown: 0, isWhole: snapshot.said !== undefined };
     const head = links.at(-1)?.head ?? snapshot.head;
     const said = () => conversationAfter(snapshot.said);
     if (links.length === 0) return { definition, state, head, snapshot: age, conversation: said() };

@@ -40,7 +40,7 @@ export interface Snapshot {
   readonly head: Head;
   readonly definition: DefinitionRef;
   readonly state: unknown;
-  /** What holds the conversation up to its turn; a former version's snapshot names none. */
+  /** What holds the conversation up to its turn; a snapshot of a saga that goes on names none. */
   readonly said?: readonly Segment[] | undefined;
 }
 
@@ -59,10 +59,12 @@ export interface SnapshotAge {
   readonly bytes: number;
   /** By how many bytes the ledger has grown since. */
   readonly grown: number;
+  /** It names what holds the conversation. */
+  readonly isWhole: boolean;
 }
 
 /** A saga without a snapshot. */
-export const noSnapshot: SnapshotAge = { turn: 0, bytes: 0, grown: 0 };
+export const noSnapshot: SnapshotAge = { turn: 0, bytes: 0, grown: 0, isWhole: true };
 
 /** What was written, for the state that stays in memory. */
 export interface Written {
@@ -84,8 +86,8 @@ export async function readSnapshot(
 }
 
 /**
- * Writes a snapshot of a turn that is acked, and lays by what was said since the one before. A lost one costs time only.
- * Throws APP_INVALID, UNAVAILABLE.
+ * Writes a snapshot of a turn that is acked, and, of a saga whose conversation is given, what was said since it was last laid by.
+ * A lost one costs time only. Throws APP_INVALID, UNAVAILABLE.
  */
 export async function writeSnapshot(
   { ports }: SnapshotDeps,
@@ -102,9 +104,9 @@ export async function writeSnapshot(
   const segment = conversation && nextSegment(conversation);
   const said = segment && encodeMsgpack(toJson(segment.messages));
   const saidDigest = said === undefined ? "" : sha256(said);
-  const segments = segment
-    ? [...segment.kept, { messages: segment.messages.length, digest: saidDigest }]
-    : conversation?.segments;
+  const kept = segment?.kept ?? conversation?.segments;
+  const own = segment === undefined ? [] : [{ messages: segment.messages.length, digest: saidDigest }];
+  const segments = kept && [...kept, ...own];
   // Encoded before anything is awaited: later the state is another one.
   const snapshot = encodeMsgpack({
     format,
