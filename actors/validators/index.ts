@@ -27,13 +27,13 @@ export {
   contextPreservation,
   type FactClaim,
   factualAccuracy,
-  honestOutput,
   type ReasoningStep,
   semanticValidity,
   soundReasoning,
   syntacticValidity,
   type ValidationRule,
 } from "./built-in.ts";
+export { honestOutput } from "./honest.ts";
 export {
   allOfValidators,
   anyOfValidators,

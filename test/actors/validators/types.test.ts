@@ -13,7 +13,6 @@ import {
   constraintAdherence,
   contextPreservation,
   factualAccuracy,
-  honestOutput,
   soundReasoning,
   semanticValidity,
   syntacticValidity,
@@ -29,6 +28,7 @@ import {
   temporalOrder,
   transactionCoherence,
 } from "../../../actors/validators/between.ts";
+import { honestOutput } from "../../../actors/validators/honest.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { type ValidatorAnswer, validationTypes } from "../../../protocol/verdict.ts";
 import cases from "./cases.json" with { type: "json" };
@@ -134,6 +134,20 @@ describe("semantic", () => {
       { status: "failed", task: "T7" },
       { success: false },
       { error: "the request timed out" },
+      { status: 500 },
+      { statusCode: "404", body: "" },
+      { http_status: 503 },
+      { success: "false" },
+      { ok: 0, ref: "X1" },
+      { isSuccess: "no" },
+      { exitCode: 1, stdout: "" },
+      { error: "Kein Fahrzeug ist frei" },
+      { errors: [{ mensaje: "sin habitaciones" }] },
+      { errorMessage: "部屋がありません" },
+      { error: { code: "E17" } },
+      { booking: { state: "fehlgeschlagen" } },
+      { estado: { status: "エラー" } },
+      { failures: 3 },
     ])
       expect(await judge(honest, output), JSON.stringify(output)).toMatchObject({ verdict: "reject" });
     for (const output of [
@@ -142,11 +156,25 @@ describe("semantic", () => {
       { success: true, errors: [] },
       { error: null },
       "Cannes is booked",
+      { status: 200, ok: 1 },
+      { status: "204" },
+      { success: "true", error: "none", errors: {}, errorCode: 0, error_count: 0 },
+      { exitCode: 0, stdout: "3 rooms" },
+      { status: "queued" },
+      { code: 17, price: 450 },
+      { room: 404 },
+      "Réservé à Cannes",
     ])
       expect(await judge(honest, output), JSON.stringify(output)).toMatchObject({ verdict: "accept" });
-    expect(await judge(honest, "booked after the first card was declined")).toMatchObject({
-      verdict: "undecided",
-    });
+    for (const output of [
+      "booked after the first card was declined",
+      "gebucht, nachdem die erste Karte abgelehnt worden war",
+      { status: "予約済み" },
+      { error_count: 2 },
+      { ok: null },
+      { code: 503 },
+    ])
+      expect(await judge(honest, output), JSON.stringify(output)).toMatchObject({ verdict: "undecided" });
   });
 });
 
