@@ -5,9 +5,13 @@
  *     at most `lookMsMax`.
  * WE2 An end may be followed by corrections, and by another end. So where the last turn is none, and something was said
  *     or nothing has happened between two looks, the turns since the last such look are read, each once.
+ * WE3 A ledger that lacks a turn that was seen here, or has another in its place, once no deposed leader can be the cause, has
+ *     lost its end or was put back: the end that is waited for may never come.
  */
+import { chainHash } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
 import { lanes } from "../../protocol/live.ts";
 import type { StartIdentity } from "../../protocol/start.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
@@ -34,8 +38,8 @@ export interface Awaited {
 
 /**
  * Resolves with the end; with none once the signal is aborted. A server that is away is waited for. Throws SAGA_ID_TAKEN
- * if the saga was begun with something else than `started`, LEDGER_BROKEN, SIGNER_UNKNOWN, and UNAVAILABLE once the
- * connection is closed for good.
+ * if the saga was begun with something else than `started`, LEDGER_BROKEN, LEDGER_BEHIND (WE3), SIGNER_UNKNOWN, and UNAVAILABLE
+ * once the connection is closed for good.
  */
 export async function waitForEnd(deps: ClientDeps, awaited: Awaited): Promise<ArchivedEnd | undefined> {
   const { saga, signal } = awaited;
@@ -59,7 +63,8 @@ export async function waitForEnd(deps: ClientDeps, awaited: Awaited): Promise<Ar
 }
 
 /** One look at the ledger (WE2). `isTold`: a host said that there is an end. */
-function createLook({ ports }: ClientDeps, { saga, started }: Awaited) {
+function createLook({ ports, clock }: ClientDeps, { saga, started }: Awaited) {
+  const assertNotBehind = seenBefore({ ports, clock }, saga);
   let isChecked = started === undefined;
   let read: Head = emptyHead;
   let seenSeq = 0;
@@ -67,8 +72,8 @@ function createLook({ ports }: ClientDeps, { saga, started }: Awaited) {
 
   return async (isTold: boolean): Promise<ArchivedEnd | undefined> => {
     const last = await lastTurnOf(ports, saga);
-    if (last === undefined) return undefined;
-    if (isTombstone(last)) return (await readTombstone(ports.blobs, last)).end;
+    if (last !== undefined && isTombstone(last)) return (await readTombstone(ports.blobs, last)).end;
+    if (!(await assertNotBehind(last)) || last === undefined) return undefined;
     if (!isChecked && started !== undefined) {
       const begun = await readBegun(ports, saga);
       if (begun !== undefined) assertBegunAs(saga, begun, started);
@@ -86,6 +91,32 @@ function createLook({ ports }: ClientDeps, { saga, started }: Awaited) {
       if (earlier !== undefined) return earlier;
     }
     return undefined;
+  };
+}
+
+/** WE3. Tells of a saga's last turn whether what was last before it is there still. Throws LEDGER_BEHIND. */
+function seenBefore({ ports, clock }: Pick<ClientDeps, "ports" | "clock">, saga: SagaId) {
+  let seen: { readonly seq: number; readonly hash: string } | undefined;
+  let missingSince: number | undefined;
+  const isThere = async (last: StoredMessage | undefined) => {
+    if (seen === undefined) return true;
+    if (last === undefined || last.seq < seen.seq) return false;
+    const [there] = last.seq === seen.seq ? [last] : await ports.ledger.read(saga, seen.seq - 1, seen.seq);
+    return there !== undefined && chainHash(there.data) === seen.hash;
+  };
+  return async (last: StoredMessage | undefined): Promise<boolean> => {
+    if (await isThere(last)) {
+      missingSince = undefined;
+      if (last !== undefined && last.seq !== seen?.seq) seen = { seq: last.seq, hash: chainHash(last.data) };
+      return true;
+    }
+    missingSince ??= clock.elapsed();
+    if (clock.elapsed() - missingSince < limits.deposedMsMax) return false;
+    const now = last === undefined ? "is empty" : `ends at message ${last.seq}`;
+    throw new MeshError(
+      "LEDGER_BEHIND",
+      `the ledger of ${saga} ${now}, and message ${seen?.seq ?? 0} was seen`,
+    );
   };
 }
 

@@ -72,11 +72,13 @@ test(
     process.kill(server.pid, "SIGCONT");
     await handle.signal("go", {});
     await until("it has charged", async () => account.length === 1 && (await isWaiting(atCopy + 3)));
-    const told = handle.result().then(
-      () => "ended",
-      (error: unknown) => (error as { code?: string }).code,
-    );
-    await until("the reader follows", async () => (await countOf()) > 0);
+    let seen = 0;
+    const reads = async () => {
+      for await (const { turn } of handle.entries()) seen = turn;
+      return "ended";
+    };
+    const told = reads().catch((error: unknown) => (error as { code?: string }).code);
+    await until("the reader has seen more", () => seen > atCopy);
     process.kill(server.pid, "SIGKILL");
     await rm(ledger, { recursive: true });
     await cp(copy, ledger, { recursive: true });

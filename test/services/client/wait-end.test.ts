@@ -67,12 +67,14 @@ function open({ notes, isTold = true }: { notes: number; isTold?: boolean }) {
     signalled("end", {}),
   );
   let [prev, expectedSeq] = ["", 0];
+  const heads: { readonly prev: string; readonly expectedSeq: number }[] = [];
   const append = async (turn: Turn) => {
     const data = encodeJson(toStored({ ...turn, saga, prev }));
     prev = chainHash(data);
     ({ seq: expectedSeq } = await mesh.clock.until(
       host.ports.ledger.append(saga, { data, headers: { "Saga-Turn": String(turn.turn) }, expectedSeq }),
     ));
+    heads.push({ prev, expectedSeq });
   };
   const write = async (all: readonly Turn[]) => {
     for (const turn of all) await append(turn);
@@ -85,7 +87,12 @@ function open({ notes, isTold = true }: { notes: number; isTold?: boolean }) {
       host.ports.ledger.append(saga, { data: bytes(text), headers: {}, expectedSeq }),
     ));
   };
-  return { clock: mesh.clock, client, read, turns, write, tell, foreign };
+  /** To the turn of this number: what comes next follows it. */
+  const setBack = (turn: number) => {
+    ({ prev, expectedSeq } = heads[turn - 1]!);
+    mesh.server.ledger.setBack(expectedSeq);
+  };
+  return { clock: mesh.clock, client, read, turns, write, tell, foreign, setBack };
 }
 
 describe("waiting for an end", () => {
@@ -131,6 +138,35 @@ describe("waiting for an end", () => {
     const from = clock.now();
     expect(await clock.until(result)).toMatchObject({ output: { notes: 3 } });
     expect(clock.now() - from).toBeLessThanOrEqual(5_100);
+  });
+
+  test("a ledger that is put back under one who had seen more is told as LEDGER_BEHIND, once no leader can be the cause", async () => {
+    const { clock, client, turns, write, setBack } = open({ notes: 30 });
+    await write(turns.slice(0, -1));
+    const result = client.saga(noting, "s1").result();
+    const told = result.catch((error: unknown) => (error as { code?: string }).code);
+    let hasTold = false;
+    void told.then(() => (hasTold = true));
+    await clock.advance(10_000);
+    setBack(10);
+    await clock.advance(15_000);
+    expect(hasTold).toBe(false);
+    await clock.advance(20_000);
+    expect(hasTold).toBe(true);
+    expect(await told).toBe("LEDGER_BEHIND");
+  });
+
+  test("and one that grew on from there, other turns in the place of those, as well", async () => {
+    const { clock, client, turns, write, setBack } = open({ notes: 30 });
+    await write(turns.slice(0, -1));
+    const told = client
+      .saga(noting, "s1")
+      .result()
+      .catch((error: unknown) => (error as { code?: string }).code);
+    await clock.advance(10_000);
+    setBack(10);
+    await write(turns.slice(10).map((turn) => ({ ...turn, host: "another" })));
+    expect(await clock.until(told)).toBe("LEDGER_BEHIND");
   });
 
   test.each(["told of", "not told of"])(
