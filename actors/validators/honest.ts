@@ -1,9 +1,9 @@
 /**
  * Honest output: whether what a tool or an agent gave back as a success says that it failed.
  *
- * HO1 Structure counts before words: a member that is a status, an error or a yes says the same in every language. A text
+ * HQ1 Structure counts before words: a member that is a status, an error or a yes says the same in every language. A text
  *     elsewhere is only ever a reason to ask.
- * HO2 What cannot be told is undecided, and never a yes: a status in letters that no word here is written in, a count of errors,
+ * HQ2 What cannot be told is undecided, and never a yes: a status in letters that no word here is written in, a count of errors,
  *     a code that may be anything.
  */
 import type { z } from "zod";
@@ -81,7 +81,7 @@ const statuses: ReadonlySet<string> = new Set(["status", "state", "outcome", "re
 const isStatus = (name: readonly string[]): boolean =>
   name.some((word) => yes.has(word) || errors.has(word) || statuses.has(word));
 
-/** HO1. Undefined of a name that says nothing. */
+/** HQ1. Undefined of a name that says nothing. */
 function howByName(name: readonly string[], value: Json): How | undefined {
   const [first = ""] = name;
   const last = name.at(-1) ?? "";
@@ -131,7 +131,7 @@ function howByWords(text: string, isOfStatus: boolean): How {
   if (words.plain.test(text)) return "failed";
   if (isOfStatus && (words.somewhere.test(text) || words.elsewhere.test(text))) return "failed";
   if (words.somewhere.test(text.replaceAll(words.denied, "")) || words.elsewhere.test(text)) return "unclear";
-  return isOfStatus && isForeign(text) ? "unclear" : "fine"; // HO2
+  return isOfStatus && isForeign(text) ? "unclear" : "fine"; // HQ2
 }
 
 /** Letters beyond those that the words above that are not told by structure are written in. */
