@@ -6,18 +6,18 @@ export function repliesOf(
   events: readonly LiveEvent[],
 ): { text: string; screen: string; streamed: number }[] {
   const replies = [];
-  let screen = "";
-  let streamed = 0;
+  /** By intent: the words of a later reply may come before the ledger has settled an earlier one. */
+  const shown = new Map<string, { screen: string; streamed: number }>();
   for (const event of events) {
-    if (event.type === "token" && event.kind === "text") {
-      screen += event.piece;
-      streamed += 1;
-    }
-    if (event.type === "retracted") screen = "";
+    if (event.type === "turn" || event.type === "progress") continue;
+    const { intent } = event;
+    const { screen, streamed } = shown.get(intent) ?? { screen: "", streamed: 0 };
+    if (event.type === "token" && event.kind === "text")
+      shown.set(intent, { screen: screen + event.piece, streamed: streamed + 1 });
+    if (event.type === "retracted") shown.set(intent, { screen: "", streamed });
     if (event.type !== "settled") continue;
     replies.push({ text: event.text, screen: screen + event.rest, streamed });
-    screen = "";
-    streamed = 0;
+    shown.delete(intent);
   }
   return replies;
 }
