@@ -1,9 +1,10 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { CheckDocument, MachineCheck } from "../../../protocol/documents/check.ts";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import { type Json, toJson } from "../../../protocol/json.ts";
 import { defineCommand } from "../frame/command.ts";
+import { writeTextFile } from "../frame/file.ts";
 import { parseJson } from "../frame/json.ts";
 import { describeCheck } from "../telling/check-text.ts";
 
@@ -74,14 +75,8 @@ export const check = defineCommand({
     }
     if (target !== undefined) {
       const { skeletonOf } = await import("../../check/skeleton.ts");
-      writeNew(
-        target,
-        skeletonOf(
-          resolve(file),
-          target,
-          machines.map(({ needs }) => needs),
-        ),
-      );
+      const needs = machines.map((machine) => machine.needs);
+      writeTextFile(target, skeletonOf(resolve(file), target, needs), { isNew: true });
     }
     const document: CheckDocument = {
       ...{ file, changes, machines: checks },
@@ -102,12 +97,4 @@ function pairsOf(pairs: readonly string[]): Record<string, Json> {
       return [pair.slice(0, at), parseJson(pair.slice(at + 1), `--with ${pair.slice(0, at)}`)];
     }),
   );
-}
-
-function writeNew(file: string, text: string): void {
-  try {
-    writeFileSync(file, text, { flag: "wx" });
-  } catch (error) {
-    throw new MeshError("USAGE", `${file} cannot be written: ${describeError(error)}`);
-  }
 }

@@ -1,8 +1,7 @@
-import { writeFileSync } from "node:fs";
 import type { Definition } from "../../../actors/contract/definition.ts";
 import { presentIn } from "../../../actors/machine/machine.ts";
 import type { StatesDocument } from "../../../protocol/documents/states.ts";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import { didYouMean } from "../../../protocol/nearest.ts";
 import type { App } from "../../app/app.ts";
 import { loadApp } from "../../runtime/load-app.ts";
@@ -13,6 +12,7 @@ import { readLedger } from "../../views/view.ts";
 import { inPieces } from "../../wire/loop.ts";
 import type { CommandContext } from "../frame/context.ts";
 import { defineCommand } from "../frame/command.ts";
+import { writeTextFile } from "../frame/file.ts";
 import { momentHelp, momentHint, turnsUpTo } from "../frame/moment.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 
@@ -81,15 +81,7 @@ function statesOf({ name, version, machine }: Definition, present: readonly stri
 }
 
 function printStates({ output }: CommandContext, document: StatesDocument, file: string | undefined): number {
-  if (file !== undefined) write(file, statesMermaid(document));
+  if (file !== undefined) writeTextFile(file, statesMermaid(document));
   output.print(document, () => (file === undefined ? statesText(document) : `${file} is written`));
   return 0;
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new MeshError("USAGE", `${file} cannot be written: ${describeError(error)}`);
-  }
 }

@@ -1,10 +1,9 @@
 /** What `inspect --graph` prints and writes. */
-import { writeFileSync } from "node:fs";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
 import type { Graph } from "../../views/graph/graph.ts";
 import { legible } from "../../views/graph/collapse.ts";
 import { mermaidOf } from "../../views/graph/mermaid.ts";
 import { textOf } from "../../views/graph/text.ts";
+import { writeTextFile } from "../frame/file.ts";
 import type { Output } from "../frame/output.ts";
 
 /** Writes the files named, else prints the graph; with --json the whole graph in any case. Throws USAGE. */
@@ -14,10 +13,10 @@ export async function printGraph(
   { mermaid, svg }: { mermaid: string | undefined; svg: string | undefined },
 ): Promise<number> {
   const drawn = legible(graph);
-  if (mermaid !== undefined) write(mermaid, mermaidOf(drawn));
+  if (mermaid !== undefined) writeTextFile(mermaid, mermaidOf(drawn));
   if (svg !== undefined) {
     const { svgOf } = await import("../../views/graph/svg.ts"); // With it comes the library that lays graphs out.
-    write(svg, svgOf(drawn));
+    writeTextFile(svg, svgOf(drawn));
   }
   const files = [mermaid, svg].filter((file) => file !== undefined);
   const hidden = graph.nodes.length - drawn.nodes.filter(({ kind }) => kind !== "repeat").length;
@@ -28,12 +27,4 @@ export async function printGraph(
     ),
   );
   return 0;
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new MeshError("USAGE", `${file} cannot be written: ${describeError(error)}`);
-  }
 }
