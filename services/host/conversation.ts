@@ -48,9 +48,14 @@ export interface NextSegment {
   readonly taken: number;
 }
 
-/** Undefined where nothing was said since, and where it is not known what was said before. */
-export function nextSegment({ segments, before, since }: Conversation): NextSegment | undefined {
-  if (segments === undefined || since.length === 0) return undefined;
+/** Whether something was said since, and it is known what was said before. */
+export const hasNext = ({ segments, since }: Conversation): boolean =>
+  segments !== undefined && since.length > 0;
+
+/** Undefined where there is none. */
+export function nextSegment(conversation: Conversation): NextSegment | undefined {
+  const { segments, before, since } = conversation;
+  if (segments === undefined || !hasNext(conversation)) return undefined;
   let [kept, length] = [segments.length, since.length];
   for (const segment of before === undefined ? [] : segments.toReversed()) {
     if (segment.messages > length) break; // ZC2

@@ -15,7 +15,7 @@ import type { Definition } from "../../actors/contract/definition.ts";
 import type { Head } from "../ledger/chain.ts";
 import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
-import { type Conversation, nextSegment } from "./conversation.ts";
+import { type Conversation, hasNext } from "./conversation.ts";
 import { noSnapshot, type SnapshotAge, type Written, writeSnapshot } from "./snapshots.ts";
 
 /** A saga as it stands after a turn. */
@@ -85,7 +85,7 @@ export function createKeeper(deps: {
       const { turns, bytesPerByte } = due[saga];
       const isDue = loaded.head.turn - turn >= turns && grown * bytesPerByte >= bytes;
       const isAsleep = saga === "asleep";
-      const isOwed = isAsleep && !isWhole && nextSegment(loaded.conversation) !== undefined; // KE3
+      const isOwed = isAsleep && !isWhole && hasNext(loaded.conversation); // KE3
       if ((isDue || isOwed) && writing === undefined) {
         ({ turn } = loaded.head); // Before it is written: one that fails is not tried again at once.
         grown = 0;
