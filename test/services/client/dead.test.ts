@@ -3,10 +3,8 @@
  * Method: a host on a memory mesh; messages that are refused for what they are, or for what was not there yet.
  */
 import { expect, test } from "vitest";
-import { assign, setup } from "xstate";
 import { z } from "zod";
 import { defineSaga } from "../../../actors/saga/define.ts";
-import { toActors } from "../../../actors/machine/callable.ts";
 import type { IntentId, SagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { headers, subjects } from "../../../protocol/subjects.ts";
@@ -18,25 +16,15 @@ import { startHost } from "../../../services/host/host.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { codeOf } from "../../contract/mesh-under-test.ts";
+import { notingMachine } from "../../support/noting.ts";
 
-const machine = setup({
-  types: { context: {} as { notes: number } },
-  actors: toActors({}),
-  actions: { count: assign({ notes: ({ context }) => context.notes + 1 }) },
-}).createMachine({
-  id: "noting",
-  context: { notes: 0 },
-  initial: "open",
-  states: { open: { on: { note: { actions: "count" }, end: "done" } }, done: { type: "final" } },
-  output: ({ context }) => ({ notes: context.notes }),
-});
 const noting = defineSaga({
   name: "noting",
   version: 1,
   input: z.object({}),
   output: z.object({ notes: z.int() }),
   signals: { note: z.object({ text: z.string() }), end: z.object({}) },
-  machine,
+  machine: notingMachine,
 });
 
 async function openMesh() {

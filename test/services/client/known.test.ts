@@ -5,9 +5,7 @@
  * with a start that no host takes, that a host refuses, and that comes later.
  */
 import { describe, expect, test } from "vitest";
-import { assign, setup } from "xstate";
 import { z } from "zod";
-import { toActors } from "../../../actors/machine/callable.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
@@ -19,18 +17,8 @@ import { startHost } from "../../../services/host/host.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { codeOf } from "../../contract/mesh-under-test.ts";
+import { notingMachine } from "../../support/noting.ts";
 
-const machine = setup({
-  types: { context: {} as { notes: number } },
-  actors: toActors({}),
-  actions: { count: assign({ notes: ({ context }) => context.notes + 1 }) },
-}).createMachine({
-  id: "noting",
-  context: { notes: 0 },
-  initial: "open",
-  states: { open: { on: { note: { actions: "count" }, end: "done" } }, done: { type: "final" } },
-  output: ({ context }) => ({ notes: context.notes }),
-});
 const define = (input: z.ZodObject<{ n: z.ZodNumber }>) =>
   defineSaga({
     name: "noting",
@@ -38,7 +26,7 @@ const define = (input: z.ZodObject<{ n: z.ZodNumber }>) =>
     input,
     output: z.object({ notes: z.int() }),
     signals: { note: z.object({}), end: z.object({}) },
-    machine,
+    machine: notingMachine,
   });
 const noting = define(z.object({ n: z.number() }));
 const strict = define(z.object({ n: z.number().max(5) }));

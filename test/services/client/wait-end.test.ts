@@ -4,9 +4,7 @@
  * read of it. Then notices that are lost, an end that is followed by a correction, and messages that are no turns.
  */
 import { describe, expect, test } from "vitest";
-import { assign, setup } from "xstate";
 import { z } from "zod";
-import { toActors } from "../../../actors/machine/callable.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import { encodeJson } from "../../../protocol/codec.ts";
 import { chainHash } from "../../../protocol/digest.ts";
@@ -17,6 +15,7 @@ import { createClient } from "../../../services/client/mesh.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { given, signalled, started } from "../../../services/testing/given.ts";
 import { bytes } from "../../contract/mesh-under-test.ts";
+import { notingMachine } from "../../support/noting.ts";
 
 const noting = defineSaga({
   name: "noting",
@@ -24,17 +23,7 @@ const noting = defineSaga({
   input: z.object({}),
   output: z.object({ notes: z.int() }),
   signals: { note: z.object({}), end: z.object({}) },
-  machine: setup({
-    types: { context: {} as { notes: number } },
-    actors: toActors({}),
-    actions: { count: assign({ notes: ({ context }) => context.notes + 1 }) },
-  }).createMachine({
-    id: "noting",
-    context: { notes: 0 },
-    initial: "open",
-    states: { open: { on: { note: { actions: "count" }, end: "done" } }, done: { type: "final" } },
-    output: ({ context }) => ({ notes: context.notes }),
-  }),
+  machine: notingMachine,
 });
 const saga = parseSagaId("s1");
 
