@@ -50,6 +50,13 @@ export const silentObserver: Observer = {
   orphaned: () => undefined,
 };
 
+/** A line that a machine logged (`log` of XState), in words and without secrets. */
+export interface LoggedLine {
+  readonly saga: SagaId;
+  readonly definition: DefinitionRef;
+  readonly text: string;
+}
+
 /** What the parts of one incarnation share. */
 export interface HostDeps {
   readonly ports: Ports & Pick<ChainSource, "met">;
@@ -58,6 +65,8 @@ export interface HostDeps {
   readonly app: App;
   readonly log: Log;
   readonly observe: Observer;
+  /** Takes what machines log; the log takes it, at `info`, unless given. */
+  readonly onLogged?: ((line: LoggedLine) => void) | undefined;
   /** This process, new at each start. */
   readonly incarnation: string;
   readonly callbackBase: string;

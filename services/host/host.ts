@@ -19,7 +19,7 @@ import { createReturns } from "../suspects/returns.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
 import { createThrottle } from "../throttle/throttle.ts";
 import { assertUnchanged } from "./changed.ts";
-import { type HostDeps, type Observer, silentObserver } from "./host-deps.ts";
+import { type HostDeps, type LoggedLine, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
 import { register } from "./register.ts";
 import { createStrain } from "./strain.ts";
@@ -53,8 +53,14 @@ export interface HostPlace {
   readonly foldsTwice?: boolean | undefined;
 }
 
+/** Who is told what, beside the log. */
+export interface HostTelling {
+  /** Takes each line that a machine logs (`log` of XState), in the log's place; the log takes it, at `info`, unless given. */
+  readonly onLogged?: ((line: LoggedLine) => void) | undefined;
+}
+
 /** What a host lives on, and how much it takes upon itself. */
-export interface HostOptions extends HostBounds, HostPlace {
+export interface HostOptions extends HostBounds, HostPlace, HostTelling {
   readonly ports: Ports;
   readonly clock: Clock;
   readonly chance: Chance;

@@ -2,8 +2,8 @@
  * Tell turn: what a turn says beside what it does, once it is acked, to those who listen and in the host's log: what its
  * machine logs, and why a saga ends whose model's replies could not be taken.
  *
- * Said by the host that appended the turn, and by no other: one that dies between both has not said it. What is to be
- * kept stands on the ledger.
+ * Said by the host that appended the turn, and by no other: turns that are folded again say nothing anew, and a host that
+ * dies between both has not said it. What is to be kept stands on the ledger.
  */
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -13,19 +13,19 @@ import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { redactText } from "../process/redact.ts";
 import type { HostDeps } from "./host-deps.ts";
 
-/** Tells of a turn that is acked. What a machine logs (`log` of XState) is a line of the log, at `info`. */
+/** Tells of a turn that is acked. What a machine logs (`log` of XState) is a line of the log, at `info`, unless another takes it. */
 export function tellTurn(
-  { log, live }: Pick<HostDeps, "log" | "live">,
+  { log, live, onLogged }: Pick<HostDeps, "log" | "live" | "onLogged">,
   definition: DefinitionRef,
   { state, steps, shown }: Pick<DecidedTurn, "state" | "steps" | "shown">,
 ): void {
   for (const { kind, value } of shown) {
     live(state.saga, kind, value);
-    if (kind === "log")
-      log.info(
-        { sagaId: state.saga, definition: briefDefinition(definition), logged: redactText(wordsOf(value)) },
-        "saga logged",
-      );
+    if (kind !== "log") continue;
+    const { saga } = state;
+    const text = redactText(wordsOf(value));
+    if (onLogged !== undefined) onLogged({ saga, definition, text });
+    else log.info({ sagaId: saga, definition: briefDefinition(definition), logged: text }, "saga logged");
   }
   if (steps.some(({ intents }) => intents.some(({ kind }) => kind === "end")))
     live(state.saga, lanes.end, { turn: state.turn });

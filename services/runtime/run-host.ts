@@ -5,7 +5,7 @@ import { z } from "zod";
 import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app/app.ts";
 import { takingHosts } from "../deployments/served.ts";
-import { type HostBounds, type HostPlace, startHost } from "../host/host.ts";
+import { type HostBounds, type HostPlace, type HostTelling, startHost } from "../host/host.ts";
 import { registerAgain } from "../host/register.ts";
 import { every } from "../process/every.ts";
 import { readConfig } from "./config.ts";
@@ -22,7 +22,7 @@ export type { HostBounds, HostPlace };
 export async function hostPart(
   service: Service,
   app: App,
-  bounds: HostBounds & HostPlace = {},
+  bounds: HostBounds & HostPlace & HostTelling = {},
 ): Promise<Part> {
   const { health, ports } = service;
   for (const note of app.notes) service.log.info({ note }, "likely a slip in the application");

@@ -4,6 +4,7 @@
 import { type App, assertServable } from "../app/app.ts";
 import type { Config } from "./config.ts";
 import { withProvidedModels } from "./provided-models.ts";
+import type { HostTelling } from "../host/host.ts";
 import { hostPart, type HostPlace } from "./run-host.ts";
 import { workerPart } from "./run-worker.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
@@ -32,13 +33,16 @@ export async function runUp(
   gatewayPort: GatewayChoice,
 ): Promise<void> {
   const app = await servedByUp(bare, options.config);
+  // Its log shows only what goes wrong; what an author has a machine log is meant to be seen.
+  const onLogged: HostTelling["onLogged"] = ({ saga, definition: { name, version }, text }) =>
+    options.report(`${saga} (${name}@${version}) logs: ${text}`);
   const door = gatewayPort === "none" ? undefined : await import("./run-gateway.ts");
   const own = gatewayPort === "none" ? undefined : await door?.startOwnGateway(options.config, gatewayPort);
   try {
     const config = own?.config ?? options.config;
     await serve({ logLevel: "warn", ...options, config }, devGraceMs, async (service) => {
       const parts = [
-        await hostPart(service, app, { beside, foldsTwice: true }),
+        await hostPart(service, app, { beside, foldsTwice: true, onLogged }),
         await workerPart(service, app),
       ];
       if (door !== undefined && own !== undefined)

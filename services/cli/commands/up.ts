@@ -29,6 +29,7 @@ export const up = defineCommand({
     "cannot be loaded replaces nothing. Sagas of a definition that was changed in its version go on under what the file\n" +
     "says now where that decides the same so far, and it is said of the others why they stay.\n" +
     "Each turn is decided twice; a machine that reads clock, chance or the outside is refused (MACHINE_IMPURE).\n" +
+    "What a machine logs (`log` of XState) is shown when its turn is written, with its saga, and once: not again after a crash.\n" +
     "What goes wrong is logged on stderr, one JSON line each; LOG_LEVEL=info shows more.",
   serves: true,
   positionals: {},
