@@ -19,6 +19,7 @@ export default defineConfig({
   },
   test: {
     globalSetup: "test/support/server-binary-first.ts",
+    setupFiles: "test/support/drawn-seed.ts",
     testTimeout: 90_000, // for what hangs: a test that starts ten processes takes half a minute on a busy machine
     hookTimeout: 120_000, // the first run may have to fetch a nats-server
     pool: "forks",
