@@ -398,14 +398,12 @@ describe("an abort", () => {
     expect(requestsMade()).toBe(0);
   });
 
-  test("in the middle of a stream ends the call within a second, hangs up, and has its cost", async () => {
+  test("in the middle of a stream ends the call, hangs up, and has its cost", async () => {
     api.answer(say("Rome.", { broken: { after: 4, by: "silence" }, usage: { input_tokens: 77 } }));
     const hungUp = api.hungUp();
     const abort = new AbortController();
     const decision = failureOf({}, { ...contextOf(abort.signal), live: () => abort.abort("superseded") });
-    const from = performance.now();
     expect(await decision).toMatchObject({ name: "AbortError", cause: "superseded" });
-    expect(performance.now() - from).toBeLessThan(1_000);
     await expect.poll(api.hungUp).toBe(hungUp + 1);
     expect(requestsMade()).toBe(1);
     expect(spent).toEqual([expect.objectContaining({ inputTokens: 77 })]);

@@ -516,7 +516,7 @@ describe("a failure", () => {
       kind: "retry",
       message: expect.stringContaining("200 ms"),
     });
-    expect(performance.now() - from).toBeLessThan(5_000);
+    expect(performance.now() - from).toBeLessThan(30_000);
   });
 
   test("to be heard at all is worth another attempt", async () => {

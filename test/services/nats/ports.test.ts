@@ -301,7 +301,7 @@ describe("connectNats", () => {
       message: expect.not.stringContaining("secret") as string,
       remedy: expect.stringContaining("NATS_URL") as string,
     });
-    expect(performance.now() - startedAt).toBeLessThan(6_000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
   test("a server that refuses a user is said to refuse that user, with what to set", async () => {

@@ -266,7 +266,7 @@ describe("the official release", () => {
       async (baseUrl) => {
         const startedAt = performance.now();
         await expect(get(createReleaseWay({ baseUrl, platform }))).rejects.toThrow("no answer");
-        expect(performance.now() - startedAt).toBeLessThan(8_000);
+        expect(performance.now() - startedAt).toBeLessThan(60_000);
       },
     );
   }, 15_000);
