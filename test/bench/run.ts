@@ -1,7 +1,7 @@
 /**
  * The benchmarks' door: `npm run bench [-- NAME…] [options]`.
  *
- * Prints a table for each and writes nothing. Absolute figures are of this machine at this moment; what may be
+ * Prints a table for each, and writes nothing but what `--write` asks for. Absolute figures are of this machine at this moment; what may be
  * compared over time are the ratios of one interleaved run.
  */
 import { parseArgs } from "node:util";
@@ -13,10 +13,14 @@ import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
 import { measureFolds } from "./fold.ts";
 import { measureHop } from "./hop.ts";
+import { measureLimit } from "./limit.ts";
 import { measureLoads } from "./load.ts";
 import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
+import { type CaseName, caseNames } from "./peers/peer.ts";
+import { allPeers, measurePeers } from "./peers/peers.ts";
 import { measureRecovery } from "./recovery.ts";
+import { writeResults } from "./results.ts";
 import { measureSleeping } from "./sleeping.ts";
 import { measureStarved } from "./starved.ts";
 import { measureSteps } from "./steps.ts";
@@ -27,6 +31,8 @@ import { measureWake } from "./wake.ts";
 
 interface Options {
   readonly rounds: number;
+  /** Of peers, each of which takes minutes. */
+  readonly roundsOfPeers: number;
   readonly syncs: readonly Sync[];
   readonly placements: readonly Placement[];
   readonly sagas: readonly number[];
@@ -34,11 +40,19 @@ interface Options {
   readonly exits: number;
   readonly calls: readonly number[];
   readonly besides: readonly Beside[];
+  readonly only: readonly string[] | undefined;
+  readonly cases: readonly CaseName[];
+  readonly isQuick: boolean;
 }
 
-const benches: Readonly<
-  Record<string, { readonly does: string; readonly run: (options: Options) => Promise<Report> }>
-> = {
+interface Bench {
+  readonly does: string;
+  /** Runs only if it is named: it gets other products and takes long. */
+  readonly isByName?: true;
+  run(options: Options): Promise<Report | readonly Report[]>;
+}
+
+const benches: Readonly<Record<string, Bench>> = {
   steps: { does: "no-op steps per second against the same messages without sagamesh", run: measureSteps },
   memory: {
     does: "resident size of a host, idle and with 1,000 running sagas",
@@ -95,6 +109,15 @@ const benches: Readonly<
     does: "how long commands that end early take to end, from the packed package",
     run: measureExits,
   },
+  limit: {
+    does: "no-op steps per second as a share of bare JetStream on the same server",
+    run: ({ rounds, syncs }) => measureLimit({ rounds, syncs }),
+  },
+  peers: {
+    does: "the same work on sagamesh, Restate and others, which it gets; only by name, an hour or two",
+    isByName: true,
+    run: ({ roundsOfPeers, ...options }) => measurePeers({ ...options, rounds: roundsOfPeers }),
+  },
 };
 
 const help = `npm run bench [-- NAME…] [options]
@@ -103,7 +126,7 @@ ${Object.entries(benches)
   .map(([name, { does }]) => `  ${name.padEnd(14)}${does}`)
   .join("\n")}
 
-  --rounds N       rounds of steps, samples of wake, kills of recovery (7)
+  --rounds N       rounds of steps, samples of wake, kills of recovery (7), rounds of peers (5)
   --sync S         default, always or both (both)
   --effect E       host, worker or both: where the effect of a step is (both)
   --sagas N,N      how many sagas at once (1,64,256)
@@ -111,15 +134,22 @@ ${Object.entries(benches)
   --exits N        how often each command ends early (10)
   --calls N,N      how many calls the crowd of beats has open (0,10,1000,5000)
   --beside B       what they end beside: nothing, spinning threads, or both (both)
+  --only P,P       the peers to run beside sagamesh: ${allPeers
+    .map(({ name }) => name)
+    .slice(1)
+    .join(", ")} (all)
+  --cases C,C      what peers do: ${caseNames.join(", ")} (all)
+  --quick          peers: tenths of everything, to see whether all of it runs
+  --write          also write what was found, with machine, versions and date, to test/bench/RESULTS.md
   --json           one JSON document instead of tables
   --help
 
-Without a NAME all run, in about ten minutes.`;
+Without a NAME all but peers run, in about ten minutes.`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    rounds: { type: "string", default: "7" },
+    rounds: { type: "string" },
     sync: { type: "string", default: "both" },
     effect: { type: "string", default: "both" },
     sagas: { type: "string", default: "1,64,256" },
@@ -127,15 +157,21 @@ const { values, positionals } = parseArgs({
     exits: { type: "string", default: "10" },
     calls: { type: "string", default: "0,10,1000,5000" },
     beside: { type: "string", default: "both" },
+    only: { type: "string" },
+    cases: { type: "string", default: caseNames.join(",") },
+    quick: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
 
-const names = positionals.length > 0 ? positionals : Object.keys(benches);
+const names =
+  positionals.length > 0 ? positionals : Object.keys(benches).filter((name) => !benches[name]!.isByName);
 const unknown = names.filter((name) => !Object.hasOwn(benches, name));
 const options: Options = {
-  rounds: Number(values.rounds),
+  rounds: Number(values.rounds ?? 7),
+  roundsOfPeers: Number(values.rounds ?? 5),
   syncs: values.sync === "both" ? ["default", "always"] : [values.sync as Sync],
   placements: values.effect === "both" ? ["host", "worker"] : [values.effect as Placement],
   sagas: values.sagas.split(",").map(Number),
@@ -143,6 +179,9 @@ const options: Options = {
   exits: Number(values.exits),
   calls: values.calls.split(",").map(Number),
   besides: values.beside === "both" ? ["nothing", "spinning"] : [values.beside as Beside],
+  only: values.only?.split(","),
+  cases: values.cases.split(",") as CaseName[],
+  isQuick: values.quick,
 };
 const isUsable =
   unknown.length === 0 &&
@@ -150,6 +189,8 @@ const isUsable =
     (count) => Number.isInteger(count) && count > 0,
   ) &&
   options.syncs.every((sync) => ["default", "always"].includes(sync)) &&
+  options.cases.every((name) => caseNames.includes(name)) &&
+  (options.only ?? []).every((name) => allPeers.some((peer) => peer.name === name)) &&
   options.besides.every((beside) => ["nothing", "spinning"].includes(beside)) &&
   options.placements.every((placement) => ["host", "worker"].includes(placement));
 
@@ -159,8 +200,9 @@ if (values.help || !isUsable) {
 }
 const reports: Report[] = [];
 for (const name of names) {
-  const report = await benches[name]!.run(options);
-  reports.push(report);
-  if (!values.json) console.log(renderReport(report));
+  const found = [await benches[name]!.run(options)].flat();
+  reports.push(...found);
+  if (!values.json) for (const report of found) console.log(renderReport(report));
 }
+if (values.write) await writeResults(process.argv.slice(2), reports);
 if (values.json) console.log(JSON.stringify(reports, undefined, 2));

@@ -1,0 +1,221 @@
+/**
+ * The cases: what is done on each peer, and what is read of it.
+ *
+ * A case finds itself warmed up: the same peer has run some sagas in the same processes before.
+ */
+import { systemClock } from "../../../services/runtime/system.ts";
+import { median } from "../figures.ts";
+import type { CaseName } from "./peer.ts";
+import { untilTrue } from "./processes.ts";
+import type { Session } from "./session.ts";
+
+/** By the row's name, empty where there is one: by the column's name a figure. */
+export type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+export interface Case {
+  readonly title: string;
+  /** The figure that peers are compared by: smaller is better. */
+  readonly by: string;
+  /** Only with every write on the disk: what it measures does not hang on that. */
+  readonly isOnlySynced?: true;
+  run(session: Session, sizes: Sizes): Promise<Figures>;
+}
+
+export interface Sizes {
+  readonly one: number;
+  readonly many: readonly number[];
+  readonly each: number;
+  readonly fan: number;
+  readonly signals: number;
+  readonly running: number;
+  readonly decisions: number;
+  readonly long: number;
+}
+
+export const wholeSizes: Sizes = {
+  ...{
+    one: 1_000,
+    many: [64, 512],
+    each: 100,
+    fan: 1_000,
+    signals: 60,
+    running: 200,
+    decisions: 500,
+    long: 10_000,
+  },
+};
+/** For a look whether all of it runs. */
+export const quickSizes: Sizes = {
+  ...{ one: 100, many: [16], each: 20, fan: 100, signals: 10, running: 20, decisions: 50, long: 500 },
+};
+
+/** 200,000 tokens at four characters, over 500 decisions of two messages. */
+const charsOfMessage = 800;
+/** Long enough that every peer keeps up with 200 sagas. */
+const runningStepMs = 1_000;
+
+export const cases: Readonly<Record<CaseName, Case>> = {
+  one: { title: "(a) one saga of no-op steps", by: "ms/step", run: runOne },
+  many: { title: "(b) many sagas of no-op steps at once", by: "ms/step", run: runMany },
+  fan: { title: "(c) one saga that does many things at once and joins them", by: "ms", run: fanOut },
+  signal: { title: "(d) from a signal to a waiting saga to its next effect", by: "p50 ms", run: sendSignals },
+  kill: {
+    title: "(e) running sagas, SIGKILL of their process, another started at once: until all go on",
+    by: "ms",
+    isOnlySynced: true,
+    run: killAll,
+  },
+  talk: {
+    title: "(f) a conversation of decisions, each a reply and a tool's answer",
+    by: "bytes a byte said",
+    isOnlySynced: true,
+    run: converse,
+  },
+  resume: {
+    title: "(g) a long saga whose process was ended: from the start of another to its next effect",
+    by: "ms, long",
+    isOnlySynced: true,
+    run: resumeLong,
+  },
+};
+
+async function runOne(session: Session, { one }: Sizes): Promise<Figures> {
+  const began = performance.now();
+  await session.client().ask("run", { sagas: 1, steps: one });
+  const ms = performance.now() - began;
+  const betweens = await session.app().ask<number[]>("betweens");
+  const { p50, p99 } = percentiles(betweens);
+  return { "": { "ms/step": ms / one, "step p50 ms": p50, "step p99 ms": p99 } };
+}
+
+async function runMany(session: Session, { many, each }: Sizes): Promise<Figures> {
+  const found: Record<string, Record<string, number>> = {};
+  for (const sagas of many) {
+    const began = performance.now();
+    await session.client().ask("run", { sagas, steps: each });
+    const ms = performance.now() - began;
+    const { p50, p99 } = percentiles(await session.app().ask<number[]>("betweens"));
+    const { servers, app, appPeak } = await session.memory();
+    found[`${sagas} sagas`] = {
+      "ms/step": ms / (sagas * each),
+      "steps/s": (sagas * each * 1_000) / ms,
+      "step p50 ms": p50,
+      "step p99 ms": p99,
+      "servers MB": servers / 1e6,
+      "app MB": app / 1e6,
+      "app's peak MB": appPeak / 1e6,
+    };
+  }
+  return found;
+}
+
+async function fanOut(session: Session, { fan }: Sizes): Promise<Figures> {
+  const began = performance.now();
+  await session.client().ask("fan", { width: fan });
+  return { "": { ms: performance.now() - began } };
+}
+
+async function sendSignals(session: Session, { signals }: Sizes): Promise<Figures> {
+  const sagas = Array.from({ length: 8 }, (_, n) => `waits-${n}`);
+  for (const saga of sagas) await rest(session, saga, 3);
+  const found: number[] = [];
+  for (let n = 0; n < signals; n++) {
+    const saga = sagas[n % sagas.length]!;
+    await systemClock.sleep(100); // At rest.
+    found.push(await wake(session, saga));
+  }
+  const { p50, p95 } = percentiles(found);
+  return { "": { "p50 ms": p50, "p95 ms": p95, "most ms": Math.max(...found) } };
+}
+
+async function killAll(session: Session, { running }: Sizes): Promise<Figures> {
+  await session.client().ask("launch", { sagas: running, steps: 1_000_000, ms: runningStepMs });
+  const warmUps = 1 + warmUp.sagas;
+  await allBegun(session, running, warmUps);
+  await systemClock.sleep(2_000);
+  const killedAt = monotonicMs();
+  await session.restart("SIGKILL");
+  if (session.peer.asksForItself) await session.client().ask("again", { sagas: running, ms: runningStepMs });
+  const { at } = await allBegun(session, running, 0);
+  return { "": { ms: at - killedAt } };
+}
+
+async function allBegun(session: Session, sagas: number, others: number): Promise<{ at: number }> {
+  let begun = { sagas: 0, at: 0 };
+  await untilTrue(`${sagas} sagas have an effect`, async () => {
+    begun = await session.app().ask<typeof begun>("begun");
+    return begun.sagas >= sagas + others;
+  });
+  return begun;
+}
+
+async function converse(session: Session, { decisions }: Sizes): Promise<Figures> {
+  const before = await session.servers.stored();
+  await session.client().ask("talk", { saga: "talk-1", decisions, chars: charsOfMessage });
+  const betweens = await session.app().ask<number[]>("betweens");
+  const after = await session.servers.stored();
+  const around = (step: number) => median(betweens.slice(Math.max(0, step - 9), step));
+  const early = around(15);
+  const late = around(decisions - 1);
+  return {
+    "": {
+      "KB stored": (after - before) / 1e3,
+      "bytes a byte said": (after - before) / (2 * decisions * charsOfMessage),
+      "early decision ms": early,
+      "late decision ms": late,
+      "late / early": late / early,
+    },
+  };
+}
+
+async function resumeLong(session: Session, { long }: Sizes): Promise<Figures> {
+  await rest(session, "short", 10);
+  await rest(session, "long", long);
+  const after = async (saga: string) => {
+    await session.end("SIGTERM");
+    const began = monotonicMs();
+    await session.begin();
+    const [at] = await Promise.all([
+      session.app().ask<number>("effectAfter", { saga, after: began }),
+      session.client().ask("signal", { saga }),
+    ]);
+    return at - began;
+  };
+  const short = await after("short");
+  const ms = await after("long");
+  return { "": { "ms, 10 steps": short, "ms, long": ms, "long / 10 steps": ms / short } };
+}
+
+/** As in the measured processes. */
+const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/** Some sagas, unmeasured, so that what compiles and connects has done so. */
+export const warmUp = { sagas: 32, steps: 50 };
+
+export async function warm(session: Session, { each }: Sizes): Promise<void> {
+  const steps = Math.min(each, warmUp.steps);
+  await session.client().ask("run", { sagas: 1, steps });
+  await session.client().ask("run", { sagas: warmUp.sagas, steps });
+  await session.app().ask("betweens");
+}
+
+/** Starts a saga that takes so many steps and then waits for signals; resolves when it waits. */
+async function rest(session: Session, saga: string, steps: number): Promise<void> {
+  await session.client().ask("rest", { saga, steps });
+  const hasDone = async () => (await session.app().ask<number>("count", { saga })) >= steps;
+  await untilTrue(`${saga} has done its steps`, hasDone);
+  await systemClock.sleep(500); // The last step is recorded after it began.
+}
+
+/** Milliseconds from before the signal is sent to the next effect. */
+async function wake(session: Session, saga: string): Promise<number> {
+  const sentAt = await session.client().ask<number>("signal", { saga });
+  return (await session.app().ask<number>("effectAfter", { saga, after: sentAt })) - sentAt;
+}
+
+function percentiles(values: readonly number[]): { p50: number; p95: number; p99: number } {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}
