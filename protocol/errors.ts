@@ -277,7 +277,7 @@ const table = {
     meaning: "today's code decides otherwise than the ledger recorded",
     retriable: false,
     remedy:
-      "Start a host with the code that the saga was started with, beside the new one, or see `sagamesh migrate --dry-run`. To end it instead: `sagamesh cancel SAGA`, and where its hosts cannot, `sagamesh undo SAGA --offline --app FILE --force`.",
+      "Start a host with the code that the saga was started with, beside the new one, or see `sagamesh migrate --dry-run`. If the code is the same, a function of the machine reads clock, chance or the outside: `now`, `uuid` and `random` of sagamesh are for new sagas of it. To end this one instead: `sagamesh cancel SAGA`, and where its hosts cannot, `sagamesh undo SAGA --offline --app FILE --force`.",
   },
   VERSION_UNSERVED: {
     meaning: "no host that was asked serves the saga's definition",
@@ -316,7 +316,7 @@ const table = {
       "the machine decides otherwise when it is asked again, so no other host could go on with the saga",
     retriable: false,
     remedy:
-      "In the function named: take the time from a signal's `at`, ids and what is known beforehand from the saga's input, and what is read or random from the output of a tool with effect `read`. Nothing was recorded; with the code mended the saga goes on.",
+      "In the function named write `now()`, `uuid()` and `random()`, imported from sagamesh, for clock, new ids and chance; take what is known beforehand from the saga's input, and what is read from the output of a tool with effect `read`. Nothing was recorded; with the code mended the saga goes on.",
   },
   // Deciding
   TOOL_UNKNOWN: {

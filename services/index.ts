@@ -15,6 +15,7 @@ export {
   type SignalEvents,
   toActors,
 } from "../actors/machine/callable.ts";
+export { now, random, uuid } from "../actors/machine/source.ts";
 export { type AgentConfig, defineAgent } from "../actors/agent/define.ts";
 export type { AgentBudget, Budget } from "../actors/contract/budget-config.ts";
 export type { Definition, SagaDefinition, SignalSchemas } from "../actors/contract/definition.ts";

@@ -17,6 +17,7 @@ import { memorySignal } from "../contract/memory-spec.ts";
 import { type Held, isOpen, type KeptSignal, type SagaState } from "../contract/state.ts";
 import type { MachineEvent } from "../machine/actions.ts";
 import type { MachineStep } from "../machine/machine.ts";
+import { eachRecorded } from "../machine/source.ts";
 import { inOneTurn, withLast, withoutAt } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { dismissAttendants } from "./asking.ts";
@@ -44,6 +45,7 @@ import { holdEvent, holdSignal, isPaused, isUnasked, nextHeld, queuedOf } from "
 import { issue } from "./issue.ts";
 import { nothingDecided } from "./keys.ts";
 import { lateCallOf } from "./late.ts";
+import { turnName } from "./lineage.ts";
 import { learn } from "./learn.ts";
 import { letsPass } from "./early.ts";
 import { takeMigrated } from "./migrated.ts";
@@ -95,7 +97,7 @@ function decide(
   draft.turn += 1;
   draft.updatedAt = turn.at;
   const f = folding(definition, draft, turn.at, growing);
-  const steps = turn.events.map((event) => {
+  const steps = eachRecorded(turn, turnName(draft), (event) => {
     f.intents = [];
     f.closed = [];
     f.closedAt.clear();

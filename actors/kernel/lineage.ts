@@ -8,6 +8,7 @@ import { MeshError } from "../../protocol/errors.ts";
 import type { Lineage } from "../../protocol/fork.ts";
 import { type IntentId, type SagaId, turnOf } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
+import type { Json } from "../../protocol/json.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { recallTool } from "../request/recall.ts";
 import type { SagaState } from "../contract/state.ts";
@@ -23,6 +24,13 @@ export const deciderOf = (saga: SagaId, lineage: Lineage | undefined, turn: numb
 /** LI1. Who decides the present turn, or decided the one given. */
 export const decider = ({ saga, turn, fork }: Forked, of = turn): SagaId =>
   deciderOf(saga, fork?.lineage, of);
+
+/** What names the present turn among all: neither its time nor what it decides, which may differ when it is decided again. */
+export const turnName = (state: Forked & Pick<SagaState, "startedAt">) => (): readonly Json[] => [
+  decider(state),
+  state.startedAt,
+  state.turn,
+];
 
 /** Whether another saga decided it than decides now. */
 export const isInherited = (state: Forked, intent: IntentId): boolean =>

@@ -21,6 +21,7 @@ import { actionsOf, type MachineAction, type MachineEvent, type RawAction } from
 import { type Chart, chartOf } from "./chart.ts";
 import { startInPlace } from "./children.ts";
 import { type MachineSnapshot, nodesOf, reviveStored, storedOf } from "./snapshot.ts";
+import { asInStep, atStep } from "./source.ts";
 
 /** `taken` is false if no transition was enabled: then the snapshot is the same and there are no actions. */
 export interface MachineStep {
@@ -125,6 +126,7 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
     chart: () => chartOf(machine),
     initial: (input, follows) =>
       guarded("its start", () => {
+        atStep();
         const snapshot: MachineSnapshot = own.getInitialSnapshot(scope, input);
         if (snapshot.status === "error") throw snapshot.error; // XState catches here what it throws in a step.
         return { snapshot, actions: actionsOf(collected, translation, follows), taken: true };
@@ -133,16 +135,19 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
       guarded(`"${event.type}"`, () => {
         // XState takes events in ended states too, and a root handler would act; a live actor is stopped.
         if (snapshot.status !== "active") return { snapshot, actions: [], taken: false };
+        atStep();
         const next: MachineSnapshot = own.transition(snapshot, event, scope);
         const actions = collected.length === 0 ? [] : actionsOf(collected, translation, follows);
         return {
           snapshot: next,
           actions,
-          taken: next !== snapshot || actions.length > 0 || snapshot.can(event),
+          taken: next !== snapshot || actions.length > 0 || asInStep(() => snapshot.can(event)),
         };
       }),
     forbids: (snapshot, event) =>
-      guarded(`"${event.type}"`, () => (own.getTransitionData(snapshot, event)?.length ?? 0) > 0),
+      guarded(`"${event.type}"`, () =>
+        asInStep(() => (own.getTransitionData(snapshot, event)?.length ?? 0) > 0),
+      ),
     persist: storedOf,
     revive: (persisted) =>
       reviveStored(

@@ -198,18 +198,10 @@ const outside: readonly (readonly [RegExp, string, string])[] = [
   [
     /\bDate\.now\(|\bnew Date\(\s*\)|\bperformance\.now\(/,
     "the time",
-    "the `at` of a signal's event, or a tool with effect `read`",
+    "now() of sagamesh, which is the time of the event",
   ],
-  [
-    /\bMath\.random\(|\brandomInt\(|\bgetRandomValues\(/,
-    "chance",
-    "a tool with effect `read`, or a member of the input",
-  ],
-  [
-    /\brandomUUID\(|\bnanoid\(|\buuidv?\d?\(/,
-    "a new id",
-    "an id of the saga's input, or a tool with effect `read`",
-  ],
+  [/\bMath\.random\(|\brandomInt\(|\bgetRandomValues\(/, "chance", "random() of sagamesh"],
+  [/\brandomUUID\(|\bnanoid\(|\buuidv\d\(/, "a new id", "uuid() of sagamesh"],
   [/\bprocess\.(?!stdout)\w+/, "the process", "a member of the input"],
   [
     /\bfetch\(|\breadFileSync\(|\blocalStorage\b|\bsessionStorage\b/,

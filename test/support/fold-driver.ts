@@ -2,6 +2,9 @@
  * The third way to run a machine of the corpus: as a whole saga. Signals, results and timers are events of turns,
  * and between any two turns the state is text. What an actor is does not matter to the machine, so every actor is a
  * tool or a child saga that takes and gives anything; the envelope's own additions to events are taken off again.
+ *
+ * With `keeps` no turn goes through text: the state is the one that was decided, as in a host that has the saga, and what it
+ * shows is its whole ledger folded anew.
  */
 import { createMachine } from "xstate";
 import { z } from "zod";
@@ -13,7 +16,7 @@ import { accept } from "../../actors/kernel/accept.ts";
 import { statusOf } from "../../actors/machine/machine.ts";
 import type { MachineEvent } from "../../actors/machine/actions.ts";
 import { byAge } from "../../actors/kernel/open-index.ts";
-import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
+import { foldLedger, foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
 import type { Event } from "../../protocol/event.ts";
@@ -25,7 +28,7 @@ import { type CorpusCase, type Driver, failure } from "./machine-driver.ts";
 
 const saga = parseSagaId("corpus");
 
-export function createFoldDriver(of: CorpusCase): Driver {
+export function createFoldDriver(of: CorpusCase, { keeps = false } = {}): Driver {
   const definition = definitionOf(of);
   const sent: string[] = [];
   const emitted: string[] = [];
@@ -33,9 +36,11 @@ export function createFoldDriver(of: CorpusCase): Driver {
   const entries = new Map<string, IntentId[]>();
   let now = 0;
   let stored: Json = null;
+  let kept: SagaState | undefined;
   let signals = 0;
+  const ledger: Turn[] = [];
 
-  const state = (): SagaState => stateFromJson(definition, JSON.parse(JSON.stringify(stored)));
+  const state = (): SagaState => kept ?? stateFromJson(definition, JSON.parse(JSON.stringify(stored)));
   const note = (after: SagaState, intents: readonly Intent[]) => {
     const inOrder = Object.entries(after.actors).sort(([, a], [, b]) => byAge(a, b));
     for (const [name, id] of inOrder) {
@@ -52,8 +57,8 @@ export function createFoldDriver(of: CorpusCase): Driver {
         sent.push(`${actorOf.get(intent.saga) ?? ""} ${JSON.stringify({ type: name, ...(data as object) })}`);
     }
   };
-  const turn = (event: Event): void => {
-    const before = stored === null ? undefined : state();
+  const take = (event: Event): void => {
+    const before = ledger.length === 0 ? undefined : state();
     const judged =
       before === undefined ? { type: "new" as const, event } : accept(definition, before, event, now);
     if (judged.type !== "new") return;
@@ -67,18 +72,21 @@ export function createFoldDriver(of: CorpusCase): Driver {
       prev: "",
       steps: decided.steps,
     });
-    foldTurn(definition, stored === null ? undefined : state(), Turn.parse(toJson(recorded)));
-    stored = stateToJson(definition, decided.state);
+    const turn = Turn.parse(toJson(recorded));
+    if (!keeps) foldTurn(definition, ledger.length === 0 ? undefined : state(), turn);
+    ledger.push(turn);
+    if (keeps) kept = decided.state;
+    else stored = stateToJson(definition, decided.state);
     for (const { kind, value } of decided.shown) if (kind === "emit") emitted.push(JSON.stringify(value));
     const intents = decided.steps.flatMap((step) => step.intents);
     note(decided.state, intents);
     for (const { kind, id } of intents)
-      if (kind === "signal") turn(resultOf(id, { outcome: "succeeded", output: null }));
+      if (kind === "signal") take(resultOf(id, { outcome: "succeeded", output: null }));
   };
   const settle = (id: IntentId | undefined, kind: string, actor: string): void => {
     if (id === undefined) return;
     const output = of.results?.[actor] ?? null;
-    turn(
+    take(
       resultOf(
         id,
         kind === "error" ? { outcome: "failed", ...failure, retry: false } : { outcome: "succeeded", output },
@@ -94,7 +102,7 @@ export function createFoldDriver(of: CorpusCase): Driver {
       const [next] = timers.sort((a, b) => a.dueAt - b.dueAt);
       if (next === undefined || next.dueAt > end) break;
       now = next.dueAt;
-      turn({ type: "timer", intent: next.id });
+      take({ type: "timer", intent: next.id });
     }
     now = end;
   };
@@ -102,7 +110,7 @@ export function createFoldDriver(of: CorpusCase): Driver {
     Object.hasOwn(state().actors, actor) ? state().actors[actor] : undefined;
 
   const { name, version, hash } = definition;
-  turn({ type: "start", definition: { name, version, hash }, input: of.input ?? null, follows: "xstate" });
+  take({ type: "start", definition: { name, version, hash }, input: of.input ?? null, follows: "xstate" });
   return {
     send(event) {
       const pseudo = /^(done|error|late|advance):(.+)$/.exec(event.type);
@@ -115,7 +123,7 @@ export function createFoldDriver(of: CorpusCase): Driver {
       }
       if (kind !== "") return settle(current(actor), kind, actor);
       const { type, ...data } = event;
-      return turn({
+      return take({
         type: "signal",
         name: type,
         data: toJson(data),
@@ -125,7 +133,7 @@ export function createFoldDriver(of: CorpusCase): Driver {
       });
     },
     state() {
-      const folded = state();
+      const folded = keeps ? foldLedger(definition, ledger).state : state();
       const { value, context, tags, status, output, error } = statusOf(folded.snapshot);
       const names = Object.keys(folded.actors).filter((name) => folded.displaced?.[name] === undefined);
       const open = folded.phase.kind === "running" ? names.sort() : [];

@@ -2,11 +2,14 @@
  * Machines made by chance, for those who compare two ways to run one: parallel regions, histories, `always`, guards, raises,
  * delays, invocations, children spawned under ids that repeat, re-entries, ends.
  *
+ * `askingMachine` makes the same, whose functions ask for the time, new ids and chance.
+ *
  * RM1 Each comes to rest: what a machine asks of itself (`always`, `raise`) counts `n` up and stops at a bound.
  */
 import * as fc from "fast-check";
 import { and, assign, cancel, createMachine, emit, enqueueActions, not, or, spawnChild } from "xstate";
 import { toActors } from "../../actors/machine/callable.ts";
+import { now, random, uuid } from "../../actors/machine/source.ts";
 import { tool } from "../actors/machine/corpus/callables.ts";
 import type { CorpusCase } from "./machine-driver.ts";
 
@@ -74,15 +77,24 @@ interface Context {
 const seeing = assign(({ context, event }: { context: Context; event: { type: string } }) => ({
   seen: [...context.seen, event.type].slice(-4),
 }));
+const asking = assign(({ context }: { context: Context }) => ({
+  seen: [...context.seen, `${now()} ${uuid()} ${random()}`].slice(-8),
+}));
+
+const plans = fc
+  .array(plan, { minLength: 2, maxLength: 3 })
+  .filter((states) => states.some(({ kind }) => kind !== "final"));
 
 /** A machine and the events of its paths. */
-export const randomMachine: fc.Arbitrary<CorpusCase> = fc
-  .array(plan, { minLength: 2, maxLength: 3 })
-  .filter((states) => states.some(({ kind }) => kind !== "final"))
-  .map(machineOf);
+export const randomMachine: fc.Arbitrary<CorpusCase> = plans.map((states) => machineOf(states, false));
 
-function machineOf(states: readonly Plan[]): CorpusCase {
+/** The same, whose context, guards, actions, delays and inputs ask for what no plain actor could be asked for twice. */
+export const askingMachine: fc.Arbitrary<CorpusCase> = plans.map((states) => machineOf(states, true));
+
+function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
   const ids: string[] = [];
+  const noted = asks ? asking : seeing;
+  const act = (one: Act): unknown => actOf(one, asks);
   const number = (all: readonly Plan[], under: string): void =>
     all.forEach((one, k) => {
       const id = `${under}${k}`;
@@ -96,7 +108,7 @@ function machineOf(states: readonly Plan[]): CorpusCase {
   const made = (all: readonly Plan[], under: string) =>
     Object.fromEntries(all.map((one, k) => [`s${k}`, stateOf(one, `${under}${k}`)]));
   const stateOf = (one: Plan, id: string): object => {
-    if (one.kind === "final" && !isHolding(one)) return { id, type: "final", entry: one.entry.map(actOf) };
+    if (one.kind === "final" && !isHolding(one)) return { id, type: "final", entry: one.entry.map(act) };
     const holds = isHolding(one);
     const isParallel = holds && one.kind === "parallel";
     const child = holds ? made(one.states, id) : {};
@@ -109,8 +121,8 @@ function machineOf(states: readonly Plan[]): CorpusCase {
       ...(isParallel ? { type: "parallel" } : {}),
       ...(holds ? { states: { ...child, ...history } } : {}),
       ...(holds && !isParallel ? { initial: "s0" } : {}),
-      entry: one.entry.map(actOf),
-      exit: one.exit.map(actOf),
+      entry: one.entry.map(act),
+      exit: one.exit.map(act),
       on: Object.groupBy(
         one.on.map((each) => ({ event: `${events[each.event]}`, ...moveOf(each) })),
         ({ event }) => event,
@@ -122,8 +134,8 @@ function machineOf(states: readonly Plan[]): CorpusCase {
             invoke: {
               id: `i_${id}`,
               src: "tool",
-              onDone: { actions: seeing },
-              onError: { actions: seeing },
+              onDone: { actions: noted },
+              onError: { actions: noted },
             },
           }
         : {}),
@@ -131,18 +143,18 @@ function machineOf(states: readonly Plan[]): CorpusCase {
   };
   const moveOf = ({ to, guard, reenter, acts }: Move) => ({
     ...(to === undefined ? {} : { target: `#${ids[to % ids.length]}` }),
-    ...(guard === undefined ? {} : { guard: guardOf(guard) }),
+    ...(guard === undefined ? {} : { guard: guardOf(guard, asks) }),
     reenter,
-    actions: [seeing, ...acts.map(actOf)],
+    actions: [noted, ...acts.map(act)],
   });
   const machine = createMachine({
     id: "random",
-    context: { n: 0, seen: [] },
+    context: () => ({ n: 0, seen: asks ? [uuid()] : [] }),
     initial: "s0",
     states: made(states, "s"),
     on: {
-      "xstate.done.actor.*": { actions: seeing },
-      "xstate.error.actor.*": { actions: seeing },
+      "xstate.done.actor.*": { actions: noted },
+      "xstate.error.actor.*": { actions: noted },
     },
     output: ({ context }: { context: Context }) => context.seen,
   } as never).provide({ actors: toActors({ tool }) });
@@ -169,7 +181,7 @@ const resting = (one: { guard?: unknown; actions: readonly unknown[] }) => ({
   actions: [assign(({ context }: { context: Context }) => ({ n: context.n + 1 })), ...one.actions],
 });
 
-function guardOf(of: number): unknown {
+function guardOf(of: number, asks: boolean): unknown {
   const even = ({ context }: { context: Context }) => context.n % 2 === 0;
   const third = ({ context }: { context: Context }) => context.n % 3 === 0;
   const kinds = [
@@ -179,7 +191,7 @@ function guardOf(of: number): unknown {
     or([even as never, third as never]),
     third,
   ];
-  return kinds[of];
+  return asks && of > 2 ? () => random() < 0.5 : kinds[of];
 }
 
 /** What of `enqueueActions` is used here; of a machine of no types. */
@@ -191,9 +203,11 @@ interface Enqueuing {
   >;
 }
 
+const delayOf = (of: number, asks: boolean): unknown => (asks ? () => 5 + random() * 40 : delays[of % 3]);
+
 const acting = (collect: (given: Enqueuing) => void): unknown => enqueueActions(collect as never);
 
-function actOf({ does, of }: Act): unknown {
+function actOf({ does, of }: Act, asks: boolean): unknown {
   switch (does) {
     case "count":
       return assign(({ context }: { context: Context }) => ({ n: context.n + 1 }));
@@ -207,18 +221,21 @@ function actOf({ does, of }: Act): unknown {
       return acting(({ context, enqueue }) => {
         if (context.n >= restAt) return;
         enqueue.assign({ n: context.n + 1 });
-        enqueue.raise({ type: events[of] }, { id: `t${of % 2}`, delay: delays[of % 3] });
+        enqueue.raise({ type: events[of] }, { id: `t${of % 2}`, delay: delayOf(of, asks) });
       });
     case "unlater":
       return cancel(`t${of % 2}`);
     case "spawn":
-      return spawnChild("tool" as never, { id: `c${of % 2}` });
+      return spawnChild("tool" as never, {
+        id: `c${of % 2}`,
+        input: () => (asks ? uuid() : null),
+      });
     case "spawnOwn":
       return acting(({ context, enqueue }) => {
         if (context.n % 2 === 0) enqueue.spawnChild("tool", { id: `c${of % 2}` });
       });
     case "emit":
-      return emit({ type: `told${of}` });
+      return emit(() => ({ type: `told${of}`, ...(asks ? { id: uuid() } : {}) }));
     case "choose":
       return acting(({ context, enqueue }) => {
         if (context.n > 2) enqueue.cancel(`t${of % 2}`);

@@ -2,7 +2,7 @@
  * Goal: what a machine needs is told whole and with its place, and no function of it is called (PZ1, SQ1).
  * Method: machines whose functions all throw; what is said to be bound from outside is bound, and the machine must be without faults.
  */
-import { adoptMachine, defineSaga, toActors, toolsOf } from "sagamesh";
+import { adoptMachine, defineSaga, now, random, toActors, toolsOf, uuid } from "sagamesh";
 import { describe, expect, test } from "vitest";
 import {
   type AnyStateMachine,
@@ -210,6 +210,15 @@ describe("what reads the outside", () => {
     expect(impure.map(({ where, asks }) => `${where}: ${asks.join()}`)).toEqual([
       expect.stringMatching(said),
     ]);
+  });
+
+  test("is told what it writes instead, and with that nothing more", () => {
+    const of = (read: () => object) => surveyOf(made({ context: read })).impure;
+    const asked = of(() => ({ at: Date.now(), id: crypto.randomUUID(), n: Math.random() }));
+    expect(asked.map(({ instead }) => instead)).toEqual([
+      "now() of sagamesh, which is the time of the event; random() of sagamesh; uuid() of sagamesh",
+    ]);
+    expect(of(() => ({ at: now(), id: uuid(), n: random() }))).toEqual([]);
   });
 
   test("bodies of promises and actions may, for they become tools", () => {
