@@ -2,6 +2,8 @@
  * Doubt: effects of which it is not known whether they happened: held, asked about, and corrected.
  *
  * DK1 A definite result for an intent in doubt corrects it in every state, ended ones included.
+ * DK2 Where what failed is done again or done without, a call that was told as failed is given up: if it turns out to have
+ *     happened, it is undone, also after the end.
  */
 import { digestOf } from "../../protocol/digest.ts";
 import { assert } from "../../protocol/errors.ts";
@@ -163,7 +165,8 @@ function correctEffect(
   else if (effectOf(f, id)?.undoing === undefined) removeEffect(f, id);
   f.state.doubts = withoutKey(f.state.doubts, id);
   const actor = doubt.outcome === "in_doubt" ? doubt.actor : undefined;
-  if (isAwaited(f, id, actor))
+  const isHeard = isAwaited(f, id, actor);
+  if (isHeard)
     tellActor(
       f,
       actor,
@@ -174,8 +177,13 @@ function correctEffect(
     );
   else if (doubt.call !== undefined && f.state.phase.kind === "running")
     f.queue.push({ event: correction(f, doubt, result) });
-  if (result.outcome === "succeeded") undoIfLate(f, id, doubt.undone === true);
+  if (result.outcome === "succeeded")
+    undoIfLate(f, id, doubt.undone === true || (!isHeard && isGivenUp(f, doubt)));
 }
+
+/** DK2. Sagas that former versions began left it standing. */
+const isGivenUp = ({ definition, state }: Folding, { call }: Doubt): boolean =>
+  definition.kind.redoes && call !== undefined && state.follows !== undefined;
 
 /** The model hears how a call that it was told is in doubt ended after all. */
 const correction = (
@@ -189,9 +197,9 @@ const correction = (
   return { type: "sagamesh.corrected", call: doubt.call, tool: doubt.tool, part: toJson(part), at: f.at };
 };
 
-/** An effect that turns out to stand although everything up to its place was undone is undone too. */
-export function undoIfLate(f: Folding, id: IntentId, wasUndone = false): void {
-  if (!wasUndone && !isBefore(id, f.state.undoneBefore)) return;
+/** An effect that turns out to stand although it, or everything up to its place, was undone or given up is undone too. */
+export function undoIfLate(f: Folding, id: IntentId, isOver = false): void {
+  if (!isOver && !isBefore(id, f.state.undoneBefore)) return;
   if (effectOf(f, id)?.undo === undefined) return;
   if (f.state.plans.some((plan) => names(plan, id))) return;
   const { phase } = f.state;

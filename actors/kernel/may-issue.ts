@@ -4,7 +4,7 @@
  */
 import type { ErrorCode } from "../../protocol/errors.ts";
 import type { Json } from "../../protocol/json.ts";
-import type { ProposedCall } from "../contract/state.ts";
+import type { Doubt, ProposedCall } from "../contract/state.ts";
 import type { LineTerms } from "../contract/terms.ts";
 import { approvalOf, termsFor } from "./asking.ts";
 import { refusalOfCall } from "./budget.ts";
@@ -22,11 +22,13 @@ export function budgetRefusal(f: Folding, callee: Callee): { code: ErrorCode; re
   return reason === undefined ? undefined : { code: "BUDGET_EXCEEDED", reason };
 }
 
-/** The intent of an equal call that is in doubt. */
+/** The intent of an equal call that is in doubt. One that was undone holds up only sagas of former versions. */
 export function equalDoubt(f: Folding, callee: Callee, input: Json): string | undefined {
   if (callee.kind !== "tool") return undefined;
+  const isOver = (one: Doubt): boolean => one.undone === true && f.state.follows !== undefined;
   const doubts = Object.entries(f.state.doubts).filter(
-    ([, one]) => one.outcome === "in_doubt" && one.undoes === undefined && one.tool === callee.name,
+    ([, one]) =>
+      one.outcome === "in_doubt" && one.undoes === undefined && one.tool === callee.name && !isOver(one),
   );
   if (doubts.length === 0) return undefined;
   const digest = argumentsDigest(callee, input);

@@ -6,6 +6,7 @@
  *     stands or is in flight. What rests on what is said by the call (undo-order.ts); else all that was decided after an
  *     effect settled rests on it. Effects decided together are undone in parallel.
  * UN3 An effect is undone by one intent at a time, and once: the intent that undoes it is part of the state.
+ * UN4 People are not asked any more whether something happened that is undone.
  */
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
@@ -300,14 +301,30 @@ export function settleUndone(f: Folding, undoes: IntentId, by?: IntentId, output
   noteUndone(f, effect);
   if (f.definition.kind.redoes && effect.call !== undefined)
     f.queue.push({ event: { type: "sagamesh.undone", call: effect.call, output, at: f.at } });
-  const doubt = f.state.doubts[undoes];
-  if (doubt !== undefined) f.state.doubts = withKey(f.state.doubts, undoes, { ...doubt, undone: true });
+  noteUndoneDoubt(f, undoes);
   for (const [k, plan] of f.state.plans.entries()) {
     if (!names(plan, undoes)) continue;
     const own = drafted(plan);
     own.undone = withLast(own.undone, describeEffect(effect));
     f.state.plans = withAt(f.state.plans, k, own);
   }
+}
+
+/**
+ * UN4. What was asked of people about a doubt is asked no more: whatever they said, nothing of it stands. Sagas that former
+ * versions began waited for their answer.
+ */
+function noteUndoneDoubt(f: Folding, id: IntentId): void {
+  const doubt = f.state.doubts[id];
+  if (doubt === undefined) return;
+  if (f.state.follows === undefined || doubt.outcome !== "in_doubt" || doubt.task === undefined) {
+    f.state.doubts = withKey(f.state.doubts, id, { ...doubt, undone: true });
+    return;
+  }
+  const { task, actor, ...rest } = doubt;
+  f.state.doubts = withKey(f.state.doubts, id, { ...rest, undone: true });
+  closeIntent(f, task, closedAs("cancelled", "undone"));
+  tellActor(f, actor, id, { error: actorError("cancelled", "CANCELLED", "undone") });
 }
 
 /** The compensation cannot be carried out: a human is asked, and until then the effect is held. */

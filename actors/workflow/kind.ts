@@ -9,8 +9,8 @@ import type { Definition, DoorRefusal, Kind } from "../contract/definition.ts";
 import type { SagaState, StandingEffect } from "../contract/state.ts";
 import type { EffectToUndo } from "../contract/tool.ts";
 import { plainCalls } from "../request/plain.ts";
-import { contextOfState, nodeOfCall } from "./context.ts";
-import { graphNow } from "./plan.ts";
+import { contextOfState } from "./context.ts";
+import { nodeThatRan } from "./plan.ts";
 import type { WorkflowSpec } from "./spec.ts";
 
 /** The kind's record. */
@@ -56,7 +56,7 @@ function nodeUndo(
   call: string,
   effect: EffectToUndo<unknown, unknown>,
 ): NonNullable<StandingEffect["undo"]> | "none" | undefined {
-  const node = graphNow(spec, contextOfState(state)).nodes.get(nodeOfCall(call));
+  const node = nodeThatRan(spec, contextOfState(state), call);
   if (node === undefined) return undefined;
   if (node.pointOfNoReturn) return "none";
   if (node.compensation === undefined) return undefined;

@@ -3,13 +3,16 @@
  *
  * WP1 A patch is taken whole or not at all; what is wrong with it is told to its author.
  * WP2 What has committed or runs is not touched by one.
+ * WP3 What a run did is undone as its node said when it ran, whatever stands in that one's place since; and no two runs
+ *     are of one name, also of a node that was taken away and is planned again.
  */
-import { type Json, toJson } from "../../protocol/json.ts";
+import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import type { Edge, GraphPatch, PlannedNode } from "../../protocol/workflow.ts";
 import type { Callable } from "../machine/callable.ts";
 import type { Predicates } from "../values/condition.ts";
 import { resolved } from "../values/reference.ts";
 import type { EffectToUndo, Tool } from "../contract/tool.ts";
+import { nodeOfCall } from "./context.ts";
 import { graphFaults, graphOf, startOf } from "./graph.ts";
 import type { Graph, GraphNode, NodeContext, Patched, WorkflowContext, WorkflowSpec } from "./spec.ts";
 
@@ -107,6 +110,47 @@ export function graphNow(spec: WorkflowSpec, { patch }: Pick<WorkflowContext, "p
 }
 
 const patched = new WeakMap<Patched, Graph>();
+
+/** WP3. The node that a call is a run of, as it was when it ran. */
+export function nodeThatRan(
+  spec: WorkflowSpec,
+  context: WorkflowContext,
+  call: string,
+): Pick<GraphNode, "compensation" | "pointOfNoReturn"> | undefined {
+  const { former = {} } = context;
+  const name = nodeOfCall(call);
+  if (!Object.hasOwn(former, call)) return graphNow(spec, context).nodes.get(name);
+  const planned = former[call];
+  if (planned === null || planned === undefined) return spec.graph.nodes.get(name);
+  const node = nodeOfPlan(planned, [], spec.catalogue);
+  return "faults" in node ? undefined : node;
+}
+
+/** WP3. What is to be kept of nodes that ran and are changed or taken away. Former versions kept nothing. */
+export function formerNodes(
+  context: WorkflowContext,
+  before: Graph,
+  after: Graph,
+): WorkflowContext["former"] {
+  if (context.hearsOnce !== true) return undefined;
+  const former = { ...context.former };
+  for (const [name, { planned }] of before.nodes) {
+    const kept = after.nodes.get(name);
+    if (kept !== undefined && isSame(kept.planned, planned)) continue;
+    for (let run = triesOf(context, name); run > 0 && !Object.hasOwn(former, `${name}.${run}`); run--)
+      former[`${name}.${run}`] = planned ?? null;
+  }
+  return former;
+}
+
+const isSame = (one: PlannedNode | undefined, other: PlannedNode | undefined): boolean =>
+  canonicalJson(toJson(one)) === canonicalJson(toJson(other));
+
+/** WP3. How often a node of this name has run, in plans before too. */
+export function triesOf({ nodes, former = {} }: WorkflowContext, name: string): number {
+  const runs = Object.keys(former).filter((call) => nodeOfCall(call) === name);
+  return Math.max(nodes[name]?.tries ?? 0, ...runs.map((call) => Number(call.slice(name.length + 1))));
+}
 
 function nodesWith(spec: WorkflowSpec, { nodes, edges, remove }: Patched): ReturnType<typeof nodeOfPlan>[] {
   const replaced = new Set([...remove, ...nodes.map(({ name }) => name)]);

@@ -13,7 +13,7 @@ import { feedbackIn } from "./context.ts";
 import { forget, isPlanJudged } from "./judging.ts";
 import { change, type Going, graphOf, set, stateOf, untried } from "./step.ts";
 import { groundOf } from "./graph.ts";
-import { graphNow, withPatch } from "./plan.ts";
+import { formerNodes, graphNow, triesOf, withPatch } from "./plan.ts";
 import type { FeedbackByKey } from "./judgement.ts";
 import type { NodeAttempt, NodeState, ReplanQuestion, WorkflowContext } from "./spec.ts";
 
@@ -138,13 +138,15 @@ export function takePatch(
   told: FeedbackByKey | undefined,
 ): void {
   forget(g, told);
-  g.context = { ...g.context, patch };
+  const former = formerNodes(g.context, graphOf(g), graphNow(g.spec, { patch }));
+  g.context = { ...g.context, patch, ...(former && { former }) };
   const known = graphOf(g).nodes;
   const left = Object.entries(g.context.nodes).filter(([name]) => known.has(name));
   const added = [...known.keys()].filter((name) => !Object.hasOwn(g.context.nodes, name));
+  const begun = (name: string): NodeState => ({ ...untried, tries: triesOf(g.context, name) });
   g.context = {
     ...g.context,
-    nodes: Object.fromEntries([...left, ...added.map((name) => [name, untried] as const)]),
+    nodes: Object.fromEntries([...left, ...added.map((name) => [name, begun(name)] as const)]),
   };
   // What a patch puts in the place of something skipped is asked about anew as well.
   const planned = patch.nodes

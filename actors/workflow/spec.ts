@@ -156,6 +156,8 @@ export interface WorkflowContext {
   readonly undos: number;
   readonly replans: number;
   readonly patch?: Patched;
+  /** By call: the node as that call ran it, where patches have changed it or taken it away since; null: the definition's. */
+  readonly former?: Readonly<Record<string, PlannedNode | null>>;
   /** A planner or a human is asked what to do instead. */
   readonly planning?: {
     readonly call: string;
