@@ -458,6 +458,13 @@ const table = {
     remedy:
       "Check what the message names: the server's command or address, its log, the variables that it needs.",
   },
+  INSPECTOR_UNREACHABLE: {
+    meaning:
+      "nothing that takes the Stately inspector's messages listens at the address, or it has closed the connection",
+    retriable: true,
+    remedy:
+      "Start the relay of @statelyai/inspect, which opens the inspector in a browser: `npm install --no-save @statelyai/inspect && node --input-type=module -e \"(await import('@statelyai/inspect/server')).createInspectorServer()\"`; it listens at ws://localhost:8080.",
+  },
   TOOL_CHANGED: {
     meaning: "the server behind the tool offers it in another form than the pin file says",
     retriable: false,

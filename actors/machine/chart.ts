@@ -4,6 +4,8 @@
  * KH1 Finding them calls no function of the machine; what is a function is told by its name alone.
  */
 import type { AnyStateMachine, AnyStateNode } from "xstate";
+import type { Json } from "../../protocol/json.ts";
+import { limits } from "../../protocol/limits.ts";
 import { nodesOf } from "./snapshot.ts";
 
 /** One state. Ids are those of XState: the path from the machine, joined by dots, unless its author gave another. */
@@ -40,6 +42,23 @@ export interface Chart {
 export function chartOf({ root }: AnyStateMachine): Chart {
   const nodes = nodesOf(root);
   return { states: nodes.map(stateOf), transitions: nodes.flatMap(transitionsOf) };
+}
+
+/** What its author wrote, as JSON: a function as its name, what is no plain value as its kind. */
+export const configOf = ({ config }: AnyStateMachine): Json => wordsIn(config, []) ?? null;
+
+function wordsIn(value: unknown, within: readonly object[]): Json | undefined {
+  if (typeof value === "function") return { type: value.name };
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : null;
+  if (typeof value !== "object") return undefined;
+  if (within.includes(value) || within.length === limits.nestingMax) return "[…]";
+  const inner = [...within, value];
+  if (Array.isArray(value)) return value.map((one) => wordsIn(one, inner) ?? null);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return { type: value.constructor.name };
+  const members = Object.entries(value).map(([name, one]) => [name, wordsIn(one, inner)] as const);
+  return Object.fromEntries(members.filter((one): one is [string, Json] => one[1] !== undefined));
 }
 
 const stateOf = (node: AnyStateNode): ChartState => ({

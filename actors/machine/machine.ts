@@ -18,7 +18,7 @@ import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type Callable, callableOf } from "./callable.ts";
 import { actionsOf, type MachineAction, type MachineEvent, type RawAction } from "./actions.ts";
-import { type Chart, chartOf } from "./chart.ts";
+import { type Chart, chartOf, configOf } from "./chart.ts";
 import { startInPlace } from "./children.ts";
 import { type MachineSnapshot, nodesOf, reviveStored, storedOf } from "./snapshot.ts";
 import { asInStep, atStep } from "./source.ts";
@@ -49,6 +49,8 @@ export interface Machine {
   bound(src: string): Callable | undefined;
   /** Its states and transitions as data. */
   chart(): Chart;
+  /** What its author wrote, as JSON, for those who draw it by themselves. */
+  config(): Json;
 }
 
 /** The event by which an invoked actor's output reaches the machine. */
@@ -124,6 +126,7 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
   return {
     bound,
     chart: () => chartOf(machine),
+    config: () => configOf(machine),
     initial: (input, follows) =>
       guarded("its start", () => {
         atStep();

@@ -15,6 +15,7 @@ import { replayPort } from "../../runtime/replay-port.ts";
 import { systemClock } from "../../runtime/system.ts";
 import { graphOf } from "../../views/graph/graph.ts";
 import { legible } from "../../views/graph/collapse.ts";
+import { inspectingTurns } from "../../views/inspection.ts";
 import { queryHelp } from "../../views/query.ts";
 import { defineCommand } from "../frame/command.ts";
 import type { CommandContext } from "../frame/context.ts";
@@ -23,6 +24,7 @@ import { nowAndThen } from "../telling/progress-note.ts";
 import type { Replayable } from "./replay-sources.ts";
 import { absoluteWords, replayMany, RunWords, wordsOfRun } from "./replay-run.ts";
 import { amountOf, countOf, misses, readMisses, readVariation } from "./replay-settings.ts";
+import { inspectOption, withInspector } from "../telling/inspector.ts";
 import { describeReplay, describeRun } from "../telling/replay-text.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 import { atOnce } from "../../wire/loop.ts";
@@ -86,6 +88,10 @@ export const replay = defineCommand({
       help: "exit code 1 where one of these holds",
     },
     html: { type: "string", hint: "FILE", help: "write a page with both runs side by side" },
+    inspect: {
+      ...inspectOption,
+      help: "with --free, tell the Stately inspector of the run: its relay's address",
+    },
     archive: archiveOption,
     query: {
       type: "string",
@@ -113,8 +119,8 @@ export const replay = defineCommand({
     const { output } = context;
     const isMany = args.query !== undefined || args.resume !== undefined;
     const words = args.resume === undefined ? asWords(args, isMany) : await wordsOfRun(context, args.resume);
-    const { saga, html, archive, resume } = args;
-    assertUsable({ ...words, saga, html, archive, resume });
+    const { saga, html, archive, resume, inspect } = args;
+    assertUsable({ ...words, saga, html, archive, resume, inspect });
     if (isMany) {
       const document = await replayQuery(context, words, args.again);
       const { failedOn, missing, unreadable = [] } = document;
@@ -130,7 +136,12 @@ export const replay = defineCommand({
         const { document: found, run } = await replayOf({ turns, own: one.app });
         const document = judged(found, settings.many.head.conditions);
         if (document.failedOn !== undefined) code = 1;
-        if (html !== undefined) await writeFile(html, replayPage(document, run && (await drawn(turns, run))));
+        if (html !== undefined)
+          await writeFile(html, replayPage(document, run && (await drawn(turns, run.turns))));
+        if (inspect !== undefined && run !== undefined)
+          await withInspector(inspect, context.signal, (tell) =>
+            tell(inspectingTurns(run.definition, run.turns, `${one.saga}/replay`)),
+          );
         output.print(document, () => describeReplay(document));
       });
     return code;
@@ -179,6 +190,7 @@ function assertUsable(
   words: RunWords & {
     readonly saga: readonly string[];
     readonly html: string | undefined;
+    readonly inspect: string | undefined;
     readonly archive: string | undefined;
     readonly resume: string | undefined;
   },
@@ -198,6 +210,11 @@ function assertUsable(
     refuse(
       "--sample, --seed, --parallel, --usd and --tokens are of --query",
       "Add --query, or leave them out.",
+    );
+  if (words.inspect !== undefined && (isMany || !words.free))
+    refuse(
+      "--inspect tells of a free run of a saga",
+      "Add --free; `sagamesh tail --inspect` tells of what was recorded.",
     );
   if (!words.free && (words["on-miss"] ?? words["stand-ins"] ?? words.steps) !== undefined)
     refuse("--on-miss, --stand-ins and --steps are of free runs", "Add --free, or leave them out.");
@@ -245,7 +262,7 @@ function replayer(
     const served = own === undefined ? base : withDefinitionsOf(base, own);
     if (mode === "step-by-step") return { document: await replayDecisions(served, turns, options) };
     const { document, run } = await replayFreely(served, turns, { ...options, ...misses, stepsMax });
-    return { document, run: run.turns };
+    return { document, run };
   };
 }
 

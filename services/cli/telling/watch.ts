@@ -30,7 +30,7 @@ export async function watchToEnd(
   ports: Ports,
   saga: SagaId,
   show: {
-    turn: (lines: string[], turn: Turn) => void;
+    turn: (lines: string[], turn: Turn) => void | Promise<void>;
     /** What is said between turns; not told unless given. */
     between?: (event: Exclude<LiveEvent, { type: "turn" }>) => void;
   },
@@ -71,7 +71,7 @@ export async function watchToEnd(
         continue;
       }
       turns += 1;
-      show.turn(describeTurn(event.turn), event.turn);
+      await show.turn(describeTurn(event.turn), event.turn);
       end = endIn(event.turn) ?? end;
     }
   } finally {

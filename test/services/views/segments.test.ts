@@ -13,6 +13,7 @@ import type { SagaId } from "../../../protocol/ids.ts";
 import type { Event } from "../../../protocol/event.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
+import { inspectingLedger } from "../../../services/views/inspection.ts";
 import { segmentsOf } from "../../../services/views/segments.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";
 import type { StoredMessage } from "../../../services/wire/ports.ts";
@@ -73,6 +74,19 @@ describe("a ledger that was moved", () => {
       { definition: refOf(old), from: 1, to: 3 },
       { definition: refOf(next), from: 4, to: 4 },
     ]);
+  });
+
+  test("is drawn by the inspector as it is under the new one, from its move on", () => {
+    const told = inspectingLedger(both, saga);
+    const before = [...told.begin(story.turns)].flat();
+    const moved = [...told.take(turns[3]!)].flat();
+    expect(before.at(-1)).toMatchObject({ type: "@xstate.snapshot", sessionId: saga });
+    expect(moved.map(({ type, sessionId }) => [type, sessionId])).toEqual([["@xstate.actor", saga]]);
+    const { snapshot } = before.at(-1) as { snapshot?: { value: unknown } };
+    expect(moved[0]).toMatchObject({ snapshot: { status: "active", value: snapshot?.value } });
+    expect([...inspectingLedger(newOnly, saga).begin(turns)].flat().length).toBeGreaterThan(
+      before.length - 1,
+    );
   });
 
   test("is proved by both definitions; by the new one alone, it is said what was not", async () => {
