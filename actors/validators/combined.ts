@@ -7,6 +7,7 @@
  *     and sees that it is missing.
  */
 import { shortDigestOf } from "../../protocol/digest.ts";
+import { maxOf } from "../../protocol/extremes.ts";
 import { toJson } from "../../protocol/json.ts";
 import { type ValidationType, ValidatorVerdict } from "../../protocol/verdict.ts";
 import { type Validator, type ValidatorInput, validatorOf } from "./validator.ts";
@@ -139,7 +140,7 @@ function stagesOf(mode: Mode, parts: readonly Validator[]): Validator[][] {
     if (above.includes(part)) return 0; // In a ring of needs none can be first; partFaults tells.
     const after = giversOf(part, parts).map((giver) => place(giver, [...above, part]) + 1);
     const first = part.traits.asksModel ? parts.length : 0;
-    const stage = Math.max(first, ...after);
+    const stage = maxOf(after, first);
     placed.set(part, stage);
     return stage;
   };

@@ -11,6 +11,7 @@
  */
 import { z } from "zod";
 import { shortDigestOf } from "../../protocol/digest.ts";
+import { maxOf } from "../../protocol/extremes.ts";
 import { canonicalJson, type Json } from "../../protocol/json.ts";
 import type { Shown } from "../../protocol/verdict.ts";
 import { picked } from "../values/pick.ts";
@@ -178,7 +179,7 @@ export function unionOf(selections: readonly MaterialSelection[]): MaterialSelec
     ...(pinned.length === 0 ? {} : { pinned }),
     ...(logs.length === 0 ? {} : { log: logsJoined(logs) }),
     ...(shared.length === 0 ? {} : { shared }),
-    ...(talks.length === 0 ? {} : { conversation: { last: Math.max(...talks.map(({ last }) => last)) } }),
+    ...(talks.length === 0 ? {} : { conversation: { last: maxOf(talks.map(({ last }) => last)) } }),
   };
 }
 
@@ -210,7 +211,7 @@ function logsJoined(
   const isBounded = all.every((one) => one.last !== undefined && one.of === undefined);
   return {
     ...(isOfAll ? {} : { of }),
-    ...(isBounded ? { last: Math.max(...all.map(({ last = 0 }) => last)) } : {}),
+    ...(isBounded ? { last: maxOf(all.map(({ last = 0 }) => last)) } : {}),
   };
 }
 

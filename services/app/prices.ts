@@ -6,6 +6,7 @@
 import type { Definition } from "../../actors/contract/definition.ts";
 import { cacheReadPrice, cacheWritePrice } from "../../actors/kernel/spending.ts";
 import { type ModelPrice, ModelPrices } from "../../protocol/budget.ts";
+import { maxOf } from "../../protocol/extremes.ts";
 import type { ModelPort } from "../../protocol/model.ts";
 import { z } from "zod";
 
@@ -53,7 +54,7 @@ export function pricesBy(
 function dearest(prices: readonly (ModelPrice | undefined)[]): ModelPrice | undefined {
   const known = prices.filter((price) => price !== undefined);
   if (known.length < prices.length || known.length === 0) return undefined;
-  const most = (of: (price: ModelPrice) => number) => Math.max(...known.map(of));
+  const most = (of: (price: ModelPrice) => number) => maxOf(known.map(of));
   return {
     inputPerMillion: most((price) => price.inputPerMillion),
     outputPerMillion: most((price) => price.outputPerMillion),

@@ -15,6 +15,7 @@ import { adoptMachine, nameFrom } from "../../actors/saga/adopt.ts";
 import { defineSaga } from "../../actors/saga/define.ts";
 import type { MachineCheck, PlayedStep } from "../../protocol/documents/check.ts";
 import { describeError } from "../../protocol/errors.ts";
+import { minOf } from "../../protocol/extremes.ts";
 import type { Json } from "../../protocol/json.ts";
 import { defineApp } from "../app/app.ts";
 import { sampleOf } from "../app/sample.ts";
@@ -151,7 +152,7 @@ function longestOf(active: readonly AnyStateNode[], { implementations }: AnyStat
     after.map(({ delay }): unknown => (typeof delay === "string" ? implementations.delays[delay] : delay)),
   );
   const known = delays.filter((delay) => typeof delay === "number");
-  return known.length === 0 ? monthMs : Math.min(...known) + 1_000;
+  return known.length === 0 ? monthMs : minOf(known) + 1_000;
 }
 
 const monthMs = 31 * 86_400_000;

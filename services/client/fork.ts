@@ -5,6 +5,7 @@
 import { presentDefinition } from "../../actors/kernel/replay.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { EventOf, StartMessage } from "../../protocol/event.ts";
+import { minOf } from "../../protocol/extremes.ts";
 import { z } from "zod";
 import { type Effects, ForkOrder } from "../../protocol/fork.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId, turnOf } from "../../protocol/ids.ts";
@@ -183,7 +184,7 @@ function impliedTurn(saga: SagaId, turns: readonly Turn[], results: readonly Giv
       remedy: "Name it with --from TURN (`from`), or give a result of what was open at it.",
     });
   const account = accountOf(turns);
-  return Math.min(...results.map(({ intent }) => openSpan(account, intent)?.through ?? turns.length));
+  return minOf(results.map(({ intent }) => openSpan(account, intent)?.through ?? turns.length));
 }
 
 /** What an end decided later wakes up again is too rare to be told from here: the host judges by its fold. */

@@ -4,6 +4,7 @@
  */
 import type { NudgeDocument } from "../../protocol/documents/nudge.ts";
 import type { UnreadableSaga } from "../../protocol/documents/unreadable.ts";
+import { minOf } from "../../protocol/extremes.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { findLostSignals } from "../ledger/lost-signals.ts";
@@ -71,7 +72,7 @@ async function tellAgain(
   const senders = Map.groupBy(lost, ({ from }) => from);
   const documents = [...senders].map(([saga, all]): NudgeDocument => ({
     saga,
-    since: Math.min(...all.map(({ at }) => at)),
+    since: minOf(all.map(({ at }) => at)),
     orphans: all.map(({ intent: { id, name } }) => ({ intent: id, kind: "signal", name })),
     nudged: !isDryRun,
   }));

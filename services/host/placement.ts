@@ -8,6 +8,7 @@
  * PM3 A host takes up only what no other serving host says it has. So a move is two beats, one lays down and then
  *    one takes up; where two say they have the same, all know which of them keeps it.
  */
+import { minOf } from "../../protocol/extremes.ts";
 import type { HostEntry } from "../../protocol/host-entry.ts";
 import { firstFor } from "../deployments/rank.ts";
 
@@ -57,7 +58,7 @@ function claimsOf(partitions: number, serving: readonly Member[]): Map<string, n
   for (const isDisputed of [false, true])
     for (const [partition, hosts] of claimants.entries())
       if (hosts.length > 1 === isDisputed) {
-        const least = Math.min(...hosts.map(count));
+        const least = minOf(hosts.map(count));
         claims.get(hosts.find((host) => count(host) === least) ?? "")?.push(partition);
       }
   return claims;

@@ -9,6 +9,7 @@
  * SV2 An input's partition is the server's to find, by a hash of its saga's id.
  */
 import { MeshError } from "../../protocol/errors.ts";
+import { minOf } from "../../protocol/extremes.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import {
@@ -216,9 +217,7 @@ function createWorkQueues(create: () => MemoryQueue) {
       new Map(
         [...queues].flatMap(([subject, queue]) => {
           const times = queue.all().map(({ storedAt }) => storedAt);
-          return times.length === 0
-            ? []
-            : [[parseWorkSubject(subject).contract, Math.min(...times)] as const];
+          return times.length === 0 ? [] : [[parseWorkSubject(subject).contract, minOf(times)] as const];
         }),
       ),
   };

@@ -10,6 +10,7 @@ import { z } from "zod";
 import { describeError } from "../../protocol/errors.ts";
 import { ModelFailure, type Stop } from "../../protocol/model.ts";
 import { msOf } from "../../protocol/duration.ts";
+import { maxOf } from "../../protocol/extremes.ts";
 import { kindOfStatus, retryAfterMs } from "./http-failure.ts";
 
 type Kind = ModelFailure["kind"];
@@ -140,7 +141,7 @@ function resetMs(headers: Headers | undefined): number | undefined {
     .filter((dimension) => headers?.get(`x-ratelimit-remaining-${dimension}`) === "0")
     .map((dimension) => durationMs(headers?.get(`x-ratelimit-reset-${dimension}`) ?? ""))
     .filter((wait) => wait !== undefined);
-  return waits.length === 0 ? undefined : Math.max(...waits);
+  return waits.length === 0 ? undefined : maxOf(waits);
 }
 
 /** `1h2m3.5s`, `20ms`, or plain seconds. */

@@ -5,6 +5,7 @@
 import type { ConsumerInfo, JetStreamManager, StreamInfo } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError } from "../../protocol/errors.ts";
+import { minOf } from "../../protocol/extremes.ts";
 import { limits } from "../../protocol/limits.ts";
 import { consumers, parseWorkConsumer, streams } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
@@ -159,7 +160,7 @@ async function partitionsOf(jsm: JetStreamManager, names: readonly string[]): Pr
       waiting: one.waiting + other.waiting,
       held: one.held + other.held,
       redelivered: one.redelivered + other.redelivered,
-      deliveredSeq: undelivered.length === 0 ? one.deliveredSeq : Math.min(...undelivered),
+      deliveredSeq: undelivered.length === 0 ? one.deliveredSeq : minOf(undelivered),
       differences: [...one.differences, ...other.differences],
     };
   });

@@ -14,6 +14,7 @@
 import { type Census, isAtLeast } from "../../protocol/census.ts";
 import { sha256 } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
+import { maxOf } from "../../protocol/extremes.ts";
 import { buckets, streams } from "../../protocol/subjects.ts";
 import { readMark, type RestoreMark } from "../wire/restored.ts";
 import { blobStream, bucketStream } from "./streams.ts";
@@ -138,7 +139,10 @@ export function standingOf(seen: readonly Seen[], census: Census | undefined): S
   );
   return {
     ...{ mesh, isInUse },
-    generation: Math.max(1, ...seen.map(({ generation }) => generation)),
+    generation: maxOf(
+      seen.map(({ generation }) => generation),
+      1,
+    ),
     faults: [...faults, ...foreign],
     shortLedger: ledger && shortOf(ledger, ours),
   };

@@ -14,6 +14,7 @@
  */
 import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { MeshError } from "../../protocol/errors.ts";
+import { maxOf } from "../../protocol/extremes.ts";
 import { buckets, streams } from "../../protocol/subjects.ts";
 import type { DeadPort, StoredMessage } from "../wire/ports.ts";
 import { markText, type RestoreMark } from "../wire/restored.ts";
@@ -152,7 +153,10 @@ const declaredAs = (stream: string): Declared =>
   declareStreams({ partitions: partitionsDefault }).find(({ name }) => name === stream)!; // Of these.
 
 const copiesOf = (there: readonly StreamInfo[]): { num_replicas: number } => ({
-  num_replicas: Math.max(1, ...there.map(({ config }) => config.num_replicas)),
+  num_replicas: maxOf(
+    there.map(({ config }) => config.num_replicas),
+    1,
+  ),
 });
 
 /**

@@ -61,11 +61,10 @@ export async function importFiles(
   options: ImportOptions,
 ): Promise<ImportDocument[]> {
   const imported: Imported[] = [];
-  for (const file of files) imported.push(...(await readFiles(file, options)));
+  for (const file of files) for (const one of await readFiles(file, options)) imported.push(one);
   const documents = imported.map(({ document }) => document);
-  const twice = documents.find(
-    ({ saga }, index) => saga !== undefined && documents.findIndex((one) => one.saga === saga) < index,
-  );
+  const seen = new Set<string>();
+  const twice = documents.find(({ saga }) => saga !== undefined && seen.size === seen.add(saga).size);
   if (twice !== undefined)
     throw new MeshError(
       "RECORDING_INVALID",

@@ -8,6 +8,7 @@
 import { reservedCalls } from "../../actors/request/conversation.ts";
 import type { IntentDocument } from "../../protocol/documents/intent.ts";
 import type { AwaitedDocument } from "../../protocol/documents/saga.ts";
+import { minOf } from "../../protocol/extremes.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { SagaView } from "./viewing.ts";
 
@@ -31,7 +32,7 @@ export function awaitedBy(intents: readonly Told[]): AwaitedDocument | undefined
   const named = signalsOf(waits);
   return {
     ...(named === undefined ? {} : { signals: [...named] }),
-    ...(times.length === 0 ? {} : { until: Math.min(...times) }),
+    ...(times.length === 0 ? {} : { until: minOf(times) }),
   };
 }
 

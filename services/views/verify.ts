@@ -112,11 +112,12 @@ export async function verifyMessages(
     if (turn !== undefined) mentions?.take(turn);
     await ports.loop?.breathe();
   }
-  findings.push(...(await inPieces(ports.loop, checkInputs(turns.filter((turn) => turn !== undefined)))));
+  const doubled = await inPieces(ports.loop, checkInputs(turns.filter((turn) => turn !== undefined)));
   const signing = signatures && (await inPieces(ports.loop, checkSignatures(saga, signable, signatures)));
-  findings.push(...(signing?.findings ?? []));
+  addAll(findings, doubled);
+  addAll(findings, signing?.findings ?? []);
   const folding = await foldedWith({ app, foldsWhereServed, loop: ports.loop }, turns, findings);
-  findings.push(...folding.findings);
+  addAll(findings, folding.findings);
   const stand = following.stand(); // VF8
   const beside = await evidence?.(stand);
   if (beside !== undefined) findings.push(...heldAgainst(stand, beside));
@@ -230,6 +231,11 @@ function* checkInputs(turns: readonly Turn[]): Generator<undefined, Finding[]> {
 const isOfContent = ({ code }: Finding): boolean => code !== "SIGNER_UNTRUSTED";
 
 /** VF4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (VF6). */
+/** There may be as many as there are turns, more than a call has room for as arguments. */
+function addAll(findings: Finding[], more: readonly Finding[]): void {
+  for (const finding of more) findings.push(finding);
+}
+
 async function foldedWith(
   { app, foldsWhereServed, loop }: VerifyOptions & Pick<LedgerSource, "loop">,
   turns: readonly (Turn | undefined)[],
@@ -245,7 +251,7 @@ async function foldedWith(
   try {
     for (const segment of segmentsOf(whole))
       if (segment.to === whole.length || app.definition(segment.definition) !== undefined)
-        folding.findings.push(...(await inPieces(loop, checkFold(app, whole, segment))));
+        addAll(folding.findings, await inPieces(loop, checkFold(app, whole, segment)));
       else folding.unproven.push(segment);
   } catch (error) {
     if (!foldsWhereServed || !isMeshError(error, "VERSION_UNSERVED")) throw error;

@@ -8,6 +8,7 @@
  */
 import { parseArgs } from "node:util";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { maxOf } from "../../../protocol/extremes.ts";
 import { didYouMean } from "../../../protocol/nearest.ts";
 import type { CommandContext } from "./context.ts";
 
@@ -213,6 +214,6 @@ const optionWord = (name: string, option: Option): string =>
 
 /** Rows of two columns, indented. */
 export function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
+  const width = maxOf(rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }

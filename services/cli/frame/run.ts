@@ -8,6 +8,7 @@
 import { flushCompileCache } from "node:module";
 import { styleText } from "node:util";
 import { describeError, MeshError } from "../../../protocol/errors.ts";
+import { maxOf } from "../../../protocol/extremes.ts";
 import { didYouMean } from "../../../protocol/nearest.ts";
 import { readConfig } from "../../runtime/config.ts";
 import { listenForShutdown } from "../../runtime/shutdown.ts";
@@ -118,8 +119,8 @@ function splitWords(words: readonly string[]): { name: string | undefined; rest:
 }
 
 async function overallHelp(groups: CommandGroups): Promise<string> {
-  const width = Math.max(
-    ...Object.values(groups)
+  const width = maxOf(
+    Object.values(groups)
       .flatMap(Object.keys)
       .map((name) => name.length),
   );

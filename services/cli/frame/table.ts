@@ -4,6 +4,7 @@
  * TW1 The widest column of text gives way first. What a person types again is never cut: names of sagas, calls, letters.
  * TW2 A width is what a terminal shows: without colours, with control characters by their numbers.
  */
+import { maxOf } from "../../../protocol/extremes.ts";
 import { type Colour, painted, screenNow } from "./screen.ts";
 import { visible } from "./visible.ts";
 
@@ -12,7 +13,10 @@ export function table(header: readonly string[], rows: readonly (readonly string
   const { columns } = screenNow();
   const shown = columns === undefined ? rows : rows.map((row) => row.map(onOneLine));
   const natural = header.map((title, column) =>
-    Math.max(title.length, ...shown.map((row) => widthOf(row[column] ?? "", columns))),
+    maxOf(
+      shown.map((row) => widthOf(row[column] ?? "", columns)),
+      title.length,
+    ),
   );
   const widths = columns === undefined ? natural : fitted(header, natural, columns);
   const line = (row: readonly string[], isTitle: boolean) =>

@@ -4,6 +4,7 @@
  * How a server syncs is told by no API of JetStream. It is known of the embedded server, whose configuration is
  * ours, and of every server whose monitoring endpoint can be reached from here.
  */
+import { minOf } from "../../../protocol/extremes.ts";
 import type { Examination } from "../../nats/examine.ts";
 import { findRunningServer } from "../../nats/server/embedded.ts";
 import { type Monitored, readMonitor, usualMonitor } from "../../nats/monitor.ts";
@@ -28,7 +29,7 @@ export async function durabilityOf(
   },
 ): Promise<Durability> {
   const there = (health?.streams ?? []).filter((stream) => stream.state === "there");
-  const copies = there.length === 0 ? 0 : Math.min(...there.map((stream) => stream.replicas));
+  const copies = there.length === 0 ? 0 : minOf(there.map((stream) => stream.replicas));
   const servers = new Set(
     there.flatMap(({ leader, peers }) => [leader, ...peers.map((peer) => peer.server)]),
   );

@@ -28,14 +28,14 @@ export function collapsed(graph: Graph): Graph {
     const run = runAt(shapes, k);
     const middle = run === undefined ? [] : rounds.slice(k + run.period, k + run.period * (run.times - 1));
     if (run === undefined || middle.length === 0) {
-      nodes.push(...(rounds[k++] ?? []));
+      for (const node of rounds[k++] ?? []) nodes.push(node);
       continue;
     }
     const first = rounds.slice(k, k + run.period).flat();
     const repeat = repeatOf(middle.flat(), first, run.times - 2);
     for (const { id } of middle.flat()) renamed.set(id, repeat.id);
     const last = rounds.slice(k + run.period * (run.times - 1), k + run.period * run.times);
-    nodes.push(...first, repeat, ...last.flat());
+    for (const node of [...first, repeat, ...last.flat()]) nodes.push(node);
     k += run.period * run.times;
   }
   return { ...graph, nodes, edges: edgesBetween(graph.edges, renamed) };

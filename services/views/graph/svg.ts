@@ -7,6 +7,7 @@
  * Import this file when something is drawn, and not before: it brings the library that lays graphs out.
  */
 import type { GraphEdge, GraphNode, GraphStatus } from "../../../protocol/documents/graph.ts";
+import { maxOf } from "../../../protocol/extremes.ts";
 import type { Graph } from "./graph.ts";
 import { type Box, type Layout, layoutOf, type Point } from "./layout.ts";
 import { nodeWords, oneLine, statusWords } from "./text.ts";
@@ -41,7 +42,7 @@ const placed = (graph: Graph): Layout =>
   layoutOf(
     graph.nodes.map((node) => {
       const lines = linesOf(node);
-      const longest = Math.max(...lines.map(({ length }) => length));
+      const longest = maxOf(lines.map(({ length }) => length));
       return {
         id: node.id,
         width: Math.ceil(longest * characterWidth) + 24,

@@ -2,6 +2,7 @@
  * Graph as text: a block per node in the ledger's order, a line per edge that leads to it.
  */
 import type { GraphEdge, GraphNode } from "../../../protocol/documents/graph.ts";
+import { maxOf } from "../../../protocol/extremes.ts";
 import type { Graph } from "./graph.ts";
 
 /** Kinds that a reader knows by the label alone. */
@@ -22,7 +23,7 @@ export function statusWords({ kind, status, attempts, times }: GraphNode): strin
 export function textOf(graph: Graph): string {
   const named = new Map(graph.nodes.map((node) => [node.id, node]));
   const incoming = Map.groupBy(graph.edges, ({ to }) => to);
-  const width = Math.max(...graph.nodes.map(({ id }) => id.length));
+  const width = maxOf(graph.nodes.map(({ id }) => id.length));
   return graph.nodes
     .flatMap((node) => [
       `${node.id.padEnd(width)}  ${nodeLine(node)}`,

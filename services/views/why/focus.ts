@@ -4,6 +4,7 @@
  * In it: the decision that proposed the intent and what had come in before that; the approvals, refusals and changes on
  * its way; its attempts and results; what undid it, or what it undid; and what was decided from its result.
  */
+import { minOf } from "../../../protocol/extremes.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { intentOfEvent } from "../../ledger/account-decisions.ts";
@@ -13,7 +14,7 @@ export function focused(t: Telling, id: IntentId, story: readonly Told[], turns:
   const about = relatedTo(t, id);
   const refs = new Set([...about].flatMap((one) => refsOf(t, one)));
   for (const ref of [...causes(t, id), ...consequences(t, id)]) refs.add(ref);
-  const begun = Math.min(...[...about].map((one) => t.index.places.get(one)?.turn ?? turns.length));
+  const begun = minOf([...about].map((one) => t.index.places.get(one)?.turn ?? turns.length));
   const end = t.views.get(id)?.settledTurn ?? turns.length;
   const isMeanwhile = ({ about: topic, turn }: Told) => topic === "host" && turn > begun && turn <= end;
   return story.filter((told) => told.tells.some((ref) => refs.has(ref)) || isMeanwhile(told));

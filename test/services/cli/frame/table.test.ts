@@ -30,6 +30,13 @@ const rows = [
   ["b", "failed", "", "x"],
 ];
 
+test("a table of 200,000 rows is written like one of two", () => {
+  const many = Array.from({ length: 200_000 }, (_, n) => [`s-${n}`, "completed", "", ""]);
+  const text = printed({ columns: 80 }, () => table(header, many));
+  expect(text.split("\n")).toHaveLength(200_002);
+  expect(text).toContain("\ns-199999  completed\n");
+});
+
 describe("a table", () => {
   test("on a terminal is no wider than it; the widest text gives way with an ellipsis, no id does", () => {
     const lines = printed({ columns: 80 }, () => table(header, rows))
