@@ -86,6 +86,8 @@ const otherEvents = [
     /** The same of the ids of signals to other sagas; only beside `keys`. */
     told: Keys.optional(),
     follows: Follows.optional(),
+    /** Its machine hears the causes of errors; only beside `follows`. */
+    causes: z.literal(true).optional(),
   }),
   /** `sentAt` is the server's time of the message; repeats are recognised by `id`. */
   z.object({

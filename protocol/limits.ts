@@ -186,6 +186,10 @@ export const limits = {
   traceCharactersMax: 16 * 1024,
   /** Failures of bodies that `inspect` tells with their stacks, the latest; the ledger has the others. */
   failuresToldMax: 10,
+  /** How many causes, each behind the one before, a failure tells: a driver's, its client's, and what those wrapped. The schema is written so deep. */
+  causeDepthMax: 4,
+  /** The name and the code of a cause. */
+  causeNameMax: 200,
   /** A reason that the outside gives for a signal: a sentence or two, for people. */
   reasonLengthMax: 2_000,
   /** An evaluator asks again if it means longer; a typing error does not silence an agent for years. */

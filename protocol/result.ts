@@ -35,6 +35,19 @@ const why = { code: z.string(), reason: z.string() };
 /** Of a body that threw: the digest of its stack, a text among the blobs. It decides nothing and may be gone. */
 const trace = z.string().max(64).optional();
 
+const oneCause = z.object({
+  name: z.string().max(limits.causeNameMax),
+  message: z.string().max(limits.reasonLengthMax),
+  /** As those who threw it say it: `ECONNREFUSED`, 503. */
+  code: z.union([z.string().max(limits.causeNameMax), z.number()]).optional(),
+});
+/** What lay behind what was thrown, as `Error.cause` says it, and behind that in turn, `limits.causeDepthMax` deep. */
+export type Cause = z.infer<typeof oneCause> & { readonly cause?: Cause | undefined };
+const third = oneCause.extend({ cause: oneCause.optional() });
+const second = oneCause.extend({ cause: third.optional() });
+/** For people and machines that ask for it. One that cannot be read is left out: it is no reason to refuse a result. */
+const cause = oneCause.extend({ cause: second.optional() }).optional().catch(undefined);
+
 /** What was observed, by its `outcome`. `code` is for programs, `reason` for people. */
 export const Result = z.discriminatedUnion("outcome", [
   /** `undoable`: of a saga that ended well and can undo what it did. */
@@ -50,9 +63,10 @@ export const Result = z.discriminatedUnion("outcome", [
     /** Of a saga that failed or was cancelled: what it could not undo, `<tool> <key>`. */
     standing: z.array(z.string()).optional(),
     trace,
+    cause,
   }),
   z.object({ outcome: z.literal("denied"), ...why }),
-  z.object({ outcome: z.literal("in_doubt"), ...why, trace }),
+  z.object({ outcome: z.literal("in_doubt"), ...why, trace, cause }),
   z.object({ outcome: z.literal("cancelled"), ...why, usage: Usage.optional() }),
 ]);
 export type Result = z.infer<typeof Result>;

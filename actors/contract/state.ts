@@ -326,6 +326,8 @@ export interface SagaState {
   readonly decided?: DecidedSoFar;
   /** Undefined where its machine hears what comes as all did once. */
   readonly follows?: Follows;
+  /** It hears the causes of errors. */
+  readonly causes?: true;
   /** Spawned actors whose id another took over, by the name that each has here since: its id. */
   readonly displaced?: Readonly<Record<string, string>>;
   readonly kept: readonly KeptSignal[];

@@ -43,7 +43,7 @@ import { settleEffects } from "./effects.ts";
 import { takeForked } from "./fork.ts";
 import { holdEvent, holdSignal, isPaused, isUnasked, nextHeld, queuedOf } from "./held.ts";
 import { issue } from "./issue.ts";
-import { nothingDecided } from "./keys.ts";
+import { begunAs } from "./keys.ts";
 import { lateCallOf } from "./late.ts";
 import { turnName } from "./lineage.ts";
 import { learn } from "./learn.ts";
@@ -139,7 +139,7 @@ function takeStart(f: Folding, event: EventOf<"start">): void {
   assert(f.state.turn === 1 && f.state.snapshot === undefined, "a saga starts once");
   f.state.parent = event.parent;
   if (event.fork !== undefined) f.state.fork = { lineage: event.fork };
-  Object.assign(f.state, nothingDecided(event), event.follows && { follows: event.follows });
+  Object.assign(f.state, begunAs(event));
   f.state.inputDigest = digestOf(event.input);
   f.state.startedAt = f.at;
   const read = readWith(f.definition.input, event.input);

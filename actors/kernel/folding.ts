@@ -13,7 +13,7 @@ import { type IntentId, intentId, turnOf } from "../../protocol/ids.ts";
 import { type Intent, isUndoing } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
-import type { Result } from "../../protocol/result.ts";
+import type { Cause, Result } from "../../protocol/result.ts";
 import { contractDigest } from "../contract/contract-digest.ts";
 import { withKey, withoutKey } from "../values/draft.ts";
 import { jsonSchema, readWith } from "../values/schema.ts";
@@ -272,7 +272,12 @@ export interface ActorError {
   readonly reason: string;
   /** What a child that failed could not undo, `<tool> <key>`. */
   readonly standing?: readonly string[];
+  readonly cause?: Cause;
 }
+
+/** What a result says of what lay behind it, as a member of the error. */
+export const causeIn = (result: Result): { readonly cause?: Cause } =>
+  "cause" in result && result.cause !== undefined ? { cause: result.cause } : {};
 
 export const actorError = (outcome: ActorError["outcome"], code: ErrorCode, reason: string): ActorError => ({
   outcome,
@@ -325,12 +330,16 @@ export const doneFor = (f: Folding, actor: string, output: unknown): MachineEven
 
 export const errorFor = (f: Folding, actor: string, error: ActorError): MachineEvent =>
   isCall(f, actor)
-    ? { type: "sagamesh.result", call: actor, error, at: f.at }
+    ? { type: "sagamesh.result", call: actor, error: withoutCause(error), at: f.at }
     : { ...errorEvent(idOf(f, actor), heardError(f, error)), at: f.at };
 
-/** As a thrown Error says it, for machines that read `event.error.message`. */
-const heardError = ({ state }: Folding, error: ActorError): unknown =>
-  state.follows === undefined ? error : { name: "Error", message: error.reason, ...error };
+/** As a thrown Error says it, for machines that read `event.error.message` and `event.error.cause`. */
+const heardError = ({ state }: Folding, error: ActorError): unknown => {
+  const heard = state.causes === true ? error : withoutCause(error);
+  return state.follows === undefined ? heard : { name: "Error", message: error.reason, ...heard };
+};
+
+const withoutCause = ({ cause: _cause, ...error }: ActorError): ActorError => error;
 
 export const toolOf = (f: Folding, name: string): Tool | undefined => f.definition.tools.get(name);
 

@@ -25,7 +25,7 @@ import {
 } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import type { DecidedSoFar, ProposedCall, StandingEffect } from "../contract/state.ts";
+import type { DecidedSoFar, ProposedCall, SagaState, StandingEffect } from "../contract/state.ts";
 import { withKey } from "../values/draft.ts";
 import { type Folding, isCall } from "./folding.ts";
 import { decider, isInherited } from "./lineage.ts";
@@ -39,6 +39,15 @@ export const nothingDecided = ({
   const none = { replies: 0, step: "", asked: {}, names: 0, others: 0 };
   return { decided: told === undefined ? none : { ...none, tells: true } };
 };
+
+/** What a saga's start says for the whole of its ledger. */
+export const begunAs = (
+  start: Pick<EventOf<"start">, "keys" | "told" | "follows" | "causes">,
+): Partial<Pick<SagaState, "decided" | "follows" | "causes">> => ({
+  ...nothingDecided(start),
+  ...(start.follows === undefined ? {} : { follows: start.follows }),
+  ...(start.causes === undefined ? {} : { causes: start.causes }),
+});
 
 /**
  * The next decision of an actor of the machine, counted. `of` names it where the actor's own id counts what is asked

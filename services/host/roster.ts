@@ -102,6 +102,7 @@ export function joinRoster(
     keys: "decided",
     told: "decided",
     follows: "xstate",
+    causes: true,
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
     ...lostNow(),
     ...storageNow(),

@@ -42,7 +42,7 @@ export interface Routing {
   /** The definition that starts of a name go to; undefined: none that is served, or that is not known now. */
   startsAs(name: string, saga: SagaId): DefinitionRef | undefined;
   /** How a saga that begins now makes keys and hears: as every living host can, for any of them may go on with it. */
-  beginning(): Pick<EventOf<"start">, "keys" | "told" | "follows">;
+  beginning(): Pick<EventOf<"start">, "keys" | "told" | "follows" | "causes">;
   /** Whether a living host takes sagas of the definition. */
   isServed(definition: DefinitionRef): boolean;
   /** Hands deliveries of one saga on (RK1). What no host takes is given back, to be offered again. */
@@ -106,12 +106,13 @@ export function createRouting(deps: RoutingDeps): Routing {
       return found === undefined || "waitsFor" in found ? undefined : found;
     },
     beginning: () => {
-      const can = (what: "keys" | "told" | "follows") =>
+      const can = (what: "keys" | "told" | "follows" | "causes") =>
         roster.hosts().every((host) => host[what] !== undefined);
       return {
         ...(can("keys") ? { keys: "decided" } : {}),
         ...(can("keys") && can("told") ? { told: "decided" } : {}),
         ...(can("follows") ? { follows: "xstate" } : {}),
+        ...(can("follows") && can("causes") ? { causes: true } : {}),
       };
     },
     isServed: (definition) => isServed(definition, roster.hosts()),
@@ -143,7 +144,7 @@ export function routingAlone(app: App): Routing {
       return chosen(wanted, saga, found);
     },
     startsAs: () => undefined, // What is taken for another host moves there.
-    beginning: () => ({ keys: "decided", told: "decided", follows: "xstate" }),
+    beginning: () => ({ keys: "decided", told: "decided", follows: "xstate", causes: true }),
     isServed: (definition) => app.definition(definition) !== undefined,
     passOn: async (_saga, _definition, deliveries) => {
       await back(deliveries);

@@ -9,7 +9,8 @@
 import { NotPerformed, type Tool } from "../../actors/contract/tool.ts";
 import type { Spending } from "../../protocol/budget.ts";
 import { describeError, type ErrorCode, isMeshError } from "../../protocol/errors.ts";
-import type { Result } from "../../protocol/result.ts";
+import { limits } from "../../protocol/limits.ts";
+import type { Cause, Result } from "../../protocol/result.ts";
 import { toValue } from "../../protocol/value.ts";
 import { redactText } from "../process/redact.ts";
 
@@ -50,8 +51,28 @@ export function succeeded(tool: Tool, output: unknown): Performed {
 /** OT1: the result of a body that threw, or ran out of time. */
 export function thrown(tool: Tool, error: unknown, timedOut: boolean): Performed {
   if (error instanceof DeferredCall) return { type: "deferred", withinMs: error.withinMs };
-  return { ...resultOf(tool, error, timedOut), error };
+  const { type, result } = resultOf(tool, error, timedOut);
+  const cause = causeOf(error instanceof Error ? error.cause : undefined);
+  return { type, result: cause === undefined ? result : { ...result, cause }, error };
 }
+
+/** What lay behind an error, as far as a ledger keeps it: no more of them, and no more text, than Cause has room for. */
+function causeOf(thrown: unknown, depth = 1): Cause | undefined {
+  if (thrown === undefined || thrown === null || depth > limits.causeDepthMax) return undefined;
+  const { name, cause, code } = (typeof thrown === "object" ? thrown : {}) as Partial<
+    Record<string, unknown>
+  >;
+  const behind = causeOf(cause, depth + 1);
+  return {
+    name: textOf(typeof name === "string" ? name : "Error", limits.causeNameMax),
+    message: textOf(describeError(thrown), limits.reasonLengthMax),
+    ...(typeof code === "string" ? { code: textOf(code, limits.causeNameMax) } : {}),
+    ...(typeof code === "number" && Number.isFinite(code) ? { code } : {}),
+    ...(behind === undefined ? {} : { cause: behind }),
+  };
+}
+
+const textOf = (text: string, most: number): string => redactText(text).slice(0, most).toWellFormed();
 
 function resultOf(tool: Tool, error: unknown, timedOut: boolean): PerformedResult {
   const reason = redactText(describeError(error));
@@ -63,7 +84,10 @@ function resultOf(tool: Tool, error: unknown, timedOut: boolean): PerformedResul
   return tool.effect === "once" ? inDoubt(code, reason) : failed(code, reason, true);
 }
 
-type PerformedResult = Extract<Performed, { type: "result" }>;
+interface PerformedResult {
+  readonly type: "result";
+  readonly result: Extract<Result, { outcome: "failed" | "in_doubt" }>;
+}
 
 /** Nothing happened, or it may be tried again. */
 export const failed = (code: ErrorCode, reason: string, retry: boolean): PerformedResult => ({

@@ -245,6 +245,7 @@ export const started =
     definition: { name, version, hash },
     input: toJson(input),
     follows: "xstate",
+    causes: true,
     ...(parent === undefined ? {} : { parent: parent as Extract<Event, { type: "start" }>["parent"] }),
   });
 

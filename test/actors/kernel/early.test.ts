@@ -19,15 +19,23 @@ import {
   succeeded,
   type Happening,
 } from "../../../services/testing/given.ts";
+import type { Result } from "../../../protocol/result.ts";
 import { look } from "../../support/workbench.ts";
 
+/** A start as it was written before it said this of its saga. */
+const without =
+  (...members: readonly ("follows" | "causes")[]): Happening =>
+  (story) => {
+    const event = (started({}) as Extract<Happening, (...of: never[]) => unknown>)(story);
+    const kept = Object.entries(event).filter(([member]) => !members.includes(member as "follows"));
+    return Object.fromEntries(kept) as typeof event;
+  };
 /** A start as it was written before machines followed XState. */
 const startedBefore =
   (input: unknown): Happening =>
   (story) => {
-    const event = (started(input) as Extract<Happening, (...of: never[]) => unknown>)(story);
-    const { follows: _follows, ...before } = event as typeof event & { follows?: unknown };
-    return before;
+    const event = (without("follows", "causes") as Extract<Happening, (...of: never[]) => unknown>)(story);
+    return { ...event, input } as typeof event;
   };
 
 const lamp = (whenEarly?: "keep" | "ignore" | { ON?: "keep" | "ignore"; OFF?: "keep" | "ignore" }) =>
@@ -182,6 +190,55 @@ describe("what a machine hears", () => {
 
   test("of a signal without data is an object, where its schema asks for one that may be empty", () => {
     expect(paidOf(given(till, started({}), signalled("poke")))).toEqual([{}]);
+  });
+});
+
+describe("what lay behind an error", () => {
+  const pay = defineTool({
+    ...{
+      name: "pay",
+      description: "Pay.",
+      effect: "once",
+      onDoubt: "model",
+      input: z.json(),
+      output: z.json(),
+    },
+  });
+  const asking = defineSaga({
+    ...{ name: "asking", version: 1, input: z.json(), output: z.json() },
+    machine: setup({
+      types: { context: {} as { heard: unknown } },
+      actors: toActors({ pay }),
+    }).createMachine({
+      context: { heard: null },
+      invoke: {
+        src: "pay",
+        input: { of: "a" },
+        onError: { actions: assign({ heard: ({ event }) => event.error }) },
+      },
+    }),
+  });
+  const heardAfter = (begun: Happening, result: Result) => {
+    const story = given(asking, begun);
+    return (story.when(resulted(`${story.open[0]}`, result)).state.snapshot.context as { heard: object })
+      .heard;
+  };
+  const cause = {
+    name: "TypeError",
+    message: "fetch failed",
+    cause: { name: "Error", message: "no answer", code: 1 },
+  };
+  const why = { code: "TOOL_FAILED", reason: "full", cause };
+
+  test.each([
+    ["a failure", { outcome: "failed", ...why, retry: false }],
+    ["a doubt", { outcome: "in_doubt", ...why }],
+  ] as const)("is heard with %s, and not in a saga that began when it was not told", (_, result) => {
+    expect(heardAfter(started({}), result)).toMatchObject({ name: "Error", message: "full", cause });
+    const before = heardAfter(without("causes"), result);
+    expect(before).toMatchObject({ name: "Error", message: "full" });
+    expect(Object.keys(before)).not.toContain("cause");
+    expect(Object.keys(heardAfter(startedBefore({}), result))).toEqual(["outcome", "code", "reason"]);
   });
 });
 

@@ -356,22 +356,31 @@ describe("hosts that differ", () => {
   });
 });
 
-test("a saga makes its keys of decisions once no living host is left that cannot", async () => {
+test.each([
+  ["makes its keys of decisions", {}, "of turns undefined undefined"],
+  [
+    "hears what lay behind an error",
+    { keys: "decided", told: "decided", follows: "xstate" },
+    "decided xstate undefined",
+  ],
+])("a saga %s once no living host is left that cannot", async (_, can, before) => {
   const t = openMesh();
   const { ports } = t.spawn("former");
-  const said = { partitions: [], draining: true, since: 0, serves: [], deployments: 0 };
+  const said = { partitions: [], draining: true, since: 0, serves: [], deployments: 0, ...can };
   const beat = () => ports.membership.beat("former-1", Buffer.from(JSON.stringify(said)), limits.hostTtlMs);
   await t.clock.until(beat());
   await t.begin("v1", appV1);
   await t.clock.until(beat());
-  const keysOf = async (id: string) => {
+  const begunAs = async (id: string) => {
     await t.start(desk1, id);
     await t.untilAll([id], "asking", 5_000).catch(() => undefined);
     const start = (await t.turnsOf(id))[0]?.steps[0]?.event;
-    return start?.type === "start" ? (start.keys ?? "of turns") : "no start";
+    return start?.type === "start"
+      ? `${start.keys ?? "of turns"} ${start.follows} ${start.causes}`
+      : "no start";
   };
-  expect(await keysOf("early-1")).toBe("of turns");
+  expect(await begunAs("early-1")).toBe(before);
   await t.clock.until(ports.membership.leave("former-1"));
   await t.pass(limits.hostBeatMs);
-  expect(await keysOf("late-1")).toBe("decided");
+  expect(await begunAs("late-1")).toBe("decided xstate true");
 });

@@ -8,6 +8,7 @@ import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool, NotPerformed, type Tool } from "../../../actors/contract/tool.ts";
 import { sha256 } from "../../../protocol/digest.ts";
 import { limits } from "../../../protocol/limits.ts";
+import { Result } from "../../../protocol/result.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { scriptedModel } from "../../../services/models/scripted.ts";
 import { traceOf, withFailure } from "../../../services/perform/failure.ts";
@@ -152,4 +153,38 @@ test("a saga whose tool threw twice tells both in its ledger, and people see whe
     { attempt: 2, code: "TOOL_FAILED", reason: "token=[redacted] 2" },
   ]);
   for (const { trace } of failures ?? []) expect(trace).toMatch(/^[\w-]{40,64}$/);
+});
+
+describe("what lay behind it", () => {
+  const causeOf = (error: unknown, effect: "read" | "once" = "read") => {
+    const performed = thrown(toolOf(effect, nothing), error, false);
+    return performed.type === "result" && "cause" in performed.result ? performed.result.cause : undefined;
+  };
+  const read = (result: object) =>
+    Result.parse({ outcome: "failed", code: "TOOL_FAILED", reason: "r", ...result });
+
+  test("is told with name, message and code, also of a doubt, and without its secrets", () => {
+    const coded = Object.assign(new RangeError("password=hunter22"), { code: "E1" });
+    for (const effect of ["read", "once"] as const)
+      expect(causeOf(new Error("no", { cause: coded }), effect)).toEqual({
+        ...{ name: "RangeError", message: redactText("password=hunter22"), code: "E1" },
+      });
+    expect(causeOf(new Error("no", { cause: "a text" }))).toEqual({ name: "Error", message: "a text" });
+    expect(causeOf(new Error("no"))).toBeUndefined();
+    expect(causeOf("a text that was thrown")).toBeUndefined();
+  });
+
+  test("is cut where it has no end, and is read again as it was told", () => {
+    const self = new Error("x".repeat(1_000_000));
+    Object.assign(self, { cause: self, name: "n".repeat(1_000), code: Number.NaN });
+    const cause = causeOf(self);
+    expect(JSON.stringify(cause).length).toBeLessThan(10_000);
+    expect(JSON.stringify(cause).split('"cause"')).toHaveLength(limits.causeDepthMax);
+    expect(read({ cause })).toMatchObject({ cause });
+  });
+
+  test.each([["a text"], [{ name: "E" }], [{ name: "E", message: "x".repeat(100_000) }], [null]])(
+    "that cannot be read, %j, is left out, and the result counts",
+    (cause) => expect(JSON.stringify(read({ cause }))).toBe(JSON.stringify(read({}))),
+  );
 });

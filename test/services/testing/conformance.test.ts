@@ -24,6 +24,10 @@ import { testMesh } from "../../../services/testing/index.ts";
 
 const Asked = z.object({ n: z.number() });
 const double = ({ n }: { n: number }): number => n * 2;
+/** What lies behind a failure, two deep. */
+const behind = new TypeError("fetch failed", {
+  cause: Object.assign(new Error("no answer"), { code: "ECONNREFUSED" }),
+});
 const tools = {
   double: defineTool({
     ...{
@@ -38,7 +42,7 @@ const tools = {
   refuse: defineTool({
     ...{ name: "refuse", description: "Never.", effect: "once", input: Asked, output: z.number() },
     perform: async () => {
-      throw new NotPerformed("declined", { retry: false });
+      throw new NotPerformed("declined", { retry: false, cause: behind });
     },
   }),
   quiet: defineTool({
@@ -49,7 +53,7 @@ const tools = {
 const promises = {
   double: fromPromise(async ({ input }: { input: { n: number } }) => double(input)),
   refuse: fromPromise(async () => {
-    throw new Error("declined");
+    throw new Error("declined", { cause: behind });
   }),
   quiet: fromPromise(async () => {}),
 };
@@ -61,8 +65,16 @@ interface Heard {
   readonly error?: Error;
 }
 const saw = assign(({ context, event }: { context: { saw: unknown[] }; event: Heard }) => ({
-  saw: [...context.saw, [event.type, event.amount ?? event.output ?? event.error?.message ?? "nothing"]],
+  saw: [
+    ...context.saw,
+    [event.type, event.amount ?? event.output ?? event.error?.message ?? "nothing", ...causesOf(event.error)],
+  ],
 }));
+/** What a machine reads of an error's causes. */
+const causesOf = (error: unknown): string[] => {
+  const { cause } = (error ?? {}) as { cause?: Error & { code?: string } };
+  return cause === undefined ? [] : [`${cause.name} ${cause.code}: ${cause.message}`, ...causesOf(cause)];
+};
 const made = (config: object): AnyStateMachine =>
   (
     setup({
