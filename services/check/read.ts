@@ -13,6 +13,7 @@ import { pathToFileURL } from "node:url";
 import type { AnyStateMachine } from "xstate";
 import { isMachine } from "../../actors/machine/foreign.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
+import { loadRemedy } from "../app/load-remedy.ts";
 
 /** The machines of a file, exported ones by their names. */
 export interface MachineFile {
@@ -152,26 +153,8 @@ function silenced(): () => void {
   return () => void Object.assign(console, own);
 }
 
-function invalid(file: string, error: unknown): MeshError {
-  const { code = "", url } = (typeof error === "object" && error !== null ? error : {}) as {
-    code?: string;
-    url?: string;
-  };
-  const said = describeError(error);
-  return new MeshError("MACHINE_FILE_INVALID", `${file} could not be loaded: ${said}`, {
+const invalid = (file: string, error: unknown): MeshError =>
+  new MeshError("MACHINE_FILE_INVALID", `${file} could not be loaded: ${describeError(error)}`, {
     cause: error,
-    remedy: remedyOf(code, said, url),
+    remedy: loadRemedy(file, error),
   });
-}
-
-function remedyOf(code: string, said: string, url: string | undefined): string {
-  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")
-    return "Node runs TypeScript whose types can be left out: write enums as `const X = { … } as const`, parameter properties as fields, or name the compiled JavaScript.";
-  if (code === "ERR_MODULE_NOT_FOUND" && url !== undefined)
-    return "Node finds a module by its whole name: write ./file.ts, not ./file.";
-  if (code === "ERR_MODULE_NOT_FOUND")
-    return "Install what the file imports where the file lies: npm install.";
-  if (/does not provide an export named/.test(said))
-    return "What is a type only is imported as one: import { type Name } from …; Node leaves types out file by file.";
-  return "Correct the file; `node FILE` shows the whole error.";
-}

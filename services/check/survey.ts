@@ -7,6 +7,8 @@
 import type { AnyStateMachine } from "xstate";
 import { z } from "zod";
 import { type Callable, callableOf } from "../../actors/machine/callable.ts";
+import { memorySignal } from "../../actors/contract/memory-spec.ts";
+import { isReserved } from "../../actors/contract/reserved-signals.ts";
 import { isOwnAction, machineFaults } from "../../actors/machine/faults.ts";
 import { foreignKind, isMachine } from "../../actors/machine/foreign.ts";
 import { nodesOf } from "../../actors/machine/snapshot.ts";
@@ -153,10 +155,16 @@ function faultsOfSignal(name: string, members: readonly string[]): string[] {
     : [
         `the event "${name}" is no signal's name, which is a letter, then letters, digits, _ or -, and no dot: say "${nameFrom(name)}"`,
       ];
+  const taken =
+    isReserved(name) || name === memorySignal
+      ? [
+          `the event "${name}" is a signal that every saga has and takes by itself: name it otherwise, for example "user_${name}"`,
+        ]
+      : [];
   const whole = members.includes("data")
     ? [`the event "${name}" is read for \`data\`, where a saga's event has all of its data: read its members`]
     : [];
-  return [...bad, ...whole];
+  return [...bad, ...taken, ...whole];
 }
 
 /** Delays that the machine names and nothing declares, where the name is a time as ISO 8601 writes it. */

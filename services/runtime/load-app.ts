@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeError, MeshError } from "../../protocol/errors.ts";
 import type { App } from "../app/app.ts";
+import { loadRemedy } from "../app/load-remedy.ts";
 
 /** Loads an application file. Throws APP_INVALID, saying what is missing or what the file itself threw. */
 export async function loadApp(file: string): Promise<App> {
@@ -21,10 +22,7 @@ export async function loadApp(file: string): Promise<App> {
     throw new MeshError(
       "APP_INVALID",
       `${file} could not be loaded: ${describeError(error)}${placeOf(error)}`,
-      {
-        cause: error,
-        remedy: "Correct the file; `node FILE` shows the whole error.",
-      },
+      { cause: error, remedy: loadRemedy(path, error) },
     );
   }
   const app = module.default;

@@ -120,6 +120,9 @@ function sagaOf(
   });
 }
 
+/** Looks at an actor, 25 ms apart and all alike, after which it waits for what comes from outside. */
+const quietLooks = 40;
+
 type Step = { readonly type: string; readonly [member: string]: unknown } | number;
 
 async function live(machine: AnyStateMachine, input: unknown, path: readonly Step[]): Promise<Seen[]> {
@@ -129,7 +132,8 @@ async function live(machine: AnyStateMachine, input: unknown, path: readonly Ste
   actor.start();
   const seen: Seen[] = [];
   const see = async () => {
-    for (let quiet = 0, last: unknown; quiet < 4; quiet++, last = actor.getSnapshot()) {
+    // Bodies of theirs try again by themselves: what looks done after a tenth of a second may go on.
+    for (let quiet = 0, last: unknown; quiet < quietLooks; quiet++, last = actor.getSnapshot()) {
       await pause(25);
       if (last !== actor.getSnapshot()) quiet = 0;
     }

@@ -107,6 +107,27 @@ describe("a file that cannot be taken", () => {
     expect(said.stderr).toMatch(remedy);
   });
 
+  test("one in a folder whose modules are CommonJS, as `npm init` makes it: the line that changes that is said", async () => {
+    await mkdir(join(folder, "common"));
+    await fileOf("common/package.json", JSON.stringify({ name: "common", type: "commonjs" }));
+    for (const [name, text] of [
+      ["common/machine.ts", lending],
+      ["common/app.js", `import { a } from "./a.js"; export default a;`],
+      ["common/outer.mts", `import { lending } from "./machine.ts"; export default lending;`],
+    ] as const)
+      await fileOf(name, text);
+    const remedy = /package\.json of \S+common says "type": "commonjs".*npm pkg set type=module/;
+    for (const file of ["common/machine.ts", "common/outer.mts"]) {
+      const said = await check(file);
+      expectError(said, "MACHINE_FILE_INVALID", 1);
+      expect(said.stderr).toMatch(remedy);
+    }
+    const served = await runCli(["graph", "--app", "common/app.js"], { cwd: folder });
+    expect(served.code).toBe(1);
+    expect(served.stderr).toContain("error: [APP_INVALID]"); // Node has a warning of its own above it.
+    expect(served.stderr).toMatch(remedy);
+  });
+
   test("one that is not there, and an export that it has not", async () => {
     expectError(await check("nowhere.ts"), "FILE_UNREADABLE", 1);
     await fileOf("lending.ts", lending);

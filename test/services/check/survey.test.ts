@@ -162,6 +162,12 @@ describe("what must be changed in the machine's own text", () => {
       /the actor "tick".*interval/,
     ],
     ["sendParent", { entry: sendParent({ type: "x" }) }, {}, /sendParent/],
+    [
+      "a signal that every saga has",
+      { on: { cancel: {} } },
+      {},
+      /"cancel" is a signal that every saga has.*"user_cancel"/,
+    ],
     ["a dot in an event", { on: { "org.big": {} } }, {}, /"org\.big" is no signal's name.*say "orgBig"/],
     [
       "an event's data",
