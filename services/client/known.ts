@@ -4,6 +4,7 @@
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
+import { isUnjudged } from "../ledger/trust.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { refusalOfStart } from "./refusal.ts";
@@ -24,6 +25,7 @@ export async function knownSaga({ ports, clock }: KnownDeps, saga: SagaId): Prom
     return "begun";
   } catch (error) {
     if (isMeshError(error, "SAGA_NOT_BEGUN")) return "stored";
+    if (isUnjudged(error)) return "begun";
     if (!isMeshError(error, "SAGA_UNKNOWN")) throw error;
     const refusal = await patiently(clock, () => refusalOfStart(ports, saga));
     if (refusal === undefined) throw error;

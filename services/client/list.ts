@@ -67,7 +67,7 @@ const lookedAtOnce = 32;
 
 /** The same, with why its hosts cannot take what comes for it. */
 async function withParked(ports: Ports, row: SagaRow, now: number): Promise<SagaRow> {
-  if (row.status !== "running" || row.fault !== undefined) return row;
+  if (row.status !== "running") return row;
   const parked = await parkedOf({ ports, clock: { now: () => now } }, row.saga);
   return parked === undefined ? row : { ...row, parked };
 }

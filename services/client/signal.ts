@@ -5,6 +5,7 @@ import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
+import { isUnjudged } from "../ledger/trust.ts";
 import { readView, type SagaView } from "../views/view.ts";
 import { patiently } from "../wire/patience.ts";
 import { readStanding } from "../wire/start.ts";
@@ -45,12 +46,12 @@ export async function signalSaga(deps: ClientDeps, saga: SagaId, signal: NamedSi
   await sendSignal(deps, saga, name, data, id);
 }
 
-/** Undefined for a saga that was started and has not begun, and, with `early`, for one that was not started. */
+/** Undefined for a saga that was started and has not begun, or cannot be judged yet, and, with `early`, for one that was not started. */
 async function viewIfBegun(deps: ClientDeps, saga: SagaId, early: boolean): Promise<SagaView | undefined> {
   try {
     return await readView(deps.ports, saga);
   } catch (error) {
-    if (isMeshError(error, "SAGA_NOT_BEGUN")) return undefined;
+    if (isMeshError(error, "SAGA_NOT_BEGUN") || isUnjudged(error)) return undefined;
     if (!isMeshError(error, "SAGA_UNKNOWN")) throw error;
     if (!early) await knownSaga(deps, saga); // Says why, where its start was refused.
     return undefined;

@@ -12,6 +12,7 @@ import { patiently } from "../wire/patience.ts";
 import type { Clock, MembershipPort, Ports } from "../wire/ports.ts";
 import { definitionTold } from "../wire/turn-headers.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
+import { isUnjudged } from "../ledger/trust.ts";
 import type { Parked } from "../../protocol/parked.ts";
 import { parkedOf, parkedText } from "./parked.ts";
 
@@ -20,7 +21,10 @@ export async function unservedOf(
   { ports, clock }: { readonly ports: Pick<Ports, "ledger" | "membership">; readonly clock: Clock },
   saga: SagaId,
 ): Promise<DefinitionRef | undefined> {
-  const last = await patiently(clock, () => lastTurnOf(ports, saga));
+  const last = await patiently(clock, () => lastTurnOf(ports, saga)).catch((error: unknown) => {
+    if (isUnjudged(error)) return undefined; // It waits for another thing.
+    throw error;
+  });
   if (last === undefined || isTombstone(last)) return undefined;
   const ref = definitionTold(last);
   return ref && patiently(clock, () => unservedNow(ports.membership, ref));

@@ -9,7 +9,7 @@
  * QV3 A document that cannot be read decides nothing: all that was known before holds on, and where nothing was, what is
  *     signed or not is unsettled. It says so, and can be written anew.
  */
-import { describeError, MeshError } from "../../protocol/errors.ts";
+import { describeError, isMeshError, MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { readSignature } from "../../protocol/signing.ts";
 import { headers } from "../../protocol/subjects.ts";
@@ -152,6 +152,10 @@ export function trustedLedger(
 
 /** Who follows is given what is unsettled once it is settled. */
 const settlingMs = 250;
+
+/** Whether something cannot be read until a person says whose a key is: what is sent to its saga is kept until then. */
+export const isUnjudged = (error: unknown): boolean =>
+  isMeshError(error, "SIGNER_UNKNOWN") || isMeshError(error, "TRUST_UNSETTLED");
 
 /** Why a message that chains cannot be judged now. */
 export const unjudged = (what: string, standing: Exclude<Standing, { kind: "counts" }>): MeshError =>
