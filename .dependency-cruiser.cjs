@@ -512,6 +512,8 @@ module.exports = {
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     doNotFollow: { path: "^(node_modules|dist)/" },
+    // Runs beside another product's packages, which nothing here needs.
+    exclude: { path: "^test/bench/peers/adapters/temporal-workflows\\.js$" },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["sagamesh-source", "types", "import", "node", "default"],

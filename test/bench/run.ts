@@ -114,7 +114,7 @@ const benches: Readonly<Record<string, Bench>> = {
     run: ({ rounds, syncs }) => measureLimit({ rounds, syncs }),
   },
   peers: {
-    does: "the same work on sagamesh, Restate and others, which it gets; only by name, an hour or two",
+    does: "the same work on sagamesh and other products, which it gets; only by name, hours",
     isByName: true,
     run: ({ roundsOfPeers, ...options }) => measurePeers({ ...options, rounds: roundsOfPeers }),
   },

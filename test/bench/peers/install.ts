@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder } from "../../../services/nats/server/user-folders.ts";
 import type { Peer } from "./peer.ts";
@@ -28,15 +28,23 @@ export async function installPeer(peer: Peer, say: (text: string) => void): Prom
 
 async function installPackages(
   folder: string,
-  { name, packages }: Peer,
+  { name, packages, instead }: Peer,
   say: (text: string) => void,
 ): Promise<void> {
   const mark = join(folder, "installed.json");
-  const wanted = JSON.stringify(packages);
+  const wanted = JSON.stringify({ packages, instead, for: process.versions.modules });
   if ((await readFile(mark, "utf8").catch(() => "")) === wanted) return;
   say(`${name} is got from the package registry`);
   await removeFolder(join(folder, "node_modules"));
-  await writeFile(join(folder, "package.json"), JSON.stringify({ private: true }));
-  await run("npm", ["install", "--no-audit", "--no-fund", "--save-exact", ...packages], { cwd: folder });
+  await writeFile(join(folder, "package.json"), JSON.stringify({ private: true, overrides: instead }));
+  // The Node of this run comes first, for it runs the peers, too.
+  const env = {
+    ...process.env,
+    PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter),
+  };
+  await run("npm", ["install", "--no-audit", "--no-fund", "--save-exact", ...packages], {
+    cwd: folder,
+    env,
+  });
   await writeFile(mark, wanted);
 }

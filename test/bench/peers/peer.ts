@@ -15,6 +15,8 @@ export interface Peer {
   readonly name: string;
   /** What is installed from the package registry, each with its exact version. */
   readonly packages: readonly string[];
+  /** Packages of which it gets another version than it would by itself. */
+  readonly instead?: Readonly<Record<string, string>>;
   /** How it is set up, in a sentence. */
   readonly about: string;
   /** What has happened when a step counts as done. */

@@ -12,15 +12,25 @@
 import { describeError } from "../../../protocol/errors.ts";
 import type { Sync } from "../bench-mesh.ts";
 import { median, type Report, rounded, spread } from "../figures.ts";
+import { dbos } from "./adapters/dbos.ts";
+import { langgraphPostgres, langgraphSqlite } from "./adapters/langgraph.ts";
 import { restate } from "./adapters/restate.ts";
 import { sagamesh } from "./adapters/sagamesh.ts";
+import { temporal } from "./adapters/temporal.ts";
 import { type Case, cases, type Figures, quickSizes, type Sizes, warm, wholeSizes } from "./cases.ts";
 import { type Installed, installPeer } from "./install.ts";
 import type { CaseName, Peer } from "./peer.ts";
 import { endWhenAsked, TooSlow } from "./processes.ts";
 import { withSession } from "./session.ts";
 
-export const allPeers: readonly Peer[] = [sagamesh, restate];
+export const allPeers: readonly Peer[] = [
+  sagamesh,
+  restate,
+  dbos,
+  langgraphSqlite,
+  langgraphPostgres,
+  temporal,
+];
 
 export interface PeersOptions {
   readonly rounds: number;

@@ -143,9 +143,7 @@ export async function startAsked(command: Command, folder: string, log: string):
     await within(`the start of ${command.file}`, 60_000, ready);
   } catch (error) {
     await kill();
-    throw new Error(`${(error as Error).message}: ${(await tailOf(log)) || "it said nothing"}`, {
-      cause: error,
-    });
+    throw error;
   }
   return { child, ask, kill };
 }
