@@ -13,6 +13,7 @@ const once = [
   [3, [71, 72, 366, 375, 422]],
   [4, [404]],
   [20_261_123, [4_452, 5_247]],
+  [17_231_107, [6_682]],
 ] as const;
 
 test("search, rules and the minute-by-minute judge agree on random days and on all that is spoilt in them", () => {

@@ -46,18 +46,22 @@ export function kitchenOf(
     return { ...kitchen, sidesFrom: sides.from, sidesBy: [] };
   }
   const cooks = homes.map(({ name, spans }) => ({ by: [name], spans }));
-  const inTurn = {
-    by: [...new Set(homes.map(({ name }) => name))],
-    spans: homes.flatMap(({ spans }) => spans),
-  };
   const asked = cooks.flatMap(({ by, spans }) => {
     const best = leastAlone(gapsIn(whole, [past, ...spans]), problem.sidesMin, now, dinner);
     return best?.alone === 0 ? [{ by, from: best.from }] : [];
   });
-  const together = leastAlone(gapsIn(whole, [past, ...inTurn.spans]), problem.sidesMin, now, dinner);
+  // Who cooks in turn with others is there for the day by the minute at which they begin.
+  const inTurn = () =>
+    [...new Set([now, ...problem.people.map(({ from }) => Math.max(now, from))])].flatMap((since) => {
+      const there = problem.people.filter(({ from }) => from <= since).map(({ name }) => name);
+      const theirs = homes.filter(({ name }) => there.includes(name));
+      const spans = theirs.flatMap((one) => one.spans);
+      const best = leastAlone(gapsIn(whole, [past, ...spans]), problem.sidesMin, since, dinner);
+      return best?.alone === 0 ? [{ by: [...new Set(theirs.map(({ name }) => name))], from: best.from }] : [];
+    });
   const cook =
     asked.toSorted((one, other) => other.from - one.from)[0] ??
-    (together?.alone === 0 ? { by: inTurn.by, from: together.from } : undefined);
+    inTurn().toSorted((one, other) => other.from - one.from)[0];
   return cook && { ...kitchen, sidesFrom: cook.from, sidesBy: cook.by };
 }
 
