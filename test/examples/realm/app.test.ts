@@ -7,13 +7,24 @@
 import { testMesh, type TestMesh } from "sagamesh/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { seededChance } from "../../../services/memory/faults.ts";
 import { openTestMesh } from "../../../services/testing/test-mesh.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import { askedOf, createRealm, type Day, type RealmOptions, stubborn } from "./app.ts";
+import { checking } from "../schedules/checking.ts";
+import { randomDinner, randomWedding } from "./random-days.ts";
+import { askedOf, createRealm, type DayInput, type RealmOptions, stubborn } from "./app.ts";
 import { Terms } from "./planning.ts";
 import { planReply, type Planner } from "./planners.ts";
 import { violatedIn } from "./predicate.ts";
-import { disrupted, Disruption, problemIds, problemOf } from "./problem.ts";
+import {
+  disrupted,
+  Disruption,
+  type GivenProblem,
+  problemIds,
+  problemIn,
+  problemOf,
+  undisrupted,
+} from "./problem.ts";
 import { Action, storedSchedule } from "./schedule.ts";
 import { search } from "./search.ts";
 import { validate } from "./validator.ts";
@@ -88,11 +99,7 @@ async function verdictsIn(t: TestMesh, name = "scheduling") {
 const rulesOf = ({ findings = [] }: z.infer<typeof JudgedDraft>) =>
   [...new Set(findings.map(({ rule }) => rule))].toSorted();
 
-async function lived(
-  input: z.input<typeof Day>,
-  notices: readonly Disruption[] = [],
-  options: RealmOptions = {},
-) {
+async function lived(input: DayInput, notices: readonly Disruption[] = [], options: RealmOptions = {}) {
   const { app, realm, diary } = createRealm(options);
   const t = testMesh(app);
   // Slow enough that a signal sent at the start comes before anything begins.
@@ -117,10 +124,10 @@ type Lived = Awaited<ReturnType<typeof lived>>;
 /** The end is the truth: by the exact search over what was executed at the notice, and by the predicates. */
 function expectTruth(
   { outcome, lateMin, executed, disruption, accepted }: Lived,
-  base: string,
+  base: GivenProblem,
   serviceMin: number,
 ) {
-  const problem = disruption ? disrupted(problemOf(base), disruption) : problemOf(base);
+  const problem = disruption ? disrupted(problemIn(base), disruption) : problemIn(base);
   const notice = disruption?.noticeAt ?? 0;
   const history = executed.filter(({ start }) => start < notice);
   const truth = search({ problem, history, accepted, serviceMin });
@@ -134,6 +141,54 @@ function expectTruth(
 }
 
 const baseOf = (id: string) => (problemOf(id).kind === "wedding" ? "P5" : "P6");
+
+describe("a problem of one's own", () => {
+  const chance = seededChance(23);
+  test.each([randomWedding(chance), randomDinner(chance)])(
+    "is planned and lived like a stored one: $kind",
+    async (own) => {
+      const truth = search({ problem: own, serviceMin: 5 });
+      const day = await lived({ own });
+      expect(day.outcome).toBe(truth.feasible ? "feasible" : "infeasible");
+      if (truth.feasible) expect(validate({ problem: own, schedule: day.executed }).verdict).toBe("accept");
+      else expect(day.lateMin ?? undefined).toBe(truth.lateMin);
+    },
+  );
+
+  test("takes people that are added, a schedule of one's own, and what disrupts it", async () => {
+    const wedding = problemOf("P5");
+    if (wedding.kind !== "wedding") throw new Error("P5 is a wedding");
+    const people = [...wedding.people, { name: "Zoe", at: "B", from: 735, drives: false }];
+    const photo = { ...wedding.photo, who: [...wedding.photo.who, "Zoe"] };
+    const own = { ...wedding, id: "ours", people, photo, disruption: traffic(780) };
+    const day = await lived({ own, plans: [[storedSchedule("table6-claude37-P5").actions]] });
+    expect([day.plannings, day.disruption]).toMatchObject([2, { noticeAt: 780 }]);
+    // The draft, in which Zoe does not get to the photo, was refused for that among others.
+    expect(rulesOf(day.verdicts[0]!)).toContain("WED-PHOTO");
+    expectTruth(day, undisrupted(own), 5);
+    await expect(lived({ own: { ...own, seats: 0 } })).rejects.toThrow("seats");
+  });
+
+  test("and a schedule for it are judged by a saga of their own", async () => {
+    const t = testMesh(createRealm().app);
+    const verdict = await (
+      await t.start(checking, {
+        problem: { extends: "P5" },
+        schedule: storedSchedule("table6-claude37-P5").actions,
+      })
+    ).result();
+    expect(verdict).toMatchObject({
+      status: "completed",
+      output: { keeps: false, broken: [expect.stringContaining("14:10  Pat at T  WED-TAILOR-CLOSE")] },
+    });
+    const unread = await (await t.start(checking, { problem: { kind: "feast" }, schedule: [] })).result();
+    expect(unread).toMatchObject({
+      status: "failed",
+      reason: expect.stringContaining("the problem") as unknown,
+    });
+    await t[Symbol.asyncDispose]();
+  });
+});
 
 describe("each problem", () => {
   const late = new Map([["P8-traffic", 40]]);

@@ -7,6 +7,8 @@
  *   sagamesh start realm --input '{"problem":"P5","plans":[["table6-claude37-P5","mended-table6"]]}' --id wedding-1
  *   sagamesh signal wedding-1 disruption '{"type":"traffic","noticeAt":780,"factor":3,"touching":"B"}'
  *   sagamesh start realm --input '{"problem":"P8-traffic"}' --wait
+ *   sagamesh start realm --input @day.json --wait      # {"own": {…}, "plans": [[[…]]]}
+ *   sagamesh start check_schedule --input @check.json --wait    # {"problem": …, "schedule": […]}: what it breaks
  *
  * DA1 A day's clock is declared: it goes from action to action and stands while somebody plans. An action is recorded
  *     when it begins; what has begun is never taken back.
@@ -19,18 +21,30 @@ import type { ModelRequest } from "sagamesh/models";
 import { scriptedModel } from "sagamesh/testing";
 import { assign, setup } from "xstate";
 import { z } from "zod";
-import { Asked, createPlanning, type Planned, PrintedId, Terms } from "./planning.ts";
+import { Asked, createPlanning, GivenSchedule, type Planned, Terms } from "./planning.ts";
 import { type Planner, planReply, searchingPlanner } from "./planners.ts";
-import { Disruption, Minute, problemIds, problemOf } from "./problem.ts";
+import {
+  Disruption,
+  type GivenProblem,
+  Minute,
+  Problem,
+  problemOf,
+  StoredId,
+  undisrupted,
+} from "./problem.ts";
+import { checking } from "../schedules/checking.ts";
 import { Action, inOrder, Schedule, storedSchedule } from "./schedule.ts";
 import type { SearchInput } from "./search.ts";
 
 const nothing: Terms = { exitMin: 0, rentalMin: 0, addedMin: {} };
 
-export const Day = z.object({
-  problem: z.enum(problemIds as [string, ...string[]]),
-  /** Printed schedules: what the planner drafts first, one after the other, in the morning and after a notice. */
-  plans: z.array(z.array(PrintedId)).max(2).default([]),
+const Told = z.object({
+  /** A stored one's id. */
+  problem: StoredId.optional(),
+  /** In its place: one of your own, as those in `data/problems.json`. */
+  own: Problem.optional(),
+  /** Schedules that the planner drafts first, one after the other, in the morning and after a notice. */
+  plans: z.array(z.array(GivenSchedule)).max(2).default([]),
   /** Minutes that common sense would add. */
   caution: Terms.partial()
     .transform((given) => ({ ...nothing, ...given }))
@@ -42,7 +56,12 @@ export const Day = z.object({
   /** How long a minute of the day takes, in milliseconds. */
   minuteMs: z.int().positive().default(20),
 });
+export const Day = Told.refine(
+  ({ problem, own }) => (problem === undefined) !== (own === undefined),
+  "give a stored problem's id or a problem of your own",
+);
 type Day = z.infer<typeof Day>;
+export type DayInput = z.input<typeof Day>;
 
 const End = z.object({
   outcome: z.enum(["feasible", "infeasible", "unplanned", "undecided"]),
@@ -65,7 +84,7 @@ const signals = { disruption: Disruption };
 interface Context {
   readonly day: Day;
   /** The problem without what has disrupted it. */
-  readonly base: string;
+  readonly base: GivenProblem;
   /** The minute that the day has reached. */
   readonly clock: number;
   readonly executed: Schedule;
@@ -80,13 +99,15 @@ interface Context {
   readonly outcome?: z.infer<typeof End>["outcome"];
 }
 
-/** A stored variant is its base, and a notice that comes in time. */
+/** A variant is its base, and a notice that comes in time. */
 function morning(day: Day): Context {
-  const { kind, disruption } = problemOf(day.problem);
+  const { own, problem = "" } = day;
+  const { kind, disruption } = own ?? problemOf(problem);
+  const stored = kind === "wedding" ? "P5" : "P6";
   const begin = {
     clock: day.from,
     day,
-    base: kind === "wedding" ? "P5" : "P6",
+    base: own === undefined ? stored : undisrupted(own),
     executed: [],
     rest: [],
     accepted: nothing,
@@ -291,7 +312,10 @@ export function createRealm({ diary = new Map(), over = "reject", script = caref
     signals,
     machine,
   });
-  const app = defineApp({ sagas: [realm, planning], models: { planner: scriptedModel("planner", script) } });
+  const app = defineApp({
+    sagas: [realm, planning, checking],
+    models: { planner: scriptedModel("planner", script) },
+  });
   return { realm, planning, app, diary };
 }
 
@@ -306,7 +330,8 @@ const questionOf = (request: ModelRequest): SearchInput => {
   return question;
 };
 
-const drafted = (id: string) => planReply(storedSchedule(id).actions);
+const drafted = (given: GivenSchedule) =>
+  planReply(typeof given === "string" ? storedSchedule(given).actions : given);
 
 /** What a model would do: its printed drafts first, if it has any; when all are refused, it asks the search. */
 export const careful: Planner = (request) => {

@@ -15,7 +15,7 @@ import { z } from "zod";
 import { limits } from "../../../protocol/limits.ts";
 import { Answer, type Question } from "./answer.ts";
 import { findingText } from "./predicate.ts";
-import { disrupted, problemOf } from "./problem.ts";
+import { disrupted, problemIn } from "./problem.ts";
 import { Schedule, storedSchedules } from "./schedule.ts";
 import { search, searchFor, SearchInput } from "./search.ts";
 import { validate } from "./validator.ts";
@@ -30,13 +30,17 @@ export const Terms = z.strictObject({
 });
 export type Terms = z.infer<typeof Terms>;
 
-/** Ids of the schedules that the paper prints, and of the witnesses. */
-export const PrintedId = z.enum(storedSchedules.map(({ id }) => id) as [string, ...string[]]);
+/** The id of a schedule that the paper prints, or of a witness; or a schedule as data. */
+export const GivenSchedule = z.union([
+  z.enum(storedSchedules.map(({ id }) => id) as [string, ...string[]]),
+  Schedule,
+]);
+export type GivenSchedule = z.infer<typeof GivenSchedule>;
 
 /** What a planner is asked. */
 export const Asked = SearchInput.extend({
-  /** Printed schedules that a scripted planner drafts first, one after the other. */
-  drafts: z.array(PrintedId),
+  /** What a scripted planner drafts first, one after the other. */
+  drafts: z.array(GivenSchedule),
   /** What was wrong with the drafts before, the oldest first. */
   faults: z.array(z.string()),
 });
@@ -57,7 +61,7 @@ export const PlanningInput = SearchInput.extend({
   accepted: Terms,
   /** What common sense would add. */
   caution: Terms,
-  drafts: z.array(PrintedId),
+  drafts: z.array(GivenSchedule),
 });
 export const Planned = Draft.extend({ accepted: Terms });
 
@@ -88,9 +92,9 @@ export const planner = defineAgent({
 
 /** The question as the search and the predicates take it, from what a validator is shown. */
 function questionOf({ input, outputs }: Pick<ValidatorMaterial, "input" | "outputs">): Question {
-  const { problem: id, disruption, history, serviceMin } = SearchInput.parse(input);
-  const stored = problemOf(id);
-  const problem = disruption === undefined ? stored : disrupted(stored, disruption);
+  const { problem: given, disruption, history, serviceMin } = SearchInput.parse(input);
+  const base = problemIn(given);
+  const problem = disruption === undefined ? base : disrupted(base, disruption);
   return { problem, history, serviceMin, accepted: Terms.parse(outputs?.["terms"]) };
 }
 

@@ -82,7 +82,7 @@ export const Thanksgiving = z.strictObject({
 export type Thanksgiving = z.infer<typeof Thanksgiving>;
 export type Problem = Wedding | Thanksgiving;
 
-const Problem = z.discriminatedUnion("kind", [Wedding, Thanksgiving]);
+export const Problem = z.discriminatedUnion("kind", [Wedding, Thanksgiving]);
 const Variant = z.strictObject({ id: z.string(), extends: z.string(), disruption: Disruption });
 const entries = z.array(z.union([Variant, Problem])).parse(stored);
 
@@ -114,6 +114,46 @@ export function disrupted<P extends Problem>(problem: P, disruption: Disruption,
     one.name === disruption.who ? { ...one, from: disruption.lands } : one,
   );
   return { ...problem, id, people, disruption };
+}
+
+/** `"13:00"` is 780 wherever it stands. */
+export function withMinutes(value: unknown): unknown {
+  if (typeof value === "string" && /^\d{1,2}:\d\d$/.test(value)) {
+    const [hours = 0, minutes = 0] = value.split(":").map(Number);
+    return hours * 60 + minutes;
+  }
+  if (Array.isArray(value)) return value.map(withMinutes);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withMinutes(inner)]));
+}
+
+export const StoredId = z.enum(problemIds as [string, ...string[]]);
+
+/** A problem of somebody's own: whole, or a stored one with what disrupts it. */
+export const OwnProblem = z.union([
+  Problem,
+  z
+    .strictObject({ extends: StoredId, disruption: Disruption.optional() })
+    .transform(({ extends: id, disruption }): Problem => {
+      const problem = problemOf(id);
+      return disruption === undefined ? problem : disrupted(problem, disruption);
+    }),
+]);
+
+/** A stored problem's id, or a problem as data. */
+export const GivenProblem = z.union([StoredId, OwnProblem]);
+export type GivenProblem = z.infer<typeof GivenProblem>;
+
+export const problemIn = (given: GivenProblem): Problem =>
+  typeof given === "string" ? problemOf(given) : given;
+
+/** The problem as it was before anything disrupted it. */
+export function undisrupted({ disruption, ...problem }: Problem): Problem {
+  if (disruption?.type !== "delay") return problem; // As it was, without a member that may be absent.
+  const people = problem.people.map((one) =>
+    one.name === disruption.who ? { ...one, from: disruption.landed } : one,
+  );
+  return { ...problem, people } as Problem; // As before.
 }
 
 /** The minute before which nothing can be changed any more; undefined where nobody has moved yet. */

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Answer, Question } from "./answer.ts";
-import { disrupted, Disruption, problemOf } from "./problem.ts";
+import { disrupted, Disruption, GivenProblem, problemIn } from "./problem.ts";
 import { Schedule } from "./schedule.ts";
 import { searchThanksgiving } from "./search-thanksgiving.ts";
 import { searchWedding } from "./search-wedding.ts";
@@ -13,8 +13,7 @@ const minutes = z.int().nonnegative();
 
 /** The search's question as data, for the door of a tool. */
 export const SearchInput = z.strictObject({
-  /** A stored problem's id. */
-  problem: z.string(),
+  problem: GivenProblem,
   /** What a notice has brought since. */
   disruption: Disruption.optional(),
   /** What was executed or is under way, from the ledger. */
@@ -37,7 +36,7 @@ export const search = (question: Question): Answer =>
     : searchThanksgiving({ ...question, problem: question.problem });
 
 /** The same for a question that is data. */
-export function searchFor({ problem: id, disruption, ...rest }: SearchInput): Answer {
-  const stored = problemOf(id);
-  return search({ ...rest, problem: disruption ? disrupted(stored, disruption) : stored });
+export function searchFor({ problem: given, disruption, ...rest }: SearchInput): Answer {
+  const problem = problemIn(given);
+  return search({ ...rest, problem: disruption ? disrupted(problem, disruption) : problem });
 }

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { weddingOf } from "../realm/problem.ts";
 import { storedSchedule } from "../realm/schedule.ts";
 import { checkTexts } from "./check.ts";
 import { type Checked, verdictOf } from "./checked.ts";
@@ -218,7 +219,7 @@ describe("the picture", () => {
   });
 });
 
-test("the command ends with 0, 1 or 2, prints for people and programs, and writes the page", () => {
+test("the command finds a schedule, ends with 0, 1 or 2, prints for people and programs, and writes the page", () => {
   const folder = mkdtempSync(join(tmpdir(), "schedule-"));
   const at = (name: string, content: unknown) => {
     const path = join(folder, name);
@@ -239,6 +240,15 @@ test("the command ends with 0, 1 or 2, prints for people and programs, and write
     expect(readFileSync(page, "utf8")).toContain("machine 5");
     const bad = command(problem, at("wrong.json", best.slice(1)), "--json");
     expect([bad.status, (JSON.parse(bad.stdout) as Checked).broken[0]?.rule]).toEqual([1, "COMPLETE"]);
+    const day = at("day.json", { extends: "P5" });
+    const found = command(day);
+    expect([found.status, command(day, at("found.json", found.stdout)).status]).toEqual([0, 0]);
+    const impossible = command(at("late.json", { ...weddingOf("P5"), clothes: { at: "T", closesAt: 700 } }));
+    expect([impossible.status, impossible.stdout]).toEqual([
+      1,
+      expect.stringContaining("there is no schedule"),
+    ]);
+    expect(command(problem).status).toBe(2);
     const none = command(problem, join(folder, "none.json"));
     expect([none.status, none.stderr]).toEqual([2, expect.stringContaining("none.json")]);
   } finally {

@@ -2,6 +2,7 @@
  * Checks a schedule of your own against a problem of your own, and draws it:
  *
  *     npm run schedule -- PROBLEM SCHEDULE [--html FILE] [--svg FILE] [--history FILE] [--json]
+ *     npm run schedule -- PROBLEM                 finds one for a wedding or a dinner, as JSON, or says why there is none
  *
  * PROBLEM is a wedding or a dinner as data (`../realm/data/problems.json` has some), `{ "extends": "P5" }`, an instance of
  * REALM-Bench (problems 1 to 10), or a job shop in the usual text. SCHEDULE is JSON. Times are minutes after midnight or
@@ -12,24 +13,16 @@ import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { readInstance } from "./bench.ts";
+import type { Answer } from "../realm/answer.ts";
 import { brokenText, type Checked, verdictOf } from "./checked.ts";
 import { checkDay, DayFile, DaySchedule } from "./day.ts";
 import { htmlOf, svgOf } from "./gantt.ts";
+import { withMinutes } from "../realm/problem.ts";
+import { searchFor } from "../realm/search.ts";
 import { checkJobShop, Operations, readJobShop } from "./job-shop.ts";
 
 /** What cannot be read, in words for the person whose file it is. */
-class Unreadable extends Error {}
-
-/** `"13:00"` is 780 wherever it stands. */
-const withMinutes = (value: unknown): unknown => {
-  if (typeof value === "string" && /^\d{1,2}:\d\d$/.test(value)) {
-    const [hours = 0, minutes = 0] = value.split(":").map(Number);
-    return hours * 60 + minutes;
-  }
-  if (Array.isArray(value)) return value.map(withMinutes);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withMinutes(inner)]));
-};
+export class Unreadable extends Error {}
 
 function parsed<T>(schema: z.ZodType<T>, value: unknown, file: string): T {
   const read = schema.safeParse(value);
@@ -84,6 +77,26 @@ function shopOf(text: string, name: string, file: string) {
   }
 }
 
+/** A schedule for a wedding or a dinner, or why there is none. */
+export function findSchedule({ file, text }: { readonly file: string; readonly text: string }): Answer {
+  const isData = /^\s*[[{]/.test(text);
+  const data = isData ? jsonOf(text, file) : undefined;
+  const instance = isData ? readInstance(data) : undefined;
+  if (!isData || (instance !== undefined && "rows" in instance))
+    throw new Unreadable(
+      `${file}: schedules are found for weddings and dinners; give one to have it checked`,
+    );
+  return searchFor({ problem: instance === undefined ? parsed(DayFile, data, file) : instance.day });
+}
+
+/** What a person reads where none was found. */
+const tellNone = ({ why, lateMin, relax }: Extract<Answer, { feasible: false }>): string =>
+  [
+    `there is no schedule: ${why}${lateMin === undefined ? "" : `, ${lateMin} min late`}`,
+    ...relax.map(({ what }) => `  it would help: ${what}`),
+    "",
+  ].join("\n");
+
 /** What a person reads. */
 function tell(checked: Checked): string {
   const { title, broken, unjudged, unit, notes = [] } = checked;
@@ -105,15 +118,26 @@ async function main(): Promise<number> {
     options: { html: string, svg: string, history: string, json: { type: "boolean" } },
   });
   const [problem, schedule] = positionals;
-  if (problem === undefined || schedule === undefined || positionals.length > 2)
+  if (problem === undefined || positionals.length > 2)
     throw new Unreadable(
-      "usage: npm run schedule -- PROBLEM SCHEDULE [--html FILE] [--svg FILE] [--history FILE] [--json]",
+      "usage: npm run schedule -- PROBLEM [SCHEDULE] [--html FILE] [--svg FILE] [--history FILE] [--json]",
     );
   const read = async (file: string) => ({ file, text: await readFile(file, "utf8") });
+  const asked = await read(problem);
+  const found = schedule === undefined ? findSchedule(asked) : undefined;
+  if (found?.feasible === false) {
+    process.stdout.write(values.json === true ? `${JSON.stringify(found, null, 2)}\n` : tellNone(found));
+    return 1;
+  }
   const past = values.history === undefined ? undefined : await read(values.history);
-  const checked = checkTexts(await read(problem), await read(schedule), past);
+  const given = schedule === undefined ? undefined : await read(schedule);
+  const checked = checkTexts(asked, given ?? { file: "found", text: JSON.stringify(found?.schedule) }, past);
   if (values.html !== undefined) await writeFile(values.html, htmlOf(checked));
   if (values.svg !== undefined) await writeFile(values.svg, svgOf(checked));
+  if (found !== undefined) {
+    process.stdout.write(`${JSON.stringify(found.schedule, null, 1)}\n`);
+    return 0;
+  }
   const { lanes: _lanes, bars: _bars, ...said } = checked;
   process.stdout.write(values.json === true ? `${JSON.stringify(said, null, 2)}\n` : tell(checked));
   return checked.broken.length === 0 ? 0 : 1;

@@ -1,32 +1,13 @@
 /** A wedding or a dinner of the REALM problems, given as data, checked by its named rules. */
-import { z } from "zod";
 import type { Finding, Judged } from "../realm/predicate.ts";
-import {
-  disrupted,
-  Disruption,
-  placesOf,
-  type Problem,
-  problemOf,
-  Thanksgiving,
-  Wedding,
-} from "../realm/problem.ts";
+import { placesOf, type Problem } from "../realm/problem.ts";
 import { actionText, takesPart } from "../realm/rows.ts";
 import { type Action, actorsOf, endOf, Schedule } from "../realm/schedule.ts";
 import { rulesOf, validate } from "../realm/validator.ts";
 import { spotBefore, spotText } from "../realm/whereabouts.ts";
 import type { Broken, Checked } from "./checked.ts";
 
-/** A day as a file tells it: a whole problem, or a stored one with what disrupts it. */
-export const DayFile = z.union([
-  z.discriminatedUnion("kind", [Wedding, Thanksgiving]),
-  z
-    .strictObject({ extends: z.string(), disruption: Disruption.optional() })
-    .transform(({ extends: id, disruption }): Problem => {
-      const problem = problemOf(id);
-      return disruption === undefined ? problem : disrupted(problem, disruption);
-    }),
-]);
-
+export { OwnProblem as DayFile } from "../realm/problem.ts";
 export { Schedule as DaySchedule };
 
 /** `history`: what had happened at the notice; without it that rule is not judged. */
