@@ -2,8 +2,10 @@
  * Check: a file of plain XState, what its machines need, and the application file that would serve them.
  */
 import type { AnyStateMachine } from "xstate";
+import { configOf } from "../../actors/machine/chart.ts";
 import type { CheckDocument } from "../../protocol/documents/check.ts";
 import { MeshError } from "../../protocol/errors.ts";
+import type { Json } from "../../protocol/json.ts";
 import { didYouMean } from "../../protocol/nearest.ts";
 import { type MachineFile, readMachineFile, type Started } from "./read.ts";
 import type { Needs } from "./skeleton.ts";
@@ -26,6 +28,9 @@ export interface CheckedFile extends Pick<CheckDocument, "changes"> {
 export async function checkFile(file: string, only?: string): Promise<CheckedFile> {
   const read = await readMachineFile(file);
   const machines = chosen(file, read, only);
+  // Twice, where that does nothing but make the machines: what comes out otherwise is another machine in each process.
+  const isQuiet = read.isWhole && read.started.length === 0;
+  const again = isQuiet ? await readMachineFile(file).catch(() => undefined) : undefined;
   const hidden = machines.flatMap(({ name, machine }) =>
     name === undefined ? [`the machine "${machine.id}" is not exported: \`export const …\``] : [],
   );
@@ -39,7 +44,7 @@ export async function checkFile(file: string, only?: string): Promise<CheckedFil
     changes: [...hidden, ...starts],
     machines: machines.map(({ name, machine }) => ({
       machine,
-      needs: needsOf(machine, name),
+      needs: withLoaded(needsOf(machine, name), again, { name, machine }),
       own: read.started.find(({ logic }) => logic === machine),
     })),
   };
@@ -65,3 +70,29 @@ function needsOf(machine: AnyStateMachine, name: string | undefined): Needs {
   const inner = innerMachines(machine).map(([key, one]) => [key, needsOf(one, undefined)] as const);
   return { check: surveyOf(machine, name), inner };
 }
+
+/** What the machine's own text makes anew each time that its file is loaded, such as `context: { id: randomUUID() }`. */
+function withLoaded(
+  { check, inner }: Needs,
+  again: MachineFile | undefined,
+  { name, machine }: MachineFile["machines"][number],
+): Needs {
+  const other = again?.machines.find((one) => one.name === name)?.machine;
+  const places = other === undefined ? [] : differing(configOf(machine), configOf(other), "");
+  if (places.length === 0) return { check, inner };
+  const instead =
+    "a function in its place that takes now(), random() or uuid() of sagamesh, or a member of the input";
+  const asks = ["the outside when the file is loaded, so that each process has another machine"];
+  const found = places.map((where) => ({ where, asks, instead }));
+  return { check: { ...check, verdict: "change", impure: [...check.impure, ...found] }, inner };
+}
+
+/** Where two values differ, `context.startedAt`. */
+function differing(one: Json | undefined, other: Json | undefined, at: string): string[] {
+  if (!isTree(one) || !isTree(other)) return one === other ? [] : [at];
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].flatMap((name) => differing(one[name], other[name], at === "" ? name : `${at}.${name}`));
+}
+
+const isTree = (value: Json | undefined): value is Record<string, Json> =>
+  typeof value === "object" && value !== null;

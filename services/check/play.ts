@@ -6,7 +6,7 @@
  */
 import { type AnyStateMachine, type AnyStateNode, log } from "xstate";
 import { z } from "zod";
-import type { SagaState } from "../../actors/contract/state.ts";
+import { isOpen, type SagaState } from "../../actors/contract/state.ts";
 import { defineTool, NotPerformed } from "../../actors/contract/tool.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import { type Callable, callableOf } from "../../actors/machine/callable.ts";
@@ -14,7 +14,7 @@ import { nodesOf } from "../../actors/machine/snapshot.ts";
 import { adoptMachine, nameFrom } from "../../actors/saga/adopt.ts";
 import { defineSaga } from "../../actors/saga/define.ts";
 import type { MachineCheck, PlayedStep } from "../../protocol/documents/check.ts";
-import { describeError } from "../../protocol/errors.ts";
+import { describeError, isMeshError } from "../../protocol/errors.ts";
 import { minOf } from "../../protocol/extremes.ts";
 import type { Json } from "../../protocol/json.ts";
 import { defineApp } from "../app/app.ts";
@@ -51,6 +51,12 @@ export async function play(
     try {
       await walk(playing, steps, path);
     } catch (error) {
+      if (check.changes.length > 0 && isMeshError(error, "APP_INVALID"))
+        return {
+          walks: [],
+          unreached: [],
+          stopped: "what is to be changed comes first: as it is it cannot be played",
+        };
       return { walks: [...walks, steps], unreached: unreachedOf(playing), stopped: describeError(error) };
     }
     if (k > 0 && playing.states.size + playing.counts.size === met) break;
@@ -126,11 +132,12 @@ async function walk(
   const rounds = new Map<string, number>();
   let active = await see("start");
   for (let k = 0; k < (path?.length ?? stepsMax) && active.length > 0; k++) {
-    const next = path?.[k] ?? nextOf(playing, active);
+    const timer = nextTimer(state);
+    const next = path?.[k] ?? nextOf(playing, active, timer !== undefined);
     const round = `${active.map(({ id }) => id).join(" ")} ${next ?? ""}`;
     rounds.set(round, (rounds.get(round) ?? 0) + 1);
     if (next === undefined || (path === undefined && (rounds.get(round) ?? 0) > roundsMax)) return;
-    if (next === "time") await mesh.advance(longestOf(active, playing.machine));
+    if (next === "time") await mesh.advance(timer ?? monthMs);
     else await played.signal(next, (invented.named[next] ?? objectOf(membersOf(check, next))) as never);
     active = await see(next);
   }
@@ -138,21 +145,21 @@ async function walk(
 
 const nodesIn = ({ snapshot }: SagaState): readonly AnyStateNode[] => snapshot._nodes;
 
-function nextOf(playing: Playing, active: readonly AnyStateNode[]): string | undefined {
+function nextOf(playing: Playing, active: readonly AnyStateNode[], isTimed: boolean): string | undefined {
   const signals = playing.check.signals.flatMap(({ name }) =>
     active.some((node) => node.transitions.has(name)) ? [name] : [],
   );
-  const isTimed = active.some(({ after }) => after.length > 0);
   return leastOf(playing, active.map(({ id }) => id).join(" "), [...(isTimed ? ["time"] : []), ...signals]);
 }
 
-/** Time in which one of the states' timers fires, ms. */
-function longestOf(active: readonly AnyStateNode[], { implementations }: AnyStateMachine): number {
-  const delays = active.flatMap(({ after }) =>
-    after.map(({ delay }): unknown => (typeof delay === "string" ? implementations.delays[delay] : delay)),
+/** Time in which the next timer fires, of `after` or of a delayed `raise`, ms; undefined if none is set. */
+function nextTimer(state: SagaState | undefined): number | undefined {
+  const due = Object.values(state?.open ?? {}).flatMap((open) =>
+    isOpen(open, "timer") ? [open.intent.dueAt] : [],
   );
-  const known = delays.filter((delay) => typeof delay === "number");
-  return known.length === 0 ? monthMs : minOf(known) + 1_000;
+  return state === undefined || due.length === 0
+    ? undefined
+    : Math.max(0, minOf(due) - state.updatedAt) + 1_000;
 }
 
 const monthMs = 31 * 86_400_000;

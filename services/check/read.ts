@@ -18,6 +18,8 @@ import { loadRemedy } from "../app/load-remedy.ts";
 /** The machines of a file, exported ones by their names. */
 export interface MachineFile {
   readonly path: string;
+  /** Whether its lines came to their end. */
+  readonly isWhole: boolean;
   readonly machines: readonly { readonly name: string | undefined; readonly machine: AnyStateMachine }[];
   /** What the file starts when it is loaded, and what it sends meanwhile. */
   readonly started: readonly Started[];
@@ -46,18 +48,19 @@ const seenAs = Symbol.for("sagamesh.check");
 export async function readMachineFile(file: string, withinMs = waitMs): Promise<MachineFile> {
   const path = resolve(file);
   if (!existsSync(path)) throw new MeshError("FILE_UNREADABLE", `there is no file ${path}`);
-  const { href } = pathToFileURL(path);
+  const reading = ++readings;
+  const href = `${pathToFileURL(path).href}?sagamesh-reading=${reading}`; // A module is loaded once; each reading is of another.
   const begun = Promise.withResolvers<void>();
   const seen: Seen = { started: [], begun: begun.resolve };
   (globalThis as Record<symbol, unknown>)[seenAs] = seen;
-  const hooks = registerHooks(hooksFor(href, `?sagamesh-check=${++readings}`));
+  const hooks = registerHooks(hooksFor(href, `?sagamesh-check=${reading}`));
   const quiet = silenced();
   try {
     const loaded = import(href) as Promise<Readonly<Record<string, unknown>>>;
     // From there on: how long modules take to be found is the machine's own, and no wait of the file's.
     const late = begun.promise.then(() => sleep(withinMs));
-    const members = (await Promise.race([loaded, late])) ?? seen.file ?? {};
-    return { path, ...machinesOf(members, seen) };
+    const whole = await Promise.race([loaded, late]);
+    return { path, isWhole: whole !== undefined, ...machinesOf(whole ?? seen.file ?? {}, seen) };
   } catch (error) {
     throw invalid(file, error);
   } finally {
@@ -70,7 +73,7 @@ export async function readMachineFile(file: string, withinMs = waitMs): Promise<
 function machinesOf(
   members: Readonly<Record<string, unknown>>,
   { started }: Seen,
-): Omit<MachineFile, "path"> {
+): Pick<MachineFile, "machines" | "started"> {
   const machines = new Map<AnyStateMachine, string | undefined>();
   for (const name of Object.keys(members)) {
     const value = valueOf(members, name);

@@ -23,7 +23,7 @@ export const check = defineCommand({
     events: {
       type: "string",
       hint: "A,B,C",
-      help: "--run: send these signals in this order; else it finds its ways",
+      help: "--run: send these signals in this order, time for the next timer; else it finds its ways",
     },
     input: {
       type: "string",

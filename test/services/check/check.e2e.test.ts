@@ -89,6 +89,21 @@ test("what it writes is the file that compiles with this repository and loads, a
   expectError(await check("lending.ts", "--write", "app.ts"), "USAGE", 2);
 });
 
+test("what its text makes anew each time the file is loaded is told with its place: each process would have another machine", async () => {
+  const text = `
+import { createMachine } from "xstate";
+export const clock = createMachine({ id: "clock", initial: "a", context: { id: crypto.randomUUID(), n: 1 }, states: { a: { meta: { at: performance.now() } } } });
+export const still = createMachine({ id: "still", context: { n: 1 } });
+`;
+  const said = await check(await fileOf("loaded.ts", text), "--json");
+  const { machines } = document(CheckDocument, said);
+  expect(machines.map(({ id, verdict, impure }) => [id, verdict, impure.map(({ where }) => where)])).toEqual([
+    ["clock", "change", ["context.id", "states.a.meta.at"]],
+    ["still", "ready", []],
+  ]);
+  expect(said.code).toBe(1);
+});
+
 describe("a file that cannot be taken", () => {
   test.each<[string, string, RegExp]>([
     ["an enum", `export enum Colour { Red }`, /enums as/],

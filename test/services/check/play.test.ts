@@ -3,7 +3,7 @@
  * Method: machines whose bodies and actions throw for good if they are run; ways, invented results, and what stops a play.
  */
 import { expect, test } from "vitest";
-import { type AnyStateMachine, assign, createMachine, fromPromise } from "xstate";
+import { type AnyStateMachine, assign, createMachine, fromPromise, raise } from "xstate";
 import { type Invented, play } from "../../../services/check/play.ts";
 import { surveyOf } from "../../../services/check/survey.ts";
 
@@ -93,4 +93,28 @@ test("a machine that throws on an invented result ends failed, and the play says
   ) as AnyStateMachine;
   const { walks } = await played({}, undefined, throwing);
   expect(walks[0]?.at(-1)?.ended).toMatch(/^failed: .*deep|member/);
+});
+
+test("time passes for a delayed raise as for a state's own timer", async () => {
+  const ticking = createMachine({
+    ...{ id: "ticks", initial: "on", entry: raise({ type: "tick" }, { delay: 90_000 }) },
+    states: { on: { on: { tick: "off" } }, off: { type: "final" } },
+  }) as AnyStateMachine;
+  expect(await played({}, undefined, ticking)).toMatchObject({
+    walks: [
+      [
+        { sent: "start", states: ["on"] },
+        { sent: "time", states: ["off"], ended: "completed" },
+      ],
+    ],
+    unreached: [],
+  });
+});
+
+test("a machine that cannot be loaded as it is, is not played, and the faults are not told twice", async () => {
+  const bad = createMachine({ id: "bad", on: { cancel: {} } }) as AnyStateMachine;
+  expect(await played({}, undefined, bad)).toEqual({
+    ...{ walks: [], unreached: [] },
+    stopped: expect.stringMatching(/^what is to be changed comes first/) as string,
+  });
 });
