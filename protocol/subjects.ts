@@ -4,6 +4,7 @@
  * SU1 Most general token first, the saga's id second, so `saga.<id>.>` is a saga's whole conversation.
  * SU2 Only the owner writes `saga.<id>.ledger`, and it is a literal subject: a compare-and-set on a wildcard
  *     is not one on a replicated stream.
+ * SU3 The first shard has the names that ledgers have had always; another's number stands behind them. No subject is of two.
  */
 import { MeshError } from "./errors.ts";
 import { type IntentId, parseIntentId, parseSagaId, type SagaId } from "./ids.ts";
@@ -22,6 +23,19 @@ export const buckets = {
   blob: "BLOB",
 } as const;
 
+const behind = (shard: number): string => (shard === 0 ? "" : `.${shard}`);
+
+/** The stream of a shard (SU3). */
+export const ledgerStream = (shard: number): string =>
+  shard === 0 ? streams.ledger : `${streams.ledger}_${shard}`;
+
+/** The shard of a stream that has ledgers; undefined for any other. */
+export function shardOfStream(stream: string): number | undefined {
+  if (stream === streams.ledger) return 0;
+  const [, shard] = /^LEDGER_([1-9]\d*)$/.exec(stream) ?? [];
+  return shard === undefined ? undefined : Number(shard);
+}
+
 /** Every subject, from the ids and names in it. */
 export const subjects = {
   start: (saga: SagaId) => `saga.${saga}.start`,
@@ -31,8 +45,12 @@ export const subjects = {
   timerTarget: (saga: SagaId, intent: IntentId) => `saga.${saga}.timer.${intent}`,
   timer: (saga: SagaId, intent: IntentId) => `timer.${saga}.${intent}`,
   timersOf: (saga: SagaId) => `timer.${saga}.*`,
-  ledger: (saga: SagaId) => `saga.${saga}.ledger`,
-  ledgers: "saga.*.ledger",
+  /** Of the shard (SU3); the first one unless given. */
+  ledger: (saga: SagaId, shard = 0) => `saga.${saga}.ledger${behind(shard)}`,
+  /** All sagas' of the shard. */
+  ledgers: (shard = 0) => `saga.*.ledger${behind(shard)}`,
+  /** What no saga is written on, and the first of several shards takes in: versions that know of one compare its subjects. */
+  severalShards: "saga.*.ledger.0",
   work: ({ name, contract }: ContractRef) => `work.${name}.${contract}`,
   allWork: "work.*.*",
   live: (saga: SagaId, lane: string) => `live.${saga}.${lane}`,
@@ -105,8 +123,11 @@ export function parseInboxSubject(subject: string): Address {
 /** The partition of an input as it is stored: `inbox.<p>.<id>.<kind>…`. */
 export const partitionOf = (subject: string): number => Number(subject.split(".")[1]);
 
-/** The saga of `saga.<id>.ledger`. */
+/** The saga of `saga.<id>.ledger`, in whichever shard. */
 export const sagaOfLedger = (subject: string): SagaId => parseSagaId(subject.split(".")[1] ?? "");
+
+/** The shard of `saga.<id>.ledger.<shard>`; the first where none stands there. */
+export const shardOfLedger = (subject: string): number => Number(subject.split(".")[3] ?? 0);
 
 /** Short headers on every message, so that the `nats` CLI tells the story without decoding a body. */
 export const headers = {
@@ -128,6 +149,8 @@ export const headers = {
   contentType: "Content-Type",
   trace: "traceparent",
   signature: "Saga-Signature",
+  /** Of a signpost: the shard that has the saga's turns (services/nats/homes.ts). */
+  shard: "Saga-Shard",
 } as const;
 
 /** Header fields of a message by name; one value each. */

@@ -10,18 +10,30 @@ import { z } from "zod";
 /** The document's key in REGISTRY. */
 export const trustKey = "trust";
 
+const Place = z.object({
+  announced: z.int().nonnegative(),
+  after: z.int().nonnegative().optional(),
+});
+
 /**
- * Something that holds from a place in the LEDGER stream on. First it is announced: what was stored after `announced` is
+ * Something that holds from a place in each stream of ledgers on: in LEDGER as it stands here, in another shard as `shards` has it
+ * by the shard's number, and in one that was added later from its first message on. First it is announced: what was stored after `announced` is
  * undecided where this matters. Then it is settled: it holds for what was stored after `after`.
  */
 export const FromPlace = z.object({
-  announced: z.int().nonnegative(),
-  after: z.int().nonnegative().optional(),
+  ...Place.shape,
+  shards: z.record(z.string(), Place).optional(),
   /** Who said so, and when, milliseconds since the epoch. */
   by: z.string(),
   at: z.number(),
 });
 export type FromPlace = z.infer<typeof FromPlace>;
+
+/** The place in a shard. */
+export const placeIn = (from: FromPlace, shard: number): z.infer<typeof Place> =>
+  shard === 0
+    ? from
+    : (from.shards?.[shard] ?? { announced: 0, ...(from.after === undefined ? {} : { after: 0 }) });
 
 /** A public NKey that hosts sign with. Withdrawn, it counts for what it signed before that, and never again. */
 export const TrustedKey = z.object({

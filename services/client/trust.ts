@@ -14,7 +14,7 @@ import { encodeJson } from "../../protocol/codec.ts";
 import type { TrustShown } from "../../protocol/documents/trust.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
-import { type FromPlace, mayStillSign, type TrustDocument, trustKey } from "../../protocol/trust.ts";
+import { type FromPlace, mayStillSign, placeIn, type TrustDocument, trustKey } from "../../protocol/trust.ts";
 import { type LivingHost, livingHosts } from "../deployments/served.ts";
 import { readTrust, type Trusting } from "../ledger/trust.ts";
 import { isRivalry, patiently } from "../wire/patience.ts";
@@ -89,11 +89,10 @@ export async function changeTrust(
   const before = await livingHosts(ports.membership);
   assertReady(before, present, change);
   if (!isMeant) return { ...shown(present, before), did: "would" };
-  const say = async () => ({
-    place: await patiently(clock, () => ports.ledger.end()),
-    by: from,
-    at: clock.now(),
-  });
+  const say = async () => {
+    const [place = 0, ...others] = await patiently(clock, () => ports.ledger.end());
+    return { place, others, by: from, at: clock.now() };
+  };
   const announcing = await say();
   const announced = await write(deps, (document) => announce(document, change, announcing));
   if (isSettled(announced.trusting.document, change)) return finished(deps, announced);
@@ -127,34 +126,48 @@ async function everywhere(
 }
 
 interface Said {
+  /** Where LEDGER ends, and the other shards in their order; none unless given. */
   readonly place: number;
+  readonly others?: readonly number[];
   readonly by: string;
   readonly at: number;
 }
 
 /** The first step (WW1). What nothing was ever stored under, or where nothing need be signed, needs no second. */
-export function announce(document: TrustDocument, change: Change, { place, by, at }: Said): TrustDocument {
-  const from: FromPlace = { announced: place, by, at };
+export function announce(
+  document: TrustDocument,
+  change: Change,
+  { place, others = [], by, at }: Said,
+): TrustDocument {
+  const shards = Object.fromEntries(others.map((announced, k) => [k + 1, { announced }]));
+  const from: FromPlace = { announced: place, ...(others.length === 0 ? {} : { shards }), by, at };
   if (change.type === "require") return { ...document, required: document.required ?? from };
   const { key } = change;
-  const { [key]: present, ...others } = document.keys;
+  const { [key]: present, ...otherKeys } = document.keys;
   if (present?.withdrawn !== undefined) return document;
   // Nothing that a key signed counted before it was named: it never does.
   if (present === undefined)
     return {
       ...document,
-      keys: { ...others, [key]: { by, at, withdrawn: { ...from, announced: 0, after: 0 } } },
+      keys: { ...otherKeys, [key]: { by, at, withdrawn: { announced: 0, after: 0, by, at } } },
     };
-  if (document.required === undefined) return { ...document, keys: others };
-  return { ...document, keys: { ...others, [key]: { ...present, withdrawn: from } } };
+  if (document.required === undefined) return { ...document, keys: otherKeys };
+  return { ...document, keys: { ...otherKeys, [key]: { ...present, withdrawn: from } } };
 }
 
 /** The second step. */
-export function settle(document: TrustDocument, change: Change, { place }: Said): TrustDocument {
-  const at = (from: FromPlace): FromPlace => ({
-    ...from,
-    after: from.after ?? Math.max(place, from.announced),
-  });
+export function settle(document: TrustDocument, change: Change, { place, others = [] }: Said): TrustDocument {
+  const at = (from: FromPlace): FromPlace => {
+    if (from.after !== undefined) return from;
+    const shards = Object.fromEntries(
+      others.map((end, k) => {
+        const { announced } = placeIn(from, k + 1);
+        return [k + 1, { announced, after: Math.max(end, announced) }];
+      }),
+    );
+    const after = Math.max(place, from.announced);
+    return { ...from, after, ...(others.length === 0 ? {} : { shards }) };
+  };
   if (change.type === "require")
     return document.required === undefined ? document : { ...document, required: at(document.required) };
   const present = document.keys[change.key];

@@ -55,7 +55,7 @@ export interface TrustDeps {
 export interface TrustKeeper extends TrustPort {
   /** Why what is stored cannot be read (QV3). */
   fault(): MeshError | undefined;
-  standing(message: Pick<StoredMessage, "seq" | "data" | "headers">): Standing;
+  standing(message: Pick<StoredMessage, "subject" | "seq" | "data" | "headers">): Standing;
   /** Throws UNAVAILABLE where it was not heard of for too long, SIGNER_REFUSED for a signature that will not count (QV2). */
   assertAppendable(signature: string | undefined): void;
 }

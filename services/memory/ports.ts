@@ -226,7 +226,7 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
     gate.request(
       "ledger",
       "end",
-      atOnce(() => server.ledger.end()),
+      atOnce(() => [server.ledger.end()]),
     ),
   purgeBefore: (saga, seq) =>
     gate.request(
@@ -234,8 +234,9 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
       "purgeBefore",
       atOnce(() => server.ledger.purgeBefore(saga, seq)),
     ),
-  follow: ({ saga, afterSeq = 0, signal }) => {
-    let cursor = afterSeq;
+  follow: (options) => {
+    const { saga, signal } = options;
+    let cursor = options.saga === undefined ? 0 : (options.afterSeq ?? 0);
     const next = () => {
       const turns = server.ledger.after(saga, cursor);
       cursor = turns.at(-1)?.seq ?? cursor;

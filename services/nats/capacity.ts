@@ -9,7 +9,7 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import type { Capacity } from "../../protocol/storage.ts";
 import { translated } from "./errors.ts";
 import { readMonitor, usualMonitor } from "./monitor.ts";
-import { streamNames } from "./streams.ts";
+import { isOfMesh } from "./streams.ts";
 import { managerOf } from "./manager.ts";
 
 /**
@@ -37,8 +37,7 @@ async function accountOf(jsm: JetStreamManager): Promise<Capacity[]> {
 async function streamsOf(jsm: JetStreamManager): Promise<Capacity[]> {
   const all: Capacity[] = [];
   for await (const { config, state } of jsm.streams.list())
-    if (streamNames.includes(config.name))
-      all.push(...capacity(`stream ${config.name}`, state.bytes, config.max_bytes));
+    if (isOfMesh(config.name)) all.push(...capacity(`stream ${config.name}`, state.bytes, config.max_bytes));
   return all;
 }
 

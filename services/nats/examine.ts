@@ -11,7 +11,15 @@ import type { JetStreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import type { MeshError } from "../../protocol/errors.ts";
 import { SagaId } from "../../protocol/ids.ts";
-import { buckets, parseWorkSubject, streams, subjects } from "../../protocol/subjects.ts";
+import { arbiterOf } from "../../protocol/shards.ts";
+import {
+  buckets,
+  ledgerStream,
+  parseWorkSubject,
+  shardOfStream,
+  streams,
+  subjects,
+} from "../../protocol/subjects.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 import { type Entry, openBucket } from "./bucket.ts";
 import { translated } from "./errors.ts";
@@ -123,6 +131,11 @@ async function examineOnce(nc: NatsConnection): Promise<Examination> {
 export const isThere = (health: MeshHealth | undefined, name: string): boolean =>
   health?.streams.some((one) => one.name === name && one.state === "there") === true;
 
+/** Whether each stream of ledgers is there. */
+export const hasLedgers = (health: MeshHealth | undefined): boolean =>
+  health !== undefined &&
+  health.streams.every(({ name, state }) => shardOfStream(name) === undefined || state === "there");
+
 /** Asked of each stream: of several on one disk some may have failed to write, and others not yet. */
 async function fullOf(
   nc: NatsConnection,
@@ -140,10 +153,13 @@ async function fullOf(
 const noBuckets = { hosts: undefined, registry: undefined, throttles: undefined, letters: undefined };
 
 /** What is silent may be anything. */
-async function standingIn(context: Context, { streams: all }: MeshHealth): Promise<{ standing?: Standing }> {
+async function standingIn(
+  context: Context,
+  { streams: all, shards }: MeshHealth,
+): Promise<{ standing?: Standing }> {
   if (all.some(({ state }) => state === "silent")) return {};
   const seen = all.flatMap((one) => one.seen ?? []);
-  return { standing: standingOf(seen, await readCensus(context)) };
+  return { standing: standingOf(seen, await readCensus(context), shards) };
 }
 
 type Context = Parameters<typeof readRange>[0];
@@ -162,17 +178,22 @@ async function oldestInputs(jsm: JetStreamManager, health: MeshHealth): Promise<
     const oldest = await oldestOf(jsm, streams.inbox, subject, waiting > 0 ? deliveredSeq : undefined);
     const { unacked } = oldest;
     const isBack = redelivered > 0 && unacked !== undefined;
-    const isToldApart = isBack && isThere(health, streams.ledger);
-    all.set(name, isToldApart ? { ...oldest, ...(await sagaOf(jsm, unacked.subject)) } : oldest);
+    const isToldApart = isBack && hasLedgers(health);
+    all.set(name, isToldApart ? { ...oldest, ...(await sagaOf(jsm, unacked.subject, health)) } : oldest);
   }
   return all;
 }
 
-async function sagaOf(jsm: JetStreamManager, subject: string): Promise<Pick<Oldest, "saga">> {
+async function sagaOf(
+  jsm: JetStreamManager,
+  subject: string,
+  { shards }: Pick<MeshHealth, "shards">,
+): Promise<Pick<Oldest, "saga">> {
   const read = SagaId.safeParse(subject.split(".")[2]);
   if (!read.success) return {};
   const saga = read.data;
-  if ((await newestOfLeader(jsm, streams.ledger, subjects.ledger(saga))) !== undefined)
+  const arbiter = arbiterOf(saga, shards);
+  if ((await newestOfLeader(jsm, ledgerStream(arbiter), subjects.ledger(saga, arbiter))) !== undefined)
     return { saga: "begun" };
   const start = await newestOfLeader(jsm, streams.inbox, subjects.inboxStartOf(saga));
   return { saga: start === undefined ? "unknown" : "stored" };

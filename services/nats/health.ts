@@ -7,11 +7,13 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError } from "../../protocol/errors.ts";
 import { minOf } from "../../protocol/extremes.ts";
 import { limits } from "../../protocol/limits.ts";
+import { oneShard, type Shards } from "../../protocol/shards.ts";
 import { consumers, parseWorkConsumer, streams } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
 import { type Difference, differences, found } from "./declare.ts";
 import { type Seen, seenOf } from "./identity.ts";
 import { inputsConsumer, startsConsumer } from "./inbox.ts";
+import { findStreams } from "./shards.ts";
 import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
 import { contractConsumer } from "./work.ts";
 import { managerOf } from "./manager.ts";
@@ -65,6 +67,7 @@ export interface MeshHealth {
   readonly version: string;
   readonly apiLevel: number;
   readonly streams: readonly StreamHealth[];
+  readonly shards: Shards;
   readonly partitions: readonly ConsumerHealth[];
   readonly tools: readonly WorkHealth[];
   /** This machine's clock minus the server's; undefined while there is no stream to ask about. */
@@ -77,7 +80,8 @@ export async function readHealth(nc: NatsConnection): Promise<MeshHealth> {
   const inbox = await infoOf(jsm, streams.inbox);
   const isThere = typeof inbox === "object" && !(inbox instanceof Error);
   const partitions = Number((isThere && inbox.config.metadata?.[partitionsKey]) || partitionsDefault);
-  const declared = declareStreams({ partitions });
+  const { shards } = await findStreams(jsm, undefined).catch(() => ({ shards: undefined })); // What is silent is told below.
+  const declared = declareStreams({ partitions, shards });
   const inboxNames = Array.from({ length: partitions }, (_, partition) => String(partition));
   return {
     version: nc.info?.version ?? "unknown",
@@ -85,6 +89,7 @@ export async function readHealth(nc: NatsConnection): Promise<MeshHealth> {
     streams: await Promise.all(declared.map((stream) => streamHealth(jsm, stream))),
     partitions: isThere ? await partitionsOf(jsm, inboxNames) : [],
     tools: await workOf(jsm),
+    shards: shards ?? oneShard,
     clockOffsetMs: isThere ? await clockOffset(jsm) : undefined,
   };
 }

@@ -15,9 +15,10 @@ import { type Census, isAtLeast } from "../../protocol/census.ts";
 import { sha256 } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { maxOf } from "../../protocol/extremes.ts";
-import { buckets, streams } from "../../protocol/subjects.ts";
+import { oneShard, type Shards } from "../../protocol/shards.ts";
+import { buckets, shardOfStream, streams } from "../../protocol/subjects.ts";
 import { readMark, type RestoreMark } from "../wire/restored.ts";
-import { blobStream, bucketStream } from "./streams.ts";
+import { blobStream, bucketStream, streamNames } from "./streams.ts";
 
 /** What a stream's metadata says of its mesh. */
 export const identityKeys = {
@@ -33,8 +34,12 @@ export const identityKeys = {
 
 /** The stream behind the claims. */
 export const claimStream = bucketStream(buckets.claim);
+const isLedger = (stream: string): boolean => shardOfStream(stream) !== undefined;
+
 /** Of these an empty one in place of a full one lets effects be performed twice, or sagas be forgotten. */
-export const guarded: ReadonlySet<string> = new Set([streams.ledger, claimStream]);
+export const isGuarded = (stream: string): boolean => stream === claimStream || isLedger(stream);
+/** All that a mesh has of them. */
+export const guardedOf = (shards: Shards): string[] => streamNames(shards).filter(isGuarded);
 
 /** What is lost with a stream that is made anew by itself; of one that is not named here nothing but time. */
 export const lostWith: Readonly<Record<string, string>> = {
@@ -104,7 +109,7 @@ export interface Standing {
   readonly generation: number;
   /** What hosts and workers do not begin beside. */
   readonly faults: readonly Fault[];
-  /** LEDGER holds less than was counted: what would perform anything waits for a person's word. */
+  /** The first stream of ledgers that holds less than was counted: what would perform anything waits for a person's word. */
   readonly shortLedger: Fault | undefined;
   /** Others hold something, so that what is made now is made anew. */
   readonly isInUse: boolean;
@@ -115,22 +120,27 @@ export const derivedMesh = (created: string): string => sha256(created).slice(0,
 
 /** Where it says that sagas have lived here; the registry, the hosts and the throttles may be there before any has. */
 const holding: ReadonlySet<string> = new Set([
-  ...[streams.inbox, streams.ledger, streams.work, streams.dead, blobStream, claimStream],
+  ...[streams.inbox, streams.work, streams.dead, blobStream, claimStream],
   bucketStream(buckets.snapshot),
 ]);
+const holds = (name: string): boolean => holding.has(name) || isLedger(name);
 
-/** Judges what is there, by what was counted of it. */
-export function standingOf(seen: readonly Seen[], census: Census | undefined): Standing {
+/** Judges what is there, by what was counted of it. `shards`: as many as the mesh has. */
+export function standingOf(
+  seen: readonly Seen[],
+  census: Census | undefined,
+  shards: Shards = oneShard,
+): Standing {
   const ledger = seen.find(({ name }) => name === streams.ledger);
   const mesh = meshOf(seen, ledger, census);
   const ours = census?.mesh === mesh ? census : undefined;
   const isInUse =
-    seen.some(({ name, lastSeq }) => holding.has(name) && lastSeq > 0) ||
-    Object.entries(ours?.streams ?? {}).some(([name, { lastSeq }]) => holding.has(name) && lastSeq > 0);
+    seen.some(({ name, lastSeq }) => holds(name) && lastSeq > 0) ||
+    Object.entries(ours?.streams ?? {}).some(([name, { lastSeq }]) => holds(name) && lastSeq > 0);
   const isAdopting =
     ledger !== undefined && ledger.mesh === undefined && mesh === derivedMesh(ledger.created);
   const faults = isInUse
-    ? [...guarded].flatMap((name) => guardedFault(seen, name, { mesh, ours, isAdopting }))
+    ? guardedOf(shards).flatMap((name) => guardedFault(seen, name, { mesh, ours, isAdopting }))
     : [];
   const foreign = seen.flatMap((one): Fault[] =>
     one.mesh === undefined || one.mesh === mesh
@@ -144,7 +154,7 @@ export function standingOf(seen: readonly Seen[], census: Census | undefined): S
       1,
     ),
     faults: [...faults, ...foreign],
-    shortLedger: ledger && shortOf(ledger, ours),
+    shortLedger: seen.flatMap((one) => (isLedger(one.name) ? (shortOf(one, ours) ?? []) : []))[0],
   };
 }
 
@@ -227,7 +237,7 @@ export function incomplete({ faults }: Pick<Standing, "faults">): MeshError | un
 export const meaningOf = ({ stream, kind }: Fault): string =>
   kind === "foreign"
     ? ""
-    : stream === streams.ledger
+    : isLedger(stream)
       ? "Without it no saga is known: what they did outside stands, and is undone by nobody."
       : "Without it a `once` or `probe` call that was under way would be performed again.";
 
@@ -238,7 +248,7 @@ const foreignRemedy =
 export const remedyOf = ({ stream, kind }: Fault): string =>
   kind === "foreign"
     ? foreignRemedy
-    : stream === streams.ledger
+    : isLedger(stream)
       ? `Restore it (\`nats stream restore\`${kind === "missing" ? "" : `, once this one is removed with \`nats stream rm ${stream}\``}). If there is no copy: \`sagamesh rebuild ledger --accept-loss\` begins an empty one.`
       : kind === "short"
         ? "Nothing is claimed beside an older copy of the claims. `sagamesh restored` says what may have begun, and with --yes nothing of it is performed again."

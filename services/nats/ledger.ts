@@ -1,57 +1,134 @@
 /**
- * LedgerPort on the stream LEDGER.
+ * LedgerPort on the ledger streams: LEDGER, and those beside it where a mesh has several shards.
  *
  * NL1 An append is one request with an expectation on the saga's own literal subject. On a wildcard the check
  *     would not see writes that are still on their way through a replicated stream.
  * NL2 An append is never sent twice here. Whether a refused one is stored after all is told by the bytes of the
- *     saga's last turn.
+ *     saga's last turn. A first one that was refused because the saga's place had been decided meanwhile was not stored,
+ *     and is sent there.
  * NL3 A stream that is not there at all is no fault of how the server is set up: MESH_INCOMPLETE, which passes.
  */
-import { MeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { SagaId } from "../../protocol/ids.ts";
-import { streams, subjects } from "../../protocol/subjects.ts";
-import type { LedgerPort } from "../wire/ports.ts";
+import { arbiterOf } from "../../protocol/shards.ts";
+import { headers, ledgerStream, subjects } from "../../protocol/subjects.ts";
+import type { Ack, LedgerPort, StoredMessage } from "../wire/ports.ts";
 import { isWithoutStream, translated } from "./errors.ts";
-import { follow, type FollowContext } from "./follow.ts";
+import type { FollowContext } from "./follow.ts";
+import { followAll, followSaga } from "./follow-shards.ts";
+import type { Homes, Storing } from "./homes.ts";
 import { publish } from "./publish.ts";
-import { headOf, newestOfLeader, nextOfLeader, readRange, type ReadContext } from "./read.ts";
+import { headOf, newestOfLeader, nextOfLeader, readRange, type Range, type ReadContext } from "./read.ts";
+import { readShards } from "./shards.ts";
 import type { Watched } from "./vigil.ts";
 
-export const createLedger = (context: ReadContext & FollowContext & Watched): LedgerPort => {
+export const createLedger = (context: ReadContext & FollowContext & Watched, homes: Homes): LedgerPort => {
   const { requests, jsm, vigil } = context;
-  const stream = streams.ledger;
+  const storing: Storing = (stream, store) => (vigil === undefined ? store() : vigil.storing(stream, store));
+  /** Reads of the saga's ledger, wherever it turns out to be. */
+  const reading = async (
+    saga: SagaId,
+    read: (all: Range) => Promise<StoredMessage[]>,
+  ): Promise<StoredMessage[]> => {
+    for (;;) {
+      const shard = homes.known(saga) ?? (await homes.of(saga));
+      if (shard === undefined) return [];
+      const messages = await read(wholeOf(saga, shard));
+      const post = messages.find((message) => message.headers[headers.shard] !== undefined);
+      if (post === undefined || !(await homes.isElsewhere(saga, shard, post))) return messages;
+    }
+  };
+  const appendAt = (shard: number, saga: SagaId, message: Appended): Promise<Ack> => {
+    const stream = ledgerStream(shard);
+    return storing(
+      stream,
+      () => publish(requests, { ...message, subject: subjects.ledger(saga, shard), stream }), // NL1
+    );
+  };
+  const begin = async (saga: SagaId, message: Appended): Promise<Ack> => {
+    const shard = await homes.place(saga, storing);
+    try {
+      return await appendAt(shard, saga, message);
+    } catch (error) {
+      const decided = isMeshError(error, "WRONG_SEQUENCE") ? await homes.of(saga) : undefined;
+      if (decided === undefined || decided === shard) throw error;
+      return appendAt(decided, saga, message); // NL2
+    }
+  };
   return {
-    append: (saga, message) => {
-      const append = () => publish(requests, { ...message, subject: subjects.ledger(saga), stream }); // NL1
-      return vigil === undefined ? append() : vigil.storing(stream, append);
+    append: async (saga, message) => {
+      const shard = homes.known(saga) ?? (await homes.of(saga));
+      if (shard !== undefined) return appendAt(shard, saga, message);
+      return message.expectedSeq === 0
+        ? begin(saga, message)
+        : appendAt(arbiterOf(saga, await homes.shards()), saga, message); // Refused: nothing is there.
     },
-    last: (saga) => present(() => newestOfLeader(jsm, stream, subjects.ledger(saga))),
-    first: (saga) => {
-      const all = { stream, subject: subjects.ledger(saga), afterSeq: 0, throughSeq: Infinity };
-      return present(() => nextOfLeader(jsm, all));
-    },
+    last: (saga) =>
+      present(async () => {
+        const [message] = await reading(saga, async ({ stream, subject }) =>
+          someOf(await newestOfLeader(jsm, stream, subject)),
+        );
+        return message;
+      }),
+    first: (saga) =>
+      present(async () => {
+        const [message] = await reading(saga, async (all) => someOf(await nextOfLeader(jsm, all)));
+        return message;
+      }),
     read: (saga, afterSeq, throughSeq) =>
-      readRange(context, { stream, subject: subjects.ledger(saga), afterSeq, throughSeq }),
-    list: async () => {
-      const info = await present(() =>
-        translated(stream, () => jsm.streams.info(stream, { subjects_filter: subjects.ledgers })),
-      );
-      return Object.entries(info.state.subjects ?? {}).flatMap(([subject, turns]) => {
-        const saga = SagaId.safeParse(subject.split(".")[1]).data; // Whatever else lies there is no saga's ledger.
-        return saga === undefined ? [] : [{ saga, turns }];
-      });
-    },
+      reading(saga, (all) => readRange(context, { ...all, afterSeq, throughSeq })),
+    list: () => present(() => listAll(context, homes)),
     purgeBefore: async (saga, seq) => {
-      const filter = subjects.ledger(saga);
+      const shard = homes.known(saga) ?? (await homes.of(saga));
+      if (shard === undefined) return;
+      const { stream, subject: filter } = wholeOf(saga, shard);
       await translated(filter, () => jsm.streams.purge(stream, { filter, seq }));
     },
-    end: async () => (await headOf(jsm, stream)).lastSeq,
-    follow: ({ saga, afterSeq = 0, signal }) => {
-      const subject = saga === undefined ? subjects.ledgers : subjects.ledger(saga);
-      return follow(context, { stream, subject, afterSeq, signal });
-    },
+    end: () => endsOf(context, homes),
+    follow: (options) =>
+      options.saga === undefined
+        ? followAll(context, homes, options.signal)
+        : followSaga(context, homes, { afterSeq: 0, ...options }),
   };
 };
+
+const someOf = (message: StoredMessage | undefined): StoredMessage[] =>
+  message === undefined ? [] : [message];
+
+async function endsOf({ jsm }: ReadContext, homes: Homes): Promise<number[]> {
+  const { all } = await homes.shards();
+  const shards = Array.from({ length: all }, (_, shard) => ledgerStream(shard));
+  return Promise.all(shards.map(async (stream) => (await headOf(jsm, stream)).lastSeq));
+}
+
+type Appended = Parameters<LedgerPort["append"]>[1];
+
+const wholeOf = (saga: SagaId, shard: number): Range => ({
+  stream: ledgerStream(shard),
+  subject: subjects.ledger(saga, shard),
+  afterSeq: 0,
+  throughSeq: Number.POSITIVE_INFINITY,
+});
+
+/** By shard, each saga where it is: a signpost is no turn. */
+async function listAll({ jsm }: ReadContext, homes: Homes): Promise<{ saga: SagaId; turns: number }[]> {
+  let shards = await homes.shards();
+  const found = new Map<SagaId, number>();
+  for (let shard = 0; shard < shards.all; shard++) {
+    const [stream, subjects_filter] = [ledgerStream(shard), subjects.ledgers(shard)];
+    const info = await translated(stream, () => jsm.streams.info(stream, { subjects_filter }));
+    const told = readShards(info.config.metadata);
+    if (told !== undefined) homes.learn(told); // It may have grown.
+    shards = await homes.shards();
+    for (const [subject, turns] of Object.entries(info.state.subjects ?? {})) {
+      const saga = SagaId.safeParse(subject.split(".")[1]).data; // Whatever else lies there is no saga's ledger.
+      if (saga === undefined) continue;
+      // What its arbiter has is its ledger only where no other shard has any of it.
+      if (arbiterOf(saga, shards) !== shard || !found.has(saga)) found.set(saga, turns);
+    }
+  }
+  return [...found].map(([saga, turns]) => ({ saga, turns }));
+}
 
 /** NL3. */
 async function present<T>(read: () => Promise<T>): Promise<T> {
@@ -59,6 +136,6 @@ async function present<T>(read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     if (!isWithoutStream(error)) throw error;
-    throw new MeshError("MESH_INCOMPLETE", `stream ${streams.ledger} is not there`, { cause: error });
+    throw new MeshError("MESH_INCOMPLETE", "a stream of ledgers is not there", { cause: error });
   }
 }

@@ -9,6 +9,7 @@ import type { BlobPort, InboxPort, LedgerPort, RegistryPort, WorkPort } from "..
 import { createBlobs } from "./blobs.ts";
 import { isWithoutStream } from "./errors.ts";
 import { inboxStock } from "./inbox.ts";
+import { createHomes } from "./homes.ts";
 import { createLedger } from "./ledger.ts";
 import type { ReadContext } from "./read.ts";
 import { createRegistry } from "./registry.ts";
@@ -36,7 +37,7 @@ export async function withLedgers<T>(
     const context = { nc, jsm, js: jetstream(nc), requests };
     const registry = createRegistry(context);
     return await read({
-      ...{ context, ledger: createLedger(context), blobs: blobsWhenAsked(context) },
+      ...{ context, ledger: createLedger(context, createHomes(context)), blobs: blobsWhenAsked(context) },
       registry: { read: (key) => registry.read(key).catch(nothingThere) },
       inbox: { stock: () => inboxStock(jsm) },
       work: { stock: () => workStock(jsm) },

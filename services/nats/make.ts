@@ -11,15 +11,16 @@ import type { JetStreamManager, StreamConfig, StreamInfo } from "@nats-io/jetstr
 import { randomBytes } from "node:crypto";
 import type { Census } from "../../protocol/census.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
-import { streams } from "../../protocol/subjects.ts";
+import { shardOfStream, streams } from "../../protocol/subjects.ts";
+import type { Shards } from "../../protocol/shards.ts";
 import { readCensus } from "./census.ts";
-import { declareConsumer, declareStream, streamsOf } from "./declare.ts";
+import { declareConsumer, declareStream } from "./declare.ts";
 import {
   claimStream,
   derivedMesh,
-  guarded,
   identityKeys,
   incomplete,
+  isGuarded,
   lostWith,
   type Seen,
   seenOf,
@@ -30,12 +31,14 @@ import {
 import type { Report } from "./progress.ts";
 import { inboxConsumers, numberedFrom } from "./queues.ts";
 import type { ReadContext } from "./read.ts";
+import { findStreams, shardsTold } from "./shards.ts";
 import { sleep } from "./sleep.ts";
-import { type Declared, declareStreams, partitionsDefault, partitionsKey, streamNames } from "./streams.ts";
+import { type Declared, declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
 
 export interface MakeOptions {
   readonly partitions?: number | undefined;
   readonly replicas?: number | undefined;
+  readonly shards?: number | undefined;
   readonly inboxAckWaitMs: number;
   /** Also where the claims are gone: for what performs nothing. They are not made then. */
   readonly reading: boolean;
@@ -46,6 +49,7 @@ export interface MakeOptions {
 export interface Made {
   readonly mesh: string;
   readonly partitions: number;
+  readonly shards: Shards;
   /** The guarded streams that are there. */
   readonly seen: readonly Seen[];
   readonly census: Census | undefined;
@@ -62,36 +66,41 @@ const lookAgainMs = 300;
  */
 export async function makeMesh(context: ReadContext, options: MakeOptions): Promise<Made> {
   const { jsm } = context;
-  let there = await streamsOf(jsm, streamNames);
   const census = await readCensus(context);
-  let standing = standingOf(there.map(seenOf), census);
-  if (standing.faults.length > 0 || standing.shortLedger !== undefined) {
+  const look = async () => {
+    const looked = await findStreams(jsm, census);
+    return { ...looked, standing: standingOf(looked.there.map(seenOf), census, looked.shards) };
+  };
+  let looked = await look();
+  if (looked.standing.faults.length > 0 || looked.standing.shortLedger !== undefined) {
     await sleep(lookAgainMs);
-    there = await streamsOf(jsm, streamNames);
-    standing = standingOf(there.map(seenOf), census);
+    looked = await look();
   }
+  const { there, standing } = looked;
   refuse(standing, options);
+  const asked = options.shards ?? 1;
+  const shards = looked.shards ?? { arbiters: asked, all: asked };
   const existing = existingMesh(there);
   const partitions = options.partitions ?? existing?.partitions ?? census?.partitions ?? partitionsDefault;
   const without = new Set(standing.faults.map(({ stream }) => stream));
-  const declared = declareStreams({ partitions, replicas: options.replicas }).filter(
+  const declared = declareStreams({ partitions, shards, replicas: options.replicas }).filter(
     ({ name }) => !without.has(name),
   );
   // What is missing, a stream of a newer version say, is made with as many copies as the others have.
   const replicas = options.replicas ?? existing?.replicas ?? 1;
   const isOld = there.some(isLedger);
-  const making = { standing, replicas, partitions, isNoticed: noticing(standing, there), isOld };
+  const making = { standing, replicas, partitions, shards, isNoticed: noticing(standing, there), isOld };
   const made = await declareAll(jsm, declared, making);
   await adopt(jsm, made, making, options.report);
   const consumers = inboxConsumers(partitions, options.inboxAckWaitMs);
   await Promise.all(consumers.map((consumer) => declareConsumer(jsm, streams.inbox, consumer)));
   return {
-    ...{ mesh: made.mesh, partitions, census },
+    ...{ mesh: made.mesh, partitions, shards, census },
     anew: (name) => ({
       num_replicas: replicas,
       metadata: identityOf(made.mesh, standing.generation, lostWith[name] !== undefined),
     }),
-    seen: made.infos.map(seenOf).filter(({ name }) => guarded.has(name)),
+    seen: made.infos.map(seenOf).filter(({ name }) => isGuarded(name)),
   };
 }
 
@@ -109,6 +118,7 @@ interface Making {
   readonly standing: Standing;
   readonly replicas: number;
   readonly partitions: number;
+  readonly shards: Shards;
   readonly isNoticed: (name: string) => boolean;
   /** There is a LEDGER. */
   readonly isOld: boolean;
@@ -138,7 +148,7 @@ const identityOf = (mesh: string, generation: number, isRemade: boolean): Record
 async function declareAll(
   jsm: JetStreamManager,
   declared: readonly Declared[],
-  { standing, replicas, partitions, isNoticed, isOld }: Making,
+  { standing, replicas, partitions, shards, isNoticed, isOld }: Making,
 ): Promise<AllMade> {
   const make = (stream: Declared, mesh: string) =>
     declareStream(jsm, stream, {
@@ -146,6 +156,7 @@ async function declareAll(
       metadata: {
         ...identityOf(mesh, standing.generation, isNoticed(stream.name)),
         ...(stream.name === streams.ledger ? { [partitionsKey]: String(partitions) } : {}), // MQ2
+        ...(shardOfStream(stream.name) === undefined ? {} : shardsTold(shards)),
       },
       ...(isOld ? numberedFrom(stream.name) : {}),
     });

@@ -12,6 +12,7 @@ import type { Ports } from "../wire/ports.ts";
 import { createBlobs } from "./blobs.ts";
 import { createClaims } from "./claims.ts";
 import { createDead } from "./dead.ts";
+import { createHomes } from "./homes.ts";
 import { createInbox } from "./inbox.ts";
 import { createIntake } from "./intake.ts";
 import { createLedger } from "./ledger.ts";
@@ -47,6 +48,8 @@ export interface OpenOptions {
    * Another number than there is is refused; `setReplicas` changes it.
    */
   readonly replicas?: number;
+  /** Streams that the ledgers of a new mesh are spread over; default 1. An existing one keeps its own (grow.ts). */
+  readonly shards?: number;
   /** Takes lines for a person: what the server says without being asked. */
   readonly report?: Report;
   /**
@@ -101,13 +104,14 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
   const { partitions } = made;
   const js = jetstream(nc, { timeout: requestTimeoutMs });
   const jsm = await managerOf(nc, askTimeoutMs);
-  const vigil = reading ? undefined : keepVigil({ requests, jsm }, made, report);
+  const homes = createHomes({ requests, jsm }, made.shards);
+  const vigil = reading ? undefined : keepVigil({ requests, jsm, homes }, made, report);
   const remake = reading ? undefined : othersOf(jsm, { ...made, report });
   const context = { nc, js, jsm, requests, report, vigil, remake };
   const membership = createMembership(context);
   const queues = queuesOf(jsm, { ...made, ackWaitMs: inboxAckWaitMs, report });
   return {
-    ledger: createLedger(context),
+    ledger: createLedger(context, homes),
     inbox: createInbox({ ...context, partitions, ackWaitMs: inboxAckWaitMs, remake: queues.inbox }),
     work: createWork({ ...context, ackWaitMs: workAckWaitMs, remake: queues.work }),
     claims: createClaims(context),

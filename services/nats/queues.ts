@@ -4,7 +4,7 @@
  */
 import type { JetStreamManager, StreamConfig } from "@nats-io/jetstream";
 import { streams } from "../../protocol/subjects.ts";
-import { derivedMesh, guarded, lostWith, seenOf } from "./identity.ts";
+import { derivedMesh, isGuarded, lostWith, seenOf } from "./identity.ts";
 import { declareConsumer, type DeclaredConsumer, declareStream, found } from "./declare.ts";
 import { translated } from "./errors.ts";
 import { inputsConsumer, startsConsumer } from "./inbox.ts";
@@ -20,7 +20,7 @@ export const isQueue = (name: string): boolean => name === streams.inbox || name
  * bucket's revisions to who has read it. The numbers of dead letters and blobs nobody keeps, and people type those of letters.
  */
 export const numberedFrom = (name: string): Partial<StreamConfig> =>
-  isQueue(name) || (name.startsWith(bucketStream("")) && !guarded.has(name)) ? laterNumbers() : {};
+  isQueue(name) || (name.startsWith(bucketStream("")) && !isGuarded(name)) ? laterNumbers() : {};
 
 /** Every consumer of INBOX: each partition has one for starts and one for all else. */
 export const inboxConsumers = (partitions: number, ackWaitMs: number): DeclaredConsumer[] =>
@@ -54,7 +54,7 @@ export function othersOf(
   };
   const remakes = new Map(
     declareStreams({ partitions })
-      .filter(({ name }) => !guarded.has(name) && !isQueue(name))
+      .filter(({ name }) => !isGuarded(name) && !isQueue(name))
       .map((stream) => [
         stream.name,
         createRemake({

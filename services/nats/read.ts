@@ -105,6 +105,19 @@ export async function newestByDirectRead(
   throw refusalToMeshError({ code: status, description }, `${stream} ${subject}`);
 }
 
+/** The first message after a sequence by a direct read: of any replica, so that there is none is not said by it. */
+export async function firstByDirectRead(
+  requests: Requests,
+  { stream, subject, afterSeq }: Range,
+): Promise<StoredMessage | undefined> {
+  const query = JSON.stringify({ seq: afterSeq + 1, next_by_subj: subject });
+  const answer = await requests.one(`$JS.API.DIRECT.GET.${stream}`, query);
+  const { status, description, fields } = decodeHeaders(answer);
+  if (status === 0) return toStored(answer, fields);
+  if (status === 404) return undefined;
+  throw refusalToMeshError({ code: status, description }, `${stream} ${subject}`);
+}
+
 /** The newest message of a subject as the stream's leader has it. */
 export const newestOfLeader = async (
   jsm: JetStreamManager,

@@ -15,7 +15,9 @@
 import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { MeshError } from "../../protocol/errors.ts";
 import { maxOf } from "../../protocol/extremes.ts";
-import { buckets, streams } from "../../protocol/subjects.ts";
+import { SagaId } from "../../protocol/ids.ts";
+import { arbiterOf, isGrown, oneShard, type Shards } from "../../protocol/shards.ts";
+import { buckets, ledgerStream, shardOfStream, streams, subjects } from "../../protocol/subjects.ts";
 import type { DeadPort, StoredMessage } from "../wire/ports.ts";
 import { markText, type RestoreMark } from "../wire/restored.ts";
 import { keepCensus, readCensus } from "./census.ts";
@@ -26,7 +28,7 @@ import {
   claimStream,
   countedIn,
   type Fault,
-  guarded,
+  guardedOf,
   identityKeys,
   incomplete,
   seenOf,
@@ -35,12 +37,14 @@ import {
 } from "./identity.ts";
 import { publish } from "./publish.ts";
 import { headOf, nextOfLeader, type ReadContext } from "./read.ts";
+import { findStreams, shardsTold } from "./shards.ts";
+import { mendSignposts, sagasByShard, signedTo } from "./signposts.ts";
 import {
   declareStreams,
   entrySubject,
   fillingSubject,
+  ledger,
   partitionsDefault,
-  streamNames,
   type Declared,
 } from "./streams.ts";
 
@@ -50,18 +54,29 @@ export interface Broken {
   /** What is wrong with the stream that is to be rebuilt; undefined: nothing is. */
   readonly fault: Fault | undefined;
   readonly there: readonly StreamInfo[];
+  readonly shards: Shards;
 }
 
-/** Looks, and changes nothing. Throws MESH_INCOMPLETE or MESH_MIXED for what rebuilding this stream does not mend. */
-export async function lookAtBroken(context: ReadContext, stream: string): Promise<Broken> {
-  const there = await streamsOf(context.jsm, streamNames);
-  const standing = standingOf(there.map(seenOf), await readCensus(context));
-  const others = standing.faults.filter(
-    (fault) => fault.kind === "foreign" || (fault.stream !== stream && stream === claimStream),
+async function look(context: ReadContext): Promise<Omit<Broken, "fault">> {
+  const census = await readCensus(context);
+  const { there, shards = oneShard } = await findStreams(context.jsm, census);
+  return { there, shards, standing: standingOf(there.map(seenOf), census, shards) };
+}
+
+/**
+ * Looks, and changes nothing. The fault is the first of such streams: the claims, or those of ledgers. Throws MESH_INCOMPLETE or
+ * MESH_MIXED for what rebuilding them does not mend.
+ */
+export async function lookAtBroken(context: ReadContext, which: "claims" | "ledger"): Promise<Broken> {
+  const looked = await look(context);
+  const { faults } = looked.standing;
+  const isMeant = ({ stream }: Fault) => (stream === claimStream) === (which === "claims");
+  const others = faults.filter(
+    (fault) => fault.kind === "foreign" || (!isMeant(fault) && which === "claims"),
   );
   const error = incomplete({ faults: others });
   if (error !== undefined) throw error;
-  return { standing, there, fault: standing.faults.find((fault) => fault.stream === stream) };
+  return { ...looked, fault: faults.find(isMeant) };
 }
 
 /** The claims while they are filled. */
@@ -116,35 +131,75 @@ export async function fillClaims(
 /** Beyond what was counted: more than a mesh stores between two counts. */
 const uncountedMax = 1_000_000;
 
+/** The shards that are lost. */
+export const lostShards = ({ standing }: Broken): number[] =>
+  standing.faults.flatMap(({ stream }) => shardOfStream(stream) ?? []);
+
+/** Tells whose ledger was in a shard that is lost; of an id that cannot be read, and where nothing else is there, all are. */
+export async function lostSagas(
+  context: ReadContext,
+  broken: Broken,
+): Promise<(saga: string | undefined) => Promise<boolean>> {
+  const { shards } = broken;
+  const lost = lostShards(broken);
+  if (lost.length === shards.all) return async () => true;
+  const held = await sagasByShard(context, shards, lost);
+  return async (text) => {
+    const saga = SagaId.safeParse(text).data;
+    if (saga === undefined) return true;
+    const arbiter = arbiterOf(saga, shards);
+    if (held.some((sagas, shard) => shard !== arbiter && sagas.has(saga))) return false;
+    if (lost.includes(arbiter)) return true;
+    const first = await nextOfLeader(context.jsm, {
+      ...{ stream: ledgerStream(arbiter), subject: subjects.ledger(saga, arbiter) },
+      ...{ afterSeq: 0, throughSeq: Number.POSITIVE_INFINITY },
+    });
+    return first !== undefined && lost.includes(signedTo(first) ?? arbiter);
+  };
+}
+
 /**
- * An empty ledger of the next generation, of the same mesh, whose messages count on beyond `after` (XB5). What was sent to
- * sagas of the lost one is to be taken away before: `empty` does it. Throws SERVER_MISCONFIGURED where a ledger is there, and
- * does nothing then.
+ * An empty stream of ledgers of the next generation, of the same mesh, in place of each that is lost; its messages count on beyond
+ * `after` (XB5). What was sent to sagas of the lost ones is to be taken away before: `empty` does it. Throws SERVER_MISCONFIGURED
+ * where such a stream is there, and does nothing then.
  */
 export async function emptyLedger(
   context: ReadContext,
-  { standing, there }: Broken,
+  broken: Broken,
   { after = 0, empty }: { readonly after?: number; readonly empty?: () => Promise<void> } = {},
 ): Promise<void> {
-  const declared = declaredAs(streams.ledger);
-  if (there.some(({ config }) => config.name === streams.ledger))
-    throw new MeshError(
-      "SERVER_MISCONFIGURED",
-      `stream ${streams.ledger} is there: an empty one cannot be made`,
-      {
-        remedy: `Look what it holds. If it is nothing, \`nats stream rm ${streams.ledger}\`, and then this again.`,
-      },
-    );
-  const counted = (await readCensus(context))?.streams[streams.ledger]?.lastSeq ?? 0;
+  const { standing, there, shards } = broken;
+  const lost = lostShards(broken);
+  const left =
+    lost.length === 0
+      ? streams.ledger
+      : there.find(({ config }) => lost.includes(shardOfStream(config.name) ?? -1))?.config.name;
+  if (left !== undefined)
+    throw new MeshError("SERVER_MISCONFIGURED", `stream ${left} is there: an empty one cannot be made`, {
+      remedy: `Look what it holds. If it is nothing, \`nats stream rm ${left}\`, and then this again.`,
+    });
+  const census = await readCensus(context);
   await empty?.();
-  const metadata = {
+  const identity = {
     ...(standing.mesh === undefined ? {} : { [identityKeys.mesh]: standing.mesh }),
     [identityKeys.generation]: String(standing.generation + 1),
+    ...shardsTold(shards),
   };
-  const first_seq = Math.max(counted, after) + uncountedMax;
-  await translated(streams.ledger, () =>
-    context.jsm.streams.add({ ...declared, ...copiesOf(there), metadata, first_seq }),
-  );
+  for (const shard of lost) {
+    const declared = ledger(shard, shards);
+    const counted = census?.streams[declared.name]?.lastSeq ?? 0;
+    const first_seq = Math.max(counted, after) + uncountedMax;
+    // Nobody begins beside a stream without the mesh's identity: it gets that last where it lacks signposts.
+    const metadata = isGrown(shards) ? {} : identity;
+    await translated(declared.name, () =>
+      context.jsm.streams.add({ ...declared, ...copiesOf(there), metadata, first_seq }),
+    );
+  }
+  if (isGrown(shards)) {
+    await mendSignposts(context, shards);
+    for (const shard of lost)
+      await changeMetadata(context, ledgerStream(shard), (told) => ({ ...told, ...identity }));
+  }
   await countAnew(context, standing);
 }
 
@@ -164,25 +219,27 @@ const copiesOf = (there: readonly StreamInfo[]): { num_replicas: number } => ({
  * for what another remedy is for.
  */
 export async function lookAtRestored(context: ReadContext): Promise<Broken> {
-  const there = await streamsOf(context.jsm, streamNames);
-  const standing = standingOf(there.map(seenOf), await readCensus(context));
+  const looked = await look(context);
+  const { standing } = looked;
   const error = incomplete({ faults: standing.faults.filter(({ kind }) => kind !== "short") });
   if (error !== undefined) throw error;
-  return { standing, there, fault: standing.faults[0] ?? standing.shortLedger };
+  return { ...looked, fault: standing.faults[0] ?? standing.shortLedger };
 }
 
-/** Sets or takes away what is said of a restore, in both streams that carry it. */
+/** Sets or takes away what is said of a restore, in all streams that carry it. */
 export async function markRestored(context: ReadContext, mark: RestoreMark | undefined): Promise<void> {
-  for (const name of guarded)
+  const { shards = oneShard } = await findStreams(context.jsm, undefined);
+  for (const name of guardedOf(shards))
     await changeMetadata(context, name, ({ [identityKeys.restored]: _, ...rest }) =>
       mark === undefined ? rest : { ...rest, [identityKeys.restored]: markText(mark) },
     );
 }
 
-/** Ledger and claims are of the next generation, and counted as they are: what waits for that begins, what refused goes on (XB3). */
-export async function releaseRestored(context: ReadContext, { standing }: Broken): Promise<void> {
+/** Ledgers and claims are of the next generation, and counted as they are: what waits for that begins, what refused goes on (XB3). */
+export async function releaseRestored(context: ReadContext, { standing, shards }: Broken): Promise<void> {
+  await mendSignposts(context, shards);
   const generation = String(standing.generation + 1);
-  for (const name of guarded)
+  for (const name of guardedOf(shards))
     await changeMetadata(context, name, (metadata) => ({
       ...metadata,
       [identityKeys.generation]: generation,

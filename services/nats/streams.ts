@@ -12,11 +12,14 @@ import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from "
 import { nanos } from "@nats-io/nats-core";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
+import { oneShard, type Shards } from "../../protocol/shards.ts";
 import {
   buckets,
   type DeadSource,
   inboxSubjects,
   inboxTransform,
+  ledgerStream,
+  shardOfStream,
   streams,
   subjects,
 } from "../../protocol/subjects.ts";
@@ -29,11 +32,20 @@ export const partitionsDefault = 8;
 /** Where INBOX says how many partitions it has, for hosts that join and for people who look. */
 export const partitionsKey = "sagamesh.partitions";
 
-/** Every stream of a mesh. `replicas` undefined: one when created, and whatever there is when joining. */
-export const declareStreams = (options: { partitions: number; replicas?: number }): Declared[] =>
+/** What a mesh is made with. */
+export interface Plan {
+  readonly partitions: number;
+  /** One unless given. */
+  readonly shards?: Shards | undefined;
+  /** Undefined: one when created, and whatever there is when joining. */
+  readonly replicas?: number | undefined;
+}
+
+/** Every stream of a mesh. */
+export const declareStreams = (options: Plan): Declared[] =>
   [
     inbox(options.partitions),
-    ledger,
+    ...ledgers(options.shards ?? oneShard),
     work,
     dead,
     bucket(buckets.claim),
@@ -71,18 +83,22 @@ const queue = {
   duplicate_window: nanos(limits.duplicateWindowMs),
 } as const;
 
-const ledger: Declared = {
+/** A shard of `shards.all`. What several shards say of themselves is on each: any of them may be lost. */
+export const ledger = (shard: number, shards: Shards): Declared => ({
   ...onDisk,
-  name: streams.ledger,
+  name: ledgerStream(shard),
   description: "one subject per saga, one message per turn: the record of everything",
-  subjects: [subjects.ledgers],
+  subjects: [subjects.ledgers(shard), ...(shard === 0 && shards.all > 1 ? [subjects.severalShards] : [])],
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.New, // NT2
   deny_delete: true,
   max_age: 0,
   max_msgs_per_subject: -1,
   allow_direct: true,
-};
+});
+
+const ledgers = (shards: Shards): Declared[] =>
+  Array.from({ length: shards.all }, (_, shard) => ledger(shard, shards));
 
 const work: Declared = {
   name: streams.work,
@@ -141,7 +157,11 @@ const blobs: Declared = {
   allow_direct: true,
 };
 
+/** Whether a stream of this name is a mesh's. */
+export const isOfMesh = (name: string): boolean => shardOfStream(name) !== undefined || usual.has(name);
+
 /** Of all of them. No number of partitions changes them. */
-export const streamNames: readonly string[] = declareStreams({ partitions: partitionsDefault }).map(
-  ({ name }) => name,
-);
+export const streamNames = (shards: Shards): string[] =>
+  declareStreams({ partitions: partitionsDefault, shards }).map(({ name }) => name);
+
+const usual: ReadonlySet<string> = new Set(streamNames(oneShard));

@@ -16,12 +16,23 @@ import { limits } from "../../protocol/limits.ts";
 import type { Ack } from "../wire/ports.ts";
 import type { RestoreMark } from "../wire/restored.ts";
 import { keepCensus } from "./census.ts";
-import { found, streamsOf } from "./declare.ts";
-import { claimStream, countedIn, type Fault, meaningOf, remedyOf, restoredOf, seenOf } from "./identity.ts";
+import { found } from "./declare.ts";
+import type { Homes } from "./homes.ts";
+import {
+  claimStream,
+  countedIn,
+  type Fault,
+  guardedOf,
+  meaningOf,
+  remedyOf,
+  restoredOf,
+  type Seen,
+  seenOf,
+} from "./identity.ts";
 import type { Made } from "./make.ts";
 import type { Report } from "./progress.ts";
 import type { ReadContext } from "./read.ts";
-import { streamNames } from "./streams.ts";
+import { findStreams, readShards } from "./shards.ts";
 
 /** A look that found a fault is made again this soon, and so is one while there is a fault. */
 const lookAgainMs = 1_000;
@@ -50,16 +61,23 @@ interface Mark {
   restored: RestoreMark | undefined;
 }
 
+const markOf = ({ created, generation, lastSeq, restored }: Seen): Mark => ({
+  ...{ created, generation, lastSeq, restored },
+  ...{ wrong: 0, fault: undefined },
+});
+
 /** What writes to a guarded stream may have one. */
 export interface Watched {
   readonly vigil?: Vigil | undefined;
 }
 
+/** What it is kept with; what it learns of the mesh's shards it tells. */
+type VigilContext = ReadContext & { readonly homes: Homes };
+
 /** Begins it. It looks by itself as long as `stop` was not called; a process is not kept running by it. */
-export function keepVigil(context: ReadContext, made: Made, report: Report): Vigil {
+export function keepVigil(context: VigilContext, made: Made, report: Report): Vigil {
   const marks = new Map<string, Mark>();
-  for (const { name, created, generation, lastSeq, restored } of made.seen)
-    marks.set(name, { created, generation, lastSeq, restored, wrong: 0, fault: undefined });
+  for (const seen of made.seen) marks.set(seen.name, markOf(seen));
   const self: State = { ...{ context, made, report, marks, isStopped: false }, ...nothingYet };
   arm(self);
   return {
@@ -91,7 +109,7 @@ export function keepVigil(context: ReadContext, made: Made, report: Report): Vig
 }
 
 interface State {
-  readonly context: ReadContext;
+  readonly context: VigilContext;
   readonly made: Made;
   readonly report: Report;
   readonly marks: Map<string, Mark>;
@@ -147,18 +165,25 @@ async function lookNow(self: State): Promise<void> {
       mark.fault = undefined;
     }
   }
+  for (const name of guardedOf(await self.context.homes.shards())) {
+    if (marks.has(name)) continue; // But for a shard that was added since.
+    const info = await found(`stream ${name}`, () => self.context.jsm.streams.info(name));
+    if (info !== undefined) marks.set(name, markOf(seenOf(info)));
+  }
   if ([...marks.values()].every(({ wrong }) => wrong === 0)) await count(self);
 }
 
 /** What is wrong with the stream now; its mark is put where the stream is if nothing is. */
 async function faultOf(
-  { context: { jsm }, made: { mesh }, report }: State,
+  { context: { jsm, homes }, made: { mesh }, report }: State,
   stream: string,
   mark: Mark,
 ): Promise<Fault | undefined> {
   const known = mark.lastSeq;
   const info = await found(`stream ${stream}`, () => jsm.streams.info(stream));
   if (info === undefined) return { stream, kind: "missing", what: "is not there any more" };
+  const shards = readShards(info.config.metadata);
+  if (shards !== undefined) homes.learn(shards);
   const { mesh: told, created, generation, lastSeq, isRebuilding, restored } = seenOf(info);
   if (isRebuilding)
     return { stream, kind: "rebuilding", what: "is being rebuilt, and that has not come to its end" };
@@ -188,7 +213,7 @@ async function count(self: State): Promise<void> {
   if (now - self.countedAt < limits.censusEveryMs / 2) return;
   self.countedAt = now;
   const { mesh, partitions } = made;
-  const infos = await streamsOf(context.jsm, streamNames);
+  const { there: infos } = await findStreams(context.jsm, made.census);
   const told = infos.find(({ ts }) => ts !== undefined)?.ts;
   const own = infos.map(seenOf).filter((one) => one.mesh === undefined || one.mesh === mesh);
   const at = told === undefined ? Date.now() : Date.parse(told);

@@ -10,6 +10,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { limits } from "../../protocol/limits.ts";
+import { shardsMax } from "../../protocol/shards.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { dataFolder, type Environment } from "../nats/server/user-folders.ts";
 
@@ -35,6 +36,8 @@ export interface Config {
   readonly gateway: GatewayConfig;
   /** Copies of each stream. Undefined: as many as the mesh has, and one for a new one. */
   readonly replicas: number | undefined;
+  /** Streams of ledgers that a new mesh is made with. Undefined: one. */
+  readonly shards: number | undefined;
   /** How long one saga may hold the loop of its host's process before that is ended, milliseconds of processor time. */
   readonly heldMaxMs: number;
   /** How much is kept for what runs, when little is left to store in: bytes. Undefined: a twentieth, at most 1 GiB. */
@@ -110,7 +113,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
   const heldMax = env["SAGAMESH_HELD_MAX_MS"] || String(limits.heldMaxMs);
   if (!/^\d{4,6}$/.test(heldMax) || Number(heldMax) < 1_000)
     faults.push(`SAGAMESH_HELD_MAX_MS: expected 1000 to 999999, such as 20000, got "${heldMax}"`);
-  const reserveBytes = readReserve(env["SAGAMESH_RESERVE_MB"], faults);
+  const sizes = readSizes(env, faults);
   const gatewayUrl = env["SAGAMESH_GATEWAY_URL"] || undefined;
   if (gatewayUrl !== undefined && !isPublicUrl(gatewayUrl))
     faults.push(
@@ -144,7 +147,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     gateway: { url: gatewayUrl, secrets, folder: join(folder, "gateway") },
     replicas: replicas === "bad" ? undefined : replicas,
     heldMaxMs: Number(heldMax),
-    reserveBytes,
+    ...sizes,
     foldsTwice: env["SAGAMESH_FOLDS_TWICE"] === "1",
     hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined,
     nkey: env["SAGAMESH_NKEY"] || undefined,
@@ -176,6 +179,18 @@ export function withHealth(
       remedy: "For example --health-port 9464; 0 takes any free one.",
     });
   return { ...config, health: { host: flags.host ?? health.host, port } };
+}
+
+const readSizes = (env: Environment, faults: string[]): Pick<Config, "reserveBytes" | "shards"> => ({
+  reserveBytes: readReserve(env["SAGAMESH_RESERVE_MB"], faults),
+  shards: readShards(env["SAGAMESH_SHARDS"], faults),
+});
+
+function readShards(text: string | undefined, faults: string[]): number | undefined {
+  if (!text) return undefined;
+  if (/^[1-9]\d?$/.test(text) && Number(text) <= shardsMax) return Number(text);
+  faults.push(`SAGAMESH_SHARDS: expected 1 to ${shardsMax}, got "${text}"`);
+  return undefined;
 }
 
 /** The configuration with what a command's own flag says of copies. Throws USAGE. */

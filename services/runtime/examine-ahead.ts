@@ -9,13 +9,13 @@
 import type { DoctorDocument } from "../../protocol/documents/doctor.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { SagaId } from "../../protocol/ids.ts";
-import { buckets, streams } from "../../protocol/subjects.ts";
+import { buckets } from "../../protocol/subjects.ts";
 import type { LivingSaga } from "../client/living.ts";
 import { readSnapshot } from "../host/snapshots.ts";
 import { beyondName, readNote } from "../ledger/beyond.ts";
 import { claimOf, lastTurnOf } from "../ledger/chain.ts";
 import { readMany } from "../ledger/many.ts";
-import { type Examination, isThere } from "../nats/examine.ts";
+import { type Examination, hasLedgers, isThere } from "../nats/examine.ts";
 import { type Ledgers, withLedgers } from "../nats/ledgers.ts";
 import { createSnapshots, snapshotNames } from "../nats/snapshots.ts";
 import { bucketStream } from "../nats/streams.ts";
@@ -32,7 +32,7 @@ export async function aheadAmong(
   examined: Examination,
   living: readonly LivingSaga[],
 ): Promise<DoctorDocument["ahead"]> {
-  if (![streams.ledger, bucketStream(buckets.snapshot)].every((stream) => isThere(examined.health, stream)))
+  if (!hasLedgers(examined.health) || !isThere(examined.health, bucketStream(buckets.snapshot)))
     return undefined;
   return withLedgers(nc, async (given) => {
     const ledgers = await trustedReader(given);

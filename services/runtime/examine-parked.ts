@@ -4,10 +4,10 @@
 import type { DoctorDocument } from "../../protocol/documents/doctor.ts";
 import { SagaId } from "../../protocol/ids.ts";
 import { parkedEntry } from "../../protocol/parked.ts";
-import { buckets, streams } from "../../protocol/subjects.ts";
+import { buckets } from "../../protocol/subjects.ts";
 import { parkedOf } from "../client/parked.ts";
 import { readMany } from "../ledger/many.ts";
-import { type Examination, isThere } from "../nats/examine.ts";
+import { type Examination, hasLedgers, isThere } from "../nats/examine.ts";
 import { withLedgers } from "../nats/ledgers.ts";
 import { createSnapshots, snapshotNames } from "../nats/snapshots.ts";
 import { bucketStream } from "../nats/streams.ts";
@@ -18,7 +18,7 @@ export async function parkedAmong(
   nc: Parameters<typeof withLedgers>[0],
   examined: Examination,
 ): Promise<DoctorDocument["parked"]> {
-  if (![streams.ledger, bucketStream(buckets.snapshot)].every((stream) => isThere(examined.health, stream)))
+  if (!hasLedgers(examined.health) || !isThere(examined.health, bucketStream(buckets.snapshot)))
     return undefined;
   return withLedgers(nc, async ({ ledger, context }) => {
     const noted = [...(await snapshotNames(context))]

@@ -10,7 +10,7 @@ import { streams } from "../../protocol/subjects.ts";
 import { type LivingOptions, type LivingSaga, livingSagas } from "../client/living.ts";
 import { type Many, manyOf } from "../ledger/many.ts";
 import { createOrphanSearch } from "../ledger/orphans.ts";
-import { type Examination, isThere } from "../nats/examine.ts";
+import { type Examination, hasLedgers, isThere } from "../nats/examine.ts";
 import { withLedgers } from "../nats/ledgers.ts";
 import { trustedReader } from "./trusting.ts";
 
@@ -28,7 +28,7 @@ type Connection = Parameters<typeof withLedgers>[0];
 export const livingIn =
   (nc: Connection, examined: Examination) =>
   (some: LivingOptions): Promise<Many<LivingSaga>> =>
-    isThere(examined.health, streams.ledger)
+    hasLedgers(examined.health)
       ? withLedgers(nc, async (ledgers) => livingSagas(await trustedReader(ledgers), some))
       : Promise.resolve(manyOf([], []));
 
@@ -38,8 +38,8 @@ export async function orphanedAmong(
   examined: Examination,
   living: readonly LivingSaga[],
 ): Promise<DoctorDocument["orphaned"]> {
-  if (![streams.ledger, streams.inbox, streams.work].every((stream) => isThere(examined.health, stream)))
-    return undefined;
+  const areThere = [streams.inbox, streams.work].every((stream) => isThere(examined.health, stream));
+  if (!areThere || !hasLedgers(examined.health)) return undefined;
   const longest = [...living].sort((a, b) => a.updatedAt - b.updatedAt).slice(0, lookedAtMax);
   const looked = new Set<SagaId>(longest.map(({ saga }) => saga));
   const quietSince = examined.now - orphanedAfterMs;

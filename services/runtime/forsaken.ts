@@ -8,7 +8,7 @@
  */
 import type { ForsakenInputs } from "../../protocol/documents/rebuild.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import { streams } from "../../protocol/subjects.ts";
+import { headers, streams } from "../../protocol/subjects.ts";
 import { takeAway } from "../nats/dead.ts";
 import { queuedIn } from "../nats/rebuild.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
@@ -20,6 +20,8 @@ type Context = Parameters<typeof queuedIn>[0];
 export interface ForsakenOptions {
   /** Where it is set aside; undefined: it is only counted. */
   readonly dead: DeadPort | undefined;
+  /** Whose ledger is lost: of several shards some sagas' are not. */
+  readonly isLost: (saga: string | undefined) => Promise<boolean>;
   /** Starts and signals stay, so that their sagas begin anew. */
   readonly beginsAnew: boolean;
   readonly signal: AbortSignal;
@@ -30,7 +32,7 @@ const lost = new MeshError("LEDGER_LOST", "the ledger was lost, and an empty one
 /** Counts what there is, and sets it aside (XK1). Throws UNAVAILABLE. */
 export async function forsake(
   context: Context,
-  { dead, beginsAnew, signal }: ForsakenOptions,
+  { dead, isLost, beginsAnew, signal }: ForsakenOptions,
 ): Promise<ForsakenInputs> {
   const counts = { starts: 0, inputs: 0, timers: 0, calls: 0 };
   const put = async (stream: string, message: StoredMessage, source?: "inbox" | "work") => {
@@ -41,7 +43,8 @@ export async function forsake(
   };
   for await (const message of queuedIn(context, streams.inbox)) {
     signal.throwIfAborted();
-    const [first, , , kind] = message.subject.split(".");
+    const [first, second, third, kind] = message.subject.split(".");
+    if (!(await isLost(first === "timer" ? second : third))) continue;
     if (first === "timer") {
       counts.timers += 1;
       await put(streams.inbox, message); // XK2
@@ -52,6 +55,7 @@ export async function forsake(
   }
   for await (const message of queuedIn(context, streams.work)) {
     signal.throwIfAborted();
+    if (!(await isLost(message.headers[headers.saga]))) continue;
     counts.calls += 1;
     await put(streams.work, message, "work");
   }

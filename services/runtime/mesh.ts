@@ -36,6 +36,8 @@ export interface MeshOptions {
   readonly name: string;
   /** Copies of streams of a new mesh. */
   readonly replicas?: number | undefined;
+  /** Streams of ledgers of a new mesh. */
+  readonly shards?: number | undefined;
   /** Fsync before each ack, for an embedded server that is started now. */
   readonly syncAlways?: boolean | undefined;
   /** Nothing is performed on it: opened also where the claims are gone, and not watched. False unless given. */
@@ -69,7 +71,7 @@ export interface OpenMesh {
  * SERVER_MISCONFIGURED, STORAGE_FULL, MESH_INCOMPLETE or MESH_MIXED, each with its remedy. Nothing keeps running after a failure.
  */
 export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
-  const { name, report, replicas, signal, reading = false } = options;
+  const { name, report, replicas, shards, signal, reading = false } = options;
   const server = await openServer(options);
   try {
     const { url, dataDir, embedded } = server;
@@ -84,8 +86,11 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
     /** Before the connection is closed, or that would be a loss. */
     const stopKeeping = () => Promise.all([revival?.stop(), room?.stop()]);
     try {
-      const copies = replicas === undefined ? {} : { replicas };
-      const opened = await openNatsPorts(nc, { report, reading, signal, ...copies });
+      const made = {
+        ...(replicas === undefined ? {} : { replicas }),
+        ...(shards === undefined ? {} : { shards }),
+      };
+      const opened = await openNatsPorts(nc, { report, reading, signal, ...made });
       const { clock, stop } = await openMeshClock(() => opened.claims.now(), { report });
       const { ports, forget } = await withTrust(opened, clock, report).catch(async (error: unknown) => {
         stop();

@@ -8,6 +8,7 @@
  */
 import type { ClaimedCall, RebuildDocument } from "../../protocol/documents/rebuild.ts";
 import { isMeshError } from "../../protocol/errors.ts";
+import { maxOf } from "../../protocol/extremes.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { streams } from "../../protocol/subjects.ts";
 import { type Effect, WorkMessage } from "../../protocol/tool.ts";
@@ -21,7 +22,7 @@ import { isTombstone } from "../ledger/reader.ts";
 import { readTrust } from "../ledger/trust.ts";
 import { claimStream } from "../nats/identity.ts";
 import { createRegistry } from "../nats/registry.ts";
-import { emptyLedger, fillClaims, lookAtBroken, openDead, queuedIn } from "../nats/rebuild.ts";
+import { emptyLedger, fillClaims, lookAtBroken, lostSagas, openDead, queuedIn } from "../nats/rebuild.ts";
 import type { Ledgers } from "../nats/ledgers.ts";
 import { eachOf } from "../process/each-of.ts";
 import { patiently } from "../wire/patience.ts";
@@ -53,7 +54,7 @@ const atOnce = 32;
 export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<RebuildDocument> =>
   onLedgers("sagamesh rebuild", config, options, async ({ context, ...ledgers }) => {
     const { isDryRun, skipsUnreadable, report, signal } = options;
-    const broken = await lookAtBroken(context, claimStream);
+    const broken = await lookAtBroken(context, "claims");
     if (broken.fault === undefined) return { what: "claims", outcome: "whole" };
     const why = `stream ${claimStream} ${broken.fault.what}`;
     // Closed before it is read what is open: what is handed on from then on is claimed by nobody before it is opened.
@@ -106,17 +107,18 @@ export const rebuildClaims = (config: Config, options: RebuildOptions): Promise<
 export const rebuildLedger = (config: Config, options: RebuildOptions): Promise<RebuildDocument> =>
   onLedgers("sagamesh rebuild", config, options, async ({ context, registry }) => {
     const { isDryRun, beginsAnew = false, signal } = options;
-    const broken = await lookAtBroken(context, streams.ledger);
+    const broken = await lookAtBroken(context, "ledger");
     if (broken.fault === undefined) return { what: "ledger", outcome: "whole" };
-    const document = { what: "ledger", why: `stream ${streams.ledger} ${broken.fault.what}` } as const;
-    const counted = await forsake(context, { dead: undefined, beginsAnew, signal });
+    const document = { what: "ledger", why: `stream ${broken.fault.stream} ${broken.fault.what}` } as const;
+    const isLost = await lostSagas(context, broken);
+    const counted = await forsake(context, { dead: undefined, isLost, beginsAnew, signal });
     if (isDryRun) return { ...document, forsaken: counted, outcome: "due" };
     let forsaken = counted;
     await emptyLedger(context, broken, {
       after: lastPlaceIn((await readTrust(registry)).document),
       empty: async () => {
         const dead = await openDead(context, broken);
-        forsaken = await forsake(context, { dead, beginsAnew, signal });
+        forsaken = await forsake(context, { dead, isLost, beginsAnew, signal });
       },
     });
     return { ...document, forsaken, outcome: "rebuilt" };
@@ -124,11 +126,11 @@ export const rebuildLedger = (config: Config, options: RebuildOptions): Promise<
 
 /** The last place in the ledger that trust names (XB5 of services/nats/rebuild.ts). */
 const lastPlaceIn = ({ required, keys }: TrustDocument): number =>
-  Math.max(
+  maxOf(
+    [required, ...Object.values(keys).map(({ withdrawn }) => withdrawn)]
+      .flatMap((from) => (from === undefined ? [] : [from, ...Object.values(from.shards ?? {})]))
+      .map(({ announced, after = 0 }) => Math.max(announced, after)),
     0,
-    ...[required, ...Object.values(keys).map(({ withdrawn }) => withdrawn)].map((from) =>
-      Math.max(from?.announced ?? 0, from?.after ?? 0),
-    ),
   );
 
 /** An attempt that is open. */

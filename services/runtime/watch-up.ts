@@ -36,6 +36,7 @@ export async function watchUp(options: WatchOptions): Promise<void> {
     servers: config.servers,
     dataDir: config.serverDir,
     replicas: config.replicas,
+    shards: config.shards,
     name: `sagamesh watch ${process.pid}`,
     ...{ report, signal },
   });

@@ -85,8 +85,14 @@ export interface LedgerPort {
   first(saga: SagaId): Promise<StoredMessage | undefined>;
   /** The messages on the saga's subject with sequence > `afterSeq`, in order, up to and with `throughSeq`. */
   read(saga: SagaId, afterSeq: number, throughSeq: number): Promise<StoredMessage[]>;
-  /** Follows messages as they are stored, from after `afterSeq`; of every saga where none is named. Ends with the signal. */
-  follow(options: { saga?: SagaId; afterSeq?: number; signal: AbortSignal }): AsyncIterable<StoredMessage>;
+  /**
+   * Follows messages as they are stored, a saga's from after `afterSeq`; of every saga where none is named, each saga's in their
+   * order. Ends with the signal.
+   */
+  follow(
+    options:
+      { saga: SagaId; afterSeq?: number; signal: AbortSignal } | { saga?: undefined; signal: AbortSignal },
+  ): AsyncIterable<StoredMessage>;
   /** Ids of all sagas on whose ledger's subject something is stored, with how many messages. */
   list(): Promise<{ saga: SagaId; turns: number }[]>;
   /**
@@ -95,8 +101,8 @@ export interface LedgerPort {
    * ledger: single messages the server keeps (`deny_delete`), so that no turn is ever taken from its end. Throws UNAVAILABLE.
    */
   purgeBefore(saga: SagaId, seq: number): Promise<void>;
-  /** The sequence of the newest message of all sagas, as the leader has it; 0 before the first. Throws UNAVAILABLE. */
-  end(): Promise<number>;
+  /** The sequence of the newest message in each shard, in their order, as its leader has it; 0 before the first. Throws UNAVAILABLE. */
+  end(): Promise<readonly number[]>;
 }
 
 /** Whose signatures count in the mesh, as this process knows it. */

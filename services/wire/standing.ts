@@ -5,8 +5,8 @@
  *     was not given yet is given by a later one.
  */
 import { readSignature, turnToSign } from "../../protocol/signing.ts";
-import { headers } from "../../protocol/subjects.ts";
-import type { FromPlace, TrustDocument } from "../../protocol/trust.ts";
+import { headers, shardOfLedger } from "../../protocol/subjects.ts";
+import { type FromPlace, placeIn, type TrustDocument } from "../../protocol/trust.ts";
 import type { Standing, StoredMessage } from "./ports.ts";
 import type { CheckSignature } from "./signing.ts";
 
@@ -15,11 +15,13 @@ const counts: Standing = { kind: "counts" };
 /** Judges one message by the document. */
 export function standingOf(
   { required, keys }: TrustDocument,
-  { seq, data, headers: fields }: Pick<StoredMessage, "seq" | "data" | "headers">,
+  { subject, seq, data, headers: fields }: Pick<StoredMessage, "subject" | "seq" | "data" | "headers">,
   check: CheckSignature,
 ): Standing {
-  if (required === undefined || heldAt(required, seq) === "no") return counts;
-  const isSettled = heldAt(required, seq) === "yes";
+  if (required === undefined) return counts;
+  const heldAt = (from: FromPlace) => heldIn(placeIn(from, shardOfLedger(subject)), seq);
+  if (heldAt(required) === "no") return counts;
+  const isSettled = heldAt(required) === "yes";
   const otherwise = (kind: "foreign" | "unknown", why: string): Standing =>
     isSettled ? { kind, why } : { kind: "unsettled", why: "from where on turns must be signed" };
   const written = fields[headers.signature];
@@ -31,7 +33,7 @@ export function standingOf(
     return otherwise("foreign", `its signature by ${key} is not of its bytes`);
   const known = Object.hasOwn(keys, key) ? keys[key] : undefined;
   if (known === undefined) return otherwise("unknown", key);
-  switch (known.withdrawn === undefined ? "no" : heldAt(known.withdrawn, seq)) {
+  switch (known.withdrawn === undefined ? "no" : heldAt(known.withdrawn)) {
     case "no":
       return counts;
     case "yes":
@@ -41,7 +43,7 @@ export function standingOf(
   }
 }
 
-function heldAt({ announced, after }: FromPlace, seq: number): "yes" | "no" | "undecided" {
+function heldIn({ announced, after }: ReturnType<typeof placeIn>, seq: number): "yes" | "no" | "undecided" {
   if (seq <= announced) return "no";
   return after === undefined ? "undecided" : seq > after ? "yes" : "no";
 }

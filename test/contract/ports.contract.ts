@@ -17,8 +17,20 @@ import { throttlesContract } from "./throttles.contract.ts";
 import { timersContract } from "./timers.contract.ts";
 import { workContract } from "./work.contract.ts";
 
-/** Declares the suite. `open` gives a new, empty mesh each time. */
-export const portsContract = (name: string, open: () => Promise<Opened>): void => {
+const all = [
+  ledgerContract,
+  inboxContract,
+  hopContract,
+  timersContract,
+  workContract,
+  storesContract,
+  throttlesContract,
+  suspectsContract,
+  liveContract,
+];
+
+/** Declares the suite, or these parts of it. `open` gives a new, empty mesh each time. */
+export const portsContract = (name: string, open: () => Promise<Opened>, contracts = all): void => {
   describe(name, { timeout: 20_000 }, () => {
     let mesh: MeshUnderTest;
     beforeEach(async () => {
@@ -27,17 +39,6 @@ export const portsContract = (name: string, open: () => Promise<Opened>): void =
     afterEach(async () => {
       await mesh.close();
     });
-    for (const contract of [
-      ledgerContract,
-      inboxContract,
-      hopContract,
-      timersContract,
-      workContract,
-      storesContract,
-      throttlesContract,
-      suspectsContract,
-      liveContract,
-    ])
-      contract(() => mesh);
+    for (const contract of contracts) contract(() => mesh);
   });
 };

@@ -87,7 +87,12 @@ function headOf(document: TrustDocument, ledger: readonly Entry[], { waits }: Tr
   const chain: number[] = [];
   for (const [at, { number: own, prev, key }] of ledger.entries()) {
     if (own !== number + 1 || prev !== place) continue;
-    const message = { seq: at + 1, data: key === "X" ? wrong : right, headers: fieldsOf(key) };
+    const message = {
+      subject: "saga.a.ledger",
+      seq: at + 1,
+      data: key === "X" ? wrong : right,
+      headers: fieldsOf(key),
+    };
     const { kind } = standingOf(document, message, (_key, bytes) => bytes.at(-1) === 1);
     if (kind === "foreign") continue;
     if (kind !== "counts" && waits) return "undecided";

@@ -12,10 +12,12 @@
 import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError, describeWithRemedy, type MeshError } from "../../../protocol/errors.ts";
 import type { Report } from "../progress.ts";
+import { translated } from "../errors.ts";
+import { managerOf } from "../manager.ts";
 import { createRequests } from "../requests.ts";
 import { sleep } from "../sleep.ts";
 import { serverLimitReached, writeErrorOf } from "../storage.ts";
-import { streamNames } from "../streams.ts";
+import { isOfMesh } from "../streams.ts";
 import { diskOf, limitIn, type Space, spaceOf } from "./disk.ts";
 import type { EmbeddedServer } from "./embedded.ts";
 import { serverFiles } from "./state.ts";
@@ -59,7 +61,7 @@ export function watchRoom(
   /** What keeps the server from storing and a restart would end now (ZL1). */
   const curable = async (): Promise<MeshError | undefined> => {
     if (!hasRoom(await spaceOf(store))) return undefined;
-    const failed = await Promise.all(streamNames.map((name) => writeErrorOf(requests, name)));
+    const failed = await Promise.all((await namesOf(nc)).map((name) => writeErrorOf(requests, name)));
     const failure = failed.find((one) => one !== undefined);
     if (failure !== undefined) return failure;
     const reached = await serverLimitReached(nc);
@@ -100,4 +102,15 @@ export function watchRoom(
       requests.close();
     },
   };
+}
+
+/** The streams of a mesh that are there; none where nothing is answered, as of each of them then. */
+async function namesOf(nc: NatsConnection): Promise<string[]> {
+  const all: string[] = [];
+  const read = async () => {
+    const jsm = await managerOf(nc);
+    for await (const name of jsm.streams.names()) if (isOfMesh(name)) all.push(name);
+  };
+  await translated("the streams", read).catch(() => undefined);
+  return all;
 }

@@ -11,6 +11,7 @@ import { consumers, streams, subjects } from "../../../protocol/subjects.ts";
 import { connectNats } from "../../../services/nats/connection.ts";
 import { examineMesh } from "../../../services/nats/examine.ts";
 import { openNatsPorts } from "../../../services/nats/open.ts";
+import { oneShard } from "../../../protocol/shards.ts";
 import { streamNames } from "../../../services/nats/streams.ts";
 import { bytes, sagaId } from "../../contract/mesh-under-test.ts";
 import { type AccountServer, startAccountServer } from "../../support/real-mesh.ts";
@@ -45,7 +46,7 @@ async function withInputThatCameBack(): Promise<StreamConfig[]> {
   const first = await consumer.next();
   first?.nak();
   expect((await consumer.next())?.redelivered).toBe(true);
-  return Promise.all(streamNames.map(async (name) => (await jsm.streams.info(name)).config));
+  return Promise.all(streamNames(oneShard).map(async (name) => (await jsm.streams.info(name)).config));
 }
 
 /** What is sent on the connection is held back before the n-th, from one on, until `act` is done. */

@@ -175,13 +175,13 @@ test("XB1 nothing is claimed while claims are filled, what was filled is held, a
   await jsm.streams.delete("KV_CLAIM");
   const requests = createRequests(nc);
   const context = { requests, jsm };
-  const broken = await lookAtBroken(context, "KV_CLAIM");
+  const broken = await lookAtBroken(context, "claims");
   const first = await fillClaims(context, broken, "rebuilt");
   await first.claim("a.1-1.1");
   expect(await codeOf(ports.claims.create("a.1-2", 1, "n2"))).toBe("UNAVAILABLE");
   expect(await codeOf(openNatsPorts(nc))).toBe("MESH_INCOMPLETE");
   // XB2: as after a death in the middle.
-  const again = await fillClaims(context, await lookAtBroken(context, "KV_CLAIM"), "rebuilt");
+  const again = await fillClaims(context, await lookAtBroken(context, "claims"), "rebuilt");
   await again.claim("a.1-1.1");
   await again.open();
   requests.close();
@@ -195,7 +195,7 @@ test("XB1 nothing is claimed while claims are filled, what was filled is held, a
     });
   expect(await ports.claims.create("a.1-3", 1, "n5")).toEqual({ won: true });
   expect((await opened()).mesh).toBe(ports.mesh);
-  await expect(lookAtBroken({ requests: createRequests(nc), jsm }, "KV_CLAIM")).resolves.toMatchObject({
+  await expect(lookAtBroken({ requests: createRequests(nc), jsm }, "claims")).resolves.toMatchObject({
     fault: undefined,
   });
 });
@@ -209,7 +209,7 @@ test("XB4 who won in a bucket that had forgotten holds nothing once it is rebuil
   expect(await codeOf(ports.claims.create("a.1-1", 1, "mine"))).toBe("MESH_INCOMPLETE"); // NV2 of vigil.ts: it is stored.
   const requests = createRequests(nc);
   const context = { requests, jsm };
-  const filling = await fillClaims(context, await lookAtBroken(context, "KV_CLAIM"), "rebuilt");
+  const filling = await fillClaims(context, await lookAtBroken(context, "claims"), "rebuilt");
   await filling.claim("a.1-1.1");
   await filling.open();
   requests.close();
@@ -232,10 +232,10 @@ test("a LEDGER that is deleted and made by hand under a process that runs takes 
   const requests = createRequests(nc);
   const context = { requests, jsm };
   await expect(
-    lookAtBroken(context, "LEDGER").then((broken) => emptyLedger(context, broken)),
+    lookAtBroken(context, "ledger").then((broken) => emptyLedger(context, broken)),
   ).rejects.toThrow("is there");
   await jsm.streams.delete("LEDGER");
-  await emptyLedger(context, await lookAtBroken(context, "LEDGER"));
+  await emptyLedger(context, await lookAtBroken(context, "ledger"));
   requests.close();
   const next = await opened();
   expect(next.mesh).toBe(ports.mesh);
@@ -277,7 +277,7 @@ test("claims that were set back to an older copy are refused, by what was counte
     code: "MESH_INCOMPLETE",
     message: expect.stringContaining("stream KV_CLAIM goes up to message 0, and went up to 2 at") as string,
   });
-  const filling = await fillClaims(context, await lookAtBroken(context, "KV_CLAIM"), "rebuilt");
+  const filling = await fillClaims(context, await lookAtBroken(context, "claims"), "rebuilt");
   await filling.open();
   context.requests.close();
   expect((await opened()).mesh).toBe(ports.mesh);

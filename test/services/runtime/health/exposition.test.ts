@@ -3,6 +3,7 @@
  * host's observer is told comes from real decided turns.
  */
 import { describe, expect, test } from "vitest";
+import { oneShard } from "../../../../protocol/shards.ts";
 import { createExposition } from "../../../../services/runtime/health/exposition.ts";
 import { createMeshGauges } from "../../../../services/runtime/health/mesh-gauges.ts";
 import { createMetrics } from "../../../../services/runtime/health/metrics.ts";
@@ -55,6 +56,7 @@ describe("mesh gauges", () => {
     version: "",
     apiLevel: 4,
     streams: [],
+    shards: oneShard,
     tools: [],
     clockOffsetMs: 250,
     partitions: [partition],
