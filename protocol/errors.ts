@@ -178,6 +178,11 @@ const table = {
     remedy:
       "Name a file with the seed of a trusted key with SAGAMESH_HOST_NKEY; `sagamesh trust` lists them, `sagamesh trust add KEY` adds one.",
   },
+  HOSTS_UNREADY: {
+    meaning: "a living host is of a version that would not look for ledgers in more than one stream",
+    retriable: true,
+    remedy: "Update the hosts that the message names, and all workers and clients, then run this again.",
+  },
   SIGNERS_UNREADY: {
     meaning: "a living host signs with no key that would count, or does not know yet that it must",
     retriable: true,

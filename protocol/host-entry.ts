@@ -25,6 +25,8 @@ export const HostEntry = z.object({
   follows: Follows.optional(),
   /** It reads and tells the causes of errors; the same holds for it. */
   causes: z.literal(true).optional(),
+  /** It finds ledgers over several streams; absent in a host of a version that knows of one. */
+  shards: z.literal(true).optional(),
   /** What it knows of whose signatures count, by its revision, and the public key that it signs with, if it signs. */
   trust: z.object({ revision: z.int().nonnegative(), signs: z.string().optional() }).optional(),
   /** Lines of its log that it could not write; absent where there are none. */

@@ -17,7 +17,7 @@ export const livingAmong = (
   });
 
 /** The hosts that live now. One that is killed still counts until its entry expires. Throws UNAVAILABLE. */
-export const livingHosts = async (membership: MembershipPort): Promise<LivingHost[]> =>
+export const livingHosts = async (membership: Pick<MembershipPort, "hosts">): Promise<LivingHost[]> =>
   livingAmong(await membership.hosts());
 
 /** Those of them that take sagas: they do not drain. */

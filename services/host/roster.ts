@@ -103,6 +103,7 @@ export function joinRoster(
     told: "decided",
     follows: "xstate",
     causes: true,
+    shards: true,
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
     ...lostNow(),
     ...storageNow(),

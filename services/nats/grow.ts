@@ -17,10 +17,14 @@ import { findStreams, shardsTold } from "./shards.ts";
 import { ledger } from "./streams.ts";
 
 /**
- * Gives the mesh as many shards, and returns what it has then. As many as it has is free, and mends what was broken off. Throws
- * USAGE for fewer or too many, MESH_INCOMPLETE, MESH_MIXED, MESH_RESTORED, UNAVAILABLE.
+ * Gives the mesh as many shards, and returns what it has then, or would have. As many as it has is free, and mends what was broken
+ * off. Throws USAGE for fewer or too many, MESH_INCOMPLETE, MESH_MIXED, MESH_RESTORED, UNAVAILABLE.
  */
-export async function growShards(context: ReadContext, all: number): Promise<Shards> {
+export async function growShards(
+  context: ReadContext,
+  all: number,
+  { isDryRun = false }: { readonly isDryRun?: boolean } = {},
+): Promise<Shards> {
   const { jsm } = context;
   const census = await readCensus(context);
   const { there, shards: before = oneShard } = await findStreams(jsm, census);
@@ -41,7 +45,7 @@ export async function growShards(context: ReadContext, all: number): Promise<Sha
       },
     );
   const shards = { arbiters: before.arbiters, all };
-  if (all === 1) return shards;
+  if (all === 1 || isDryRun) return shards;
   const { num_replicas } = first.config;
   const metadata = {
     ...(standing.mesh === undefined ? {} : { [identityKeys.mesh]: standing.mesh }),

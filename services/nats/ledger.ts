@@ -10,7 +10,7 @@
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { SagaId } from "../../protocol/ids.ts";
-import { arbiterOf } from "../../protocol/shards.ts";
+import { arbiterOf, isGrown } from "../../protocol/shards.ts";
 import { headers, ledgerStream, subjects } from "../../protocol/subjects.ts";
 import type { Ack, LedgerPort, StoredMessage } from "../wire/ports.ts";
 import { isWithoutStream, translated } from "./errors.ts";
@@ -110,7 +110,7 @@ const wholeOf = (saga: SagaId, shard: number): Range => ({
   throughSeq: Number.POSITIVE_INFINITY,
 });
 
-/** By shard, each saga where it is: a signpost is no turn. */
+/** Of all shards. What somebody else stored where no ledger of that saga is counts for none. */
 async function listAll({ jsm }: ReadContext, homes: Homes): Promise<{ saga: SagaId; turns: number }[]> {
   let shards = await homes.shards();
   const found = new Map<SagaId, number>();
@@ -123,8 +123,9 @@ async function listAll({ jsm }: ReadContext, homes: Homes): Promise<{ saga: Saga
     for (const [subject, turns] of Object.entries(info.state.subjects ?? {})) {
       const saga = SagaId.safeParse(subject.split(".")[1]).data; // Whatever else lies there is no saga's ledger.
       if (saga === undefined) continue;
-      // What its arbiter has is its ledger only where no other shard has any of it.
-      if (arbiterOf(saga, shards) !== shard || !found.has(saga)) found.set(saga, turns);
+      // Where a mesh has grown a saga may be in several: a signpost is one message, a ledger is more.
+      if (isGrown(shards)) found.set(saga, Math.max(turns, found.get(saga) ?? 0));
+      else if (arbiterOf(saga, shards) === shard) found.set(saga, turns);
     }
   }
   return [...found].map(([saga, turns]) => ({ saga, turns }));

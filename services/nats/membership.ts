@@ -13,6 +13,12 @@ import { listen } from "./listen.ts";
 import type { ReadContext } from "./read.ts";
 import { entryKey, entrySubject } from "./streams.ts";
 
+/** What hosts say of themselves, only read. */
+export const hostEntries = (context: ReadContext): Pick<MembershipPort, "hosts"> => ({
+  hosts: async () =>
+    (await openBucket(context, buckets.hosts).list()).map(({ key, data }) => ({ host: key, data })),
+});
+
 export const createMembership = (context: ReadContext & { readonly nc: NatsConnection }): MembershipPort => {
   const bucket = openBucket(context, buckets.hosts);
   return {
@@ -24,7 +30,7 @@ export const createMembership = (context: ReadContext & { readonly nc: NatsConne
       const control = { [natsHeaders.kvOperation]: "DEL" };
       await bucket.put(host, new Uint8Array(), { ttlMs: 0, control }); // NM1
     },
-    hosts: async () => (await bucket.list()).map(({ key, data }) => ({ host: key, data })),
+    hosts: hostEntries(context).hosts,
     follow: (signal) =>
       listen(context.nc, entrySubject(buckets.hosts, ">"), signal, (message) => ({
         host: entryKey(buckets.hosts, message.subject),

@@ -21,6 +21,7 @@ import { type CaseName, caseNames } from "./peers/peer.ts";
 import { allPeers, measurePeers } from "./peers/peers.ts";
 import { measureRecovery } from "./recovery.ts";
 import { writeResults } from "./results.ts";
+import { measureShards } from "./shards.ts";
 import { measureSleeping } from "./sleeping.ts";
 import { measureStarved } from "./starved.ts";
 import { measureSteps } from "./steps.ts";
@@ -54,6 +55,10 @@ interface Bench {
 
 const benches: Readonly<Record<string, Bench>> = {
   steps: { does: "no-op steps per second against the same messages without sagamesh", run: measureSteps },
+  shards: {
+    does: "64 sagas of 100 no-op steps with the ledgers over 4 streams against one",
+    run: ({ rounds, syncs }) => measureShards({ rounds, syncs, shards: [1, 4], sagas: 64, steps: 100 }),
+  },
   memory: {
     does: "resident size of a host, idle and with 1,000 running sagas",
     run: () => measureMemory({ sagas: 1_000, seconds: 8 }),

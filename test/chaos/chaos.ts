@@ -115,9 +115,9 @@ async function raise(
   failures: string[],
   tell: (line: string) => void,
 ): Promise<Cast> {
-  const { seed, hosts, workers, partitions, plant } = options;
+  const { seed, hosts, workers, partitions, shards, plant } = options;
   tell("starting three servers");
-  const servers = await startServers(folder, partitions);
+  const servers = await startServers(folder, partitions, { shards });
   ends.defer(() => servers.stop());
   const addresses = servers.cluster.servers.map(({ url }) => url);
   const lines = { client: await startProxy(addresses), outside: await startProxy(addresses) };

@@ -8,6 +8,8 @@ export interface Options {
   readonly hosts: number;
   readonly workers: number;
   readonly partitions: number;
+  /** Streams that ledgers are spread over. */
+  readonly shards: number;
   readonly sagaEveryMs: number;
   readonly blowEveryMs: number;
   readonly serverBlowEveryMs: number;
@@ -27,6 +29,7 @@ const defaults = {
   hosts: "3",
   workers: "2",
   partitions: "6",
+  shards: "1",
   "saga-every": "1",
   "blow-every": "3",
   "server-every": "25",
@@ -41,6 +44,7 @@ const short = {
   hosts: "2",
   workers: "1",
   partitions: "4",
+  shards: "1",
   "saga-every": "1",
   "blow-every": "3",
   "server-every": "12",
@@ -61,6 +65,7 @@ by a seed, and held to P1 to P5 when all has come to rest.
   --hosts N          (${defaults.hosts})
   --workers N        (${defaults.workers})
   --partitions N     of the mesh (${defaults.partitions})
+  --shards N         streams that ledgers are spread over (${defaults.shards})
   --saga-every S     two sagas begin about every S seconds (${defaults["saga-every"]})
   --blow-every S     a process or its line is struck about every S seconds (${defaults["blow-every"]})
   --server-every S   a server is struck about every S seconds, one at a time (${defaults["server-every"]})
@@ -87,7 +92,15 @@ export function readOptions(args: readonly string[]): Options | undefined {
     parseArgs({
       args: [...args],
       options: {
-        ...{ minutes: text, seed: text, hosts: text, workers: text, partitions: text, settle: text },
+        ...{
+          minutes: text,
+          seed: text,
+          hosts: text,
+          workers: text,
+          partitions: text,
+          settle: text,
+          shards: text,
+        },
         ...{
           "saga-every": text,
           "blow-every": text,
@@ -124,6 +137,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     ...{ seed, minutes: number("minutes", 0.1), data: values.data, json: values.json === true },
     ...{ hosts: Math.floor(number("hosts", 1)), workers: Math.floor(number("workers", 1)) },
     ...{ partitions: Math.floor(number("partitions", 1)), sleepers: Math.floor(number("sleepers", 0)) },
+    shards: Math.floor(number("shards", 1)),
     sagaEveryMs: number("saga-every", 0.05) * 1_000,
     blowEveryMs: number("blow-every", 0.1) * 1_000,
     serverBlowEveryMs: number("server-every", 1) * 1_000,

@@ -152,10 +152,11 @@ const ledgerOf = (stored: readonly StoredMessage[]) => ({
 });
 
 function vanished({ seen, messages }: Evidence): Violation[] {
-  const there = new Map<number, string>();
-  for (const { seq, data } of [...messages.values()].flat()) there.set(seq, chainHash(data));
+  const there = new Map<string, string>();
+  for (const [saga, stored] of messages)
+    for (const { seq, data } of stored) there.set(`${saga} ${seq}`, chainHash(data));
   return seen.flatMap(({ saga, seq, hash }) =>
-    there.get(seq) === hash
+    there.get(`${saga} ${seq}`) === hash
       ? []
       : [{ promise: "P3", what: `vanished: the turn of ${saga} that was stored at ${seq}` }],
   );

@@ -4,7 +4,7 @@
  */
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { headers, streams, subjects } from "../../protocol/subjects.ts";
+import { headers, ledgerStream, shardOfLedger, subjects } from "../../protocol/subjects.ts";
 import { type Call, openHistory } from "./linear/history.ts";
 import { appendLines, readLines } from "./lines.ts";
 import type { Violation } from "./violation.ts";
@@ -38,7 +38,8 @@ export const proofs: readonly Proof[] = [
     spoil: async ({ ports, jsm }) => {
       const one = (await ports.ledger.list()).find(({ turns }) => turns > 2);
       if (one === undefined) throw new Error("no ledger has three turns; take another seed");
-      await jsm.streams.purge(streams.ledger, { filter: subjects.ledger(one.saga), keep: one.turns - 1 });
+      const filter = (await ports.ledger.last(one.saga))?.subject ?? subjects.ledger(one.saga);
+      await jsm.streams.purge(ledgerStream(shardOfLedger(filter)), { filter, keep: one.turns - 1 });
     },
     isFoundBy: ({ promise, what }) => promise === "P3" && what.startsWith("vanished"),
   },

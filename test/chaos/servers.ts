@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { type LocalCluster, startLocalCluster } from "../../deploy/local-cluster.ts";
-import { buckets, streams } from "../../protocol/subjects.ts";
+import { buckets, ledgerStream, streams } from "../../protocol/subjects.ts";
 import { connectNats } from "../../services/nats/connection.ts";
 import { openNatsPorts } from "../../services/nats/open.ts";
 import { bucketStream } from "../../services/nats/streams.ts";
@@ -34,6 +34,8 @@ const counted = [streams.ledger, streams.inbox, streams.work, bucketStream(bucke
 export interface ServersOptions {
   /** Default three. */
   readonly size?: 1 | 3;
+  /** Streams that ledgers are spread over. Default one. */
+  readonly shards?: number;
   /** More lines of the server's own language. */
   readonly extraConfig?: string;
   /** V1. Default true; false leaves the mesh as sagamesh makes it. */
@@ -44,7 +46,7 @@ export interface ServersOptions {
 export async function startServers(
   folder: string,
   partitions: number,
-  { size = 3, extraConfig = "", audits = true }: ServersOptions = {},
+  { size = 3, shards = 1, extraConfig = "", audits = true }: ServersOptions = {},
 ): Promise<Servers> {
   const cluster = await startLocalCluster({
     ...{ dataDir: join(folder, "servers"), report: () => undefined, size, extraConfig },
@@ -52,7 +54,7 @@ export async function startServers(
   });
   const { spare } = diesWithProcess(cluster);
   const nc = await connectNats({ servers: cluster.url.split(","), name: "chaos" });
-  const ports = await openNatsPorts(nc, { replicas: size, partitions });
+  const ports = await openNatsPorts(nc, { replicas: size, partitions, shards });
   const jsm = await jetstreamManager(nc);
   if (audits) {
     await jsm.streams.add({ name: auditStream, subjects: ["audit.>"], num_replicas: size });
@@ -68,7 +70,8 @@ export async function startServers(
       return place < 0 ? undefined : place;
     },
     areCurrent: async () => {
-      const infos = await Promise.all(counted.map((stream) => jsm.streams.info(stream)));
+      const others = Array.from({ length: shards - 1 }, (_, shard) => ledgerStream(shard + 1));
+      const infos = await Promise.all([...counted, ...others].map((stream) => jsm.streams.info(stream)));
       return infos.every(({ cluster: group }) => {
         const copies = group?.replicas ?? [];
         return copies.length === size - 1 && copies.every(({ current, offline }) => current && !offline);

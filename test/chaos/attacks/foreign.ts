@@ -1,6 +1,7 @@
 /** Foreign: messages on a ledger's subject that are no turns of it, or were. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { SagaId } from "../../../protocol/ids.ts";
+import { placeOf } from "../../../protocol/shards.ts";
 import { subjects } from "../../../protocol/subjects.ts";
 import type { StoredMessage } from "../../../services/wire/ports.ts";
 import { foreignKinds, type Planted } from "../../support/foreign.ts";
@@ -27,7 +28,8 @@ async function forge(field: Field, chance: SeededChance, saga: SagaId): Promise<
   const { data, headers } = kind(saga, stored);
   // The server would read its own as commands.
   const given = Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith("Nats-")));
-  await field.store(subjects.ledger(saga), data, given);
+  const all = (await field.ports.ledger.end()).length;
+  await field.store(subjects.ledger(saga, placeOf(saga, { all })), data, given);
 }
 
 async function strike(field: Field, chance: SeededChance): Promise<void> {
