@@ -81,6 +81,7 @@ export function createHomes(context: ReadContext, told?: Shards): Homes {
     ...{ of, known, learn },
     isElsewhere: async (saga, shard, message) => {
       if (message.headers[headers.shard] === undefined) return false;
+      homes.delete(saga); // What was known is of a shard that was lost since, if it is not so still.
       if (shards === undefined || !isGrown(shards)) await askNow();
       return (await of(saga)) !== shard;
     },

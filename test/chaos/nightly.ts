@@ -53,7 +53,17 @@ async function nightly(seed: number, minutes: number): Promise<Part[]> {
   const tests = (file: string) => ["test:e2e", "--", `test/end-to-end/${file}.test.ts`];
   const until = performance.now() + minutes * 60_000;
   const chaosMinutes = String(Number((minutes * chaosShare).toFixed(2)));
-  await part("chaos", ["test:chaos", "--", "--seed", String(seed), "--minutes", chaosMinutes, "--prove"]);
+  const spread = ["--shards", seed % 2 === 0 ? "1" : "4"];
+  await part("chaos", [
+    "test:chaos",
+    "--",
+    "--seed",
+    String(seed),
+    "--minutes",
+    chaosMinutes,
+    ...spread,
+    "--prove",
+  ]);
   await part("large", tests("verify-many"), { MESH_MANY: "280x2000" });
   await part("steps", tests("steps-asked"), { MESH_SEED: String(seed) });
   const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {

@@ -7,7 +7,7 @@
  *
  * A saga goes on when the server has elected new leaders for the streams that it needs: 4 to 9 seconds by the server's
  * own clocks, more where a vote is split. What is measured is printed; what is asserted is generous, because the
- * machine of the tests is shared. SAGAMESH_TEST_KILLS says how often.
+ * machine of the tests is shared. SAGAMESH_TEST_KILLS says how often, SAGAMESH_TEST_SHARDS over how many streams the ledgers are.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,6 +23,7 @@ import { openNatsPorts } from "../../services/nats/open.ts";
 import { silentObserver } from "../../services/host/host-deps.ts";
 
 const sagasMax = 64;
+const shards = Number(process.env["SAGAMESH_TEST_SHARDS"] ?? 1);
 const kills = Number(process.env["SAGAMESH_TEST_KILLS"] ?? 10);
 /** An election that is repeated twice, and a machine that has other things to do. */
 const goesOnWithinMs = 30_000;
@@ -38,7 +39,7 @@ let jsm: JetStreamManager;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sagamesh-cluster-test-"));
   cluster = await startTestCluster();
-  mesh = await openRealMesh(cluster.url, { replicas: 3 });
+  mesh = await openRealMesh(cluster.url, { replicas: 3, shards });
   jsm = await jetstreamManager(mesh.nc, { checkAPI: false, timeout: 1_000 });
 }, 120_000);
 afterAll(async () => {

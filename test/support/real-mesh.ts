@@ -88,7 +88,10 @@ export interface RealMesh {
 }
 
 /** Opens a mesh at the address, or at one of several separated by commas, which nobody else closes. */
-export async function openRealMesh(url: string, options: { replicas?: number; shards?: number } = {}): Promise<RealMesh> {
+export async function openRealMesh(
+  url: string,
+  options: { replicas?: number; shards?: number } = {},
+): Promise<RealMesh> {
   const servers = url.split(",");
   const nc = await connectNats({ servers, name: "test" });
   const ports = await openNatsPorts(nc, options);

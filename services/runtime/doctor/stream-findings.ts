@@ -157,7 +157,9 @@ function replicaFindings(all: readonly StreamHealth[]): Finding[] {
     const remedy = `\`nats stream edit ${name} --replicas ${ledger}\`: a mesh survives what its weakest stream survives.`;
     // A claim that is lost lets a `once` be performed again, an input that is lost was promised.
     return [
-      promised.has(name) || shardOfStream(name) !== undefined ? wrong("REPLICAS_DIFFER", what, remedy) : warning("REPLICAS_DIFFER", what, remedy),
+      promised.has(name) || shardOfStream(name) !== undefined
+        ? wrong("REPLICAS_DIFFER", what, remedy)
+        : warning("REPLICAS_DIFFER", what, remedy),
     ];
   });
 }

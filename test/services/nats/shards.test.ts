@@ -9,8 +9,10 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { arbiterOf, placeOf } from "../../../protocol/shards.ts";
 import { headers, ledgerStream, subjects } from "../../../protocol/subjects.ts";
+import { keepCensus, readCensus } from "../../../services/nats/census.ts";
 import { connectNats } from "../../../services/nats/connection.ts";
 import { growShards } from "../../../services/nats/grow.ts";
+import { countedIn, seenOf } from "../../../services/nats/identity.ts";
 import { withLedgers } from "../../../services/nats/ledgers.ts";
 import { type NatsPorts, openNatsPorts } from "../../../services/nats/open.ts";
 import {
@@ -21,6 +23,7 @@ import {
   releaseRestored,
 } from "../../../services/nats/rebuild.ts";
 import { createRequests, type Requests } from "../../../services/nats/requests.ts";
+import { findStreams } from "../../../services/nats/shards.ts";
 import { declareStreams } from "../../../services/nats/streams.ts";
 import { bytes, codeOf, sagaId, text } from "../../contract/mesh-under-test.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
@@ -237,6 +240,48 @@ test("a shard that is lost stops what begins beside it, is emptied by a person's
       expect((await next.ledger.last(sagaId(saga))) === undefined).toBe(
         where!.startsWith(`${ledgerStream(lost)} `),
       );
+  }
+});
+
+test("GW1 a LEDGER put back from before the mesh grew is told of its shards again, and nothing else is needed", async () => {
+  const ports = await opened();
+  await ports.ledger.append(sagas[0]!, turn("one"));
+  const { config } = await jsm.streams.info("LEDGER");
+  await grow(3);
+  const later = await opened();
+  for (const saga of sagas.slice(1)) await later.ledger.append(saga, turn(saga));
+  const counted = await findStreams(jsm, undefined);
+  const census = { mesh: ports.mesh, at: Date.now(), partitions: 8 };
+  await keepCensus({ requests, jsm }, { ...census, streams: countedIn(counted.there.map(seenOf)) }, true);
+  await jsm.streams.delete("LEDGER");
+  await jsm.streams.add(config);
+  expect((await findStreams(jsm, await readCensus({ requests, jsm }))).shards).toEqual({
+    arbiters: 1,
+    all: 3,
+  });
+  expect(await grow(3)).toEqual({ arbiters: 1, all: 3 });
+  await releaseRestored({ requests, jsm }, await lookAtRestored({ requests, jsm }));
+  const next = await opened();
+  for (const saga of sagas.slice(1).filter((one) => placeOf(one, { all: 3 }) > 0))
+    expect(text((await next.ledger.last(saga))!.data)).toBe(saga);
+});
+
+test("a process that knows where a saga was before its shard was lost finds it where it began anew", async () => {
+  const ports = await opened();
+  await grow(2);
+  const knowing = await opened();
+  const moved = sagas.find((saga) => placeOf(saga, { all: 2 }) === 1)!;
+  await ports.ledger.append(moved, turn("before")); // Of a process that has not heard of it.
+  expect((await knowing.ledger.last(moved))?.subject).toBe(subjects.ledger(moved, 0));
+  await jsm.streams.purge("LEDGER");
+  const other = await opened();
+  await other.ledger.append(moved, turn("anew"));
+  for (const one of [knowing, other, ports]) {
+    const last = await one.ledger.last(moved);
+    expect({ subject: last?.subject, data: text(last!.data) }).toEqual({
+      subject: subjects.ledger(moved, 1),
+      data: "anew",
+    });
   }
 });
 
