@@ -157,7 +157,7 @@ export function judgementOf(
   const name = Object.keys(nodes).find((one) => waitsFor(nodes[one]?.judging, call));
   const judging = name === undefined ? plan : nodes[name]?.judging;
   if (judging === undefined || !waitsFor(judging, call)) return undefined;
-  if (judging.asks === call) return ruledByPeople(g, name, judging, error === undefined && output === true);
+  if (judging.asks === call) return ruledByPeople(g, name, judging, refusalBy(g, output, error));
   const { [call]: validator = "", ...waits } = judging.waits;
   const said = [...judging.said, verdictOf(validator, output, error)];
   if (Object.keys(waits).length > 0) {
@@ -269,14 +269,22 @@ function changedItem(
   return read.success ? made : { refused: `what it would become does not fit: ${read.reason}` };
 }
 
+/** Why it may not go on, or undefined. Sagas of former versions said of silence that people did not allow it. */
+function refusalBy(g: Going, output: unknown, error: CallError | undefined): string | undefined {
+  if (error === undefined && output === true) return undefined;
+  return error === undefined || g.context.hearsOnce !== true
+    ? "people did not allow it"
+    : `it was not allowed: ${error.reason}`;
+}
+
 /** Without a budget, for people have allowed it; what it says it is, it must be all the same. */
 function ruledByPeople(
   g: Going,
   name: string | undefined,
   { asks: _asked, changes, ...judging }: Judgement,
-  isAllowed: boolean,
+  refusal: string | undefined,
 ): Ruled | undefined {
-  if (!isAllowed) return rejected(g, name, judging, "VALIDATION_REJECTED", "people did not allow it");
+  if (refusal !== undefined) return rejected(g, name, judging, "VALIDATION_REJECTED", refusal);
   if (changes === undefined) return passed(g, name, judging, judging.item);
   const units = Object.fromEntries(changes.map(({ unit }) => [unit, Number.MAX_SAFE_INTEGER]));
   const made = changedItem(g, name, judging, changes, { units, times: judging.round + 1 });

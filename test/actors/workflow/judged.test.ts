@@ -12,6 +12,7 @@ import { defineWorkflow, type NodeConfig } from "sagamesh/workflow";
 import { defineValidator, honestOutput, type Validator } from "sagamesh/validators";
 import {
   failed,
+  fired,
   given,
   signalled,
   started,
@@ -60,6 +61,16 @@ const said = (more: object, validator = "judging") =>
   succeeded(validator, { validator, by: "code", shown, judged: "j", ...more });
 const yes = said({ verdict: "accept" });
 const no = said({ verdict: "reject", reason: "over 5000 USD" });
+/** All tools that are open succeed, until none is. */
+function drained(story: Story): Story {
+  if (story.state.phase.kind === "ended") return story;
+  const id = story.open.find((one) => story.state.open[one]?.intent.kind === "tool");
+  return id === undefined ? story : drained(story.when(leg(id)));
+}
+/** How many effects were undone. */
+const undoneIn = ({ turns }: Story): number =>
+  turns.flatMap(({ steps }) => steps.flatMap(({ intents }) => intents)).filter((one) => "undoes" in one)
+    .length;
 const contextOf = (story: Story) => story.state.snapshot.context as WorkflowContext;
 const answered = (answer: boolean) => voted("question", "answer", { answer });
 const asks = { kind: "saga", name: "judging" } as const;
@@ -237,6 +248,48 @@ describe("not to know", () => {
     });
     task.when(answered(true)).then(runs("T4"));
     task.when(answered(false)).then(undoes("3-0"));
+  });
+});
+
+describe("while people are asked", () => {
+  const doubt = said({ verdict: "undecided", reason: "I do not see the map" });
+  const change = { at: "/minutes", to: 30, amount: 30, unit: "min", what: "a walk", why: "it is nice" };
+  const more = said({ verdict: "augment", reason: "a walk", changes: [change] });
+  const terms = { whenUndecided: "ask", augment: { units: { min: 15 }, over: "ask" } };
+  const asked = (stage: "before" | "output", answer: typeof doubt, replans: object = {}) => {
+    const flow = journey({ ...terms, ...replans }, { validators: { [stage]: [judging] } });
+    const story = given(flow, begun, leg("T1"), leg("T2")).when(leg("T3"));
+    return (stage === "before" ? story : story.when(leg("T4"))).when(answer);
+  };
+  const cases: [string, "before" | "output", typeof doubt][] = [
+    ["whether a node may run", "before", doubt],
+    ["whether what it did may stand", "output", doubt],
+    ["whether a change may be made", "before", more],
+    ["whether a change of what it did may be made", "output", more],
+  ];
+
+  test.each(cases)("%s, a cancel asks no more and undoes what was done, once", (_, stage, answer) => {
+    const story = asked(stage, answer);
+    story.then({ kind: "task", about: "question" });
+    const cancelled = story.when(signalled("cancel"));
+    const undone = drained(cancelled);
+    expect(undone.end).toMatchObject({ status: "cancelled", standing: [] });
+    expect([undone.open, undoneIn(undone)]).toEqual([[], stage === "before" ? 3 : 4]);
+  });
+
+  test.each(cases)("%s, what falls asks no more, and is asked about anew", (_, stage, answer) => {
+    const story = asked(stage, answer, { onFailure: "replan", replansMax: 1 });
+    const fallen = story.when(signalled("invalidate", { node: "T3", reason: "a strike" }));
+    expect(fallen.open.map((id) => fallen.state.open[id]?.intent.kind)).toEqual(["tool"]);
+    const again = drained(fallen);
+    expect(again.intents).toMatchObject([{ kind: "saga", name: "judging" }]);
+    expect(drained(again.when(yes)).end).toMatchObject({ status: "completed" });
+  });
+
+  test.each(cases)("%s, silence is no yes, and is told as silence", (_, stage, answer) => {
+    const story = asked(stage, answer).when(fired("question"));
+    expect(contextOf(story).nodes["T4"]?.reason).toMatch(/^it was not allowed: .*time/);
+    expect(drained(story).end).toMatchObject({ status: "failed", standing: [] });
   });
 });
 
