@@ -5,6 +5,7 @@
  *     simulator   as many seeds as the rest of the time takes, counted from the seed
  *     large       `verify --all` of hundreds of sagas beside busy neighbours, one of them with 2,000 calls
  *     steps       what a provider was asked against the steps that were counted, hosts killed at times of the seed
+ *     nested      a workflow in a workflow, a process killed at every write of theirs
  *     schedules   search, rules and a second judge of the REALM days against each other, on days of the seed
  *     model       the protocol model, walked exhaustively, where the repository has one (`npm run test:model`)
  *
@@ -66,6 +67,7 @@ async function nightly(seed: number, minutes: number): Promise<Part[]> {
   ]);
   await part("large", tests("verify-many"), { MESH_MANY: "280x2000" });
   await part("steps", tests("steps-asked"), { MESH_SEED: String(seed) });
+  await part("nested", ["test:e2e", "--", "test/actors/workflow/nested"], { MESH_EVERY_WRITE: "1" });
   const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
     scripts: Readonly<Record<string, string>>;
   };
