@@ -50,7 +50,7 @@ export function createFoldDriver(of: CorpusCase, { keeps = false } = {}): Driver
     }
     for (const intent of intents) {
       if (intent.kind === "saga")
-        actorOf.set(intent.saga, after.open[intent.id]?.actor ?? actorOf.get(intent.saga) ?? "");
+        actorOf.set(intent.saga, nameOf(after, intent.id) ?? actorOf.get(intent.saga) ?? "");
       if (intent.kind !== "signal") continue;
       const { name, data } = intent;
       if (name !== "cancel")
@@ -140,6 +140,12 @@ export function createFoldDriver(of: CorpusCase, { keeps = false } = {}): Driver
       return { value, context, tags, status, output, error, open, sent, emitted };
     },
   };
+}
+
+/** The machine's own id of the actor that waits for an intent. */
+function nameOf({ open, displaced }: SagaState, intent: IntentId): string | undefined {
+  const name = open[intent]?.actor;
+  return name === undefined ? undefined : (displaced?.[name] ?? name);
 }
 
 const resultOf = (intent: IntentId, result: Extract<Event, { type: "result" }>["result"]): Event => ({

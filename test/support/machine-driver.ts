@@ -237,6 +237,16 @@ export function createDoorDriver({ machine, input, results }: CorpusCase): Drive
   };
 }
 
+/** What a driver shows. What two receivers were sent has no order: nothing inside or outside sees one. */
+function shownBy(driver: Driver): Json {
+  const { sent, ...rest } = driver.state();
+  const receiverOf = (one: string): string => one.slice(0, one.indexOf("{"));
+  const byReceiver = sent.toSorted(
+    (a, b) => Number(receiverOf(a) > receiverOf(b)) - Number(receiverOf(a) < receiverOf(b)),
+  );
+  return toJson({ ...rest, sent: byReceiver });
+}
+
 /** Runs the path through both and compares what they show before the first and after every event. */
 export function compareWithLive(
   of: CorpusCase,
@@ -245,11 +255,11 @@ export function compareWithLive(
 ): void {
   const live = createLiveDriver(of);
   const folded = createDriver(of);
-  expect(toJson(folded.state()), "after its start").toEqual(toJson(live.state()));
+  expect(shownBy(folded), "after its start").toEqual(shownBy(live));
   path.forEach((event, index) => {
     live.send(event);
     folded.send(event);
     const so = path.slice(0, index + 1).map(({ type }) => type);
-    expect(toJson(folded.state()), `after ${so.join(", ")}`).toEqual(toJson(live.state()));
+    expect(shownBy(folded), `after ${so.join(", ")}`).toEqual(shownBy(live));
   });
 }

@@ -1,16 +1,16 @@
 /**
  * Machines made by chance, for those who compare two ways to run one: parallel regions, histories, `always`, guards, raises,
- * delays, invocations, children spawned under ids that repeat, re-entries, ends.
+ * delays, invocations, children spawned under ids that repeat, what is sent to them, at once and later, re-entries, ends.
  *
  * `askingMachine` makes the same, whose functions ask for the time, new ids and chance.
  *
  * RM1 Each comes to rest: what a machine asks of itself (`always`, `raise`) counts `n` up and stops at a bound.
  */
 import * as fc from "fast-check";
-import { and, assign, cancel, createMachine, emit, enqueueActions, not, or, spawnChild } from "xstate";
+import { and, assign, cancel, createMachine, emit, enqueueActions, not, or, sendTo } from "xstate";
 import { toActors } from "../../actors/machine/callable.ts";
 import { now, random, uuid } from "../../actors/machine/source.ts";
-import { tool } from "../actors/machine/corpus/callables.ts";
+import { saga, tool } from "../actors/machine/corpus/callables.ts";
 import type { CorpusCase } from "./machine-driver.ts";
 
 /** A state as data: what fast-check makes and prints. */
@@ -36,7 +36,10 @@ interface Act {
   readonly does: (typeof deeds)[number];
   readonly of: number;
 }
-const deeds = ["count", "raise", "later", "unlater", "spawn", "spawnOwn", "emit", "choose"] as const;
+const deeds = [
+  ...(["count", "raise", "later", "unlater", "spawn", "spawnOwn", "emit", "choose"] as const),
+  ...(["tell", "tellLater", "untell"] as const),
+];
 
 const events = ["A", "B", "C", "D"];
 const delays = [10, 20, 40];
@@ -73,6 +76,8 @@ const { plan } = fc.letrec<{ plan: Plan }>((tie) => ({
 interface Context {
   readonly n: number;
   readonly seen: readonly string[];
+  /** Ids under which actors were spawned: XState throws where one sends to another. */
+  readonly spawned: readonly string[];
 }
 const seeing = assign(({ context, event }: { context: Context; event: { type: string } }) => ({
   seen: [...context.seen, event.type].slice(-4),
@@ -109,6 +114,9 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
     Object.fromEntries(all.map((one, k) => [`s${k}`, stateOf(one, `${under}${k}`)]));
   const stateOf = (one: Plan, id: string): object => {
     if (one.kind === "final" && !isHolding(one)) return { id, type: "final", entry: one.entry.map(act) };
+    // Its own actor is there as it enters, and as it leaves.
+    const src = one.on.length % 2 === 0 ? "saga" : "tool";
+    const told = (said: string) => (one.invoke && src === "saga" ? [sendTo(`i_${id}`, { type: said })] : []);
     const holds = isHolding(one);
     const isParallel = holds && one.kind === "parallel";
     const child = holds ? made(one.states, id) : {};
@@ -121,8 +129,8 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
       ...(isParallel ? { type: "parallel" } : {}),
       ...(holds ? { states: { ...child, ...history } } : {}),
       ...(holds && !isParallel ? { initial: "s0" } : {}),
-      entry: one.entry.map(act),
-      exit: one.exit.map(act),
+      entry: [...told("welcome"), ...one.entry.map(act)],
+      exit: [...one.exit.map(act), ...told("goodbye")],
       on: Object.groupBy(
         one.on.map((each) => ({ event: `${events[each.event]}`, ...moveOf(each) })),
         ({ event }) => event,
@@ -133,7 +141,7 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
         ? {
             invoke: {
               id: `i_${id}`,
-              src: "tool",
+              src,
               onDone: { actions: noted },
               onError: { actions: noted },
             },
@@ -149,7 +157,7 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
   });
   const machine = createMachine({
     id: "random",
-    context: () => ({ n: 0, seen: asks ? [uuid()] : [] }),
+    context: () => ({ n: 0, seen: asks ? [uuid()] : [], spawned: [] }),
     initial: "s0",
     states: made(states, "s"),
     on: {
@@ -157,7 +165,7 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
       "xstate.error.actor.*": { actions: noted },
     },
     output: ({ context }: { context: Context }) => context.seen,
-  } as never).provide({ actors: toActors({ tool }) });
+  } as never).provide({ actors: toActors({ tool, saga }) });
   const actors = [...ids.map((id) => `i_${id}`), "c0", "c1"];
   return {
     name: JSON.stringify(states),
@@ -198,7 +206,7 @@ function guardOf(of: number, asks: boolean): unknown {
 interface Enqueuing {
   readonly context: Context;
   readonly enqueue: Record<
-    "assign" | "raise" | "spawnChild" | "cancel",
+    "assign" | "raise" | "spawnChild" | "cancel" | "sendTo",
     (...given: readonly unknown[]) => void
   >;
 }
@@ -206,6 +214,13 @@ interface Enqueuing {
 const delayOf = (of: number, asks: boolean): unknown => (asks ? () => 5 + random() * 40 : delays[of % 3]);
 
 const acting = (collect: (given: Enqueuing) => void): unknown => enqueueActions(collect as never);
+
+/** Of two ids one is a saga's, which can be told something. */
+function spawn({ context, enqueue }: Enqueuing, of: number, asks: boolean): void {
+  const id = `c${of % 2}`;
+  enqueue.assign({ spawned: [...context.spawned.filter((other) => other !== id), id] });
+  enqueue.spawnChild(of % 2 === 0 ? "tool" : "saga", { id, input: asks ? uuid() : null });
+}
 
 function actOf({ does, of }: Act, asks: boolean): unknown {
   switch (does) {
@@ -226,14 +241,20 @@ function actOf({ does, of }: Act, asks: boolean): unknown {
     case "unlater":
       return cancel(`t${of % 2}`);
     case "spawn":
-      return spawnChild("tool" as never, {
-        id: `c${of % 2}`,
-        input: () => (asks ? uuid() : null),
-      });
+      return acting((given) => spawn(given, of, asks));
     case "spawnOwn":
-      return acting(({ context, enqueue }) => {
-        if (context.n % 2 === 0) enqueue.spawnChild("tool", { id: `c${of % 2}` });
+      return acting((given) => {
+        if (given.context.n % 2 === 0) spawn(given, of, asks);
       });
+    case "tell":
+    case "tellLater":
+      return acting(({ context, enqueue }) => {
+        if (!context.spawned.includes("c1")) return;
+        const when = does === "tell" ? undefined : { id: `d${of % 2}`, delay: delayOf(of, asks) };
+        enqueue.sendTo("c1", { type: `say${of}`, n: context.n }, when);
+      });
+    case "untell":
+      return cancel(`d${of % 2}`);
     case "emit":
       return emit(() => ({ type: `told${of}`, ...(asks ? { id: uuid() } : {}) }));
     case "choose":

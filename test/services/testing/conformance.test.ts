@@ -13,6 +13,7 @@ import {
   enqueueActions,
   fromPromise,
   raise,
+  sendTo,
   setup,
   SimulatedClock,
   spawnChild,
@@ -50,12 +51,51 @@ const tools = {
     perform: async () => {},
   }),
 };
+/** A machine for other machines: it counts what it is told, asks a tool at the end, and says the answer. */
+const listening = setup({
+  types: { context: {} as { n: number }, events: {} as { type: "say" | "stop"; amount: number } },
+  actors: toActors({ double: tools.double }),
+}).createMachine({
+  context: { n: 0 },
+  initial: "open",
+  states: {
+    open: {
+      on: {
+        say: { actions: assign({ n: ({ context, event }) => context.n + event.amount }) },
+        stop: "asking",
+      },
+    },
+    asking: {
+      invoke: {
+        src: "double",
+        input: ({ context }) => ({ n: context.n }),
+        onDone: { target: "done", actions: assign({ n: ({ event }) => event.output }) },
+      },
+    },
+    done: { type: "final" },
+  },
+  output: ({ context }) => ({ heard: context.n }),
+});
+const Amount = z.object({ amount: z.number() });
+const listener = defineSaga({
+  ...{ name: "listener", version: 1, input: z.any(), output: z.object({ heard: z.number() }) },
+  signals: { say: Amount, stop: Amount },
+  machine: listening,
+});
+/** What a machine tells its listener, on A and B. */
+const telling = (id: string) => ({
+  A: { actions: sendTo(id, ({ event }: { event: Heard }) => ({ type: "say", amount: event.amount })) },
+  B: { actions: sendTo(id, { type: "stop", amount: 0 }) },
+});
 const promises = {
   double: fromPromise(async ({ input }: { input: { n: number } }) => double(input)),
   refuse: fromPromise(async () => {
     throw new Error("declined", { cause: behind });
   }),
   quiet: fromPromise(async () => {}),
+  get listener() {
+    return listening.provide({ actors: { double: promises.double } as never });
+  },
 };
 
 interface Heard {
@@ -79,7 +119,7 @@ const made = (config: object): AnyStateMachine =>
   (
     setup({
       types: { context: {} as { saw: unknown[] } },
-      actors: toActors(tools),
+      actors: toActors({ ...tools, listener }),
     }) as unknown as { createMachine(config: object): AnyStateMachine }
   ).createMachine({
     context: { saw: [] },
@@ -148,6 +188,50 @@ const cases: Record<string, { machine: AnyStateMachine; path: readonly (string |
       },
     }),
     path: ["A", "A", "B", 120_000, "A", "B", 120_000, "D"],
+  },
+  "a machine in a machine, invoked and told": {
+    machine: made({
+      initial: "a",
+      states: {
+        a: {
+          invoke: { id: "ear", src: "listener", input: {}, onDone: { target: "b", actions: saw } },
+          on: telling("ear"),
+        },
+        b: { on: { D: "end" } },
+        ...ends,
+      },
+    }),
+    path: ["A", "A", "B", 1_000, "D"],
+  },
+  "a machine in a machine that is left while it listens, and entered again": {
+    machine: made({
+      initial: "a",
+      states: {
+        a: {
+          invoke: { id: "ear", src: "listener", input: {}, onDone: { target: "b", actions: saw } },
+          on: { ...telling("ear"), C: { target: "a", reenter: true } },
+        },
+        b: { on: { D: "end" } },
+        ...ends,
+      },
+    }),
+    path: ["A", "C", 1_000, "A", "A", "B", 1_000, "D"],
+  },
+  "machines that are spawned, told, and end after each other": {
+    machine: made({
+      initial: "a",
+      entry: [
+        spawnChild("listener" as never, { id: "one", input: {} }),
+        spawnChild("listener" as never, { id: "two", input: {} }),
+      ],
+      on: { "xstate.done.actor.one": { actions: saw }, "xstate.done.actor.two": { actions: saw } },
+      states: {
+        a: { on: { ...telling("one"), C: "b" } },
+        b: { on: { ...telling("two"), D: "end" } },
+        ...ends,
+      },
+    }),
+    path: ["A", "B", 1_000, "C", "A", "A", "B", 1_000, "D"],
   },
   "parallel regions, a history, a guard, an always and an enqueued raise": {
     machine: made({
