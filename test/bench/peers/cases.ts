@@ -23,7 +23,8 @@ export interface Case {
 
 export interface Sizes {
   readonly one: number;
-  readonly many: readonly number[];
+  readonly many: number;
+  readonly crowd: number;
   readonly each: number;
   readonly fan: number;
   readonly signals: number;
@@ -33,20 +34,27 @@ export interface Sizes {
 }
 
 export const wholeSizes: Sizes = {
-  ...{
-    one: 1_000,
-    many: [64, 512],
-    each: 100,
-    fan: 1_000,
-    signals: 60,
-    running: 200,
-    decisions: 500,
-    long: 10_000,
-  },
+  one: 1_000,
+  many: 64,
+  crowd: 512,
+  each: 100,
+  fan: 1_000,
+  signals: 60,
+  running: 200,
+  decisions: 500,
+  long: 10_000,
 };
 /** For a look whether all of it runs. */
 export const quickSizes: Sizes = {
-  ...{ one: 100, many: [16], each: 20, fan: 100, signals: 10, running: 20, decisions: 50, long: 500 },
+  one: 100,
+  many: 16,
+  crowd: 64,
+  each: 20,
+  fan: 100,
+  signals: 10,
+  running: 20,
+  decisions: 50,
+  long: 500,
 };
 
 /** 200,000 tokens at four characters, over 500 decisions of two messages. */
@@ -56,7 +64,16 @@ const runningStepMs = 1_000;
 
 export const cases: Readonly<Record<CaseName, Case>> = {
   one: { title: "(a) one saga of no-op steps", by: "ms/step", run: runOne },
-  many: { title: "(b) many sagas of no-op steps at once", by: "ms/step", run: runMany },
+  many: {
+    title: "(b) many sagas of no-op steps at once",
+    by: "ms/step",
+    run: (session, { many, each }) => runMany(session, many, each),
+  },
+  crowd: {
+    title: "(b) a crowd of them",
+    by: "ms/step",
+    run: (session, { crowd, each }) => runMany(session, crowd, each),
+  },
   fan: { title: "(c) one saga that does many things at once and joins them", by: "ms", run: fanOut },
   signal: { title: "(d) from a signal to a waiting saga to its next effect", by: "p50 ms", run: sendSignals },
   kill: {
@@ -88,25 +105,22 @@ async function runOne(session: Session, { one }: Sizes): Promise<Figures> {
   return { "": { "ms/step": ms / one, "step p50 ms": p50, "step p99 ms": p99 } };
 }
 
-async function runMany(session: Session, { many, each }: Sizes): Promise<Figures> {
-  const found: Record<string, Record<string, number>> = {};
-  for (const sagas of many) {
-    const began = performance.now();
-    await session.client().ask("run", { sagas, steps: each });
-    const ms = performance.now() - began;
-    const { p50, p99 } = percentiles(await session.app().ask<number[]>("betweens"));
-    const { servers, app, appPeak } = await session.memory();
-    found[`${sagas} sagas`] = {
-      "ms/step": ms / (sagas * each),
-      "steps/s": (sagas * each * 1_000) / ms,
-      "step p50 ms": p50,
-      "step p99 ms": p99,
-      "servers MB": servers / 1e6,
-      "app MB": app / 1e6,
-      "app's peak MB": appPeak / 1e6,
-    };
-  }
-  return found;
+async function runMany(session: Session, sagas: number, each: number): Promise<Figures> {
+  const began = performance.now();
+  await session.client().ask("run", { sagas, steps: each });
+  const ms = performance.now() - began;
+  const { p50, p99 } = percentiles(await session.app().ask<number[]>("betweens"));
+  const { servers, app, appPeak } = await session.memory();
+  const figures = {
+    "ms/step": ms / (sagas * each),
+    "steps/s": (sagas * each * 1_000) / ms,
+    "step p50 ms": p50,
+    "step p99 ms": p99,
+    "servers MB": servers / 1e6,
+    "app MB": app / 1e6,
+    "app's peak MB": appPeak / 1e6,
+  };
+  return { [`${sagas} sagas`]: figures };
 }
 
 async function fanOut(session: Session, { fan }: Sizes): Promise<Figures> {

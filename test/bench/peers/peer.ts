@@ -8,7 +8,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { Sync } from "../bench-mesh.ts";
 
-export const caseNames = ["one", "many", "fan", "signal", "kill", "talk", "resume"] as const;
+export const caseNames = ["one", "many", "crowd", "fan", "signal", "kill", "talk", "resume"] as const;
 export type CaseName = (typeof caseNames)[number];
 
 export interface Peer {
