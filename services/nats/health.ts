@@ -13,7 +13,7 @@ import type { ContractRef } from "../../protocol/tool.ts";
 import { type Difference, differences, found } from "./declare.ts";
 import { type Seen, seenOf } from "./identity.ts";
 import { inputsConsumer, startsConsumer } from "./inbox.ts";
-import { findStreams } from "./shards.ts";
+import { findStreams, shardsNow } from "./shards.ts";
 import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
 import { contractConsumer } from "./work.ts";
 import { managerOf } from "./manager.ts";
@@ -77,10 +77,9 @@ export interface MeshHealth {
 /** Asks the server about every stream and consumer. Throws UNAVAILABLE if it answers nothing at all. */
 export async function readHealth(nc: NatsConnection): Promise<MeshHealth> {
   const jsm = await managerOf(nc);
-  const inbox = await infoOf(jsm, streams.inbox);
+  const [inbox, shards] = await Promise.all([infoOf(jsm, streams.inbox), shardsOf(jsm)]);
   const isThere = typeof inbox === "object" && !(inbox instanceof Error);
   const partitions = Number((isThere && inbox.config.metadata?.[partitionsKey]) || partitionsDefault);
-  const { shards } = await findStreams(jsm, undefined).catch(() => ({ shards: undefined })); // What is silent is told below.
   const declared = declareStreams({ partitions, shards });
   const inboxNames = Array.from({ length: partitions }, (_, partition) => String(partition));
   return {
@@ -89,9 +88,18 @@ export async function readHealth(nc: NatsConnection): Promise<MeshHealth> {
     streams: await Promise.all(declared.map((stream) => streamHealth(jsm, stream))),
     partitions: isThere ? await partitionsOf(jsm, inboxNames) : [],
     tools: await workOf(jsm),
-    shards: shards ?? oneShard,
+    shards,
     clockOffsetMs: isThere ? await clockOffset(jsm) : undefined,
   };
+}
+
+/** What LEDGER says; where it is gone, what the others do. What is silent is asked nothing more: it is told as a stream. */
+async function shardsOf(jsm: JetStreamManager): Promise<Shards> {
+  try {
+    return (await shardsNow(jsm)) ?? (await findStreams(jsm, undefined)).shards ?? oneShard;
+  } catch {
+    return oneShard;
+  }
 }
 
 /** The stream, or why there is nothing to see of it. */
