@@ -575,8 +575,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: "actors/kernel/doubt.ts",
-        find: "if (!wasUndone && !isBefore(id, f.state.undoneBefore)) return;",
-        replace: "if (Number(wasUndone) + id.length > 0) return;",
+        find: "if (!isOver && !isBefore(id, f.state.undoneBefore)) return;",
+        replace: "if (Number(isOver) + id.length > 0) return;",
       },
     ],
   },
