@@ -111,7 +111,7 @@ function examineLines(lines: readonly string[]): Examined {
     if ("what" in read) say(read.what, true);
     else if (hasSums && !isSummed(line)) say("it is not as it was written", false);
   }
-  for (const section of sections) section.faults.push(...faultsOf(section));
+  for (const section of sections) for (const fault of faultsOf(section)) section.faults.push(fault);
   return { sections, blobs };
 }
 

@@ -45,7 +45,8 @@ export function* everyDecision(app: App, turns: readonly Turn[]): Generator<unde
   const decisions: RecordedDecision[] = [];
   for (const segment of segmentsOf(turns)) {
     const definition = servedBy(app, { saga: turns[0]?.saga ?? "" }, segment);
-    decisions.push(...(yield* recordedDecisions(definition, turns.slice(0, segment.to), segment.from)));
+    const recorded = yield* recordedDecisions(definition, turns.slice(0, segment.to), segment.from);
+    for (const decision of recorded) decisions.push(decision);
   }
   return decisions;
 }

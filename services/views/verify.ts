@@ -120,7 +120,7 @@ export async function verifyMessages(
   addAll(findings, folding.findings);
   const stand = following.stand(); // VF8
   const beside = await evidence?.(stand);
-  if (beside !== undefined) findings.push(...heldAgainst(stand, beside));
+  if (beside !== undefined) addAll(findings, heldAgainst(stand, beside));
   findings.sort((a, b) => a.turn - b.turn);
   return {
     saga,

@@ -17,7 +17,7 @@ export const start = defineCommand({
     "Name and input are checked by what hosts have registered before anything is sent. The same --id with the same input is the same saga.",
   positionals: { name: { help: "an agent or saga that a host serves; hire@2 names a version" } },
   options: {
-    input: { type: "string", hint: "JSON", required: true, json: "whole", help: "its input" },
+    input: { type: "string", hint: "JSON", json: "whole", help: "its input; {} unless given" },
     id: {
       type: "string",
       hint: "KEY",
@@ -35,7 +35,7 @@ export const start = defineCommand({
   },
   examples: [`sagamesh start hire_for_role --input '{"role":"dev","recruiterId":"r1"}' --id hire-41 --wait`],
   run: async ({ name: word, input: text, id, version: number, wait }, context) => {
-    const input = parseJson(text, "--input");
+    const input = parseJson(text ?? "{}", "--input");
     const { name, version } = wantedOf(word, number);
     const given = id === undefined ? undefined : parseSagaId(id);
     return withMesh(context, async ({ deps, ports }) => {

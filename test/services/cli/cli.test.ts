@@ -402,6 +402,12 @@ describe("driving and reading a saga", () => {
     expectError(await start("book-2", "pay"), "SAGA_ID_TAKEN", 1);
   });
 
+  test("a start without an input is one with an empty object, which its schema judges", async () => {
+    const [without, empty] = [await cli("start", "desk"), await cli("start", "desk", "--input", "{}")];
+    expectError(without, "INPUT_INVALID", 2);
+    expect(without.stderr).toBe(empty.stderr);
+  });
+
   test("a start names a version as other commands write it, and not two of them", async () => {
     const words = ["--input", input("pay"), "--id", "named-1"];
     expect(JSON.parse((await cli("start", "desk@1", ...words, "--json")).stdout)).toMatchObject({

@@ -3,9 +3,14 @@
  * Method: a real server; a host that runs sagas before, while and after; the commands as a person has them.
  */
 import { jetstreamManager } from "@nats-io/jetstream";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { encodeHostEntry } from "../../../protocol/host-entry.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
 import { placeOf } from "../../../protocol/shards.ts";
+import { isTombstone } from "../../../services/ledger/reader.ts";
 import { growShards } from "../../../services/nats/grow.ts";
 import { createRequests } from "../../../services/nats/requests.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";
@@ -29,6 +34,24 @@ const run = async (mesh: RealMesh, name: string, count: number) => {
   return ids;
 };
 
+/** All of them: what stays on the server is a tombstone each, wherever it is, and none of them begins again. */
+async function archives(mesh: RealMesh, url: string, ids: readonly SagaId[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "sagamesh-shards-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const command = ["archive", "--after", "0s", "--force", "--to", folder, "--json", "--server", url];
+  const { code, stdout } = await runHere(command);
+  expect(code).toBe(0);
+  expect(stdout.trimEnd().split("\n")).toHaveLength(ids.length);
+  for (const id of ids) {
+    expect(await mesh.ports.ledger.read(id, 0, Number.POSITIVE_INFINITY)).toHaveLength(1);
+    expect(isTombstone((await mesh.ports.ledger.last(id))!)).toBe(true);
+    await expect(mesh.client.start(noop, { steps: 3 }, { id })).resolves.toBeDefined();
+    expect(await mesh.client.list()).toContainEqual(
+      expect.objectContaining({ saga: id, status: "completed" }),
+    );
+  }
+}
+
 test("sagas begin, end and are read before and after a mesh grew beside its host", async () => {
   const url = own.server.nextUrl();
   const mesh = await meshAt(url);
@@ -50,6 +73,7 @@ test("sagas begin, end and are read before and after a mesh grew beside its host
   const { stdout: listed } = await cli("ls");
   for (const id of all) expect(listed).toContain(id);
   expect(await cli("verify", "--all")).toMatchObject({ code: 0 });
+  await archives(mesh, url, all);
   expect((await cli("doctor")).stdout).toMatch(/14 streams are there and as declared/);
   expect((await cli("shards", "2", "--yes")).code).toBe(2);
 });
@@ -70,4 +94,5 @@ test("over shards that a mesh was made with, sagas are where their ids say, and 
   expect(await growShards({ jsm, requests }, 4)).toEqual({ arbiters: 4, all: 4 });
   requests.close();
   expect(await runHere(["verify", "--all", "--server", url])).toMatchObject({ code: 0 });
+  await archives(mesh, url, ids);
 });
