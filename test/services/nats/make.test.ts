@@ -22,24 +22,18 @@ import { createRequests } from "../../../services/nats/requests.ts";
 import { declareStreams, partitionsKey } from "../../../services/nats/streams.ts";
 import { bytes, codeOf, sagaId } from "../../contract/mesh-under-test.ts";
 import { MeshError } from "../../../protocol/errors.ts";
-import { until } from "../../support/real-mesh.ts";
-import { startTestServer, type TestServer } from "../../support/nats-server.ts";
+import { type AccountServer, startAccountServer, until } from "../../support/real-mesh.ts";
 
-const accounts = Array.from(
-  { length: 20 },
-  (_, i) => `T${i}: { jetstream: enabled, users: [{ user: t${i}, password: secret }] }`,
-);
-let used = 0;
-let server: TestServer;
+let server: AccountServer;
 let nc: NatsConnection;
 let jsm: JetStreamManager;
 const open: NatsPorts[] = [];
 beforeAll(async () => {
-  server = await startTestServer({ extraConfig: `no_auth_user: t0\naccounts {\n${accounts.join("\n")}\n}` });
+  server = await startAccountServer();
 }, 120_000);
 afterAll(() => server.stop());
 beforeEach(async () => {
-  nc = await connectNats({ servers: server.url.replace("//", `//t${used++}:secret@`), name: "test" });
+  nc = await connectNats({ servers: server.nextUrl(), name: "test" });
   jsm = await jetstreamManager(nc);
 });
 afterEach(async () => {
