@@ -6,6 +6,7 @@
  * WP3 What a run did is undone as its node said when it ran, whatever stands in that one's place since; and no two runs
  *     are of one name, also of a node that was taken away and is planned again.
  */
+import { maxOf } from "../../protocol/extremes.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import type { Edge, GraphPatch, PlannedNode } from "../../protocol/workflow.ts";
 import type { Callable } from "../machine/callable.ts";
@@ -149,7 +150,10 @@ const isSame = (one: PlannedNode | undefined, other: PlannedNode | undefined): b
 /** WP3. How often a node of this name has run, in plans before too. */
 export function triesOf({ nodes, former = {} }: WorkflowContext, name: string): number {
   const runs = Object.keys(former).filter((call) => nodeOfCall(call) === name);
-  return Math.max(nodes[name]?.tries ?? 0, ...runs.map((call) => Number(call.slice(name.length + 1))));
+  return maxOf(
+    runs.map((call) => Number(call.slice(name.length + 1))),
+    nodes[name]?.tries ?? 0,
+  );
 }
 
 function nodesWith(spec: WorkflowSpec, { nodes, edges, remove }: Patched): ReturnType<typeof nodeOfPlan>[] {
