@@ -36,6 +36,9 @@ export function shardOfStream(stream: string): number | undefined {
   return shard === undefined ? undefined : Number(shard);
 }
 
+/** Whether a stream of this name has ledgers. */
+export const isLedgerStream = (stream: string): boolean => shardOfStream(stream) !== undefined;
+
 /** Every subject, from the ids and names in it. */
 export const subjects = {
   start: (saga: SagaId) => `saga.${saga}.start`,

@@ -14,9 +14,9 @@ import { SagaId } from "../../protocol/ids.ts";
 import { arbiterOf } from "../../protocol/shards.ts";
 import {
   buckets,
+  isLedgerStream,
   ledgerStream,
   parseWorkSubject,
-  shardOfStream,
   streams,
   subjects,
 } from "../../protocol/subjects.ts";
@@ -134,7 +134,7 @@ export const isThere = (health: MeshHealth | undefined, name: string): boolean =
 /** Whether each stream of ledgers is there. */
 export const hasLedgers = (health: MeshHealth | undefined): boolean =>
   health !== undefined &&
-  health.streams.every(({ name, state }) => shardOfStream(name) === undefined || state === "there");
+  health.streams.every(({ name, state }) => !isLedgerStream(name) || state === "there");
 
 /** Asked of each stream: of several on one disk some may have failed to write, and others not yet. */
 async function fullOf(

@@ -16,7 +16,7 @@ import { sha256 } from "../../protocol/digest.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { maxOf } from "../../protocol/extremes.ts";
 import { oneShard, type Shards } from "../../protocol/shards.ts";
-import { buckets, shardOfStream, streams } from "../../protocol/subjects.ts";
+import { buckets, isLedgerStream, streams } from "../../protocol/subjects.ts";
 import { readMark, type RestoreMark } from "../wire/restored.ts";
 import { blobStream, bucketStream, streamNames } from "./streams.ts";
 
@@ -34,10 +34,9 @@ export const identityKeys = {
 
 /** The stream behind the claims. */
 export const claimStream = bucketStream(buckets.claim);
-const isLedger = (stream: string): boolean => shardOfStream(stream) !== undefined;
 
 /** Of these an empty one in place of a full one lets effects be performed twice, or sagas be forgotten. */
-export const isGuarded = (stream: string): boolean => stream === claimStream || isLedger(stream);
+export const isGuarded = (stream: string): boolean => stream === claimStream || isLedgerStream(stream);
 /** All that a mesh has of them. */
 export const guardedOf = (shards: Shards): string[] => streamNames(shards).filter(isGuarded);
 
@@ -123,7 +122,7 @@ const holding: ReadonlySet<string> = new Set([
   ...[streams.inbox, streams.work, streams.dead, blobStream, claimStream],
   bucketStream(buckets.snapshot),
 ]);
-const holds = (name: string): boolean => holding.has(name) || isLedger(name);
+const holds = (name: string): boolean => holding.has(name) || isLedgerStream(name);
 
 /** Judges what is there, by what was counted of it. `shards`: as many as the mesh has. */
 export function standingOf(
@@ -154,7 +153,7 @@ export function standingOf(
       1,
     ),
     faults: [...faults, ...foreign],
-    shortLedger: seen.flatMap((one) => (isLedger(one.name) ? (shortOf(one, ours) ?? []) : []))[0],
+    shortLedger: seen.flatMap((one) => (isLedgerStream(one.name) ? (shortOf(one, ours) ?? []) : []))[0],
   };
 }
 
@@ -237,7 +236,7 @@ export function incomplete({ faults }: Pick<Standing, "faults">): MeshError | un
 export const meaningOf = ({ stream, kind }: Fault): string =>
   kind === "foreign"
     ? ""
-    : isLedger(stream)
+    : isLedgerStream(stream)
       ? "Without it no saga is known: what they did outside stands, and is undone by nobody."
       : "Without it a `once` or `probe` call that was under way would be performed again.";
 
@@ -248,7 +247,7 @@ const foreignRemedy =
 export const remedyOf = ({ stream, kind }: Fault): string =>
   kind === "foreign"
     ? foreignRemedy
-    : isLedger(stream)
+    : isLedgerStream(stream)
       ? `Restore it (\`nats stream restore\`${kind === "missing" ? "" : `, once this one is removed with \`nats stream rm ${stream}\``}). If there is no copy: \`sagamesh rebuild ledger --accept-loss\` begins an empty one.`
       : kind === "short"
         ? "Nothing is claimed beside an older copy of the claims. `sagamesh restored` says what may have begun, and with --yes nothing of it is performed again."

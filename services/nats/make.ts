@@ -11,7 +11,7 @@ import type { JetStreamManager, StreamConfig, StreamInfo } from "@nats-io/jetstr
 import { randomBytes } from "node:crypto";
 import type { Census } from "../../protocol/census.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
-import { shardOfStream, streams } from "../../protocol/subjects.ts";
+import { isLedgerStream, streams } from "../../protocol/subjects.ts";
 import type { Shards } from "../../protocol/shards.ts";
 import { readCensus } from "./census.ts";
 import { declareConsumer, declareStream } from "./declare.ts";
@@ -156,7 +156,7 @@ async function declareAll(
       metadata: {
         ...identityOf(mesh, standing.generation, isNoticed(stream.name)),
         ...(stream.name === streams.ledger ? { [partitionsKey]: String(partitions) } : {}), // MQ2
-        ...(shardOfStream(stream.name) === undefined ? {} : shardsTold(shards)),
+        ...(isLedgerStream(stream.name) ? shardsTold(shards) : {}),
       },
       ...(isOld ? numberedFrom(stream.name) : {}),
     });

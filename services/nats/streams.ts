@@ -18,8 +18,8 @@ import {
   type DeadSource,
   inboxSubjects,
   inboxTransform,
+  isLedgerStream,
   ledgerStream,
-  shardOfStream,
   streams,
   subjects,
 } from "../../protocol/subjects.ts";
@@ -158,7 +158,7 @@ const blobs: Declared = {
 };
 
 /** Whether a stream of this name is a mesh's. */
-export const isOfMesh = (name: string): boolean => shardOfStream(name) !== undefined || usual.has(name);
+export const isOfMesh = (name: string): boolean => isLedgerStream(name) || usual.has(name);
 
 /** Of all of them. No number of partitions changes them. */
 export const streamNames = (shards: Shards): string[] =>

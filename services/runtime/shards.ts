@@ -6,7 +6,7 @@
 import type { ShardsDocument } from "../../protocol/documents/shards.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { oneShard } from "../../protocol/shards.ts";
-import { shardOfStream } from "../../protocol/subjects.ts";
+import { isLedgerStream } from "../../protocol/subjects.ts";
 import { livingHosts } from "../deployments/served.ts";
 import { growShards } from "../nats/grow.ts";
 import { hostEntries } from "../nats/membership.ts";
@@ -32,7 +32,7 @@ export const tellShards = (
   onLedgers("sagamesh shards", config, options, async ({ context }) => {
     const look = async () => {
       const { there, shards = oneShard } = await findStreams(context.jsm, undefined);
-      const ledgers = there.filter(({ config: { name } }) => shardOfStream(name) !== undefined);
+      const ledgers = there.filter(({ config: { name } }) => isLedgerStream(name));
       const streams = ledgers.map(({ config: { name }, state: { messages, bytes }, cluster }) => ({
         ...{ name, messages, bytes },
         ...(cluster?.leader ? { leader: cluster.leader } : {}),

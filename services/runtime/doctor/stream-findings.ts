@@ -1,7 +1,7 @@
 /** What is wrong with streams, their copies and their consumers. Pure. */
 import type { Finding } from "../../../protocol/documents/doctor.ts";
 import { limits } from "../../../protocol/limits.ts";
-import { buckets, shardOfStream, streams } from "../../../protocol/subjects.ts";
+import { buckets, isLedgerStream, streams } from "../../../protocol/subjects.ts";
 import type { ConsumerHealth, StreamHealth } from "../../nats/health.ts";
 import { type Fault, lostWith, meaningOf, remedyOf, restoredOf } from "../../nats/identity.ts";
 import { bucketStream } from "../../nats/streams.ts";
@@ -157,7 +157,7 @@ function replicaFindings(all: readonly StreamHealth[]): Finding[] {
     const remedy = `\`nats stream edit ${name} --replicas ${ledger}\`: a mesh survives what its weakest stream survives.`;
     // A claim that is lost lets a `once` be performed again, an input that is lost was promised.
     return [
-      promised.has(name) || shardOfStream(name) !== undefined
+      promised.has(name) || isLedgerStream(name)
         ? wrong("REPLICAS_DIFFER", what, remedy)
         : warning("REPLICAS_DIFFER", what, remedy),
     ];
