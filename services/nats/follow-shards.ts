@@ -30,7 +30,7 @@ export async function* followSaga(
       ...{ afterSeq: after, signal },
     });
   if (signal.aborted) return;
-  const home = homes.known(saga) ?? (await homes.of(saga));
+  const home = await homes.of(saga);
   const shard = home ?? arbiterOf(saga, await homes.shards()); // FZ1
   for await (const message of at(shard, home === undefined ? 0 : afterSeq)) {
     if (await homes.isElsewhere(saga, shard, message)) {

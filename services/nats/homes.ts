@@ -29,8 +29,6 @@ export interface Homes {
   readonly shards: () => Promise<Shards>;
   /** Where the saga's turns are; undefined: it has not begun. Throws UNAVAILABLE. */
   of(saga: SagaId): Promise<number | undefined>;
-  /** The same, if it need not be asked for. */
-  known(saga: SagaId): number | undefined;
   /** Decides it for a saga that begins, unless it is decided (HM1). Throws as an append does. */
   place(saga: SagaId, store: Storing): Promise<number>;
   /** What was learned of the mesh since. */
@@ -58,8 +56,6 @@ export function createHomes(context: ReadContext, told?: Shards): Homes {
     learn((await shardsNow(context.jsm)) ?? oneShard);
     return shards!;
   };
-  const known = (saga: SagaId): number | undefined =>
-    shards === undefined ? undefined : isGrown(shards) ? homes.get(saga) : arbiterOf(saga, shards); // HM2
   /** HM4: a process that has not heard of the growth asks before it says so. */
   const read = async (saga: SagaId, first: StoredMessage | undefined): Promise<number | undefined> => {
     if (first === undefined) return undefined;
@@ -69,16 +65,16 @@ export function createHomes(context: ReadContext, told?: Shards): Homes {
   };
   const of = async (saga: SagaId): Promise<number | undefined> => {
     shards ??= await askNow();
-    const home = known(saga);
-    if (home !== undefined) return home;
     const shard = arbiterOf(saga, shards);
+    const home = isGrown(shards) ? homes.get(saga) : shard; // HM2
+    if (home !== undefined) return home;
     const range = { stream: ledgerStream(shard), subject: subjects.ledger(saga, shard), afterSeq: 0 };
     const all = { ...range, throughSeq: Number.POSITIVE_INFINITY };
     const first = (await firstByDirectRead(context.requests, all)) ?? (await nextOfLeader(context.jsm, all)); // HM3
     return read(saga, first);
   };
   return {
-    ...{ of, known, learn },
+    ...{ of, learn },
     isElsewhere: async (saga, shard, message) => {
       if (message.headers[headers.shard] === undefined) return false;
       homes.delete(saga); // What was known is of a shard that was lost since, if it is not so still.

@@ -9,7 +9,7 @@
  * NL3 A stream that is not there at all is no fault of how the server is set up: MESH_INCOMPLETE, which passes.
  */
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import { SagaId } from "../../protocol/ids.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import { arbiterOf, isGrown } from "../../protocol/shards.ts";
 import { headers, ledgerStream, subjects } from "../../protocol/subjects.ts";
 import type { Ack, LedgerPort, StoredMessage } from "../wire/ports.ts";
@@ -19,7 +19,7 @@ import { followAll, followSaga } from "./follow-shards.ts";
 import type { Homes, Storing } from "./homes.ts";
 import { publish } from "./publish.ts";
 import { headOf, newestOfLeader, nextOfLeader, readRange, type Range, type ReadContext } from "./read.ts";
-import { readShards } from "./shards.ts";
+import { heldIn } from "./shards.ts";
 import type { Watched } from "./vigil.ts";
 
 export const createLedger = (context: ReadContext & FollowContext & Watched, homes: Homes): LedgerPort => {
@@ -31,7 +31,7 @@ export const createLedger = (context: ReadContext & FollowContext & Watched, hom
     read: (all: Range) => Promise<StoredMessage[]>,
   ): Promise<StoredMessage[]> => {
     for (;;) {
-      const shard = homes.known(saga) ?? (await homes.of(saga));
+      const shard = await homes.of(saga);
       if (shard === undefined) return [];
       const messages = await read(wholeOf(saga, shard));
       const post = messages.find((message) => message.headers[headers.shard] !== undefined);
@@ -57,7 +57,7 @@ export const createLedger = (context: ReadContext & FollowContext & Watched, hom
   };
   return {
     append: async (saga, message) => {
-      const shard = homes.known(saga) ?? (await homes.of(saga));
+      const shard = await homes.of(saga);
       if (shard !== undefined) return appendAt(shard, saga, message);
       return message.expectedSeq === 0
         ? begin(saga, message)
@@ -79,7 +79,7 @@ export const createLedger = (context: ReadContext & FollowContext & Watched, hom
       reading(saga, (all) => readRange(context, { ...all, afterSeq, throughSeq })),
     list: () => present(() => listAll(context, homes)),
     purgeBefore: async (saga, seq) => {
-      const shard = homes.known(saga) ?? (await homes.of(saga));
+      const shard = await homes.of(saga);
       if (shard === undefined) return;
       const { stream, subject: filter } = wholeOf(saga, shard);
       await translated(filter, () => jsm.streams.purge(stream, { filter, seq }));
@@ -115,14 +115,10 @@ async function listAll({ jsm }: ReadContext, homes: Homes): Promise<{ saga: Saga
   let shards = await homes.shards();
   const found = new Map<SagaId, number>();
   for (let shard = 0; shard < shards.all; shard++) {
-    const [stream, subjects_filter] = [ledgerStream(shard), subjects.ledgers(shard)];
-    const info = await translated(stream, () => jsm.streams.info(stream, { subjects_filter }));
-    const told = readShards(info.config.metadata);
+    const { messages, told } = await heldIn(jsm, shard);
     if (told !== undefined) homes.learn(told); // It may have grown.
     shards = await homes.shards();
-    for (const [subject, turns] of Object.entries(info.state.subjects ?? {})) {
-      const saga = SagaId.safeParse(subject.split(".")[1]).data; // Whatever else lies there is no saga's ledger.
-      if (saga === undefined) continue;
+    for (const [saga, turns] of messages) {
       // Where a mesh has grown a saga may be in several: a signpost is one message, a ledger is more.
       if (isGrown(shards)) found.set(saga, Math.max(turns, found.get(saga) ?? 0));
       else if (arbiterOf(saga, shards) === shard) found.set(saga, turns);

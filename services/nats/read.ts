@@ -98,11 +98,7 @@ export async function newestByDirectRead(
   stream: string,
   subject: string,
 ): Promise<StoredMessage | undefined> {
-  const answer = await requests.one(`$JS.API.DIRECT.GET.${stream}.${subject}`, "");
-  const { status, description, fields } = decodeHeaders(answer);
-  if (status === 0) return toStored(answer, fields);
-  if (status === 404) return undefined;
-  throw refusalToMeshError({ code: status, description }, `${stream} ${subject}`);
+  return foundIn(await requests.one(`$JS.API.DIRECT.GET.${stream}.${subject}`, ""), `${stream} ${subject}`);
 }
 
 /** The first message after a sequence by a direct read: of any replica, so that there is none is not said by it. */
@@ -111,11 +107,15 @@ export async function firstByDirectRead(
   { stream, subject, afterSeq }: Range,
 ): Promise<StoredMessage | undefined> {
   const query = JSON.stringify({ seq: afterSeq + 1, next_by_subj: subject });
-  const answer = await requests.one(`$JS.API.DIRECT.GET.${stream}`, query);
+  return foundIn(await requests.one(`$JS.API.DIRECT.GET.${stream}`, query), `${stream} ${subject}`);
+}
+
+/** What the answer to a direct read of one message says; undefined: there is none. */
+function foundIn(answer: Msg, what: string): StoredMessage | undefined {
   const { status, description, fields } = decodeHeaders(answer);
   if (status === 0) return toStored(answer, fields);
   if (status === 404) return undefined;
-  throw refusalToMeshError({ code: status, description }, `${stream} ${subject}`);
+  throw refusalToMeshError({ code: status, description }, what);
 }
 
 /** The newest message of a subject as the stream's leader has it. */

@@ -8,9 +8,11 @@
 import type { JetStreamManager, StreamInfo } from "@nats-io/jetstream";
 import type { Census } from "../../protocol/census.ts";
 import { maxOf } from "../../protocol/extremes.ts";
+import { SagaId } from "../../protocol/ids.ts";
 import { oneShard, type Shards } from "../../protocol/shards.ts";
-import { ledgerStream, shardOfStream, streams } from "../../protocol/subjects.ts";
+import { ledgerStream, shardOfStream, streams, subjects } from "../../protocol/subjects.ts";
 import { found, streamsOf } from "./declare.ts";
+import { translated } from "./errors.ts";
 import { streamNames } from "./streams.ts";
 
 /** What the metadata of a mesh's ledger streams says where there are several. */
@@ -64,6 +66,26 @@ async function otherShards(jsm: JetStreamManager): Promise<number[]> {
     return taking;
   });
   return (names ?? []).flatMap((name) => shardOfStream(name) ?? []);
+}
+
+/** What a shard holds. */
+export interface Held {
+  /** Of each saga how many messages there are; what else lies there is no saga's. */
+  readonly messages: ReadonlyMap<SagaId, number>;
+  /** What the shard says of how many there are. */
+  readonly told: Shards | undefined;
+}
+
+/** Looks into a shard. Throws UNAVAILABLE, and as the server says it where the shard is gone. */
+export async function heldIn(jsm: JetStreamManager, shard: number): Promise<Held> {
+  const stream = ledgerStream(shard);
+  const options = { subjects_filter: subjects.ledgers(shard) };
+  const { config, state } = await translated(stream, () => jsm.streams.info(stream, options));
+  const messages = Object.entries(state.subjects ?? {}).flatMap(([subject, count]) => {
+    const saga = SagaId.safeParse(subject.split(".")[1]).data;
+    return saga === undefined ? [] : [[saga, count] as const];
+  });
+  return { messages: new Map(messages), told: readShards(config.metadata) };
 }
 
 /** How many shards the mesh has now, by LEDGER alone. Throws UNAVAILABLE; undefined where it is gone. */

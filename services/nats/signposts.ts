@@ -6,12 +6,12 @@
  */
 import { encodeJson } from "../../protocol/codec.ts";
 import { isMeshError } from "../../protocol/errors.ts";
-import { SagaId } from "../../protocol/ids.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import { arbiterOf, isGrown, type Shards, shardsMax } from "../../protocol/shards.ts";
 import { headers, ledgerStream, subjects } from "../../protocol/subjects.ts";
-import { translated } from "./errors.ts";
 import { publish, type Storing } from "./publish.ts";
 import type { ReadContext } from "./read.ts";
+import { heldIn } from "./shards.ts";
 
 /** Says at the arbiter that the saga's turns are in the shard `home`; refused where anything stands there. */
 export const signpost = (saga: SagaId, arbiter: number, home: number): Storing => ({
@@ -42,10 +42,7 @@ export const sagasByShard = (
   Promise.all(
     Array.from({ length: shards.all }, async (_, shard) => {
       if (without.includes(shard)) return new Set<SagaId>();
-      const [stream, subjects_filter] = [ledgerStream(shard), subjects.ledgers(shard)];
-      const info = await translated(stream, () => jsm.streams.info(stream, { subjects_filter }));
-      const ids = Object.keys(info.state.subjects ?? {}).map((subject) => subject.split(".")[1]);
-      return new Set(ids.flatMap((id) => SagaId.safeParse(id).data ?? []));
+      return new Set((await heldIn(jsm, shard)).messages.keys());
     }),
   );
 
