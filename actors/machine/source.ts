@@ -71,10 +71,12 @@ export function asInStep<T>(ask: () => T): T {
   }
 }
 
-/** 64 hexadecimal digits that no other call has. */
-function nextDigits({ name, event, step }: Present): string {
-  if (present !== undefined) present.calls += 1;
-  return digestOf(["sagamesh.source", 1, name(), event, step, present?.calls ?? 0]);
+/** 64 hexadecimal digits that no other call has; undefined outside of a fold. */
+function nextDigits(): string | undefined {
+  if (present === undefined) return undefined;
+  present.calls += 1;
+  const { name, event, step, calls } = present;
+  return digestOf(["sagamesh.source", 1, name(), event, step, calls]);
 }
 
 /**
@@ -95,8 +97,8 @@ export const now = (): number => present?.at ?? Date.now(); // eslint-disable-li
  * context: ({ input }) => ({ ...input, order: uuid() })
  */
 export function uuid(): string {
-  if (present === undefined) return crypto.randomUUID(); // eslint-disable-line no-restricted-globals -- TC4
-  const digits = nextDigits(present);
+  const digits = nextDigits();
+  if (digits === undefined) return crypto.randomUUID(); // eslint-disable-line no-restricted-globals -- TC4
   const variant = "89ab"[Number.parseInt(digits.slice(16, 17), 16) % 4] ?? "8";
   return [
     digits.slice(0, 8),
@@ -114,7 +116,8 @@ export function uuid(): string {
  * @example
  * guard: () => random() < 0.1
  */
-export const random = (): number =>
-  present === undefined
-    ? Math.random() // eslint-disable-line no-restricted-properties -- TC4
-    : Number.parseInt(nextDigits(present).slice(0, 13), 16) / 2 ** 52;
+export function random(): number {
+  const digits = nextDigits();
+  if (digits === undefined) return Math.random(); // eslint-disable-line no-restricted-properties -- TC4
+  return Number.parseInt(digits.slice(0, 13), 16) / 2 ** 52;
+}
