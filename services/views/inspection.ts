@@ -231,14 +231,14 @@ export interface LedgerInspection {
 
 /** Opens the telling of one saga by an application's definitions. */
 export function inspectingLedger(app: App, session: string): LedgerInspection {
-  const known: Turn[] = [];
+  let known: Turn[] = [];
   let inspection: Inspection | undefined;
   const anew = (): Inspection =>
     inspecting(servedDefinition(app, known), session, lastMigration(known)?.turn ?? 0);
   return {
     *begin(turns) {
       if (turns.length === 0) return;
-      known.push(...turns);
+      known = [...turns];
       const begun = (inspection = anew());
       for (const turn of turns) yield begun.take(turn);
     },

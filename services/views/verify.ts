@@ -230,12 +230,12 @@ function* checkInputs(turns: readonly Turn[]): Generator<undefined, Finding[]> {
 /** Who signed, or did not, changes nothing about what was decided. */
 const isOfContent = ({ code }: Finding): boolean => code !== "SIGNER_UNTRUSTED";
 
-/** VF4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (VF6). */
 /** There may be as many as there are turns, more than a call has room for as arguments. */
 function addAll(findings: Finding[], more: readonly Finding[]): void {
   for (const finding of more) findings.push(finding);
 }
 
+/** VF4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (VF6). */
 async function foldedWith(
   { app, foldsWhereServed, loop }: VerifyOptions & Pick<LedgerSource, "loop">,
   turns: readonly (Turn | undefined)[],
