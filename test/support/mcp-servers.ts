@@ -4,9 +4,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "./free-port.ts";
 
 const packages = new URL("../../node_modules/@modelcontextprotocol/", import.meta.url);
 const mainOf = (name: string): string => fileURLToPath(new URL(`server-${name}/dist/index.js`, packages));
@@ -69,14 +69,4 @@ async function heard(child: ChildProcess, words: RegExp): Promise<void> {
     });
     child.once("exit", (code) => reject(new Error(`it ended with ${code}: ${said}`)));
   });
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

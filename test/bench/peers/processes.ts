@@ -5,10 +5,8 @@
  * pipe does it, and removes the folder.
  */
 import { type ChildProcess, fork, spawn } from "node:child_process";
-import { once } from "node:events";
 import { createWriteStream, rmSync } from "node:fs";
 import { chmod, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../../services/runtime/system.ts";
@@ -182,16 +180,6 @@ export async function untilTrue(what: string, holds: () => Promise<boolean>, ms 
     if (performance.now() > giveUpAt) throw new TooSlow(`over ${Math.round(ms / 1_000)} s: ${what}`);
     await systemClock.sleep(20);
   }
-}
-
-/** A port that was free just now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address ? address.port : 0;
 }
 
 /** Bytes of the processes and of all that they started, shared pages counted once (PSS). Linux only: elsewhere 0. */

@@ -15,7 +15,8 @@ import { isMeshError } from "../../../protocol/errors.ts";
 import { Name } from "../../../protocol/ids.ts";
 import { mcpTools, type McpTools, type McpToolsOptions } from "../../../services/mcp/index.ts";
 import { z } from "zod";
-import { freePort, oddServer, referenceServer, startEverything } from "../../support/mcp-servers.ts";
+import { freePort } from "../../support/free-port.ts";
+import { oddServer, referenceServer, startEverything } from "../../support/mcp-servers.ts";
 import { until } from "../../support/real-mesh.ts";
 
 let folder: string;

@@ -9,12 +9,12 @@
 import { LLMock } from "@copilotkit/aimock";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ModelReply, type ModelMessage, type ModelRequest } from "../../../protocol/model.ts";
 import { openaiModel, type OpenAIModelOptions } from "../../../services/models/openai.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const command = process.env["SAGAMESH_LITELLM"];
 const at = Date.UTC(2026, 0, 1);
@@ -181,12 +181,3 @@ const configuration = (upstream: string) => {
     router_settings: { num_retries: 0, disable_cooldowns: true },
   };
 };
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });

@@ -25,6 +25,7 @@ import { startSaga } from "../../../services/client/start.ts";
 import desk from "../../apps/desk.ts";
 import { desk as deskAgent } from "../../apps/desk-contract.ts";
 import { codes, doctor, lookUntil, saying } from "../../support/doctor.ts";
+import { freePort } from "../../support/free-port.ts";
 import { startTestServer } from "../../support/nats-server.ts";
 import {
   type AccountServer,
@@ -512,16 +513,6 @@ function relayWithVersion(url: string, version: string): Promise<Server> {
   });
   relay.on("close", () => sockets.forEach((socket) => socket.destroy()));
   return new Promise((resolve) => relay.listen(0, "127.0.0.1", () => resolve(relay)));
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 const killed = (child: ChildProcess): Promise<void> =>

@@ -5,7 +5,8 @@ import { chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Place } from "../peer.ts";
-import { bytesBelow, freePort, startServer, tailOf, untilTrue } from "../processes.ts";
+import { freePort } from "../../../support/free-port.ts";
+import { bytesBelow, startServer, tailOf, untilTrue } from "../processes.ts";
 
 const run = promisify(execFile);
 

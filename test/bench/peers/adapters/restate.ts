@@ -2,7 +2,8 @@
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import type { Peer } from "../peer.ts";
-import { bytesBelow, freePort, startServer, tailOf, untilTrue } from "../processes.ts";
+import { freePort } from "../../../support/free-port.ts";
+import { bytesBelow, startServer, tailOf, untilTrue } from "../processes.ts";
 
 export const restate: Peer = {
   name: "restate",

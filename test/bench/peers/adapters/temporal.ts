@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Peer } from "../peer.ts";
-import { bytesBelow, freePort, startServer, tailOf, untilTrue } from "../processes.ts";
+import { freePort } from "../../../support/free-port.ts";
+import { bytesBelow, startServer, tailOf, untilTrue } from "../processes.ts";
 
 const run = promisify(execFile);
 const command = "github.com/temporalio/cli/cmd/temporal@v1.5.1";

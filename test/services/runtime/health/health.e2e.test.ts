@@ -16,6 +16,7 @@ import { streams } from "../../../../protocol/subjects.ts";
 import { connectNats } from "../../../../services/nats/connection.ts";
 import { openNatsPorts } from "../../../../services/nats/open.ts";
 import { runCli, type RunningCli, startCli } from "../../../support/cli.ts";
+import { freePort } from "../../../support/free-port.ts";
 import { startTestServer, type TestServer } from "../../../support/nats-server.ts";
 import { parsePrometheus, type Scrape } from "../../../support/prometheus.ts";
 
@@ -263,10 +264,3 @@ const listen = (): Promise<Server> =>
     const listening = createServer(() => undefined);
     listening.listen(0, "127.0.0.1", () => resolve(listening));
   });
-
-async function freePort(): Promise<number> {
-  const found = await listen();
-  const { port } = found.address() as { port: number };
-  await new Promise((resolve) => found.close(resolve));
-  return port;
-}
