@@ -4,13 +4,10 @@
  * Method: a real server, and an account, which is an empty JetStream, for each test. Processes that heard of a growth and such
  * that did not begin the same sagas at the same time; signposts are forged, shards deleted and put back.
  */
-import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
-import type { NatsConnection } from "@nats-io/nats-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { arbiterOf, placeOf } from "../../../protocol/shards.ts";
 import { headers, ledgerStream, subjects } from "../../../protocol/subjects.ts";
 import { keepCensus, readCensus } from "../../../services/nats/census.ts";
-import { connectNats } from "../../../services/nats/connection.ts";
 import { growShards } from "../../../services/nats/grow.ts";
 import { countedIn, seenOf } from "../../../services/nats/identity.ts";
 import { withLedgers } from "../../../services/nats/ledgers.ts";
@@ -22,47 +19,22 @@ import {
   lostSagas,
   releaseRestored,
 } from "../../../services/nats/rebuild.ts";
-import { createRequests, type Requests } from "../../../services/nats/requests.ts";
 import { findStreams } from "../../../services/nats/shards.ts";
 import { declareStreams } from "../../../services/nats/streams.ts";
 import { bytes, codeOf, sagaId, text } from "../../contract/mesh-under-test.ts";
-import { type AccountServer, startAccountServer } from "../../support/real-mesh.ts";
+import { accountOfTest } from "../../support/own-account.ts";
 
-let server: AccountServer;
-let nc: NatsConnection;
-let jsm: JetStreamManager;
-let requests: Requests;
-const open: NatsPorts[] = [];
-beforeAll(async () => {
-  server = await startAccountServer();
-}, 120_000);
-afterAll(() => server.stop());
-beforeEach(async () => {
-  nc = await connectNats({ servers: server.nextUrl(), name: "test" });
-  jsm = await jetstreamManager(nc);
-  requests = createRequests(nc);
-});
-afterEach(async () => {
-  for (const ports of open.splice(0)) await ports.close();
-  requests.close();
-  await nc.close();
-});
-
-const opened = async (options: Parameters<typeof openNatsPorts>[1] = {}): Promise<NatsPorts> => {
-  const ports = await openNatsPorts(nc, options);
-  open.push(ports);
-  return ports;
-};
-const grow = (shards: number) => growShards({ requests, jsm }, shards);
+const own = accountOfTest();
+const grow = (shards: number) => growShards(own, shards);
 const sagas = Array.from({ length: 40 }, (_, k) => sagaId(`order-${k}`));
 const turn = (what: string, expectedSeq = 0) => ({ data: bytes(what), headers: {}, expectedSeq });
 /** Of each stream of ledgers, what is stored and is no signpost, by saga. */
 const storedBySaga = async (shards: number) => {
   const stored = new Map<string, string[]>();
   for (let shard = 0; shard < shards; shard++) {
-    const { first_seq, last_seq } = (await jsm.streams.info(ledgerStream(shard))).state;
+    const { first_seq, last_seq } = (await own.jsm.streams.info(ledgerStream(shard))).state;
     for (let seq = Math.max(1, first_seq); seq <= last_seq; seq++) {
-      const message = await jsm.streams.getMessage(ledgerStream(shard), { seq });
+      const message = await own.jsm.streams.getMessage(ledgerStream(shard), { seq });
       if (message === null || message.header.get(headers.shard) !== "") continue;
       const [, saga = ""] = message.subject.split(".");
       stored.set(saga, [...(stored.get(saga) ?? []), `${ledgerStream(shard)} ${text(message.data)}`]);
@@ -72,35 +44,35 @@ const storedBySaga = async (shards: number) => {
 };
 
 test("SZ2 a place is computed as the server computes a partition", async () => {
-  await jsm.streams.add({
+  await own.jsm.streams.add({
     name: "PARTED",
     subjects: ["parted.*"],
     subject_transform: { src: "parted.*", dest: "p.{{partition(7,1)}}.{{wildcard(1)}}" },
   });
   for (const saga of [...sagas, sagaId("a"), sagaId("_-_"), sagaId("x".repeat(64))]) {
-    await requests.one(`parted.${saga}`, "");
-    const { subject } = (await jsm.streams.getMessage("PARTED", { last_by_subj: "p.*.*" }))!;
+    await own.requests.one(`parted.${saga}`, "");
+    const { subject } = (await own.jsm.streams.getMessage("PARTED", { last_by_subj: "p.*.*" }))!;
     expect(subject).toBe(`p.${placeOf(saga, { all: 7 })}.${saga}`);
   }
 });
 
 test("a mesh of one shard has the streams and subjects that it had always", async () => {
-  const ports = await opened();
+  const ports = await own.opened();
   await ports.ledger.append(sagas[0]!, turn("one"));
-  const { config } = await jsm.streams.info("LEDGER");
+  const { config } = await own.jsm.streams.info("LEDGER");
   expect(config.subjects).toEqual(["saga.*.ledger"]);
   expect(Object.keys(config.metadata ?? {}).filter((key) => key.includes("shards"))).toEqual([]);
   const names: string[] = [];
-  for await (const name of jsm.streams.names()) names.push(name);
+  for await (const name of own.jsm.streams.names()) names.push(name);
   expect(names.filter((name) => name.startsWith("LEDGER"))).toEqual(["LEDGER"]);
 });
 
 test("HM2 over four shards each saga is at its arbiter, and nothing else is stored of it", async () => {
-  const ports = await opened({ shards: 4 });
+  const ports = await own.opened({ shards: 4 });
   for (const saga of sagas) await ports.ledger.append(saga, turn("one"));
   for (const saga of sagas) {
     const shard = arbiterOf(saga, { arbiters: 4 });
-    const { state } = await jsm.streams.info(ledgerStream(shard), {
+    const { state } = await own.jsm.streams.info(ledgerStream(shard), {
       subjects_filter: subjects.ledger(saga, shard),
     });
     expect(state.subjects).toEqual({ [subjects.ledger(saga, shard)]: 1 });
@@ -109,7 +81,7 @@ test("HM2 over four shards each saga is at its arbiter, and nothing else is stor
 });
 
 test("HM1 of processes that begin the same sagas at once, while the mesh grows, one begins each, and all find it", async () => {
-  const before = await Promise.all([1, 2, 3].map(() => opened()));
+  const before = await Promise.all([1, 2, 3].map(() => own.opened()));
   const old = sagas.slice(0, 10);
   for (const saga of old) await before[0]!.ledger.append(saga, turn("before"));
   const begin = async (ports: NatsPorts, by: number, some: readonly (typeof sagas)[number][]) => {
@@ -122,7 +94,7 @@ test("HM1 of processes that begin the same sagas at once, while the mesh grows, 
     grow(5),
     ...before.map((ports, by) => begin(ports, by, sagas.slice(0, 25))),
   ]);
-  const after = await Promise.all([1, 2].map(() => opened()));
+  const after = await Promise.all([1, 2].map(() => own.opened()));
   const others = await Promise.all(
     [...before, ...after].map((ports, by) => begin(ports, 10 + by, sagas)), // Some of them have not heard of it still.
   );
@@ -149,7 +121,7 @@ test("HM1 of processes that begin the same sagas at once, while the mesh grows, 
 });
 
 test("HM4 a signpost to a shard that is not there, and one behind another message, lead nobody away", async () => {
-  const ports = await opened({ shards: 2 });
+  const ports = await own.opened({ shards: 2 });
   await grow(3);
   const forged = (shard: number) => [headers.shard, String(shard)] as const;
   const [there, behind] = [sagas[0]!, sagas[1]!];
@@ -170,11 +142,11 @@ const publishAt = async (subject: string, name: string, value: string) => {
   const { headers: fields } = await import("@nats-io/nats-core");
   const told = fields();
   told.set(name, value);
-  await nc.request(subject, "", { headers: told, timeout: 5_000 });
+  await own.nc.request(subject, "", { headers: told, timeout: 5_000 });
 };
 
 test("who only reads finds every saga, and who follows all of them hears of shards that are added meanwhile", async () => {
-  const ports = await opened();
+  const ports = await own.opened();
   const following = new AbortController();
   const heard: string[] = [];
   const one: string[] = [];
@@ -189,7 +161,7 @@ test("who only reads finds every saga, and who follows all of them hears of shar
     })(),
   ]);
   await grow(4);
-  const later = await opened();
+  const later = await own.opened();
   for (const saga of sagas) await later.ledger.append(saga, turn(saga));
   while (heard.length < sagas.length || one.length === 0)
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -197,40 +169,39 @@ test("who only reads finds every saga, and who follows all of them hears of shar
   await ended;
   expect([...heard].sort()).toEqual([...sagas].sort());
   expect(one).toEqual([moved]);
-  await withLedgers(nc, async ({ ledger }) => {
+  await withLedgers(own.nc, async ({ ledger }) => {
     for (const saga of sagas) expect(text((await ledger.first(saga))!.data)).toBe(saga);
   });
 });
 
 test("GW1 a version that knows of one shard refuses the mesh once there are several", async () => {
-  await opened();
+  await own.opened();
   await grow(2);
   const declared = declareStreams({ partitions: 8 }).find(({ name }) => name === "LEDGER");
-  expect((await jsm.streams.info("LEDGER")).config.subjects).not.toEqual(declared?.subjects);
+  expect((await own.jsm.streams.info("LEDGER")).config.subjects).not.toEqual(declared?.subjects);
   expect(await codeOf(grow(1))).toBe("USAGE");
   expect(await codeOf(grow(65))).toBe("USAGE");
   expect(await grow(2)).toEqual({ arbiters: 1, all: 2 });
 });
 
 test("a shard that is lost stops what begins beside it, is emptied by a person's word, and costs the sagas of no other", async () => {
-  const ports = await opened({ shards: 2 });
+  const ports = await own.opened({ shards: 2 });
   await grow(4);
-  const later = await opened();
+  const later = await own.opened();
   for (const saga of sagas) await later.ledger.append(saga, turn(saga));
   await ports.claims.create("a.1-1", 1, "n1");
-  const context = { requests, jsm };
   for (const lost of [3, 0]) {
     const at = await storedBySaga(4);
-    await jsm.streams.delete(ledgerStream(lost));
-    expect(await codeOf(openNatsPorts(nc))).toBe("MESH_INCOMPLETE");
-    const broken = await lookAtBroken(context, "ledger");
+    await own.jsm.streams.delete(ledgerStream(lost));
+    expect(await codeOf(openNatsPorts(own.nc))).toBe("MESH_INCOMPLETE");
+    const broken = await lookAtBroken(own, "ledger");
     expect(broken.fault?.stream).toBe(ledgerStream(lost));
-    const isLost = await lostSagas(context, broken);
+    const isLost = await lostSagas(own, broken);
     const expected = [...at].filter(([, [where]]) => where!.startsWith(`${ledgerStream(lost)} `));
     const told = await Promise.all(sagas.map(async (saga) => ((await isLost(saga)) ? [saga] : [])));
     expect(told.flat().sort()).toEqual(expected.map(([saga]) => saga).sort());
-    await emptyLedger(context, broken);
-    const next = await opened();
+    await emptyLedger(own, broken);
+    const next = await own.opened();
     for (const [saga, [where]] of at)
       expect((await next.ledger.last(sagaId(saga))) === undefined).toBe(
         where!.startsWith(`${ledgerStream(lost)} `),
@@ -239,37 +210,37 @@ test("a shard that is lost stops what begins beside it, is emptied by a person's
 });
 
 test("GW1 a LEDGER put back from before the mesh grew is told of its shards again, and nothing else is needed", async () => {
-  const ports = await opened();
+  const ports = await own.opened();
   await ports.ledger.append(sagas[0]!, turn("one"));
-  const { config } = await jsm.streams.info("LEDGER");
+  const { config } = await own.jsm.streams.info("LEDGER");
   await grow(3);
-  const later = await opened();
+  const later = await own.opened();
   for (const saga of sagas.slice(1)) await later.ledger.append(saga, turn(saga));
-  const counted = await findStreams(jsm, undefined);
+  const counted = await findStreams(own.jsm, undefined);
   const census = { mesh: ports.mesh, at: Date.now(), partitions: 8 };
-  await keepCensus({ requests, jsm }, { ...census, streams: countedIn(counted.there.map(seenOf)) }, true);
-  await jsm.streams.delete("LEDGER");
-  await jsm.streams.add(config);
-  expect((await findStreams(jsm, await readCensus({ requests, jsm }))).shards).toEqual({
+  await keepCensus(own, { ...census, streams: countedIn(counted.there.map(seenOf)) }, true);
+  await own.jsm.streams.delete("LEDGER");
+  await own.jsm.streams.add(config);
+  expect((await findStreams(own.jsm, await readCensus(own))).shards).toEqual({
     arbiters: 1,
     all: 3,
   });
   expect(await grow(3)).toEqual({ arbiters: 1, all: 3 });
-  await releaseRestored({ requests, jsm }, await lookAtRestored({ requests, jsm }));
-  const next = await opened();
+  await releaseRestored(own, await lookAtRestored(own));
+  const next = await own.opened();
   for (const saga of sagas.slice(1).filter((one) => placeOf(one, { all: 3 }) > 0))
     expect(text((await next.ledger.last(saga))!.data)).toBe(saga);
 });
 
 test("a process that knows where a saga was before its shard was lost finds it where it began anew", async () => {
-  const ports = await opened();
+  const ports = await own.opened();
   await grow(2);
-  const knowing = await opened();
+  const knowing = await own.opened();
   const moved = sagas.find((saga) => placeOf(saga, { all: 2 }) === 1)!;
   await ports.ledger.append(moved, turn("before")); // Of a process that has not heard of it.
   expect((await knowing.ledger.last(moved))?.subject).toBe(subjects.ledger(moved, 0));
-  await jsm.streams.purge("LEDGER");
-  const other = await opened();
+  await own.jsm.streams.purge("LEDGER");
+  const other = await own.opened();
   await other.ledger.append(moved, turn("anew"));
   for (const one of [knowing, other, ports]) {
     const last = await one.ledger.last(moved);
@@ -281,16 +252,15 @@ test("a process that knows where a saga was before its shard was lost finds it w
 });
 
 test("HP1 a shard put back from before sagas were placed gets their signposts before anything begins", async () => {
-  await opened();
+  await own.opened();
   await grow(3);
-  const ports = await opened();
+  const ports = await own.opened();
   for (const saga of sagas) await ports.ledger.append(saga, turn(saga));
   const stored = await storedBySaga(3);
-  await jsm.streams.purge("LEDGER");
-  const context = { requests, jsm };
+  await own.jsm.streams.purge("LEDGER");
   const moved = sagas.filter((saga) => placeOf(saga, { all: 3 }) > 0);
-  await releaseRestored(context, await lookAtRestored(context));
-  const next = await opened();
+  await releaseRestored(own, await lookAtRestored(own));
+  const next = await own.opened();
   for (const saga of moved) expect(text((await next.ledger.last(saga))!.data)).toBe(saga);
   const left = sagas.filter((saga) => !moved.includes(saga));
   expect(left.length).toBeGreaterThan(0);
