@@ -28,6 +28,8 @@ interface Plan {
 interface Move {
   /** Of all states, by number; undefined: none is left. */
   readonly to: number | undefined;
+  /** Of all histories, if there are any. */
+  readonly back: boolean;
   readonly guard: number | undefined;
   readonly reenter: boolean;
   readonly acts: readonly Act[];
@@ -48,6 +50,7 @@ const restAt = 12;
 const act: fc.Arbitrary<Act> = fc.record({ does: fc.constantFrom(...deeds), of: fc.nat(3) });
 const move: fc.Arbitrary<Move> = fc.record({
   to: fc.option(fc.nat(11), { nil: undefined, freq: 4 }),
+  back: fc.constantFrom(false, false, true),
   guard: fc.option(fc.nat(4), { nil: undefined }),
   reenter: fc.boolean(),
   acts: fc.array(act, { maxLength: 2 }),
@@ -149,8 +152,10 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
         : {}),
     };
   };
-  const moveOf = ({ to, guard, reenter, acts }: Move) => ({
-    ...(to === undefined ? {} : { target: `#${ids[to % ids.length]}` }),
+  const histories = ids.filter((id) => id.endsWith("h"));
+  const among = (back: boolean) => (back && histories.length > 0 ? histories : ids);
+  const moveOf = ({ to, back, guard, reenter, acts }: Move) => ({
+    ...(to === undefined ? {} : { target: `#${among(back)[to % among(back).length]}` }),
     ...(guard === undefined ? {} : { guard: guardOf(guard, asks) }),
     reenter,
     actions: [noted, ...acts.map(act)],

@@ -1,5 +1,5 @@
 /** History states: shallow, deep, in parallel states, with and without a default. */
-import { assign, setup } from "xstate";
+import { assign, createMachine, setup } from "xstate";
 import { toActors } from "../../../../actors/machine/callable.ts";
 import type { CorpusCase } from "../../../support/machine-driver.ts";
 import { tool } from "./callables.ts";
@@ -129,4 +129,39 @@ export const nested: CorpusCase = {
     },
   }),
   events: ["shallow", "deep", "fallback", "leave", "go", "enter", "sofa"].map((type) => ({ type })),
+};
+
+const resting = (target: string) => ({
+  target,
+  guard: ({ context }: { context: { n: number } }) => context.n < 4,
+  actions: assign({ n: ({ context }: { context: { n: number } }) => context.n + 1 }),
+});
+
+/** XState itself leaves it so: `left` is no active state, and its own state is. A random machine's shape, seed 541932950. */
+export const hollow: CorpusCase = {
+  name: "a parallel state that an always to a history never visited leaves without one of its regions",
+  machine: createMachine({
+    id: "hollow",
+    initial: "both",
+    context: { n: 0 },
+    states: {
+      both: {
+        id: "both",
+        type: "parallel",
+        always: resting("#both"),
+        states: {
+          left: {
+            initial: "one",
+            states: {
+              one: { always: resting("#past"), on: { go: "two" } },
+              two: { on: { go: "one" } },
+              past: { id: "past", type: "history" },
+            },
+          },
+          right: { on: { more: { actions: assign({ n: 0 }) } } },
+        },
+      },
+    },
+  } as never),
+  events: [{ type: "go" }, { type: "more" }],
 };
