@@ -76,7 +76,10 @@ export interface ModelTool {
   readonly schema: { readonly [key: string]: unknown };
 }
 
-/** All that a model is sent: the decision is a function of this and of nothing else (MO2). */
+/**
+ * All that a model is sent: the decision is a function of this and of nothing else (MO2). A host's messages are frozen: a port
+ * that needs them otherwise copies them, and one that writes into them gets a TypeError.
+ */
 export interface ModelRequest {
   readonly saga: string;
   /** The decision's number, from 1. A superseded decision keeps its number; the next one has another. */

@@ -5,6 +5,8 @@
  *     state keeps only the digest of the chain; `messages` is a projection of a whole fold.
  * CV2 A request's digest is recorded before the call. The request that is sent, or rebuilt years later, has
  *     that digest or is not sent.
+ * CV3 A message that is kept for the next request is a copy that nothing can change, of which the chain is reckoned once: a
+ *     decision late in a conversation hashes what was said since the one before it, and no more.
  */
 import { referenceWords, shownWithAfter } from "./call-references.ts";
 import { z } from "zod";
@@ -19,6 +21,38 @@ import { shownSchema } from "./shown-schema.ts";
 /** The digest of a conversation one message longer. The empty conversation's digest is "". */
 export const chainDigest = (digest: string, message: ModelMessage): string =>
   sha256(digest + canonicalJson(message));
+
+/** The chain's digest before a kept message and with it, once it was reckoned. */
+const links = new WeakMap<ModelMessage, { before: string; after: string } | undefined>();
+
+/** CV3: the message as it is kept. Who is given it, a model's port say, cannot change it: to try throws a TypeError. */
+export function keptMessage(message: ModelMessage): ModelMessage {
+  if (links.has(message)) return message;
+  const kept = frozenCopy(message);
+  links.set(kept, undefined);
+  return kept;
+}
+
+/** The digest of a whole conversation. */
+export function chainOf(messages: readonly ModelMessage[]): string {
+  let digest = "";
+  for (const message of messages) {
+    const known = links.get(message);
+    const after = known?.before === digest ? known.after : chainDigest(digest, message);
+    if (known?.after !== after && links.has(message)) links.set(message, { before: digest, after });
+    digest = after;
+  }
+  return digest;
+}
+
+/** Of lists and plain objects, which is what a value that was recorded is made of. */
+function frozenCopy<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  const copy = Array.isArray(value)
+    ? value.map((item: unknown) => frozenCopy(item))
+    : Object.fromEntries(Object.entries(value).map(([key, member]) => [key, frozenCopy(member as unknown)]));
+  return Object.freeze(copy) as T; // Proof: each member is copied as what it is.
+}
 
 /** The digest under which a decision's request is recorded: everything that is sent, but not the saga's name. */
 export const requestDigest = (
@@ -39,7 +73,7 @@ export const requestDigest = (
 /** The digest of a whole request, computed from the request itself: what `replay` compares. */
 export function digestOfRequest(request: ModelRequest): string {
   const { model, instructions, tools, signals } = request;
-  const chain = request.messages.reduce(chainDigest, "");
+  const chain = chainOf(request.messages);
   const frame = digestOf({ model, instructions, tools, signals });
   return requestDigest(frame, request.step, request.now, chain, request.outputTokensMax);
 }

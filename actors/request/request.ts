@@ -12,7 +12,7 @@ import { shortDigestOf } from "../../protocol/digest.ts";
 import { canonicalJson } from "../../protocol/json.ts";
 import type { ModelMessage, ModelRequest } from "../../protocol/model.ts";
 import { cuttingPolicy, summarizeOf } from "../contract/context-policy.ts";
-import { chainDigest, requestDigest } from "./conversation.ts";
+import { chainOf, requestDigest } from "./conversation.ts";
 import type { BuiltRequest } from "../contract/definition.ts";
 import { Cut } from "./retention.ts";
 import { sentMessages } from "./sent.ts";
@@ -57,7 +57,7 @@ export function buildRequest(
   const { step, now, cut, summarize, outputTokensMax } = asked;
   const bound = outputTokensMax === undefined ? {} : { outputTokensMax };
   const { frame, context } = agent;
-  const chain = messages.reduce(chainDigest, "");
+  const chain = chainOf(messages);
   const digest = askedDigest(agent, asked, now, chain);
   const policy = cuttingPolicy(context);
   if (policy === undefined || cut === undefined)

@@ -22,7 +22,7 @@ import type { Log } from "../process/log.ts";
 import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, LoopPort, Ports } from "../wire/ports.ts";
-import type { Conversation } from "./conversation.ts";
+import { type Conversation, say } from "./conversation.ts";
 import { createKeeper } from "./keeper.ts";
 import type { SnapshotAge } from "./snapshots.ts";
 
@@ -85,7 +85,7 @@ export async function foldUp(
     const begunAt = deps.clock.elapsed();
     const folded = await foldInPieces(deps, saga, foldingLedger(definition, turns, state, moved));
     const isDear = deps.clock.elapsed() - begunAt > limits.inboxAckWaitMs / 2; // FQ3
-    for (const message of folded.messages) conversation.since.push(message);
+    say(conversation, folded.messages);
     const bytes = stored.reduce((sum, one) => sum + one.bytes, 0);
     state = keeper.grew(bytes, folded.state);
     const head = some.at(-1)?.head;

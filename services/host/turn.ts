@@ -1,7 +1,7 @@
 /**
  * Turn: ③④ the one critical section of a saga, from a batch of inputs to the handing on of what was decided.
  *
- * `takeTurn` is the usual turn, in order: read → accept → decide → append → hand on; activation.ts acks. What is rare
+ * `takeTurn` is the usual turn, in order: read → accept → decide → append → hand on; activation.ts acks, and gives back. What is rare
  * leaves it for detour.ts and comes back where it left: a saga that is not in memory, a fork, a move to another
  * definition, a tombstone, inputs that are refused, a view that is old, a past that was laid by.
  *
@@ -10,7 +10,6 @@
  *    and every other open intent was handed on by an acked publish.
  * TN3 A known input changes nothing, but what is open is handed on again before it is acked, after a turn of
  *    this host's own has proved that the saga is still its.
- * How a saga is given back and how it leaves is in activation.ts.
  */
 import { hasCountedCall } from "../../actors/kernel/late.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
@@ -19,6 +18,7 @@ import type { Event } from "../../protocol/event.ts";
 import { type Head, emptyHead } from "../ledger/reader.ts";
 import { handOnAgain, nudgeIn, tellEndAgain } from "./again.ts";
 import { appendTurn } from "./append.ts";
+import { say } from "./conversation.ts";
 import { appendDepsOf } from "./refused.ts";
 import {
   answerOther,
@@ -135,7 +135,7 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
   if (isGone(self) || outcome.type !== "appended") return false; // The next host finds the turn and hands on what is open.
   const next: Head = { turn: decided.state.turn, seq: outcome.seq, hash: message.hash };
   own.loaded = { ...own.loaded, state: own.keeper.grew(message.data.length, decided.state), head: next };
-  own.loaded.conversation.since.push(...decided.said);
+  say(own.loaded.conversation, decided.said);
   own.isProven = true;
   return true;
 }

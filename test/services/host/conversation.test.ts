@@ -1,14 +1,16 @@
 /**
  * Goal: what a model is told when an agent wakes is the same whether it came from segments or from a fold of the whole ledger,
- * and with segments the ledger is not read from its first turn.
+ * and with segments the ledger is not read from its first turn. What a decision costs does not grow with what was said before.
  * Method: the rule of segments over random sequences; then an agent on the memory mesh that makes decisions, sleeps and is
- * woken, its entries damaged or not, with a shelf of snapshots of the test's own and a ledger that counts what is read.
+ * woken, its entries damaged or not, with a shelf of snapshots of the test's own and a ledger that counts what is read; and
+ * hashes that count what is hashed.
  */
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
+import type * as digests from "../../../protocol/digest.ts";
 import type { ModelMessage } from "../../../protocol/model.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import {
@@ -23,6 +25,16 @@ import { scriptedModel } from "../../../services/models/scripted.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import type { Ports, SnapshotPort } from "../../../services/wire/ports.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";
+
+const hashed = vi.hoisted(() => ({ characters: 0 }));
+vi.mock("../../../protocol/digest.ts", async (importActual) => {
+  const actual = await importActual<typeof digests>();
+  const sha256: typeof actual.sha256 = (data) => {
+    hashed.characters += data.length;
+    return actual.sha256(data);
+  };
+  return { ...actual, sha256 };
+});
 
 const said = (n: number): ModelMessage => ({ role: "user", at: n, parts: [] });
 
@@ -119,7 +131,9 @@ function open(decisions: number) {
     tools: [search],
   });
   const asked: string[] = [];
+  const hashedBefore: number[] = [];
   const script = scriptedModel("script", ({ step, messages }) => {
+    hashedBefore.push(hashed.characters);
     // Times are the run's own.
     asked.push(JSON.stringify(messages, (key, value: unknown) => (key === "at" ? 0 : value)));
     return step < decisions
@@ -148,6 +162,8 @@ function open(decisions: number) {
   return {
     shelf,
     read,
+    /** How many characters were hashed between the n-th decision and the one after it. */
+    hashedFor: (n: number) => hashedBefore[n]! - hashedBefore[n - 1]!,
     begin: async () => {
       const { ports, clock, chance, gate } = mesh.spawn("host");
       const ledger: Ports["ledger"] = {
@@ -207,5 +223,16 @@ describe("an agent that wakes", () => {
     expect(damaged.read.turns).toBeGreaterThanOrEqual(80);
     for (let woken = 0; woken < 25; woken++) expect(await damaged.wake()).toBe(await sound.wake());
     expect(damaged.read.turns).toBeLessThan(40); // They were made again.
+  });
+});
+
+describe("an agent that goes on", () => {
+  test("hashes for its 290th decision what it hashes for its 20th", async () => {
+    const mesh = open(300);
+    await mesh.begin();
+    const least = (from: number) =>
+      Math.min(...Array.from({ length: 8 }, (_, n) => mesh.hashedFor(from + n)));
+    expect(least(20)).toBeGreaterThan(0);
+    expect(least(290)).toBeLessThan(1.2 * least(20));
   });
 });
