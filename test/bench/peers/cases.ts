@@ -1,7 +1,8 @@
 /**
  * The cases: what is done on each peer, and what is read of it.
  *
- * A case finds itself warmed up: the same peer has run some sagas in the same processes before.
+ * A case finds itself warmed up: the same peer has run some sagas in the same processes before, or for seconds where it is
+ * about steps of processes that run.
  */
 import { systemClock } from "../../../services/runtime/system.ts";
 import { median } from "../figures.ts";
@@ -18,6 +19,8 @@ export interface Case {
   readonly by: string;
   /** Only with every write on the disk: what it measures does not hang on that. */
   readonly isOnlySynced?: true;
+  /** It is about processes that have run for a while, not about ones that were just started. */
+  readonly isSteady?: true;
   run(session: Session, sizes: Sizes): Promise<Figures>;
 }
 
@@ -63,15 +66,17 @@ const charsOfMessage = 800;
 const runningStepMs = 1_000;
 
 export const cases: Readonly<Record<CaseName, Case>> = {
-  one: { title: "(a) one saga of no-op steps", by: "ms/step", run: runOne },
+  one: { title: "(a) one saga of no-op steps", by: "ms/step", isSteady: true, run: runOne },
   many: {
     title: "(b) many sagas of no-op steps at once",
     by: "ms/step",
+    isSteady: true,
     run: (session, { many, each }) => runMany(session, many, each),
   },
   crowd: {
     title: "(b) a crowd of them",
     by: "ms/step",
+    isSteady: true,
     run: (session, { crowd, each }) => runMany(session, crowd, each),
   },
   fan: { title: "(c) one saga that does many things at once and joins them", by: "ms", run: fanOut },
@@ -203,13 +208,24 @@ async function resumeLong(session: Session, { long }: Sizes): Promise<Figures> {
 /** As in the measured processes. */
 const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** Some sagas, unmeasured, so that what compiles and connects has done so. */
+/** Some sagas, unmeasured, so that what is loaded late and connects has done so. */
 export const warmUp = { sagas: 32, steps: 50 };
+/**
+ * A process of Node, which every peer's app is, goes on compiling for its first 20,000 steps and has half its speed meanwhile: a
+ * measurement of one second would be one of that. Those of thousands a second are through it after this time, the others nearly.
+ */
+const steadyAfterMs = 5_000;
 
-export async function warm(session: Session, { each }: Sizes): Promise<void> {
+export async function warm(
+  session: Session,
+  { each }: Sizes,
+  { isSteady }: Pick<Case, "isSteady">,
+): Promise<void> {
   const steps = Math.min(each, warmUp.steps);
+  const until = performance.now() + (isSteady === true ? steadyAfterMs : 0);
   await session.client().ask("run", { sagas: 1, steps });
-  await session.client().ask("run", { sagas: warmUp.sagas, steps });
+  do await session.client().ask("run", { sagas: warmUp.sagas, steps });
+  while (performance.now() < until);
   await session.app().ask("betweens");
 }
 

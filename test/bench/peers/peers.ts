@@ -92,7 +92,7 @@ async function measureCase(setting: Setting, installed: ReadonlyMap<Peer, Instal
       const began = performance.now();
       const { folder } = installed.get(peer)!;
       const outcome = await withSession({ peer, folder, sync }, async (session) => {
-        await warm(session, sizes);
+        await warm(session, sizes, cases[name]);
         return cases[name].run(session, sizes);
       }).catch(failureOf);
       found.set(peer, typeof outcome === "string" ? outcome : [...before, outcome]);

@@ -17,11 +17,13 @@ const client = fileURLToPath(new URL("sagamesh-client.ts", import.meta.url));
 /** As in the first line of services/cli/main.ts. */
 const asShipped = { flags: ["--max-semi-space-size=16"], env: { MALLOC_ARENA_MAX: "2", LOG_LEVEL: "error" } };
 
+const shardsOf = { always: 4, default: 1 };
+
 export const sagamesh: Peer = {
   name: "sagamesh",
   packages: [],
   about:
-    "XState machines with `idempotent` steps performed in the host, one host, one nats-server, one ledger stream",
+    "XState machines with `idempotent` steps performed in the host, one host, one nats-server, one ledger stream; four where every turn is synced, for a stream syncs one turn after the other",
   durability: {
     always: "every turn is synced by the server before it is acked (`sync_interval: always`)",
     default: "a turn is written by the server and synced within two minutes (its default)",
@@ -35,6 +37,7 @@ export const sagamesh: Peer = {
       pids: [server.pid],
       app: {
         ...asShipped,
+        env: { ...asShipped.env, SAGAMESH_SHARDS: String(shardsOf[sync]) },
         file: main,
         args: ["host", "--app", app, "--server", server.url],
       },
