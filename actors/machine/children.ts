@@ -6,6 +6,8 @@
  * do to the snapshot is done here: to one copy of that record for a turn (draft.ts).
  *
  * JC1 What a step asks for, and the snapshot after it, are what XState alone would have made of it.
+ * JC2 While a step runs, XState finds an actor under its name and none where it lists them: it lists them only where a machine
+ *     ends, to stop each, with a copy of the record for each. Those stops are listed here.
  */
 import type { AnyActorLogic, AnyActorRef, AnyStateMachine, AnyStateNode } from "xstate";
 import { withKey, withoutKey } from "../values/draft.ts";
@@ -30,12 +32,28 @@ type Resolve = (
 /** Makes the inert reference of an actor, as XState would. */
 export type MakeActor = (logic: AnyActorLogic, options: object) => AnyActorRef;
 
+/** What of a step has to do with actors. */
+export interface InPlace {
+  /** A machine's first step begins. */
+  readonly none: () => void;
+  /** Any other: the snapshot as XState is to see it (JC2). */
+  readonly before: (snapshot: MachineSnapshot) => MachineSnapshot;
+  /** What a step made of it, as it is to be kept, and which actors it stops because the machine has ended. */
+  readonly after: (
+    snapshot: MachineSnapshot,
+    event?: { readonly type: string },
+  ) => { readonly snapshot: MachineSnapshot; readonly stopped: readonly AnyActorRef[] };
+}
+
 /** Has a machine of our own start and stop its actors in place. */
-export function startInPlace(machine: AnyStateMachine, make: MakeActor): void {
-  const inPlace = changing(make);
-  for (const node of nodesOf(machine.root)) changeNode(node, make, inPlace);
+export function startInPlace(machine: AnyStateMachine, make: MakeActor): InPlace {
+  const actors = new Actors();
+  const spawn = spawnWith(make, actors);
+  const inPlace = changing(spawn, stopWith(actors));
+  for (const node of nodesOf(machine.root)) changeNode(node, spawn, inPlace);
   const { actions } = machine.implementations as { actions: Record<string, unknown> };
   for (const [name, action] of Object.entries(actions)) actions[name] = inPlace(action);
+  return actors;
 }
 
 /** The parts of a state node that hold actions. */
@@ -55,7 +73,7 @@ interface Invoke {
   readonly onSnapshot?: unknown;
 }
 
-function changeNode(node: AnyStateNode, make: MakeActor, inPlace: (action: unknown) => unknown): void {
+function changeNode(node: AnyStateNode, spawn: Resolve, inPlace: (action: unknown) => unknown): void {
   const acting = node as unknown as Acting; // Proof: fields of every StateNode of the pinned version.
   acting.entry = acting.entry.map(inPlace);
   acting.exit = acting.exit.map(inPlace);
@@ -68,7 +86,7 @@ function changeNode(node: AnyStateNode, make: MakeActor, inPlace: (action: unkno
   const { invoke } = acting;
   if (invoke.length === 0 || invoke.some(({ onSnapshot }) => onSnapshot !== undefined)) return;
   // XState starts what it finds in the list after the entry actions, and asks the list for the actors it is to stop.
-  acting.entry = [...acting.entry, ...invoke.map((one) => starting(one, spawnWith(make)))];
+  acting.entry = [...acting.entry, ...invoke.map((one) => starting(one, spawn))];
   const list: readonly Invoke[] = Object.defineProperty([], "map", {
     value: <T>(each: (one: Invoke) => T): unknown[] => invoke.map((one) => inPlace(each(one))),
   });
@@ -86,13 +104,12 @@ function starting({ id, src, systemId, input }: Invoke, resolve: Resolve): Built
 }
 
 /** An action with what it does to the snapshot done in place; any other as it is. */
-function changing(make: MakeActor): (action: unknown) => unknown {
-  const spawn = spawnWith(make);
+function changing(spawn: Resolve, stop: Resolve): (action: unknown) => unknown {
   return function inPlace(action): unknown {
     if (typeof action !== "function" || !("resolve" in action)) return action;
     const builtIn = action as unknown as BuiltIn;
     if (builtIn.type === "xstate.spawnChild") return withResolve(builtIn, spawn);
-    if (builtIn.type === "xstate.stopChild") return withResolve(builtIn, stopInPlace);
+    if (builtIn.type === "xstate.stopChild") return withResolve(builtIn, stop);
     if (builtIn.type !== "xstate.enqueueActions") return action;
     return withResolve(builtIn, (...args): ReturnType<Resolve> => {
       const [snapshot, params, actions] = builtIn.resolve(...args);
@@ -105,7 +122,7 @@ const withResolve = (action: BuiltIn, resolve: Resolve): BuiltIn =>
   Object.assign(() => {}, action, { resolve });
 
 const spawnWith =
-  (make: MakeActor): Resolve =>
+  (make: MakeActor, running: Actors): Resolve =>
   (scope, snapshot, args, _params, { id: named, src, systemId, input }) => {
     const id = called<string>(named, args);
     const { actors } = snapshot.machine.implementations as { actors: Record<string, unknown> };
@@ -117,24 +134,68 @@ const spawnWith =
     });
     const options = { id, src, parent: scope.self, syncSnapshot: false, systemId, input: given };
     const actorRef = logic === undefined ? undefined : make(logic as AnyActorLogic, options);
-    const children = withKey(childrenOf(snapshot), actorRef?.id ?? id, actorRef as AnyActorRef);
-    return [withChildren(snapshot, children), { id, systemId, actorRef, src, input: given }, undefined];
+    const next = running.started(snapshot, actorRef?.id ?? id, actorRef as AnyActorRef);
+    return [next, { id, systemId, actorRef, src, input: given }, undefined];
   };
 
-const stopInPlace: Resolve = (_scope, snapshot, args, params, { actorRef }) => {
-  const named =
-    typeof actorRef === "function" ? (actorRef as (...of: unknown[]) => unknown)(args, params) : actorRef;
-  const children = childrenOf(snapshot);
-  const actor = typeof named === "string" ? children[named] : (named as AnyActorRef | undefined);
-  if (actor === undefined) return [snapshot, actor, undefined];
-  return [withChildren(snapshot, withoutKey(children, actor.id)), actor, undefined];
-};
+const stopWith =
+  (running: Actors): Resolve =>
+  (_scope, snapshot, args, params, { actorRef }) => {
+    const named =
+      typeof actorRef === "function" ? (actorRef as (...of: unknown[]) => unknown)(args, params) : actorRef;
+    const actor = typeof named === "string" ? running.called(named) : (named as AnyActorRef | undefined);
+    return [actor === undefined ? snapshot : running.stopped(snapshot, actor.id), actor, undefined];
+  };
+
+/** The actors of the one step that a machine is in: a step waits for nothing, so there is one at a time. */
+class Actors implements InPlace {
+  #present: Record<string, AnyActorRef> = {};
+  /** What the step began with: XState tells by it whether anything was done. */
+  #from: MachineSnapshot | undefined;
+  /** JC2. */
+  readonly #seen = new Proxy<Record<string, AnyActorRef>>(
+    {},
+    { get: (_, name) => this.#present[name as string], ownKeys: () => [] },
+  );
+
+  none(): void {
+    this.#present = {};
+  }
+
+  before(snapshot: MachineSnapshot): MachineSnapshot {
+    this.#present = snapshot.children as Record<string, AnyActorRef>;
+    this.#from = Object.assign({ ...snapshot }, { children: this.#seen });
+    return this.#from;
+  }
+
+  after(snapshot: MachineSnapshot, event?: { readonly type: string }): ReturnType<InPlace["after"]> {
+    const present = this.#present;
+    if (snapshot.children !== this.#seen) return { snapshot, stopped: [] }; // It started none, and had none.
+    const stopped = snapshot.status === "active" ? [] : Object.values(present);
+    // A failure that no state takes ends a machine before anything else is done, and leaves it without actors.
+    const isUntaken = snapshot.status === "error" && event?.type.startsWith("xstate.error.actor") === true;
+    return { snapshot: Object.assign(snapshot, { children: isUntaken ? {} : present }), stopped };
+  }
+
+  called(name: string): AnyActorRef | undefined {
+    return this.#present[name];
+  }
+
+  started(snapshot: MachineSnapshot, name: string, actor: AnyActorRef): MachineSnapshot {
+    this.#present = withKey(this.#present, name, actor);
+    return this.#shown(snapshot);
+  }
+
+  stopped(snapshot: MachineSnapshot, name: string): MachineSnapshot {
+    this.#present = withoutKey(this.#present, name);
+    return this.#shown(snapshot);
+  }
+
+  #shown(snapshot: MachineSnapshot): MachineSnapshot {
+    if (snapshot.children === this.#seen && snapshot !== this.#from) return snapshot;
+    return Object.assign({ ...snapshot }, { children: this.#seen });
+  }
+}
 
 const called = <T>(value: unknown, args: unknown): T =>
   (typeof value === "function" ? (value as (args: unknown) => unknown)(args) : value) as T;
-
-const childrenOf = (snapshot: MachineSnapshot): Record<string, AnyActorRef> =>
-  snapshot.children as Record<string, AnyActorRef>;
-
-const withChildren = (snapshot: MachineSnapshot, children: Record<string, AnyActorRef>): MachineSnapshot =>
-  children === snapshot.children ? snapshot : Object.assign({ ...snapshot }, { children });

@@ -106,7 +106,7 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
     ...own.options,
     maxIterations: Math.min(own.options.maxIterations ?? Infinity, limits.microstepsMax),
   };
-  startInPlace(own, (logic, options) => createActor(logic, options));
+  const actors = startInPlace(own, (logic, options) => createActor(logic, options));
   const bound = (src: string) => callableOf(own.implementations.actors[src]);
   const { scope, collected } = createInertScope(own.id);
   const translation = { self: scope.self, bound, builtin: options.builtin ?? false };
@@ -123,6 +123,12 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
       });
     }
   };
+  /** As XState has it, the actors of a machine that ended are stopped after all else that its last step asks for. */
+  const whole = (seen: MachineSnapshot, event?: MachineEvent): MachineSnapshot => {
+    const { snapshot, stopped } = actors.after(seen, event);
+    for (const params of stopped) collected.push({ type: "xstate.stopChild", params });
+    return snapshot;
+  };
   return {
     bound,
     chart: () => chartOf(machine),
@@ -130,8 +136,10 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
     initial: (input, follows) =>
       guarded("its start", () => {
         atStep();
-        const snapshot: MachineSnapshot = own.getInitialSnapshot(scope, input);
-        if (snapshot.status === "error") throw snapshot.error; // XState catches here what it throws in a step.
+        actors.none();
+        const first: MachineSnapshot = own.getInitialSnapshot(scope, input);
+        if (first.status === "error") throw first.error; // XState catches here what it throws in a step.
+        const snapshot = whole(first);
         return { snapshot, actions: actionsOf(collected, translation, follows), taken: true };
       }),
     step: (snapshot, event, follows) =>
@@ -139,7 +147,9 @@ export function openMachine(machine: AnyStateMachine, options: { builtin?: boole
         // XState takes events in ended states too, and a root handler would act; a live actor is stopped.
         if (snapshot.status !== "active") return { snapshot, actions: [], taken: false };
         atStep();
-        const next: MachineSnapshot = own.transition(snapshot, event, scope);
+        const from = actors.before(snapshot);
+        const to: MachineSnapshot = own.transition(from, event, scope);
+        const next = to === from ? snapshot : whole(to, event);
         const actions = collected.length === 0 ? [] : actionsOf(collected, translation, follows);
         return {
           snapshot: next,

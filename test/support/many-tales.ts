@@ -288,7 +288,14 @@ export function workOf(turn: () => void): number {
   return blocks() + members.count();
 }
 
-function countingBlocks(): () => number {
+/** How often functions of that name run in `actors` and XState while a turn is taken. */
+export function runsOf(name: string, turn: () => void): number {
+  const runs = countingBlocks((of) => of === name);
+  turn();
+  return runs();
+}
+
+function countingBlocks(isCounted = (_functionName: string): boolean => true): () => number {
   const session = new Session();
   session.connect();
   session.post("Profiler.enable");
@@ -298,7 +305,8 @@ function countingBlocks(): () => number {
     session.post("Profiler.takePreciseCoverage", (_error, { result }) => {
       for (const { url, functions } of result)
         if (url.includes("/actors/") || url.includes("/xstate/"))
-          for (const { ranges } of functions) for (const range of ranges) count += range.count;
+          for (const { functionName, ranges } of functions)
+            if (isCounted(functionName)) for (const range of ranges) count += range.count;
     });
     session.post("Profiler.stopPreciseCoverage");
     session.disconnect();
