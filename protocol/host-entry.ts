@@ -4,6 +4,7 @@ import { ServedDefinition } from "./deployments.ts";
 import { Keys } from "./event.ts";
 import { StorageLeft } from "./storage.ts";
 import { Follows } from "./follows.ts";
+import { WeightNow } from "./host-weight.ts";
 
 /** The entry of one incarnation, under its name. Other hosts read it to share the partitions, `doctor` to list them. */
 export const HostEntry = z.object({
@@ -33,6 +34,8 @@ export const HostEntry = z.object({
   linesLost: z.int().positive().optional(),
   /** Of what this host knows the limits of, what is used up first; absent where it knows of none. */
   storage: StorageLeft.optional().catch(undefined),
+  /** How much it takes beside others; absent in a host of a version in which all took the same. */
+  weight: WeightNow.optional().catch(undefined),
 });
 export type HostEntry = z.infer<typeof HostEntry>;
 

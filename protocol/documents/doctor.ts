@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { Parked } from "../parked.ts";
 import { DefinitionRef } from "../event.ts";
+import { WeightNow } from "../host-weight.ts";
 import { StorageLeft } from "../storage.ts";
 import { TrustShown } from "./trust.ts";
 import { UnreadableSaga } from "./unreadable.ts";
@@ -53,6 +54,8 @@ export const DoctorDocument = z.object({
       since: z.number().optional(),
       /** Lines of its log that it could not write. */
       linesLost: z.int().optional(),
+      /** How much it takes beside others, as it says. */
+      weight: WeightNow.optional(),
     }),
   ),
   partitions: z.array(

@@ -5,6 +5,7 @@
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { createKnownTurns } from "../ledger/known-turns.ts";
+import { weightDefault } from "../../protocol/host-weight.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { StorageLeft } from "../../protocol/storage.ts";
 import { type App, assertServable } from "../app/app.ts";
@@ -37,6 +38,11 @@ export interface HostBounds {
    * at. 5 minutes unless given: each look reads what has come to rest since the one before, and what it is for is rare.
    */
   readonly auditEveryMs?: number | undefined;
+  /**
+   * How many of the partitions it takes beside other hosts: one of weight 2 takes twice as many as one of 1. Tenths from 0.1 to
+   * 100. In a program SAGAMESH_WEIGHT unless given, else 1.
+   */
+  readonly weight?: number | undefined;
 }
 
 /** How a host stands to hosts of other definitions. */
@@ -136,7 +142,8 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
     log,
   );
   const name = options.incarnation;
-  const process = { name, returns: createReturns(), strain: createStrain(options, name) };
+  const weight = () => ({ declared: options.weight ?? weightDefault });
+  const process = { name, returns: createReturns(), strain: createStrain(options, name), weight };
   let count = 0;
   let stopping = false;
   const begin = () => {

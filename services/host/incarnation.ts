@@ -8,6 +8,7 @@
  *    appends nothing and begins nothing, and the incarnation ends with it.
  * IC2 Its process did not die: what it had bears no mark of it from then on, and what comes back to it is no suspect.
  */
+import type { WeightNow } from "../../protocol/host-weight.ts";
 import { limits } from "../../protocol/limits.ts";
 import { createAudit } from "./audit.ts";
 import { registeredMoves } from "../app/old-contracts.ts";
@@ -49,12 +50,13 @@ export interface HostProcess {
   readonly name: string;
   readonly returns: Returns;
   readonly strain: Strain;
+  readonly weight: () => WeightNow;
 }
 
 /** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (IC1). */
 export function serveAs(
   given: Omit<HostDeps, "hasLapsed" | "routing" | "movesOf">,
-  { name, returns, strain }: HostProcess,
+  { name, returns, strain, weight }: HostProcess,
   onLapse: () => void,
 ): Incarnation {
   const { clock, log, incarnation } = given;
@@ -104,7 +106,7 @@ export function serveAs(
   };
 
   const roster = joinRoster(
-    { ...deps, serves: servedBy(deps.app) },
+    { ...deps, serves: servedBy(deps.app), weight },
     { held: partitions.held, take: partitions.takeExactly },
   );
   const guests = receiveGuests(deps, {

@@ -3,17 +3,20 @@
  * safety is the ledger's compare-and-set.
  *
  * PM1 Every host computes the same assignment from the same members, whatever their order.
- * PM2 Even within one over the hosts that serve, and as little moves as that allows: everybody keeps what it has up
- *    to its share, and only what no host has, or one has beyond its share, goes to another.
+ * PM2 Each host that serves has its share by weight, rounded up or down, and as little moves as that allows: each keeps
+ *    what it has up to its share, and only what no host has, or one has beyond its share, goes to another.
  * PM3 A host takes up only what no other serving host says it has. So a move is two beats, one lays down and then
  *    one takes up; where two say they have the same, all know which of them keeps it.
+ * PM4 Weights count only while each host that serves says one. Beside a host of a version without weights all are
+ *    taken for the same, as that host computes, so both compute one assignment.
  */
 import { minOf } from "../../protocol/extremes.ts";
 import type { HostEntry } from "../../protocol/host-entry.ts";
+import { weightUnits } from "../../protocol/host-weight.ts";
 import { firstFor } from "../deployments/rank.ts";
 
 /** A host as its entry says. */
-export interface Member extends Pick<HostEntry, "partitions" | "draining" | "since"> {
+export interface Member extends Pick<HostEntry, "partitions" | "draining" | "since" | "weight"> {
   readonly host: string;
 }
 
@@ -64,15 +67,33 @@ function claimsOf(partitions: number, serving: readonly Member[]): Map<string, n
   return claims;
 }
 
-/** How many each may have. The larger shares are those of the hosts that have most: they need not lay one down. */
+/**
+ * How many each may have: its share by weight rounded down, or up for as many as that leaves over. Of those whose share
+ * is no whole number the ones that have more go first, for they need not lay one down; then the ones with most left over.
+ */
 function sharesOf(
   partitions: number,
   serving: readonly Member[],
   claims: ReadonlyMap<string, readonly number[]>,
 ): Map<string, number> {
-  const least = Math.floor(partitions / Math.max(1, serving.length));
-  const larger = partitions - least * serving.length;
-  const count = ({ host }: Member) => claims.get(host)?.length ?? 0;
-  const byClaims = [...serving].sort((a, b) => count(b) - count(a)); // Stable: of equal ones the oldest first.
-  return new Map(byClaims.map(({ host }, place) => [host, place < larger ? least + 1 : least]));
+  const weights = weightsOf(serving);
+  const all = weights.reduce((sum, weight) => sum + weight, 0);
+  const shares = serving.map(({ host }, at) => {
+    const exact = partitions * (weights[at] ?? 0);
+    const least = Math.floor(exact / all);
+    return { host, least, over: exact % all, has: claims.get(host)?.length ?? 0 };
+  });
+  const larger = partitions - shares.reduce((sum, { least }) => sum + least, 0);
+  const first = shares
+    .filter(({ over }) => over > 0)
+    .sort((a, b) => Number(b.has > b.least) - Number(a.has > a.least) || b.over - a.over || b.has - a.has)
+    .slice(0, larger); // Stable: of equal ones the oldest first.
+  const rounded = new Set(first.map(({ host }) => host));
+  return new Map(shares.map(({ host, least }) => [host, rounded.has(host) ? least + 1 : least]));
+}
+
+/** PM4. Whole numbers: every host adds them up to the same. */
+function weightsOf(serving: readonly Member[]): number[] {
+  const said = serving.flatMap(({ weight }) => (weight === undefined ? [] : [weightUnits(weight)]));
+  return said.length === serving.length ? said : serving.map(() => 1);
 }

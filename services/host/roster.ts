@@ -16,6 +16,7 @@
  */
 import type { ServedDefinition } from "../../protocol/deployments.ts";
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
+import type { WeightNow } from "../../protocol/host-weight.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { StorageLeft } from "../../protocol/storage.ts";
 import { type Declared, readDeclared } from "../deployments/declared.ts";
@@ -37,6 +38,8 @@ export interface RosterOptions {
   readonly linesLost?: (() => number) | undefined;
   /** What can still be stored, as far as this process knows, told in HOSTS. */
   readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
+  /** How much it takes beside the others. */
+  readonly weight: () => WeightNow;
   /** Whether it is dead to the mesh: then it says and takes nothing more. */
   readonly hasLapsed: () => boolean;
 }
@@ -62,7 +65,18 @@ export interface Roster {
 
 /** Joins: says that this host serves, and begins to take its share. */
 export function joinRoster(
-  { ports, clock, log, incarnation, serves, signer, linesLost, storageLeft, hasLapsed }: RosterOptions,
+  {
+    ports,
+    clock,
+    log,
+    incarnation,
+    serves,
+    signer,
+    linesLost,
+    storageLeft,
+    weight,
+    hasLapsed,
+  }: RosterOptions,
   holdings: Holdings,
 ): Roster {
   const { membership, inbox, registry } = ports;
@@ -104,6 +118,7 @@ export function joinRoster(
     follows: "xstate",
     causes: true,
     shards: true,
+    weight: weight(),
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
     ...lostNow(),
     ...storageNow(),

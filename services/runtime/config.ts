@@ -10,6 +10,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { limits } from "../../protocol/limits.ts";
+import { weightDefault, weightOf } from "../../protocol/host-weight.ts";
 import { shardsMax } from "../../protocol/shards.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { dataFolder, type Environment } from "../nats/server/user-folders.ts";
@@ -44,6 +45,8 @@ export interface Config {
   readonly reserveBytes: number | undefined;
   /** Whether hosts decide each turn twice, for development. */
   readonly foldsTwice: boolean;
+  /** How many of the partitions a host takes beside others. */
+  readonly weight: number;
   /** Files with the seeds of NKeys: what a host signs its turns with, and a person their votes. */
   readonly hostNkey: string | undefined;
   readonly nkey: string | undefined;
@@ -181,10 +184,21 @@ export function withHealth(
   return { ...config, health: { host: flags.host ?? health.host, port } };
 }
 
-const readSizes = (env: Environment, faults: string[]): Pick<Config, "reserveBytes" | "shards"> => ({
+const readSizes = (
+  env: Environment,
+  faults: string[],
+): Pick<Config, "reserveBytes" | "shards" | "weight"> => ({
   reserveBytes: readReserve(env["SAGAMESH_RESERVE_MB"], faults),
   shards: readShards(env["SAGAMESH_SHARDS"], faults),
+  weight: readWeight(env["SAGAMESH_WEIGHT"], faults),
 });
+
+function readWeight(text: string | undefined, faults: string[]): number {
+  const weight = text ? weightOf(text) : weightDefault;
+  if (weight === undefined)
+    faults.push(`SAGAMESH_WEIGHT: expected 0.1 to 100, in tenths, such as 2, got "${text ?? ""}"`);
+  return weight ?? weightDefault;
+}
 
 function readShards(text: string | undefined, faults: string[]): number | undefined {
   if (!text) return undefined;

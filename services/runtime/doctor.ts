@@ -315,6 +315,7 @@ const hostsOf = ({ hosts }: Examination): DoctorDocument["hosts"] =>
       draining: entry?.draining ?? false,
       ...(entry === undefined ? {} : { since: entry.since }),
       ...(entry?.linesLost === undefined ? {} : { linesLost: entry.linesLost }),
+      ...(entry?.weight === undefined ? {} : { weight: entry.weight }),
     };
   });
 

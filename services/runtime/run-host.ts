@@ -2,6 +2,7 @@
  * Run host: a host on an open mesh, and one in a program of one's own.
  */
 import { z } from "zod";
+import { HostWeight } from "../../protocol/host-weight.ts";
 import { limits } from "../../protocol/limits.ts";
 import { type App, assertServable } from "../app/app.ts";
 import { takingHosts } from "../deployments/served.ts";
@@ -74,12 +75,14 @@ export async function runHost(options: StartHostOptions): Promise<Running> {
     ...{ sagasMax: bound, effectsMax: bound },
     ...{ beside: z.boolean().optional(), foldsTwice: z.boolean().optional() },
     auditEveryMs: z.int().min(1_000).max(86_400_000).optional(),
+    weight: HostWeight.optional(),
   });
   const config = readConfig();
-  const { sagasMax, effectsMax, auditEveryMs, beside, foldsTwice = config.foldsTwice } = options;
+  const { sagasMax, effectsMax, auditEveryMs, beside } = options;
+  const { foldsTwice = config.foldsTwice, weight = config.weight } = options;
   const app = await withProvidedModels(options.app, config);
   assertServable(app, "host");
   return startRunning(options, (service) =>
-    hostPart(service, app, { sagasMax, effectsMax, auditEveryMs, beside, foldsTwice }),
+    hostPart(service, app, { sagasMax, effectsMax, auditEveryMs, weight, beside, foldsTwice }),
   );
 }

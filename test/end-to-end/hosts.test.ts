@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { decodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { type RunningCli, startCli } from "../support/cli.ts";
+import { type RunningCli, runHere, startCli } from "../support/cli.ts";
 import { checkAccount, checkEffects, type Line, linesOf, longAgent } from "../support/long-agent.ts";
 import { ownOfFile } from "../support/own-file.ts";
 import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
@@ -23,8 +23,8 @@ let runs = 0;
 
 interface Run {
   readonly mesh: RealMesh;
-  /** Starts `sagamesh host`; resolves when it serves. */
-  host(): Promise<RunningCli>;
+  /** Starts `sagamesh host`, with these words more; resolves when it serves. */
+  host(...words: string[]): Promise<RunningCli>;
   /** Starts a host that hears of no other. */
   lonelyHost(): Promise<SpawnedProcess>;
   /** Starts so many more sagas, and gives their ids. */
@@ -50,10 +50,9 @@ async function withRun<T>(steps: number, thinkMs: number, work: (run: Run) => Pr
   try {
     return await work({
       mesh,
-      host: async () => {
-        const cli = startCli(["host", "--app", "test/apps/marathon.ts", "--server", mesh.url, "--json"], {
-          env: { ...env, LOG_LEVEL: "info" },
-        });
+      host: async (...words) => {
+        const command = ["host", "--app", "test/apps/marathon.ts", "--server", mesh.url, "--json", ...words];
+        const cli = startCli(command, { env: { ...env, LOG_LEVEL: "info" } });
         running.push({ kill: () => cli.process.kill("SIGKILL") });
         await cli.says('"role":"host"');
         return cli;
@@ -172,6 +171,21 @@ describe.concurrent("hosts on one server", () => {
       c.process.kill("SIGKILL");
       const last = await settled(mesh, [a]);
       expect(moved(left, last)).toBe(left.get(String(pidOfHost(c)))?.length);
+    });
+  }, 60_000);
+
+  test("of three times the weight takes three times the partitions, and doctor says its weight", async () => {
+    await withRun(1, 0, async ({ mesh, host }) => {
+      const [heavy, light] = [await host("--weight", "3"), await host()];
+      const shares = async () =>
+        new Map((await list(mesh)).map((one) => [pidOf(one.host), one.partitions.length]));
+      await until("the partitions are shared by weight", async () => {
+        const now = await shares();
+        return now.get(String(heavy.process.pid)) === 6 && now.get(String(light.process.pid)) === 2;
+      });
+      const told = (await runHere(["doctor", "--server", mesh.url])).stdout.split("\n");
+      const saying = told.filter((line) => line.startsWith("host ") && line.endsWith(", weight 3"));
+      expect(saying).toEqual([expect.stringContaining(`-${heavy.process.pid ?? ""}-`)]);
     });
   }, 60_000);
 

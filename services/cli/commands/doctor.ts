@@ -1,4 +1,5 @@
 import type { DoctorDocument } from "../../../protocol/documents/doctor.ts";
+import { weightDefault } from "../../../protocol/host-weight.ts";
 import { examine } from "../../runtime/doctor.ts";
 import { defineCommand } from "../frame/command.ts";
 import { painted } from "../frame/screen.ts";
@@ -36,8 +37,8 @@ function describe(document: DoctorDocument): string {
       ? []
       : [`server  NATS ${server.version} at ${server.url}${server.embedded ? " (embedded)" : ""}`]),
     ...hosts.map(
-      ({ host, partitions: own, draining }) =>
-        `host    ${host}: ${draining ? "drains" : `partitions ${own.join(", ") || "none yet"}`}`,
+      ({ host, partitions: own, draining, weight }) =>
+        `host    ${host}: ${draining ? "drains" : `partitions ${own.join(", ") || "none yet"}`}${weightText(weight)}`,
     ),
     ...tables(document),
     "",
@@ -55,6 +56,10 @@ function describe(document: DoctorDocument): string {
       : `${count(bad, "wrong")} wrong, ${count(bad, "warning")} to look at when there is time`,
   ].join("\n");
 }
+
+/** Nothing is said of what is usual. */
+const weightText = (weight: DoctorDocument["hosts"][number]["weight"]): string =>
+  weight === undefined || weight.declared === weightDefault ? "" : `, weight ${weight.declared}`;
 
 const count = (findings: DoctorDocument["findings"], severity: string): number =>
   findings.filter((one) => one.severity === severity).length;

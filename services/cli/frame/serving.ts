@@ -4,6 +4,7 @@
 import type { ServingDocument } from "../../../protocol/documents/process.ts";
 import { msOf } from "../../../protocol/duration.ts";
 import { MeshError } from "../../../protocol/errors.ts";
+import { weightOf } from "../../../protocol/host-weight.ts";
 import { type App, bodilessTools, workerTools } from "../../app/app.ts";
 import { toolLabel } from "../../../protocol/tool.ts";
 import { type Config, withHealth, withReplicas } from "../../runtime/config.ts";
@@ -60,6 +61,11 @@ export const boundOptions = {
     hint: "DURATION",
     help: "how often it looks for what is open and in no queue (5m), and hands it on again",
   },
+  weight: {
+    type: "string",
+    hint: "N",
+    help: "how many of the partitions it takes beside other hosts: 2 takes twice as many as 1; 0.1 to 100; else SAGAMESH_WEIGHT, else 1",
+  },
 } as const;
 
 /** How a host stands to hosts of other definitions. */
@@ -75,6 +81,7 @@ export const servedBounds = (args: {
   sagasMax: boundOf("sagas-max", args["sagas-max"]),
   effectsMax: boundOf("effects-max", args["effects-max"]),
   auditEveryMs: auditOf(args["audit-every"]),
+  weight: weightFlag(args.weight),
 });
 
 const auditLeastMs = 1_000;
@@ -84,6 +91,15 @@ function auditOf(text: string | undefined): number | undefined {
   if (ms === undefined || ms >= auditLeastMs) return ms;
   throw new MeshError("USAGE", `--audit-every: expected 1s or more, got "${text}"`, {
     remedy: "For example --audit-every 1m.",
+  });
+}
+
+function weightFlag(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const weight = weightOf(text);
+  if (weight !== undefined) return weight;
+  throw new MeshError("USAGE", `--weight: expected 0.1 to 100, in tenths, got "${text}"`, {
+    remedy: "For example --weight 2 for a host that is twice as fast as the others.",
   });
 }
 

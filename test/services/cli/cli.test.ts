@@ -176,6 +176,13 @@ describe("P8: what is typed wrong", () => {
     expectError(ended, "USAGE", 2);
     expect(ended.stderr).toContain("--server");
   });
+  test("a weight out of range is refused, and told what is in range", async () => {
+    for (const wrong of ["0", "1e3"]) {
+      const ended = await runHere(["host", "--app", "test/apps/marathon.ts", `--weight=${wrong}`]);
+      expectError(ended, "USAGE", 2);
+      expect(ended.stderr).toContain("--weight: expected 0.1 to 100");
+    }
+  });
   test("every wrong variable is told at once", async () => {
     const ended = await runCli(["ls"], {
       env: { LOG_LEVEL: "loud", NATS_URL: "ftp://x", SAGAMESH_CALLBACK_URL: "nowhere" },

@@ -2,16 +2,29 @@
  * Placement of partitions on hosts: a pure function of what the hosts say they have, so every claim is checked
  * over many groups of hosts, holdings and orders of events.
  *
- * The least number of moves is computed here by itself: with shares that differ by one at most, so many partitions
- * can stay as the hosts have within the lesser share, and one more for as many as have more and there are larger
- * shares.
+ * The least number of moves is computed here by itself: with each share rounded up or down, so many partitions can
+ * stay as the hosts have within the lesser share, and one more for as many as have more, may have more, and there are
+ * larger shares. What a host of the version without weights computes stands in former-placement.ts.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { weightUnits } from "../../../protocol/host-weight.ts";
+import { formerAssignment } from "./former-placement.ts";
 import { assignPartitions, type Member, nextHoldings } from "../../../services/host/placement.ts";
 
 const partitionCounts = fc.integer({ min: 1, max: 40 });
 const hostNames = fc.uniqueArray(fc.stringMatching(/^h-[a-z0-9]{1,8}$/), { minLength: 1, maxLength: 9 });
+
+/** What a host says of its weight, or that it is of a version without; most groups have none of those. */
+const weights = fc.option(
+  fc.record({
+    declared: fc.oneof(
+      fc.constant(1),
+      fc.integer({ min: 1, max: 1_000 }).map((tenths) => tenths / 10),
+    ),
+  }),
+  { nil: undefined, freq: 20 },
+);
 
 /** Members of which no two have the same partition. */
 const disjointMembers = (partitions: number) =>
@@ -24,13 +37,15 @@ const disjointMembers = (partitions: number) =>
         }),
         draining: fc.array(fc.boolean(), { minLength: hosts.length, maxLength: hosts.length }),
         since: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: hosts.length, maxLength: hosts.length }),
+        weight: fc.array(weights, { minLength: hosts.length, maxLength: hosts.length }),
       })
-      .map(({ owners, draining, since }) =>
+      .map(({ owners, draining, since, weight }) =>
         hosts.map((host, at): Member => ({
           host,
           partitions: owners.flatMap((owner, partition) => (owner === at ? [partition] : [])),
           draining: draining[at] ?? false,
           since: since[at] ?? 0,
+          weight: weight[at],
         })),
       ),
   );
@@ -45,6 +60,7 @@ const anyMembers = (partitions: number) =>
           partitions: fc.uniqueArray(fc.integer({ min: 0, max: partitions + 2 })),
           draining: fc.boolean(),
           since: fc.integer({ min: 0, max: 3 }),
+          weight: weights,
         }),
       ),
     ),
@@ -57,9 +73,38 @@ const allOf = (partitions: number) => Array.from({ length: partitions }, (_, par
 const sorted = (list: readonly number[]) => [...list].sort((a, b) => a - b);
 const servingOf = (members: readonly Member[]) => members.filter(({ draining }) => !draining);
 
+/** The exact share of each host that serves, as a fraction of whole numbers. */
+function exactShares(partitions: number, members: readonly Member[]) {
+  const serving = servingOf(members);
+  const weigh = serving.every(({ weight }) => weight !== undefined);
+  const units = serving.map(({ weight }) => (weigh && weight !== undefined ? weightUnits(weight) : 1));
+  const all = units.reduce((sum, one) => sum + one, 0);
+  return serving.map((member, at) => {
+    const exact = partitions * (units[at] ?? 0);
+    return { member, floor: Math.floor(exact / all), isWhole: exact % all === 0 };
+  });
+}
+
+/** What each has is its share, rounded up or down. */
+function expectShares(
+  partitions: number,
+  members: readonly Member[],
+  counts: ReadonlyMap<string, number>,
+): void {
+  for (const { member, floor, isWhole } of exactShares(partitions, members))
+    expect(isWhole ? [floor] : [floor, floor + 1], member.host).toContain(counts.get(member.host));
+}
+
 /** A new group in which everything has settled. */
-function settled(partitions: number, hosts: readonly string[]): Member[] {
-  const empty = hosts.map((host, since): Member => ({ host, partitions: [], draining: false, since }));
+function settled(
+  partitions: number,
+  hosts: readonly string[],
+  weightAt: (at: number) => Member["weight"] = () => ({ declared: 1 }),
+): Member[] {
+  const empty = hosts.map((host, since): Member => ({
+    ...{ host, partitions: [], draining: false, since },
+    weight: weightAt(since),
+  }));
   const assigned = assignPartitions(partitions, empty);
   return empty.map((member) => ({ ...member, partitions: assigned.get(member.host) ?? [] }));
 }
@@ -72,12 +117,12 @@ const movesOf = (partitions: number, members: readonly Member[]): number =>
   }, 0);
 
 function leastMoves(partitions: number, members: readonly Member[]): number {
-  const serving = servingOf(members);
-  if (serving.length === 0) return 0;
-  const least = Math.floor(partitions / serving.length);
-  const counts = serving.map((member) => member.partitions.length);
-  const within = counts.reduce((sum, count) => sum + Math.min(count, least), 0);
-  return partitions - within - Math.min(partitions % serving.length, counts.filter((n) => n > least).length);
+  const shares = exactShares(partitions, members);
+  if (shares.length === 0) return 0;
+  const stays = shares.reduce((sum, { member, floor }) => sum + Math.min(member.partitions.length, floor), 0);
+  const larger = partitions - shares.reduce((sum, { floor }) => sum + floor, 0);
+  const more = shares.filter(({ member, floor, isWhole }) => !isWhole && member.partitions.length > floor);
+  return partitions - stays - Math.min(larger, more.length);
 }
 
 describe("assignPartitions", () => {
@@ -92,11 +137,46 @@ describe("assignPartitions", () => {
     );
   });
 
-  test("no host has two partitions more than another", () => {
+  test("each host that serves has its share by weight, rounded up or down (PM2)", () => {
     fc.assert(
       fc.property(mesh(anyMembers), ([partitions, members]) => {
-        const counts = [...assignPartitions(partitions, members).values()].map((own) => own.length);
-        if (counts.length > 0) expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+        const assigned = assignPartitions(partitions, members);
+        expectShares(partitions, members, new Map([...assigned].map(([host, own]) => [host, own.length])));
+      }),
+    );
+  });
+
+  test("a host of twice the weight has twice the partitions, and of hosts of one weight none has two more than another", () => {
+    const counts = (declared: readonly number[], partitions: number) =>
+      settled(
+        partitions,
+        declared.map((_, at) => `h-${at}`),
+        (at) => ({ declared: declared[at] ?? 1 }),
+      ).map((member) => member.partitions.length);
+    expect(counts([2, 1], 9)).toEqual([6, 3]);
+    expect(counts([1, 0.5, 0.5], 8)).toEqual([4, 2, 2]);
+    expect(counts([0.1, 100], 8)).toEqual([0, 8]);
+    expect(counts([7, 7, 7], 8).sort()).toEqual([2, 3, 3]);
+  });
+
+  test("beside a host that says no weight, and with equal ones, it is what the version without weights computes (PM4)", () => {
+    const members = mesh(anyMembers).chain(([partitions, all]) =>
+      fc.tuple(
+        fc.constant(partitions),
+        fc.constant(all),
+        fc.nat(),
+        fc.oneof(fc.constant(undefined), fc.integer({ min: 1, max: 1_000 })),
+      ),
+    );
+    fc.assert(
+      fc.property(members, ([partitions, all, at, tenths]) => {
+        const serving = servingOf(all);
+        const silent = serving[at % Math.max(1, serving.length)];
+        const group = all.map((member) => {
+          if (tenths !== undefined) return { ...member, weight: { declared: tenths / 10 } };
+          return member === silent ? { ...member, weight: undefined } : member;
+        });
+        expect(assignPartitions(partitions, group)).toEqual(formerAssignment(partitions, group));
       }),
     );
   });
@@ -130,7 +210,8 @@ describe("assignPartitions", () => {
     fc.assert(
       fc.property(partitionCounts, hostNames, (partitions, hosts) => {
         const before = settled(partitions, hosts);
-        const joined = [...before, { host: "new", partitions: [], draining: false, since: 99 }];
+        const one = { declared: 1 };
+        const joined = [...before, { host: "new", partitions: [], draining: false, since: 99, weight: one }];
         const share = assignPartitions(partitions, joined).get("new")?.length;
         expect(movesOf(partitions, joined)).toBe(share);
         expect(share).toBe(Math.floor(partitions / joined.length));
@@ -176,8 +257,11 @@ describe("nextHoldings", () => {
     const serving = servingOf(members);
     if (serving.length === 0) return;
     expect(sorted(serving.flatMap((member) => member.partitions))).toEqual(allOf(partitions));
-    const counts = serving.map((member) => member.partitions.length);
-    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+    expectShares(
+      partitions,
+      members,
+      new Map(serving.map((member) => [member.host, member.partitions.length])),
+    );
     expect(actTogether(partitions, members), "it is stable").toEqual(members);
   }
 
@@ -248,9 +332,46 @@ describe("nextHoldings", () => {
     );
   });
 
+  test("views that disagree for a while, with hosts of both versions and weights that change, end in one whole", () => {
+    /** At each step one host acts on its own present entry and on what it last heard of each other. */
+    const steps = fc.array(
+      fc.record({
+        actor: fc.nat(),
+        hears: fc.array(fc.nat(), { maxLength: 3 }),
+        weight: fc.option(weights, { nil: "as it was" as const, freq: 3 }),
+      }),
+      { maxLength: 40 },
+    );
+    fc.assert(
+      fc.property(mesh(disjointMembers), steps, ([partitions, members], course) => {
+        const now = new Map(members.map((member) => [member.host, member]));
+        const views = new Map(members.map(({ host }) => [host, new Map(now)]));
+        const names = members.map(({ host }) => host);
+        const at = (place: number) => names[place % names.length] ?? "";
+        for (const { actor, hears, weight } of course) {
+          const host = at(actor);
+          const before = now.get(host) as Member;
+          if (weight !== "as it was") now.set(host, { ...before, weight });
+          const view = views.get(host);
+          for (const other of [host, ...hears.map(at)]) view?.set(other, now.get(other) as Member);
+          const next = nextHoldings(partitions, host, [...(view?.values() ?? [])]);
+          now.set(host, { ...(now.get(host) as Member), partitions: before.draining ? [] : next });
+        }
+        const once = (group: readonly Member[]) =>
+          names.reduce((all, one) => act(partitions, all, one), group);
+        const end = [1, 2, 3].reduce<readonly Member[]>(once, [...now.values()]);
+        expectSettled(
+          partitions,
+          end.map((member) => (member.draining ? { ...member, partitions: [] } : member)),
+        );
+      }),
+    );
+  });
+
   test("a host that joins waits until the others have laid its share down", () => {
     const before = settled(8, ["a", "b"]);
-    const joined = [...before, { host: "c", partitions: [], draining: false, since: 9 }];
+    const weight = { declared: 1 };
+    const joined = [...before, { host: "c", partitions: [], draining: false, since: 9, weight }];
     expect(nextHoldings(8, "c", joined)).toEqual([]);
     const laidDown = act(8, act(8, joined, "a"), "b");
     expect(nextHoldings(8, "c", laidDown)).toHaveLength(2);

@@ -22,7 +22,7 @@ const current = (version: number): Declaration => ({
   at: 0,
 });
 
-function meshOf() {
+function meshOf(weights: Readonly<Record<string, number>> = {}) {
   const mesh = createMemoryMesh({ seed: 3, partitions: 8 });
   const outside = mesh.spawn("outside");
   const join = (name: string, serves: ServedDefinition[], instead?: (real: Ports) => Partial<Ports>) => {
@@ -35,6 +35,7 @@ function meshOf() {
         log: silentLog,
         incarnation: name,
         serves,
+        weight: () => ({ declared: weights[name] ?? 1 }),
         hasLapsed: () => false,
       },
       { held: () => held, take: async (next) => void (held = next) },
@@ -43,6 +44,17 @@ function meshOf() {
   };
   return {
     join,
+    /** What a host of a version without weights says of itself, for as long as a host's entry lives. */
+    former: (partitions: number[]) =>
+      mesh.clock.until(
+        outside.ports.membership.beat(
+          "former",
+          new TextEncoder().encode(
+            JSON.stringify({ partitions, draining: false, since: 0, serves: [], deployments: 0 }),
+          ),
+          limits.hostTtlMs,
+        ),
+      ),
     pass: (ms: number) => mesh.clock.until(outside.clock.sleep(ms)),
     living: () => mesh.clock.until(livingHosts(outside.ports.membership)),
     declare: (version: number) =>
@@ -132,5 +144,20 @@ describe("a host among the others", () => {
       await mesh.pass(1_500);
       expect(version(), silent).toBe(2);
     }
+  });
+
+  test("takes its share by weight, and the same as others beside a host that knows of no weight (PM4)", async () => {
+    const mesh = meshOf({ large: 3 });
+    const large = mesh.join("large", [hire(1)]);
+    const small = mesh.join("small", [hire(1)]);
+    const counts = () => [large.held().length, small.held().length];
+    await mesh.pass(4_000);
+    expect(counts()).toEqual([6, 2]);
+    await mesh.former([]);
+    await mesh.pass(1_500);
+    expect(counts()).toEqual([3, 3]);
+    await mesh.pass(limits.hostTtlMs + 2_000); // Its entry runs out.
+    expect(counts()).toEqual([6, 2]);
+    expect([...large.held(), ...small.held()].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 });

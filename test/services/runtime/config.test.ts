@@ -83,6 +83,15 @@ describe("readConfig", () => {
     }
   });
 
+  test("a weight is said in tenths from 0.1 to 100, and is 1 unless it is said", () => {
+    const weight = (SAGAMESH_WEIGHT: string) => readConfig({}, { SAGAMESH_WEIGHT }).weight;
+    expect([weight(""), weight("2"), weight("0.1"), weight("0.3"), weight("100"), weight("7.5")]).toEqual([
+      1, 2, 0.1, 0.3, 100, 7.5,
+    ]);
+    for (const wrong of ["0", "-1", "0.05", "100.1", "1000", "2x", "1e1", "."])
+      expect(() => weight(wrong), wrong).toThrow(/SAGAMESH_WEIGHT: expected 0.1 to 100/);
+  });
+
   test("all faults are told in one error", () => {
     const env = { NATS_URL: "http://x", LOG_LEVEL: "loud", SAGAMESH_CALLBACK_URL: "x" };
     expect(() => readConfig({}, env)).toThrow(/NATS_URL.*SAGAMESH_CALLBACK_URL.*LOG_LEVEL/);
