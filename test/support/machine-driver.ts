@@ -56,7 +56,7 @@ function pseudo(
 }
 
 /** SimulatedClock jumps; this stops at every due time, so that a timer started by a timer counts from there. */
-class SteppingClock extends SimulatedClock {
+export class SteppingClock extends SimulatedClock {
   private readonly due = new Map<number, number>();
   override setTimeout(fn: () => void, timeout: number): number {
     const id = super.setTimeout(() => {
@@ -69,6 +69,10 @@ class SteppingClock extends SimulatedClock {
   override clearTimeout(id: number): void {
     this.due.delete(id);
     super.clearTimeout(id);
+  }
+  /** When what is pending falls due, earliest first. */
+  dues(): number[] {
+    return [...this.due.values()].sort((a, b) => a - b);
   }
   advance(ms: number): void {
     const end = this.now() + ms;

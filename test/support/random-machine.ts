@@ -7,7 +7,18 @@
  * RM1 Each comes to rest: what a machine asks of itself (`always`, `raise`) counts `n` up and stops at a bound.
  */
 import * as fc from "fast-check";
-import { and, assign, cancel, createMachine, emit, enqueueActions, not, or, sendTo } from "xstate";
+import {
+  and,
+  type AnyStateMachine,
+  assign,
+  cancel,
+  createMachine,
+  emit,
+  enqueueActions,
+  not,
+  or,
+  sendTo,
+} from "xstate";
 import { toActors } from "../../actors/machine/callable.ts";
 import { now, random, uuid } from "../../actors/machine/source.ts";
 import { saga, tool } from "../actors/machine/corpus/callables.ts";
@@ -40,11 +51,23 @@ interface Act {
 }
 const deeds = [
   ...(["count", "raise", "later", "unlater", "spawn", "spawnOwn", "emit", "choose"] as const),
-  ...(["tell", "tellLater", "untell"] as const),
+  ...(["unspawn", "tell", "tellLater", "untell"] as const),
 ];
 
-const events = ["A", "B", "C", "D"];
+/** What of a machine is not in its plan. */
+export interface Nature {
+  readonly events: readonly string[];
+  readonly delays: readonly number[];
+  /** Its functions ask for time, ids and chance. */
+  readonly asks?: true;
+  /** It has no actors: what would start or tell one counts. */
+  readonly childless?: true;
+  /** Some of what counts throws. */
+  readonly breaks?: true;
+}
+
 const delays = [10, 20, 40];
+export const plain: Nature = { events: ["A", "B", "C", "D"], delays };
 const restAt = 12;
 
 const act: fc.Arbitrary<Act> = fc.record({ does: fc.constantFrom(...deeds), of: fc.nat(3) });
@@ -89,20 +112,42 @@ const asking = assign(({ context }: { context: Context }) => ({
   seen: [...context.seen, `${now()} ${uuid()} ${random()}`].slice(-8),
 }));
 
-const plans = fc
+/** What machines are made of. */
+export const plans = fc
   .array(plan, { minLength: 2, maxLength: 3 })
   .filter((states) => states.some(({ kind }) => kind !== "final"));
 
 /** A machine and the events of its paths. */
-export const randomMachine: fc.Arbitrary<CorpusCase> = plans.map((states) => machineOf(states, false));
+export const randomMachine: fc.Arbitrary<CorpusCase> = plans.map((states) => caseOf(states, plain));
 
 /** The same, whose context, guards, actions, delays and inputs ask for what no plain actor could be asked for twice. */
-export const askingMachine: fc.Arbitrary<CorpusCase> = plans.map((states) => machineOf(states, true));
+export const askingMachine: fc.Arbitrary<CorpusCase> = plans.map((states) =>
+  caseOf(states, { ...plain, asks: true }),
+);
 
-function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
+function caseOf(states: readonly Plan[], nature: Nature): CorpusCase {
+  const { machine, ids } = machineOf(states, nature);
+  const actors = [...ids.map((id) => `i_${id}`), "c0", "c1"];
+  const { events } = nature;
+  return {
+    name: JSON.stringify(states),
+    machine: machine.provide({ actors: toActors({ tool, saga }) as never }),
+    events: [
+      ...[...events, ...events, "advance:10", "advance:15", "advance:40"],
+      ...actors.flatMap((id) => [`done:${id}`, `error:${id}`, `late:${id}`]),
+    ].map((type) => ({ type })),
+  };
+}
+
+/** A machine without its actors, and the ids of its states. */
+export function machineOf(
+  states: readonly Plan[],
+  nature: Nature,
+): { machine: AnyStateMachine; ids: readonly string[] } {
+  const { events, asks = false, childless = false } = nature;
   const ids: string[] = [];
   const noted = asks ? asking : seeing;
-  const act = (one: Act): unknown => actOf(one, asks);
+  const act = (one: Act): unknown => actOf(one, nature);
   const number = (all: readonly Plan[], under: string): void =>
     all.forEach((one, k) => {
       const id = `${under}${k}`;
@@ -119,7 +164,8 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
     if (one.kind === "final" && !isHolding(one)) return { id, type: "final", entry: one.entry.map(act) };
     // Its own actor is there as it enters, and as it leaves.
     const src = one.on.length % 2 === 0 ? "saga" : "tool";
-    const told = (said: string) => (one.invoke && src === "saga" ? [sendTo(`i_${id}`, { type: said })] : []);
+    const invokes = one.invoke && !childless;
+    const told = (said: string) => (invokes && src === "saga" ? [sendTo(`i_${id}`, { type: said })] : []);
     const holds = isHolding(one);
     const isParallel = holds && one.kind === "parallel";
     const child = holds ? made(one.states, id) : {};
@@ -139,8 +185,10 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
         ({ event }) => event,
       ),
       ...(one.always === undefined ? {} : { always: resting(moveOf(one.always)) }),
-      ...(one.after === undefined ? {} : { after: { [one.after.delay]: moveOf(one.after) } }),
-      ...(one.invoke
+      ...(one.after === undefined
+        ? {}
+        : { after: { [`${nature.delays[delays.indexOf(one.after.delay)]}`]: moveOf(one.after) } }),
+      ...(invokes
         ? {
             invoke: {
               id: `i_${id}`,
@@ -167,19 +215,12 @@ function machineOf(states: readonly Plan[], asks: boolean): CorpusCase {
     states: made(states, "s"),
     on: {
       "xstate.done.actor.*": { actions: noted },
-      "xstate.error.actor.*": { actions: noted },
+      // Without it an actor's error is the machine's own.
+      ...(nature.breaks && states.length === 2 ? {} : { "xstate.error.actor.*": { actions: noted } }),
     },
     output: ({ context }: { context: Context }) => context.seen,
-  } as never).provide({ actors: toActors({ tool, saga }) });
-  const actors = [...ids.map((id) => `i_${id}`), "c0", "c1"];
-  return {
-    name: JSON.stringify(states),
-    machine,
-    events: [
-      ...[...events, ...events, "advance:10", "advance:15", "advance:40"],
-      ...actors.flatMap((id) => [`done:${id}`, `error:${id}`, `late:${id}`]),
-    ].map((type) => ({ type })),
-  };
+  } as never);
+  return { machine, ids };
 }
 
 const isHolding = ({ kind, states }: Plan): boolean =>
@@ -211,12 +252,13 @@ function guardOf(of: number, asks: boolean): unknown {
 interface Enqueuing {
   readonly context: Context;
   readonly enqueue: Record<
-    "assign" | "raise" | "spawnChild" | "cancel" | "sendTo",
+    "assign" | "raise" | "spawnChild" | "stopChild" | "cancel" | "sendTo",
     (...given: readonly unknown[]) => void
   >;
 }
 
-const delayOf = (of: number, asks: boolean): unknown => (asks ? () => 5 + random() * 40 : delays[of % 3]);
+const delayOf = (of: number, { asks, delays: own }: Nature): unknown =>
+  asks === true ? () => 5 + random() * 40 : own[of % 3];
 
 const acting = (collect: (given: Enqueuing) => void): unknown => enqueueActions(collect as never);
 
@@ -227,10 +269,17 @@ function spawn({ context, enqueue }: Enqueuing, of: number, asks: boolean): void
   enqueue.spawnChild(of % 2 === 0 ? "tool" : "saga", { id, input: asks ? uuid() : null });
 }
 
-function actOf({ does, of }: Act, asks: boolean): unknown {
+const ofActors: readonly Act["does"][] = ["spawn", "spawnOwn", "unspawn", "tell", "tellLater", "untell"];
+
+function actOf({ does, of }: Act, nature: Nature): unknown {
+  const { events, asks = false, childless = false, breaks = false } = nature;
+  if (childless && ofActors.includes(does)) return actOf({ does: "count", of }, nature);
   switch (does) {
     case "count":
-      return assign(({ context }: { context: Context }) => ({ n: context.n + 1 }));
+      return assign(({ context }: { context: Context }) => {
+        if (breaks && of === 3 && context.n > 1) throw new Error(`broken at ${context.n}`);
+        return { n: context.n + 1 };
+      });
     case "raise":
       return acting(({ context, enqueue }) => {
         if (context.n >= restAt) return;
@@ -241,7 +290,7 @@ function actOf({ does, of }: Act, asks: boolean): unknown {
       return acting(({ context, enqueue }) => {
         if (context.n >= restAt) return;
         enqueue.assign({ n: context.n + 1 });
-        enqueue.raise({ type: events[of] }, { id: `t${of % 2}`, delay: delayOf(of, asks) });
+        enqueue.raise({ type: events[of] }, { id: `t${of % 2}`, delay: delayOf(of, nature) });
       });
     case "unlater":
       return cancel(`t${of % 2}`);
@@ -251,11 +300,16 @@ function actOf({ does, of }: Act, asks: boolean): unknown {
       return acting((given) => {
         if (given.context.n % 2 === 0) spawn(given, of, asks);
       });
+    case "unspawn":
+      return acting(({ context, enqueue }) => {
+        enqueue.assign({ spawned: context.spawned.filter((id) => id !== `c${of % 2}`) });
+        enqueue.stopChild(`c${of % 2}`);
+      });
     case "tell":
     case "tellLater":
       return acting(({ context, enqueue }) => {
         if (!context.spawned.includes("c1")) return;
-        const when = does === "tell" ? undefined : { id: `d${of % 2}`, delay: delayOf(of, asks) };
+        const when = does === "tell" ? undefined : { id: `d${of % 2}`, delay: delayOf(of, nature) };
         enqueue.sendTo("c1", { type: `say${of}`, n: context.n }, when);
       });
     case "untell":
@@ -265,7 +319,7 @@ function actOf({ does, of }: Act, asks: boolean): unknown {
     case "choose":
       return acting(({ context, enqueue }) => {
         if (context.n > 2) enqueue.cancel(`t${of % 2}`);
-        else enqueue.raise({ type: events[of] }, { id: `t${context.n % 2}`, delay: 20 });
+        else enqueue.raise({ type: events[of] }, { id: `t${context.n % 2}`, delay: nature.delays[1] });
       });
   }
 }
