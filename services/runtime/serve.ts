@@ -9,6 +9,7 @@ import type { CheckSignature, Signer } from "../wire/signing.ts";
 import { openCallbackUrls } from "./callback-urls.ts";
 import { type Config, describeConfig, type LogLevel } from "./config.ts";
 import { openGatewayConfig } from "./gateway-secret.ts";
+import { giveBack } from "./give-back.ts";
 import type { Health } from "./health/health.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { forkIsolated } from "./isolate.ts";
@@ -224,12 +225,16 @@ export async function serve(
   start: (service: Service) => Promise<Part[]>,
 ): Promise<void> {
   const serving = await openServing(options, start);
+  const over = new AbortController();
+  const { clock, log } = serving.service;
+  const givingBack = giveBack({ clock, log, signal: over.signal });
   try {
     const lost = await Promise.race([aborted(options.signal), serving.lost]);
     if (lost !== undefined) throw lost;
     if ((options.wish ?? options.signal).aborted) options.report(drainLine(serving.underWay(), graceMs));
   } finally {
-    await serving.stop(graceMs);
+    over.abort();
+    await Promise.all([serving.stop(graceMs), givingBack]);
   }
 }
 

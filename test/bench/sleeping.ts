@@ -69,8 +69,9 @@ export async function measureSleeping({ sagas, turns }: SleepingOptions): Promis
         })),
       ],
       notes: [
-        "A host's resident size does not fall when its heap does: the engine keeps what it has had. What sleeping",
-        "sagas take of a host is what one that starts beside them has more than one that starts without.",
+        "A host's resident size falls later than its heap: what sagamesh runs gives back within half a minute of rest what",
+        "its engine has had, this one does not. What sleeping sagas take of a host is what one that starts beside them has more",
+        "than one that starts without.",
       ],
     };
   } finally {
