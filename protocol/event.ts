@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { ModelPrices, Spending, TreePlace } from "./budget.ts";
-import { Follows } from "./follows.ts";
+import { Hearing } from "./follows.ts";
 import { Effects, ForkOrder, Lineage } from "./fork.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
@@ -85,9 +85,7 @@ const otherEvents = [
     keys: Keys.optional(),
     /** The same of the ids of signals to other sagas; only beside `keys`. */
     told: Keys.optional(),
-    follows: Follows.optional(),
-    /** Its machine hears the causes of errors; only beside `follows`. */
-    causes: z.literal(true).optional(),
+    ...Hearing.shape,
   }),
   /** `sentAt` is the server's time of the message; repeats are recognised by `id`. */
   z.object({

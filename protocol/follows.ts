@@ -8,3 +8,12 @@ import { z } from "zod";
  */
 export const Follows = z.literal("xstate");
 export type Follows = z.infer<typeof Follows>;
+
+/** What of it a saga's start says, and what a host can: each only beside those before it. */
+export const Hearing = z.object({
+  follows: Follows.optional(),
+  /** The causes of errors. */
+  causes: z.literal(true).optional(),
+  /** What was thrown by its own name, which was "Error" always. */
+  errorNames: z.literal(true).optional(),
+});

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ServedDefinition } from "./deployments.ts";
 import { Keys } from "./event.ts";
 import { StorageLeft } from "./storage.ts";
-import { Follows } from "./follows.ts";
+import { Hearing } from "./follows.ts";
 import { WeightNow } from "./host-weight.ts";
 
 /** The entry of one incarnation, under its name. Other hosts read it to share the partitions, `doctor` to list them. */
@@ -22,10 +22,8 @@ export const HostEntry = z.object({
   keys: Keys.optional(),
   /** The same of the ids of signals to other sagas. */
   told: Keys.optional(),
-  /** How it can fold machines besides the oldest way; the same holds for it. */
-  follows: Follows.optional(),
-  /** It reads and tells the causes of errors; the same holds for it. */
-  causes: z.literal(true).optional(),
+  /** How it can fold machines besides the oldest way; the same holds for each. */
+  ...Hearing.shape,
   /** It finds ledgers over several streams; absent in a host of a version that knows of one. */
   shards: z.literal(true).optional(),
   /** What it knows of whose signatures count, by its revision, and the public key that it signs with, if it signs. */

@@ -48,6 +48,9 @@ const second = oneCause.extend({ cause: third.optional() });
 /** For people and machines that ask for it. One that cannot be read is left out: it is no reason to refuse a result. */
 const cause = oneCause.extend({ cause: second.optional() }).optional().catch(undefined);
 
+/** What a body threw calls itself, where that is not "Error". Read as `cause` is. */
+const name = oneCause.shape.name.optional().catch(undefined);
+
 /** What was observed, by its `outcome`. `code` is for programs, `reason` for people. */
 export const Result = z.discriminatedUnion("outcome", [
   /** `undoable`: of a saga that ended well and can undo what it did. */
@@ -63,10 +66,11 @@ export const Result = z.discriminatedUnion("outcome", [
     /** Of a saga that failed or was cancelled: what it could not undo, `<tool> <key>`. */
     standing: z.array(z.string()).optional(),
     trace,
+    name,
     cause,
   }),
   z.object({ outcome: z.literal("denied"), ...why }),
-  z.object({ outcome: z.literal("in_doubt"), ...why, trace, cause }),
+  z.object({ outcome: z.literal("in_doubt"), ...why, trace, name, cause }),
   z.object({ outcome: z.literal("cancelled"), ...why, usage: Usage.optional() }),
 ]);
 export type Result = z.infer<typeof Result>;

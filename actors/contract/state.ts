@@ -328,6 +328,8 @@ export interface SagaState {
   readonly follows?: Follows;
   /** It hears the causes of errors. */
   readonly causes?: true;
+  /** It hears what was thrown by its own name. */
+  readonly errorNames?: true;
   /** Spawned actors whose id another took over, by the name that each has here since: its id. */
   readonly displaced?: Readonly<Record<string, string>>;
   readonly kept: readonly KeptSignal[];

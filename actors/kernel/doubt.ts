@@ -19,7 +19,7 @@ import { withKey, withoutKey } from "../values/draft.ts";
 import { readOutputWith, readWith } from "../values/schema.ts";
 import {
   actorError,
-  causeIn,
+  thrownIn,
   closedAs,
   closedBy,
   closeIntent,
@@ -96,7 +96,7 @@ export function takeDoubt(
         then: { type: "tell", actor: open.actor, intent: id, reason },
       });
   }
-  const error = { ...actorError("in_doubt", "IN_DOUBT", reason), ...causeIn(received) };
+  const error = { ...actorError("in_doubt", "IN_DOUBT", reason), ...thrownIn(received) };
   tellActor(f, open.actor, id, { error });
   undoIfLate(f, id);
 }
@@ -175,7 +175,7 @@ function correctEffect(
       id,
       result.outcome === "succeeded"
         ? { output, unread: { by: "tool", name: doubt.tool, value: result.output } }
-        : { error: { outcome: "failed", code: result.code, reason: result.reason, ...causeIn(result) } },
+        : { error: { outcome: "failed", code: result.code, reason: result.reason, ...thrownIn(result) } },
     );
   else if (doubt.call !== undefined && f.state.phase.kind === "running")
     f.queue.push({ event: correction(f, doubt, result) });

@@ -272,12 +272,15 @@ export interface ActorError {
   readonly reason: string;
   /** What a child that failed could not undo, `<tool> <key>`. */
   readonly standing?: readonly string[];
+  readonly name?: string;
   readonly cause?: Cause;
 }
 
-/** What a result says of what lay behind it, as a member of the error. */
-export const causeIn = (result: Result): { readonly cause?: Cause } =>
-  "cause" in result && result.cause !== undefined ? { cause: result.cause } : {};
+/** What a result says of what was thrown, and of what lay behind it, as members of the error. */
+export const thrownIn = (result: Result): Pick<ActorError, "name" | "cause"> => ({
+  ...("name" in result && result.name !== undefined ? { name: result.name } : {}),
+  ...("cause" in result && result.cause !== undefined ? { cause: result.cause } : {}),
+});
 
 export const actorError = (outcome: ActorError["outcome"], code: ErrorCode, reason: string): ActorError => ({
   outcome,
@@ -330,16 +333,19 @@ export const doneFor = (f: Folding, actor: string, output: unknown): MachineEven
 
 export const errorFor = (f: Folding, actor: string, error: ActorError): MachineEvent =>
   isCall(f, actor)
-    ? { type: "sagamesh.result", call: actor, error: withoutCause(error), at: f.at }
+    ? { type: "sagamesh.result", call: actor, error: plain(error), at: f.at }
     : { ...errorEvent(idOf(f, actor), heardError(f, error)), at: f.at };
 
-/** As a thrown Error says it, for machines that read `event.error.message` and `event.error.cause`. */
+/** As a thrown Error says it, for machines that read `name`, `message` and `cause` of `event.error`. */
 const heardError = ({ state }: Folding, error: ActorError): unknown => {
-  const heard = state.causes === true ? error : withoutCause(error);
-  return state.follows === undefined ? heard : { name: "Error", message: error.reason, ...heard };
+  const { name = "Error", cause } = error;
+  const heard = { ...plain(error), ...(state.causes === true && cause !== undefined ? { cause } : {}) };
+  if (state.follows === undefined) return heard;
+  return { name: state.errorNames === true ? name : "Error", message: error.reason, ...heard };
 };
 
-const withoutCause = ({ cause: _cause, ...error }: ActorError): ActorError => error;
+/** As a call of a kind of ours hears it. */
+const plain = ({ name: _name, cause: _cause, ...error }: ActorError): ActorError => error;
 
 export const toolOf = (f: Folding, name: string): Tool | undefined => f.definition.tools.get(name);
 

@@ -42,11 +42,12 @@ export const nothingDecided = ({
 
 /** What a saga's start says for the whole of its ledger. */
 export const begunAs = (
-  start: Pick<EventOf<"start">, "keys" | "told" | "follows" | "causes">,
-): Partial<Pick<SagaState, "decided" | "follows" | "causes">> => ({
+  start: Pick<EventOf<"start">, "keys" | "told" | "follows" | "causes" | "errorNames">,
+): Partial<Pick<SagaState, "decided" | "follows" | "causes" | "errorNames">> => ({
   ...nothingDecided(start),
   ...(start.follows === undefined ? {} : { follows: start.follows }),
   ...(start.causes === undefined ? {} : { causes: start.causes }),
+  ...(start.errorNames === undefined ? {} : { errorNames: start.errorNames }),
 });
 
 /**

@@ -12,7 +12,7 @@ import type { Result, Usage } from "../../protocol/result.ts";
 import { isDeferred, isOpen, type OpenIntent } from "../contract/state.ts";
 import { settleCost } from "./budget.ts";
 import { takeDoubt, undoIfLate } from "./doubt.ts";
-import { causeIn, closedBy, endIntent, type Folding, isRead, noteStanding, tellActor } from "./folding.ts";
+import { thrownIn, closedBy, endIntent, type Folding, isRead, noteStanding, tellActor } from "./folding.ts";
 import { servedBy } from "./open-index.ts";
 import { learnResult } from "./learn.ts";
 import { checked, unreadOf } from "./read-result.ts";
@@ -58,7 +58,7 @@ export function settle(f: Folding, id: IntentId, open: OpenIntent, received: Res
       error: {
         ...{ outcome: result.outcome, code: result.code, reason: result.reason },
         ...leftStanding(f, open, result),
-        ...causeIn(result),
+        ...thrownIn(result),
       },
     });
   undoIfLate(f, id);

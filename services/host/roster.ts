@@ -117,6 +117,7 @@ export function joinRoster(
     told: "decided",
     follows: "xstate",
     causes: true,
+    errorNames: true,
     shards: true,
     weight: weight(),
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),

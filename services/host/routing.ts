@@ -31,6 +31,9 @@ import type { Waiting } from "./waiting.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 import type { KnownTurns } from "../ledger/known-turns.ts";
 
+/** What a start says for the whole of its saga's ledger. */
+type Begun = Pick<EventOf<"start">, "keys" | "told" | "follows" | "causes" | "errorNames">;
+
 /** Where what this host lacks goes. */
 export interface Routing {
   /**
@@ -42,7 +45,7 @@ export interface Routing {
   /** The definition that starts of a name go to; undefined: none that is served, or that is not known now. */
   startsAs(name: string, saga: SagaId): DefinitionRef | undefined;
   /** How a saga that begins now makes keys and hears: as every living host can, for any of them may go on with it. */
-  beginning(): Pick<EventOf<"start">, "keys" | "told" | "follows" | "causes">;
+  beginning(): Begun;
   /** Whether a living host takes sagas of the definition. */
   isServed(definition: DefinitionRef): boolean;
   /** Hands deliveries of one saga on (RK1). What no host takes is given back, to be offered again. */
@@ -106,13 +109,13 @@ export function createRouting(deps: RoutingDeps): Routing {
       return found === undefined || "waitsFor" in found ? undefined : found;
     },
     beginning: () => {
-      const can = (what: "keys" | "told" | "follows" | "causes") =>
-        roster.hosts().every((host) => host[what] !== undefined);
+      const can = (what: keyof Begun) => roster.hosts().every((host) => host[what] !== undefined);
       return {
         ...(can("keys") ? { keys: "decided" } : {}),
         ...(can("keys") && can("told") ? { told: "decided" } : {}),
         ...(can("follows") ? { follows: "xstate" } : {}),
         ...(can("follows") && can("causes") ? { causes: true } : {}),
+        ...(can("follows") && can("causes") && can("errorNames") ? { errorNames: true } : {}),
       };
     },
     isServed: (definition) => isServed(definition, roster.hosts()),
@@ -144,7 +147,13 @@ export function routingAlone(app: App): Routing {
       return chosen(wanted, saga, found);
     },
     startsAs: () => undefined, // What is taken for another host moves there.
-    beginning: () => ({ keys: "decided", told: "decided", follows: "xstate", causes: true }),
+    beginning: () => ({
+      keys: "decided",
+      told: "decided",
+      follows: "xstate",
+      causes: true,
+      errorNames: true,
+    }),
     isServed: (definition) => app.definition(definition) !== undefined,
     passOn: async (_saga, _definition, deliveries) => {
       await back(deliveries);

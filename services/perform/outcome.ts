@@ -53,7 +53,14 @@ export function thrown(tool: Tool, error: unknown, timedOut: boolean): Performed
   if (error instanceof DeferredCall) return { type: "deferred", withinMs: error.withinMs };
   const { type, result } = resultOf(tool, error, timedOut);
   const cause = causeOf(error instanceof Error ? error.cause : undefined);
-  return { type, result: cause === undefined ? result : { ...result, cause }, error };
+  const name = nameOf(error);
+  return { type, result: { ...result, ...(name && { name }), ...(cause && { cause }) }, error };
+}
+
+/** What was thrown, by its own name; undefined for an error of no other name, and for ours, which their codes tell. */
+function nameOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || isMeshError(error) || typeof error.name !== "string") return undefined;
+  return error.name === "Error" ? undefined : textOf(error.name, limits.causeNameMax);
 }
 
 /** What lay behind an error, as far as a ledger keeps it: no more of them, and no more text, than Cause has room for. */

@@ -246,6 +246,7 @@ export const started =
     input: toJson(input),
     follows: "xstate",
     causes: true,
+    errorNames: true,
     ...(parent === undefined ? {} : { parent: parent as Extract<Event, { type: "start" }>["parent"] }),
   });
 

@@ -24,7 +24,7 @@ import { look } from "../../support/workbench.ts";
 
 /** A start as it was written before it said this of its saga. */
 const without =
-  (...members: readonly ("follows" | "causes")[]): Happening =>
+  (...members: readonly ("follows" | "causes" | "errorNames")[]): Happening =>
   (story) => {
     const event = (started({}) as Extract<Happening, (...of: never[]) => unknown>)(story);
     const kept = Object.entries(event).filter(([member]) => !members.includes(member as "follows"));
@@ -34,7 +34,9 @@ const without =
 const startedBefore =
   (input: unknown): Happening =>
   (story) => {
-    const event = (without("follows", "causes") as Extract<Happening, (...of: never[]) => unknown>)(story);
+    const event = (
+      without("follows", "causes", "errorNames") as Extract<Happening, (...of: never[]) => unknown>
+    )(story);
     return { ...event, input } as typeof event;
   };
 
@@ -228,14 +230,15 @@ describe("what lay behind an error", () => {
     message: "fetch failed",
     cause: { name: "Error", message: "no answer", code: 1 },
   };
-  const why = { code: "TOOL_FAILED", reason: "full", cause };
+  const why = { code: "TOOL_FAILED", reason: "full", name: "OutOfRooms", cause };
 
   test.each([
     ["a failure", { outcome: "failed", ...why, retry: false }],
     ["a doubt", { outcome: "in_doubt", ...why }],
   ] as const)("is heard with %s, and not in a saga that began when it was not told", (_, result) => {
-    expect(heardAfter(started({}), result)).toMatchObject({ name: "Error", message: "full", cause });
-    const before = heardAfter(without("causes"), result);
+    expect(heardAfter(started({}), result)).toMatchObject({ name: "OutOfRooms", message: "full", cause });
+    expect(heardAfter(without("errorNames"), result)).toMatchObject({ name: "Error", cause });
+    const before = heardAfter(without("causes", "errorNames"), result);
     expect(before).toMatchObject({ name: "Error", message: "full" });
     expect(Object.keys(before)).not.toContain("cause");
     expect(Object.keys(heardAfter(startedBefore({}), result))).toEqual(["outcome", "code", "reason"]);

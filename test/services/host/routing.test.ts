@@ -357,11 +357,16 @@ describe("hosts that differ", () => {
 });
 
 test.each([
-  ["makes its keys of decisions", {}, "of turns undefined undefined"],
+  ["makes its keys of decisions", {}, "of turns undefined undefined undefined"],
   [
     "hears what lay behind an error",
     { keys: "decided", told: "decided", follows: "xstate" },
-    "decided xstate undefined",
+    "decided xstate undefined undefined",
+  ],
+  [
+    "hears what was thrown by its own name",
+    { keys: "decided", told: "decided", follows: "xstate", causes: true },
+    "decided xstate true undefined",
   ],
 ])("a saga %s once no living host is left that cannot", async (_, can, before) => {
   const t = openMesh();
@@ -376,11 +381,11 @@ test.each([
     await t.untilAll([id], "asking", 5_000).catch(() => undefined);
     const start = (await t.turnsOf(id))[0]?.steps[0]?.event;
     return start?.type === "start"
-      ? `${start.keys ?? "of turns"} ${start.follows} ${start.causes}`
+      ? `${start.keys ?? "of turns"} ${start.follows} ${start.causes} ${start.errorNames}`
       : "no start";
   };
   expect(await begunAs("early-1")).toBe(before);
   await t.clock.until(ports.membership.leave("former-1"));
   await t.pass(limits.hostBeatMs);
-  expect(await begunAs("late-1")).toBe("decided xstate true");
+  expect(await begunAs("late-1")).toBe("decided xstate true true");
 });

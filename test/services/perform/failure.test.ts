@@ -7,6 +7,7 @@ import { z } from "zod";
 import { defineAgent } from "../../../actors/agent/define.ts";
 import { defineTool, NotPerformed, type Tool } from "../../../actors/contract/tool.ts";
 import { sha256 } from "../../../protocol/digest.ts";
+import { MeshError } from "../../../protocol/errors.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { Result } from "../../../protocol/result.ts";
 import { defineApp } from "../../../services/app/app.ts";
@@ -172,6 +173,26 @@ describe("what lay behind it", () => {
     expect(causeOf(new Error("no", { cause: "a text" }))).toEqual({ name: "Error", message: "a text" });
     expect(causeOf(new Error("no"))).toBeUndefined();
     expect(causeOf("a text that was thrown")).toBeUndefined();
+  });
+
+  test("and the name of what was thrown, where it has one of its own that a person gave it", () => {
+    class OutOfRooms extends Error {
+      override readonly name = "OutOfRooms";
+    }
+    const nameOf = (error: unknown) => {
+      const performed = thrown(toolOf("read", nothing), error, false);
+      return performed.type === "result" && "name" in performed.result ? performed.result.name : undefined;
+    };
+    expect([new OutOfRooms("no"), new TypeError("no"), new NotPerformed("no")].map(nameOf)).toEqual([
+      ...["OutOfRooms", "TypeError", "NotPerformed"],
+    ]);
+    expect([new Error("no"), "a text", new MeshError("UNAVAILABLE", "no")].map(nameOf)).toEqual([
+      ...[undefined, undefined, undefined],
+    ]);
+    expect(nameOf(Object.assign(new Error("no"), { name: "n".repeat(1_000) }))).toHaveLength(
+      limits.causeNameMax,
+    );
+    expect(read({ name: { no: "text" } })).toEqual(read({}));
   });
 
   test("is cut where it has no end, and is read again as it was told", () => {

@@ -90,7 +90,7 @@ const telling = (id: string) => ({
 const promises = {
   double: fromPromise(async ({ input }: { input: { n: number } }) => double(input)),
   refuse: fromPromise(async () => {
-    throw new Error("declined", { cause: behind });
+    throw new NotPerformed("declined", { cause: behind });
   }),
   quiet: fromPromise(async () => {}),
   get listener() {
@@ -107,9 +107,10 @@ interface Heard {
 const saw = assign(({ context, event }: { context: { saw: unknown[] }; event: Heard }) => ({
   saw: [
     ...context.saw,
-    [event.type, event.amount ?? event.output ?? event.error?.message ?? "nothing", ...causesOf(event.error)],
+    [event.type, event.amount ?? event.output ?? told(event.error) ?? "nothing", ...causesOf(event.error)],
   ],
 }));
+const told = (error: Error | undefined) => error && `${error.name}: ${error.message}`;
 /** What a machine reads of an error's causes. */
 const causesOf = (error: unknown): string[] => {
   const { cause } = (error ?? {}) as { cause?: Error & { code?: string } };
