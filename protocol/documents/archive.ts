@@ -18,7 +18,7 @@ export const ArchiveDocument = z.object({
   outcome: z.enum(["archived", "due", "kept", "already", "failed"]),
   file: z.string().optional(),
   turns: z.int().optional(),
-  /** Of the file. */
+  /** Of its lines in the file, before they are packed. */
   bytes: z.int().optional(),
   reason: z.string().optional(),
 });
@@ -42,7 +42,7 @@ export type ExportDocument = z.infer<typeof ExportDocument>;
 /** The hash of the rest of the line, which it ends: it covers what no turn's hash does. */
 const sum = z.string().optional();
 
-/** The first line of an archive. Its other lines: the turns in order, then the blobs they name. */
+/** The first line of an archive, and in a bundle that of each saga. The other lines: the turns in order, then the blobs they name. */
 export const ArchiveManifest = z.object({
   format: z.literal("sagamesh.archive"),
   v: z.literal(1),
@@ -65,6 +65,8 @@ export const ArchiveManifest = z.object({
   /** Where it was imported from, and its agent as data, so that a reader needs no application. */
   recording: RecordedFrom.optional(),
   agent: RecordedAgent.optional(),
+  /** The file is a bundle and ends with an index. */
+  bundled: z.literal(true).optional(),
   sum,
 });
 export type ArchiveManifest = z.infer<typeof ArchiveManifest>;
@@ -85,3 +87,13 @@ export type ArchivedMessage = z.infer<typeof ArchivedMessage>;
 /** A blob in an archive, under the SHA-256 of its bytes. */
 export const ArchivedBlob = z.object({ blob: z.string(), base64: z.base64(), sum });
 export type ArchivedBlob = z.infer<typeof ArchivedBlob>;
+
+/** The last line of a bundle of archived sagas: in which of its gzip members each is. */
+export const BundleIndex = z.object({
+  format: z.literal("sagamesh.index"),
+  v: z.literal(1),
+  /** In the order of the file: where a member begins, its bytes, and the sagas in it. */
+  blocks: z.array(z.object({ at: z.int(), length: z.int().positive(), sagas: z.array(SagaId) })),
+  sum,
+});
+export type BundleIndex = z.infer<typeof BundleIndex>;

@@ -1,9 +1,9 @@
 /**
- * File: a saga as gzipped lines of JSON: an archive, or a bundle that `export` made, perhaps with its children.
- * `zcat FILE | jq` reads it, and so does every language.
+ * File: sagas as gzipped lines of JSON: what `archive` and `export` write. `zcat FILE | jq` reads it, and so does every
+ * language.
  *
- * Owns: writing and reading one. Does not own: when, and what follows (archive.ts). The first line is the
- * manifest; then the turns' messages in order, with the bytes and headers that the ledger had; then the same of each
+ * Owns: writing and reading one. Does not own: when, and what follows (archive.ts), and the file that holds thousands
+ * (bundle.ts). The first line is the manifest; then the turns' messages in order, with the bytes and headers that the ledger had; then the same of each
  * other saga; then each blob that a turn, or another blob, names, so that nothing outside is needed to read it.
  *
  * AF1 A file is on disk when `writeFile` returns: its bytes and, once `nameFile` returns, its name.
@@ -27,7 +27,7 @@ import { headers } from "../../protocol/subjects.ts";
 import type { LedgerSource } from "../ledger/reader.ts";
 import { processLoop } from "../wire/loop.ts";
 import type { StoredMessage } from "../wire/ports.ts";
-import { examineFile, lineOf } from "./lines.ts";
+import { type Examined, examineFile, lineOf } from "./lines.ts";
 
 export interface Archive {
   /** Of the saga that the file is of; a bundle may hold others, its children. */
@@ -45,7 +45,7 @@ export interface ArchiveSection {
   readonly blobs: LedgerSource["blobs"];
 }
 
-/** A saga's file in a folder of archives. */
+/** A file of one saga in a folder, as exports are named, and archives were before there were bundles. */
 export const archiveName = (saga: SagaId): string => `${saga}${archiveSuffix}`;
 export const archiveSuffix = ".jsonl.gz";
 
@@ -80,19 +80,48 @@ export async function onDisk<T>(path: string, write: () => Promise<T>): Promise<
 }
 
 async function* linesOf(sections: readonly ArchiveSection[]): AsyncGenerator<string> {
-  const named = new Map<string, LedgerSource["blobs"]>(); // Grows while it is walked: a blob may name others.
-  for (const { manifest, messages, blobs } of sections) {
-    yield lineOf(manifest);
-    for (const [index, message] of messages.entries()) {
-      yield lineOf(toLine(message, index + 1));
-      if (mayHoldBlob(message.data)) gather(decodeOwn(message.data, contentTypeOf(message)), named, blobs);
-    }
+  const named = new Map<string, LedgerSource["blobs"]>();
+  for (const section of sections) yield* ownLines(section, named);
+  for await (const [, line] of blobLines(named)) yield line;
+}
+
+/** A saga's manifest and turns as lines; the blobs that its turns name are put where the others are. */
+export function* ownLines(
+  { manifest, messages, blobs }: ArchiveSection,
+  named: Map<string, LedgerSource["blobs"]>,
+): Generator<string> {
+  yield lineOf(manifest);
+  for (const [index, message] of messages.entries()) {
+    yield lineOf(toLine(message, index + 1));
+    if (mayHoldBlob(message.data)) gather(decodeOwn(message.data, contentTypeOf(message)), named, blobs);
   }
+}
+
+/** By their digests the lines of the blobs that are named, of which one may name others. */
+export async function* blobLines(
+  named: Map<string, LedgerSource["blobs"]>,
+): AsyncGenerator<readonly [digest: string, line: string]> {
   for (const [digest, blobs] of named) {
     const bytes = await blobs.get(digest);
     gather(decodeOwn(bytes, contentTypes.msgpack), named, blobs);
-    yield lineOf({ blob: digest, base64: Buffer.from(bytes).toString("base64") });
+    yield [digest, lineOf({ blob: digest, base64: Buffer.from(bytes).toString("base64") })];
   }
+}
+
+/** The digests of all blobs that messages name, with those that blobs at hand name. */
+export function digestsNamed(
+  messages: readonly StoredMessage[],
+  blobs: ReadonlyMap<string, Uint8Array>,
+): string[] {
+  const named = new Map<string, LedgerSource["blobs"]>();
+  const source = blobsOf(blobs);
+  for (const message of messages)
+    if (mayHoldBlob(message.data)) gather(decodeOwn(message.data, contentTypeOf(message)), named, source);
+  for (const digest of named.keys()) {
+    const bytes = blobs.get(digest);
+    if (bytes !== undefined) gather(decodeOwn(bytes, contentTypes.msgpack), named, source);
+  }
+  return [...named.keys()];
 }
 
 const contentTypeOf = (message: StoredMessage): string =>
@@ -120,8 +149,10 @@ function gather(value: Json, named: Map<string, LedgerSource["blobs"]>, blobs: L
  * Reads a file whole: memory of its unpacked size. Throws ARCHIVE_BROKEN for what is none, or is not all there; its
  * chain and its blobs are checked when they are read, and every byte by `verifyArchive`.
  */
-export async function readArchive(path: string): Promise<Archive> {
-  const { sections, blobs } = await examineFile(path);
+export const readArchive = async (path: string): Promise<Archive> => archiveOf(path, await examineFile(path));
+
+/** What was read of a file, or of a part of it. Throws as `readArchive`. */
+export function archiveOf(path: string, { sections, blobs }: Examined): Archive {
   const broken = (what: string) => new MeshError("ARCHIVE_BROKEN", `${path}: ${what}`);
   const gap = sections.flatMap(({ faults }) => faults).find(({ isGap }) => isGap);
   if (gap !== undefined) throw broken(gap.what);

@@ -10,7 +10,12 @@ import { createReadStream } from "node:fs";
 import { createGunzip } from "node:zlib";
 import { z } from "zod";
 import { chainHash, shortHash } from "../../protocol/digest.ts";
-import { ArchivedBlob, ArchivedMessage, ArchiveManifest } from "../../protocol/documents/archive.ts";
+import {
+  ArchivedBlob,
+  ArchivedMessage,
+  ArchiveManifest,
+  BundleIndex,
+} from "../../protocol/documents/archive.ts";
 import { describeError } from "../../protocol/errors.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 
@@ -34,8 +39,14 @@ export interface Examined {
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }
 
+/** A piece of a file, in bytes. */
+export interface Range {
+  readonly at: number;
+  readonly length: number;
+}
+
 /** A value as a line, with its sum (AL1). */
-export function lineOf(value: ArchiveManifest | ArchivedMessage | ArchivedBlob): string {
+export function lineOf(value: ArchiveManifest | ArchivedMessage | ArchivedBlob | BundleIndex): string {
   const text = JSON.stringify(value).slice(0, -1);
   return `${text},"sum":"${shortHash(text, sumChars)}"}\n`;
 }
@@ -43,10 +54,12 @@ export function lineOf(value: ArchiveManifest | ArchivedMessage | ArchivedBlob):
 const sumChars = 22;
 const sumAtEnd = /,"sum":"([\w-]{22})"\}$/;
 
-/** Reads a file as far as it can be read (AL2, AL3). Memory: its unpacked size. Throws nothing. */
-export async function examineFile(path: string): Promise<Examined> {
-  const { bytes, fault } = await unpack(path);
-  const examined = examineLines(linesIn(bytes, fault !== undefined));
+/**
+ * Reads a file, or a bundle's block, as far as it can be read (AL2, AL3). Memory: its unpacked size. Throws nothing.
+ */
+export async function examineFile(path: string, range?: Range): Promise<Examined> {
+  const { bytes, fault } = await unpack(path, range);
+  const examined = examineLines(linesIn(bytes, fault !== undefined), range === undefined);
   if (fault === undefined) return examined;
   const [first, ...others] = examined.sections;
   const readable = first?.messages.filter((message) => message !== undefined).length ?? 0;
@@ -58,9 +71,10 @@ export async function examineFile(path: string): Promise<Examined> {
   };
 }
 
-async function unpack(path: string): Promise<{ bytes: Buffer; fault?: string }> {
+async function unpack(path: string, range?: Range): Promise<{ bytes: Buffer; fault?: string }> {
   const parts: Buffer[] = [];
-  const file = createReadStream(path);
+  const part = range === undefined ? {} : { start: range.at, end: range.at + range.length - 1 };
+  const file = createReadStream(path, part);
   const unzipped = createGunzip();
   file.on("error", (error) => unzipped.destroy(error));
   try {
@@ -91,9 +105,10 @@ interface Draft {
   faults: Fault[];
 }
 
-function examineLines(lines: readonly string[]): Examined {
+function examineLines(lines: readonly string[], isAll: boolean): Examined {
   const blobs = new Map<string, Uint8Array>();
   const sections: Draft[] = [];
+  let hasIndex = false;
   const hasSums = lines.some((line) => sumAtEnd.test(line));
   for (const [index, line] of lines.entries()) {
     const read = readLine(line);
@@ -105,6 +120,7 @@ function examineLines(lines: readonly string[]): Examined {
     const say = (what: string, isGap: boolean) =>
       section.faults.push({ turn, what: `line ${index + 1}: ${what}`, isGap });
     if ("manifest" in read) section.manifest = read.manifest;
+    else if ("index" in read) hasIndex = true;
     else if ("blob" in read) blobs.set(read.blob, read.bytes);
     else if ("message" in read) section.messages.push(read.message);
     else if (isTurns) section.messages.push(undefined);
@@ -112,13 +128,22 @@ function examineLines(lines: readonly string[]): Examined {
     else if (hasSums && !isSummed(line)) say("it is not as it was written", false);
   }
   for (const section of sections) for (const fault of faultsOf(section)) section.faults.push(fault);
+  const [first] = sections;
+  if (
+    isAll &&
+    !hasIndex &&
+    first !== undefined &&
+    sections.some(({ manifest }) => manifest?.bundled === true)
+  )
+    first.faults.push({ turn: 0, what: "the bundle was cut: its index is missing", isGap: true });
   return { sections, blobs };
 }
 
 const isShort = ({ manifest, messages }: Draft): boolean =>
   manifest === undefined || messages.length < manifest.turns;
 
-function isSummed(line: string): boolean {
+/** Whether a line is as it was written (AL1). */
+export function isSummed(line: string): boolean {
   const sum = sumAtEnd.exec(line);
   return sum !== null && shortHash(line.slice(0, sum.index), sumChars) === sum[1];
 }
@@ -145,6 +170,7 @@ function faultsOf({ manifest, messages }: Draft): Fault[] {
 
 type Line =
   | { readonly manifest: ArchiveManifest }
+  | { readonly index: BundleIndex }
   | { readonly message: StoredMessage }
   | { readonly blob: string; readonly bytes: Uint8Array }
   | { readonly what: string };
@@ -153,6 +179,7 @@ function readLine(line: string): Line {
   try {
     const value = JSON.parse(line) as unknown;
     if (typeof value !== "object" || value === null) return { what: "it is no line of an archive" };
+    if ("format" in value && value.format === "sagamesh.index") return { index: BundleIndex.parse(value) };
     if ("format" in value) return { manifest: ArchiveManifest.parse(value) };
     if ("blob" in value) {
       const { blob, base64 } = ArchivedBlob.parse(value);

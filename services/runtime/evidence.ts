@@ -1,12 +1,10 @@
 /**
  * Evidence: what a mesh has beside a saga's ledger that names its turns (services/views/verify-evidence.ts).
  */
-import { existsSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { isMeshError } from "../../protocol/errors.ts";
 import { type SagaId, turnOf } from "../../protocol/ids.ts";
-import { archiveName } from "../archive/file.ts";
-import { examineFile } from "../archive/lines.ts";
+import type { Archives } from "../archive/folder.ts";
 import { readSnapshot } from "../host/snapshots.ts";
 import { beyondName, readNote } from "../ledger/beyond.ts";
 import { readBegun } from "../ledger/begun.ts";
@@ -28,7 +26,7 @@ export interface EvidenceDeps {
   readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims">;
   readonly clock: Clock;
   /** The folder of archives; undefined: none is looked at. */
-  readonly archiveDir: string | undefined;
+  readonly archives: Archives | undefined;
 }
 
 /**
@@ -109,10 +107,10 @@ export async function childrenOf(
   return found.flat();
 }
 
-async function fileOf({ archiveDir }: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {
-  const path = archiveDir === undefined ? undefined : join(archiveDir, archiveName(saga));
-  if (path === undefined || !existsSync(path)) return undefined;
-  const { sections } = await examineFile(path);
+async function fileOf({ archives }: EvidenceDeps, saga: SagaId): Promise<Evidence | undefined> {
+  const path = await archives?.find(saga);
+  if (archives === undefined || path === undefined) return undefined;
+  const { sections } = await archives.examine(path, saga);
   const manifest = sections.find((one) => one.manifest?.saga === saga)?.manifest;
   const where = `the file ${basename(path)}`;
   if (manifest === undefined) return undefined;

@@ -173,7 +173,7 @@ async function lookAt({ ports, clock }: ClientMesh, config: Config, saga: SagaId
     await ports.loop.breathe();
   }
   const full = standing.stand();
-  const beside = await besideLedger({ ports, clock, archiveDir: undefined }, full);
+  const beside = await besideLedger({ ports, clock, archives: undefined }, full);
   const what = heldAgainst(full, beside).map((finding) => finding.what);
   const stand = { ...full, hashes: [], keys: new Set<string>(), children: new Set<SagaId>() }; // A mention in a ledger has no hash.
   const snapshot = isAhead(found?.snapshot, links) ? found?.snapshot : undefined;

@@ -2,9 +2,9 @@
  * Archiving on a real server: the commands as people run them, and archivers that are killed by SIGKILL or run at the
  * same time. Whatever happens, each saga's turns are whole in its ledger or in a file, and none is started again.
  */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../actors/contract/tool.ts";
@@ -16,9 +16,10 @@ import { VerifyDocument } from "../../protocol/documents/verify.ts";
 import { ReplayDocument } from "../../protocol/documents/replay.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
 import { defineApp } from "../../services/app/app.ts";
-import { archiveName, readArchive } from "../../services/archive/file.ts";
+import { openArchives, readSaga } from "../../services/archive/folder.ts";
 import { verifyLedger } from "../../services/views/verify.ts";
 import { findTombstone } from "../../services/ledger/reader.ts";
+import { fileOfSaga, readArchived } from "../support/archiving.ts";
 import { type Ended, runCli, runHere, type RunningCli, startCli } from "../support/cli.ts";
 import { startTestServer, type TestServer } from "../support/nats-server.ts";
 import {
@@ -63,7 +64,8 @@ describe("the commands", () => {
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => schema.parse(JSON.parse(line)));
-  const file = (id: string) => join(folder, "data", "archive", `${id}.jsonl.gz`);
+  const archiveDir = () => join(folder, "data", "archive");
+  const file = (id: string) => fileOfSaga(archiveDir(), parseSagaId(id));
 
   test("a saga that ended just now is not due, and --after under the horizon is refused without --force", async () => {
     expect((await start("young", "book", "--wait")).code).toBe(0);
@@ -93,13 +95,17 @@ describe("the commands", () => {
       ArchiveDocument,
       await cli("archive", "book-1", "--after", "0s", "--force", "--json"),
     );
-    expect(done).toMatchObject({ outcome: "archived", file: "book-1.jsonl.gz", turns: before?.turns });
+    expect(done).toMatchObject({
+      outcome: "archived",
+      file: basename(await file("book-1")),
+      turns: before?.turns,
+    });
     expect((await cli("archive", "book-1", "--after", "0s", "--force")).code).toBe(0);
 
     const rows = lines(SagaRow, await cli("ls", "--json"));
     expect(rows.find(({ saga }) => saga === "book-1")).toMatchObject({
       status: "completed",
-      archived: "book-1.jsonl.gz",
+      archived: basename(await file("book-1")),
       turns: before?.turns,
       startedAt: before?.startedAt,
     });
@@ -108,13 +114,19 @@ describe("the commands", () => {
 
     for (const ended of [
       await cli("inspect", "book-1", "--json"),
-      await offline("inspect", file("book-1"), "--json"),
+      await offline("inspect", await file("book-1"), "--json"),
       await offline("inspect", "book-1", "--archive", join(folder, "data", "archive"), "--json"),
     ])
       expect(lines(InspectDocument, ended)).toEqual([before]);
-    const verified = lines(VerifyDocument, await offline("verify", file("book-1"), "--app", app, "--json"));
+    const verified = lines(
+      VerifyDocument,
+      await offline("verify", await file("book-1"), "--app", app, "--json"),
+    );
     expect(verified).toMatchObject([{ saga: "book-1", ok: true, folded: true, turns: before?.turns }]);
-    const replayed = lines(ReplayDocument, await offline("replay", file("book-1"), "--app", app, "--json"));
+    const replayed = lines(
+      ReplayDocument,
+      await offline("replay", await file("book-1"), "--app", app, "--json"),
+    );
     expect(replayed).toMatchObject([{ saga: "book-1", same: 2, different: 0, failed: 0 }]);
     expect((await cli("tail", "book-1")).stdout).toContain("completed");
     const elsewhere = await runCli([
@@ -126,7 +138,7 @@ describe("the commands", () => {
       join(folder, "other"),
     ]);
     expect(elsewhere.stderr).toMatch(
-      /^error: \[SAGA_ARCHIVED\] .+book-1\.jsonl\.gz.+\nremedy: .+--archive.+\n$/,
+      /^error: \[SAGA_ARCHIVED\] .+archived-[\w-]+\.jsonl\.gz.+\nremedy: .+--archive.+\n$/,
     );
     expect((await offline("inspect", join(folder, "no-such.jsonl.gz"))).stderr).toContain("[ARCHIVE_BROKEN]");
   });
@@ -134,7 +146,7 @@ describe("the commands", () => {
   test("what a model of an archived saga was sent is shown with its proof", async () => {
     expect((await start("asked", "book", "--wait")).code).toBe(0);
     expect((await cli("archive", "asked", "--after", "0s", "--force")).code).toBe(0);
-    const shown = await offline("inspect", file("asked"), "--prompt", "--app", app, "--json");
+    const shown = await offline("inspect", await file("asked"), "--prompt", "--app", app, "--json");
     expect(lines(PromptDocument, shown)).toMatchObject([{ saga: "asked", about: "decision", proved: true }]);
   });
 
@@ -144,7 +156,7 @@ describe("the commands", () => {
     expect((await start("book-1", "pay")).stderr).toContain("[SAGA_ID_TAKEN]");
     expect((await cli("signal", "book-1", "note", '{"text":"late"}')).stderr).toContain("[SAGA_ARCHIVED]");
     const row = lines(SagaRow, await cli("ls", "--json")).find(({ saga }) => saga === "book-1");
-    expect(row?.archived).toBe("book-1.jsonl.gz");
+    expect(row?.archived).toBe(basename(await file("book-1")));
   });
 });
 
@@ -204,11 +216,10 @@ describe("on a real server", () => {
     files: string,
     before: Awaited<ReturnType<typeof messagesOf>>,
   ) {
-    expect((await readdir(files)).filter((name) => !name.endsWith(".draft")).sort()).toEqual(
-      ids.map(archiveName),
-    );
+    const archives = openArchives(files);
     for (const id of ids) {
-      const { messages, manifest, source } = await readArchive(join(files, archiveName(id)));
+      const named = (await findTombstone(mesh.ports, id))?.file;
+      const { messages, manifest, source } = await readSaga(archives, await fileOfSaga(files, id, named), id);
       expect(dataOf(messages)).toEqual(dataOf(before.get(id) ?? []));
       expect((await verifyLedger(source, id, served)).findings).toEqual([]);
       expect(await findTombstone(mesh.ports, id)).toMatchObject({ prev: manifest.head.hash });
@@ -225,7 +236,8 @@ describe("on a real server", () => {
   test.each([
     ["while it reads", "ledger.read:after:1"],
     ["while it writes a file", "blobs.get:before:7"],
-    ["with a file and no tombstone", "ledger.append:before:2"],
+    ["with a bundle and no tombstone", "ledger.append:before:1"],
+    ["with a bundle and some tombstones", "ledger.append:before:4"],
     ["with a tombstone that it never heard of", "ledger.append:after:1"],
     ["before a purge", "ledger.purgeBefore:before:2"],
     ["after a purge", "ledger.purgeBefore:after:3"],
@@ -240,10 +252,7 @@ describe("on a real server", () => {
         const left = await mesh.ports.ledger.read(id, 0, await mesh.head(id));
         const held = dataOf(left).slice(0, before.get(id)?.length);
         if (left.length > 1) expect(held).toEqual(dataOf(before.get(id) ?? []));
-        else
-          expect((await readArchive(join(files, archiveName(id)))).messages).toHaveLength(
-            before.get(id)?.length ?? 0,
-          );
+        else expect((await readArchived(files, id)).messages).toHaveLength(before.get(id)?.length ?? 0);
       }
       expect(await spawnProcess("archive-process", env).ended).toBe("0");
       await assertArchived(mesh, files, before);

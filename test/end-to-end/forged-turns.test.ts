@@ -13,7 +13,7 @@ import { encodeJson } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import { headers as names, subjects } from "../../protocol/subjects.ts";
 import { tombstoneEvent } from "../../protocol/tombstone.ts";
-import { archiveSaga, openFolder } from "../../services/archive/archive.ts";
+import { openFolder } from "../../services/archive/archive.ts";
 import { createClient } from "../../services/client/mesh.ts";
 import { readRegistry } from "../../services/client/registry.ts";
 import { changeTrust, trustKeyOf } from "../../services/client/trust.ts";
@@ -27,6 +27,7 @@ import { verifyLedger } from "../../services/views/verify.ts";
 import { readLedger } from "../../services/views/view.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import { codeOf, sagaId } from "../contract/mesh-under-test.ts";
+import { archiveOne } from "../support/archiving.ts";
 import { clerk, clerkApp, forge, newSigner, signalled } from "../support/forger.ts";
 import { startTestServer } from "../support/nats-server.ts";
 
@@ -130,11 +131,11 @@ describe("on a real server, where turns must be signed", () => {
     const registered = await readRegistry(ports.registry);
     const archiving = { ports, clock, chance: systemChance, by: "operator", folder, registered };
     const options = { afterMs: 0, isForced: true, isDryRun: false };
-    expect(await archiveSaga({ ...archiving, signer }, ids[0]!, options)).toMatchObject({
+    expect(await archiveOne({ ...archiving, signer }, ids[0]!, options)).toMatchObject({
       outcome: "archived",
     });
     expect(await codeOf(turnsOf(0))).toBe("SAGA_ARCHIVED");
-    expect(await archiveSaga({ ...archiving, signer }, ids[0]!, options)).toMatchObject({
+    expect(await archiveOne({ ...archiving, signer }, ids[0]!, options)).toMatchObject({
       outcome: "already",
     });
   }, 60_000);

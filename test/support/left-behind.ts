@@ -13,6 +13,6 @@ export async function leftBy(example: Example, seed: number) {
   const { ports, clock } = (memory as MemoryMesh).spawn("verifier"); // Proof: the hook is called at once.
   const until = <T>(what: Promise<T>): Promise<T> => (memory as MemoryMesh).clock.until(what);
   const sagas = (await until(ports.ledger.list())).map(({ saga }) => saga);
-  const deps = { ports, clock, archiveDir: undefined };
+  const deps = { ports, clock, archives: undefined };
   return { app, t, ports, deps, until, sagas };
 }

@@ -19,10 +19,10 @@ export const archive = defineCommand({
   name: "archive",
   summary: "move finished sagas from the server to compressed files",
   details:
-    "Each saga becomes one file, read back and verified before its turns are purged. inspect, verify and replay read it\n" +
-    "there. A tombstone stays, so its id is never started again. May be killed, run again, and run twice at once; for\n" +
-    "example daily by cron. Large values (over 64 KiB) are in the file, and stay on the server too. Exit code 1 if a saga\n" +
-    "failed, or one that was named was not due.",
+    "The sagas of a run become one file, a bundle (several from 5,000 on), read back and verified before their turns are\n" +
+    "purged. inspect, verify and replay read each there, by its id. A tombstone stays, so its id is never started again. May\n" +
+    "be killed, run again, and run twice at once; for example daily by cron. Large values (over 64 KiB) are in the file, and\n" +
+    "stay on the server too. Exit code 1 if a saga failed, or one that was named was not due.",
   positionals: { sagas: { help: "the sagas' ids; all that are due unless given", multiple: true } },
   options: {
     after: {
@@ -33,7 +33,7 @@ export const archive = defineCommand({
     to: {
       type: "string",
       hint: "DIR",
-      help: "folder of the files; archive/ in the data folder unless given",
+      help: "folder of the bundles; archive/ in the data folder unless given",
     },
     force: {
       type: "boolean",

@@ -7,7 +7,9 @@ import type { SagaRow } from "../../../protocol/documents/saga.ts";
 import type { UnreadableSaga } from "../../../protocol/documents/unreadable.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../app/app.ts";
-import { readArchive } from "../../archive/file.ts";
+import { archiveOf } from "../../archive/file.ts";
+import type { Examined } from "../../archive/lines.ts";
+import { openArchives, partsOf, readSaga } from "../../archive/folder.ts";
 import { sagaNamed } from "../../archive/verify.ts";
 import { listSagas } from "../../client/list.ts";
 import { viewingBy } from "../../client/registry.ts";
@@ -58,23 +60,35 @@ export async function withReplaySource<T>(
 
 const turnsOf = (stored: Awaited<ReturnType<typeof readLedger>>): Turn[] => stored.map(({ turn }) => turn);
 
-/** One file is in memory at a time. A saga that several files hold is taken from the first, by name. */
+async function rowOf(path: string, part: Examined): Promise<SagaRow> {
+  const { manifest, source } = archiveOf(path, part);
+  const { saga, definitions = [], tools } = manifest;
+  return rowOfLedger(turnsOf(await readLedger(source, saga)), viewingBy({ definitions, tools }));
+}
+
+/** One file, or a part of a bundle, is in memory at a time. A saga that several files hold is taken from the first, by name. */
 async function ofFiles(folder: string): Promise<ReplaySource> {
   const paths = new Map<SagaId, string>();
   const rows: SagaRow[] = [];
   const unreadable: UnreadableSaga[] = [];
+  const archives = openArchives(folder);
   for (const path of await archivesIn(folder)) {
-    let at = sagaNamed(path);
+    const unreadableAt = (at: SagaId, error: unknown) => unreadable.push(unreadableOf(at, error));
     try {
-      const { manifests, source } = await readArchive(path);
-      for (const { saga, definitions = [], tools } of manifests) {
-        if (paths.has(saga)) continue;
-        at = saga;
-        paths.set(saga, path);
-        rows.push(rowOfLedger(turnsOf(await readLedger(source, saga)), viewingBy({ definitions, tools })));
-      }
+      for await (const { part } of partsOf(path))
+        for (const section of part.sections) {
+          const at = section.manifest?.saga ?? sagaNamed(path);
+          if (paths.has(at)) continue;
+          await rowOf(path, { sections: [section], blobs: part.blobs }).then(
+            (row) => {
+              paths.set(at, path);
+              rows.push(row);
+            },
+            (error: unknown) => unreadableAt(at, error),
+          );
+        }
     } catch (error) {
-      unreadable.push(unreadableOf(at, error));
+      unreadableAt(sagaNamed(path), error);
     }
   }
   return {
@@ -83,7 +97,7 @@ async function ofFiles(folder: string): Promise<ReplaySource> {
     read: async (saga) => {
       const path = paths.get(saga);
       if (path === undefined) throw new MeshError("SAGA_UNKNOWN", `${folder} holds no ${saga}`);
-      const { manifests, source } = await readArchive(path);
+      const { manifests, source } = await readSaga(archives, path, saga);
       const manifest = manifests.find((one) => one.saga === saga);
       return { turns: turnsOf(await readLedger(source, saga)), own: manifest && ownApp(manifest) };
     },

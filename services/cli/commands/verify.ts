@@ -1,7 +1,8 @@
 import type { VerifyDocument } from "../../../protocol/documents/verify.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
-import { type BundleOptions, verifyArchive } from "../../archive/verify.ts";
+import { openArchives } from "../../archive/folder.ts";
+import { type BundleOptions, verifyArchive, verifySaga } from "../../archive/verify.ts";
 import { besideLedger, besideSaga, together } from "../../runtime/evidence.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { checkSignature, readTrusted } from "../../runtime/signing.ts";
@@ -108,19 +109,17 @@ async function verifyOne(
   if (isFile(word)) return verifyArchive(word, options);
   const saga = parseSagaId(word);
   if (archive !== undefined) {
-    const path = fileIn(archive, saga);
-    const own = (await verifyArchive(path, options)).filter((one) => one.saga === saga);
-    if (own.length > 0) return own;
-    throw new MeshError("ARCHIVE_BROKEN", `${path} does not hold ${saga}`);
+    const archives = openArchives(archive);
+    return [await verifySaga(archives, await fileIn(archives, saga), saga, options)];
   }
   const unread = (why: string): never => {
     throw new MeshError("SAGA_ARCHIVED", why);
   };
-  const { archiveDir } = context.config;
+  const archives = openArchives(context.config.archiveDir);
   return withMesh(context, ({ ports, deps: { clock } }) => {
     const evidence = async (stand: Stand) =>
-      together([options.kept(stand), await besideSaga({ ports, clock, archiveDir }, stand)]);
-    return verifyInMesh(ports, saga, { ...options, evidence, archiveDir, unread });
+      together([options.kept(stand), await besideSaga({ ports, clock, archives }, stand)]);
+    return verifyInMesh(ports, saga, { ...options, evidence, archives, unread });
   });
 }
 
@@ -134,12 +133,12 @@ async function verifyAll(
   if (archive !== undefined)
     return verifyEach(await archivesIn(archive), (path) => verifyArchive(path, options), tell, signal);
   return withMesh(context, async ({ ports, deps: { clock } }) => {
-    const { archiveDir } = config;
+    const archives = openArchives(config.archiveDir);
     const sagas = (await ports.ledger.list()).map(({ saga }) => saga);
     const crossing = crossChecking(async (stand) =>
-      together([options.kept(stand), await besideLedger({ ports, clock, archiveDir }, stand)]),
+      together([options.kept(stand), await besideLedger({ ports, clock, archives }, stand)]),
     );
-    const inMesh = { ...options, ...crossing.options, archiveDir };
+    const inMesh = { ...options, ...crossing.options, archives };
     await verifyEach(sagas, (saga) => verifyInMesh(ports, saga, inMesh), tell, signal);
     for (const document of crossing.found()) tellAgain(document);
   });

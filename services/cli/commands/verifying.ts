@@ -1,14 +1,14 @@
 /**
  * Verifying: the sagas that `verify` looks at, wherever they are, a few at a time.
  */
-import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { VerifyDocument } from "../../../protocol/documents/verify.ts";
 import { describeError, isMeshError, MeshError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
-import { archiveName, archiveSuffix } from "../../archive/file.ts";
-import { type BundleOptions, sagaNamed, verifyArchive } from "../../archive/verify.ts";
+import { archiveSuffix } from "../../archive/file.ts";
+import type { Archives } from "../../archive/folder.ts";
+import { type BundleOptions, sagaNamed, verifySaga } from "../../archive/verify.ts";
 import { verifyLedger, type VerifyOptions } from "../../views/verify.ts";
 import { createMentions, type Evidence, heldAgainst, type Stand } from "../../views/verify-evidence.ts";
 import { unreadableOf } from "../../ledger/many.ts";
@@ -65,25 +65,25 @@ function documentOfUnreadable(saga: SagaId, error: unknown): VerifyDocument {
 }
 
 /**
- * A saga of a mesh; of one that was archived its file in the folder of archives. Where that is not there, nothing is
+ * A saga of a mesh; of one that was archived what the folder of archives has of it. Where it has nothing, nothing is
  * known to be wrong: `unread` is told.
  */
 export async function verifyInMesh(
   ports: LedgerSource & Pick<Ports, "ledger">,
   saga: SagaId,
-  options: BundleOptions & { readonly archiveDir: string; readonly unread: (why: string) => void },
+  options: BundleOptions & { readonly archives: Archives; readonly unread: (why: string) => void },
 ): Promise<VerifyDocument[]> {
   try {
     return [await verifyLedger(ports, saga, options.app, options)];
   } catch (error) {
     if (!isMeshError(error, "SAGA_ARCHIVED")) throw error;
   }
-  const path = join(options.archiveDir, archiveName(saga));
+  const { archives } = options;
   const tombstone = await findTombstone(ports, saga);
-  if (existsSync(path)) return verifyArchive(path, options, tombstone?.prev);
-  options.unread(
-    `${saga} was archived to ${tombstone?.file ?? "a file"}, which is not in ${options.archiveDir}`,
-  );
+  const path = await archives.find(saga, tombstone?.file);
+  if (path !== undefined)
+    return [await verifySaga(archives, path, saga, { ...options, buried: tombstone?.prev })];
+  options.unread(`${saga} was archived to ${tombstone?.file ?? "a file"}, which is not in ${archives.place}`);
   return [];
 }
 

@@ -2,15 +2,15 @@
  * Saga source: where the commands that read one saga find it. A mesh; the file of an archive or a bundle; or, for a
  * saga that was archived, its file in the folder of archives, without a word from the person.
  */
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
 import type { ArchiveManifest } from "../../../protocol/documents/archive.ts";
 import { isMeshError, MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import type { Parked } from "../../../protocol/parked.ts";
 import type { Tombstone } from "../../../protocol/tombstone.ts";
 import type { App } from "../../app/app.ts";
-import { type Archive, archiveName, readArchive } from "../../archive/file.ts";
+import { readIndex } from "../../archive/bundle.ts";
+import { type Archive, readArchive } from "../../archive/file.ts";
+import { type Archives, openArchives, readSaga } from "../../archive/folder.ts";
 import { readRegistry, type Registered, viewingBy } from "../../client/registry.ts";
 import { type Waiting, waitingOf } from "../../client/unserved.ts";
 import type { ViewOptions } from "../../views/view.ts";
@@ -53,9 +53,9 @@ export async function withSaga<T>(
   { saga: word, archive: folder }: { saga: string; archive: string | undefined },
   run: (source: SagaSource) => Promise<T>,
 ): Promise<T> {
-  if (isFile(word)) return run(ofFile(await readArchive(word), word));
+  if (isFile(word)) return run(await onlySagaOf(word));
   const saga = parseSagaId(word);
-  if (folder !== undefined) return run(await inArchive(saga, folder));
+  if (folder !== undefined) return run(await inArchive(saga, openArchives(folder)));
   return withMesh(context, async ({ ports, clock }) => {
     const find = async (of: SagaId): Promise<SagaSource> => {
       const tombstone = await findTombstone(ports, of);
@@ -82,13 +82,28 @@ const startParked = (saga: SagaId, { code, reason, remedy }: Parked, cause: unkn
 /** No id is such a word, and a mistyped one seldom. */
 export const isFile = (word: string): boolean => word.includes("/") || word.endsWith(".gz");
 
-/** The file that holds a saga: a bundle as it was named, or its own of the folder. */
-export const fileIn = (folder: string, saga: SagaId): string =>
-  statSync(folder, { throwIfNoEntry: false })?.isFile() === true ? folder : join(folder, archiveName(saga));
+/** The file that has a saga. Throws ARCHIVE_BROKEN where none has. */
+export async function fileIn(archives: Archives, saga: SagaId): Promise<string> {
+  const path = await archives.find(saga);
+  if (path !== undefined) return path;
+  throw new MeshError("ARCHIVE_BROKEN", `no file in ${archives.place} holds ${saga}`);
+}
 
-async function inArchive(saga: SagaId, folder: string): Promise<SagaSource> {
-  const path = fileIn(folder, saga);
-  return { ...ofFile(await readArchive(path), path, saga), find: (of) => inArchive(of, folder) };
+/** Of an export or a former archive what it is of. A bundle of archived sagas is of none. */
+async function onlySagaOf(path: string): Promise<SagaSource> {
+  const sagas = (await readIndex(path))?.blocks.flatMap((block) => block.sagas);
+  if (sagas === undefined) return ofFile(await readArchive(path), path);
+  const [only] = sagas;
+  if (only !== undefined && sagas.length === 1) return inArchive(only, openArchives(path));
+  throw new MeshError("USAGE", `${path} holds ${sagas.length} sagas`, {
+    remedy: `Name one of them, and the file with --archive: ${sagas.slice(0, 3).join(", ")}${sagas.length > 3 ? ", …" : ""}`,
+  });
+}
+
+async function inArchive(saga: SagaId, archives: Archives): Promise<SagaSource> {
+  const path = await fileIn(archives, saga);
+  const archive = await readSaga(archives, path, saga);
+  return { ...ofFile(archive, path, saga), find: (of) => inArchive(of, archives) };
 }
 
 /** A saga of a file, the one that it is of unless named. Throws ARCHIVE_BROKEN if it holds only others. */
@@ -114,15 +129,16 @@ async function archived(
   { config, output }: CommandContext,
   { saga, turns, file, prev }: Tombstone,
 ): Promise<SagaSource> {
-  const path = join(config.archiveDir, archiveName(saga));
-  if (!existsSync(path))
+  const archives = openArchives(config.archiveDir);
+  const path = await archives.find(saga, file);
+  if (path === undefined)
     throw new MeshError(
       "SAGA_ARCHIVED",
       `the ${turns} turns of ${saga} were archived to ${file}, which is not in ${config.archiveDir}`,
     );
-  const archive = await readArchive(path);
+  const archive = await readSaga(archives, path, saga);
   const found = ofFile(archive, path, saga);
-  if (archive.manifest.head.hash !== prev)
+  if (archive.manifests.find((one) => one.saga === saga)?.head.hash !== prev)
     throw new MeshError("ARCHIVE_BROKEN", `${path} does not end with the turn that was archived of ${saga}`);
   output.note(`${saga} was archived; this is read from ${path}`);
   return found;

@@ -7,7 +7,7 @@
  */
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -16,8 +16,11 @@ import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { headers, subjects } from "../../../protocol/subjects.ts";
 import { archiveAll } from "../../../services/archive/all.ts";
-import { type ArchiveOptions, archiveSaga, openFolder } from "../../../services/archive/archive.ts";
-import { archiveName, readArchive } from "../../../services/archive/file.ts";
+import { openFolder } from "../../../services/archive/archive.ts";
+import { readIndex } from "../../../services/archive/bundle.ts";
+import { readArchive } from "../../../services/archive/file.ts";
+import { openArchives, readSaga } from "../../../services/archive/folder.ts";
+import type { ArchiveOptions } from "../../../services/archive/look.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { readRegistry, viewingBy } from "../../../services/client/registry.ts";
@@ -29,6 +32,7 @@ import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import type { Ports, StoredMessage } from "../../../services/wire/ports.ts";
 import { codeOf, sagaId } from "../../contract/mesh-under-test.ts";
+import { archiveOne, fileOfSaga, readArchived } from "../../support/archiving.ts";
 import { calling, Of, sequence } from "../../support/workbench.ts";
 
 const large = "z".repeat(200_000);
@@ -101,7 +105,7 @@ async function openMesh() {
     return {
       deps,
       archive: (saga: SagaId, options: ArchiveOptions = now) =>
-        drive(process, archiveSaga(deps, saga, options)),
+        drive(process, archiveOne(deps, saga, options)),
       drive: <T>(work: Promise<T>) => drive(process, work),
     };
   };
@@ -138,7 +142,8 @@ async function openMesh() {
   };
 }
 
-const fileOf = (saga: SagaId) => join(folder, archiveName(saga));
+const fileOf = (saga: SagaId) => fileOfSaga(folder, saga);
+const bundleNamed = expect.stringMatching(/^archived-[\dT-]+-\w{1,8}\.jsonl\.gz$/) as string;
 const bytesOf = (messages: readonly StoredMessage[]) =>
   messages.map(({ seq, storedAt, headers: fields, data }) => [
     seq,
@@ -154,8 +159,8 @@ describe("an archived saga", () => {
     const before = messages(saga);
     expect(before.length).toBeGreaterThan(1);
     const document = await archiver().archive(saga);
-    expect(document).toMatchObject({ outcome: "archived", turns: before.length, file: "s1.jsonl.gz" });
-    const archive = await readArchive(fileOf(saga));
+    expect(document).toMatchObject({ outcome: "archived", turns: before.length, file: bundleNamed });
+    const archive = await readArchived(folder, saga);
     expect(bytesOf(archive.messages)).toEqual(bytesOf(before));
     expect(messages(saga)).toHaveLength(1);
     expect(await until(findTombstone(ports, saga))).toMatchObject({
@@ -176,7 +181,7 @@ describe("an archived saga", () => {
     expect(messages(saga)).toHaveLength(turns + 1);
     expect(await archiver().archive(saga)).toMatchObject({ outcome: "archived", turns });
     expect(messages(saga)).toHaveLength(1);
-    expect((await readArchive(fileOf(saga))).messages).toHaveLength(turns);
+    expect((await readArchived(folder, saga)).messages).toHaveLength(turns);
   });
 
   test("reads and verifies in its file as it did in the ledger, large values included", async () => {
@@ -186,7 +191,7 @@ describe("an archived saga", () => {
     const view = await until(readView(ports, saga, viewing));
     expect(JSON.stringify(view)).toContain(large);
     await archiver().archive(saga);
-    const { source, manifest } = await readArchive(fileOf(saga));
+    const { source, manifest } = await readArchived(folder, saga);
     expect(mesh.server.ledger.list()).toEqual([{ saga, turns: 1 }]);
     const { tools } = manifest;
     expect(await readView(source, saga, viewingBy({ definitions: [], tools }))).toEqual(view);
@@ -342,7 +347,7 @@ describe("what is not archived", () => {
         turns: turns + 1,
       });
       expect(calls).toBe(2);
-      const { source } = await readArchive(fileOf(saga));
+      const { source } = await readArchived(folder, saga);
       expect(JSON.stringify(await readView(source, saga))).toContain("late");
       expect(await until(findTombstone(ports, saga))).toMatchObject({ turns: turns + 1, unsettled: {} });
     },
@@ -379,7 +384,7 @@ describe("an archiver that dies", () => {
     const { run, archiver } = await openMesh();
     const counted = dyingAt(point, "before", Number.POSITIVE_INFINITY);
     await archiver(counted.change).archive(await run("s1", "large"));
-    await rm(join(folder, "s1.jsonl.gz"));
+    await rm(await fileOfSaga(folder, sagaId("s1")));
     performed = [];
     return counted.calls();
   };
@@ -395,11 +400,11 @@ describe("an archiver that dies", () => {
     const left = bytesOf(messages(saga)).slice(0, before.length);
     // Until they are purged, the turns are where they were; once they are, a whole file has them.
     if (left.length < before.length)
-      expect(bytesOf((await readArchive(fileOf(saga))).messages)).toEqual(before);
+      expect(bytesOf((await readArchived(folder, saga)).messages)).toEqual(before);
     else expect(left).toEqual(before);
     const { outcome } = await archiver().archive(saga);
     expect(outcome).toBe(point === "ledger.purgeBefore" && when === "after" ? "already" : "archived");
-    const archive = await readArchive(fileOf(saga));
+    const archive = await readArchived(folder, saga);
     expect(bytesOf(archive.messages)).toEqual(before);
     expect((await verifyLedger(archive.source, saga, app)).ok).toBe(true);
     expect(messages(saga)).toHaveLength(1);
@@ -428,14 +433,14 @@ describe("an archiver that dies", () => {
   test("leaves a draft that is cleared once it is old, and is never taken for an archive", async () => {
     const { run, archiver } = await openMesh();
     const saga = await run("s1", "rome");
-    const draft = join(folder, ".s1.jsonl.gz.x.draft");
+    const draft = join(folder, ".archived-x.jsonl.gz.draft");
     await writeFile(draft, "half");
     await archiver().archive(saga);
     await openFolder(folder, Date.now());
-    expect((await readdir(folder)).sort()).toEqual([".s1.jsonl.gz.x.draft", "s1.jsonl.gz"]);
+    expect((await readdir(folder)).sort()).toEqual([".archived-x.jsonl.gz.draft", bundleNamed]);
     await utimes(draft, new Date(0), new Date(0));
     await openFolder(folder, Date.now());
-    expect(await readdir(folder)).toEqual(["s1.jsonl.gz"]);
+    expect(await readdir(folder)).toEqual([bundleNamed]);
   });
 });
 
@@ -469,7 +474,7 @@ describe("two archivers at once", () => {
       const [first, second] = [archiver(), archiver()];
       const documents = await Promise.all([
         first.archive(saga),
-        second.drive(archiveSaga({ ...second.deps, folder: other }, saga, now)),
+        second.drive(archiveOne({ ...second.deps, folder: other }, saga, now)),
       ]);
       for (const { outcome } of documents) expect(["archived", "already"]).toContain(outcome);
       expect(documents.map(({ outcome }) => outcome)).toContain("archived");
@@ -477,7 +482,7 @@ describe("two archivers at once", () => {
       expect(await until(findTombstone(ports, saga))).toMatchObject({ turns: before.length });
       for (const [index, place] of [folder, other].entries())
         if (documents[index]?.outcome === "archived")
-          expect(bytesOf((await readArchive(join(place, archiveName(saga)))).messages)).toEqual(before);
+          expect(bytesOf((await readArchived(place, saga)).messages)).toEqual(before);
     },
   );
 });
@@ -495,19 +500,20 @@ describe("an archive's file", () => {
 
   test("is lines of JSON that begin with a manifest", async () => {
     const { saga } = await archived("rome");
-    const [manifest, ...lines] = gunzipSync(await readFile(fileOf(saga)))
+    const [manifest, ...lines] = gunzipSync(await readFile(await fileOf(saga)))
       .toString()
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(manifest).toMatchObject({ format: "sagamesh.archive", v: 1, saga: "s1", status: "completed" });
-    expect(lines).toHaveLength(manifest?.["turns"] as number);
+    expect(lines).toHaveLength((manifest?.["turns"] as number) + 1);
+    expect(lines.at(-1)).toMatchObject({ format: "sagamesh.index", blocks: [{ at: 0, sagas: ["s1"] }] });
     expect(JSON.parse(lines[0]?.["body"] as string)).toMatchObject({ saga: "s1", turn: 1 });
   });
 
   test("that was changed, cut or emptied is found to be", async () => {
     const { saga } = await archived();
-    const path = fileOf(saga);
+    const path = await fileOf(saga);
     const whole = await readFile(path);
     await change(path, (text) => text.replace('\\"of\\":\\"large\\"', '\\"of\\":\\"LARGE\\"'));
     const { findings } = await verifyLedger((await readArchive(path)).source, saga);
@@ -517,22 +523,27 @@ describe("an archive's file", () => {
       expect(await codeOf(readArchive(path))).toBe("ARCHIVE_BROKEN");
     }
     await writeFile(path, whole);
-    await change(path, (text) => text.replace(/\n\{"blob".*\n$/s, "\n"));
+    await change(path, (text) => text.replace(/\n\{"blob"[^\n]*\n/, "\n"));
     expect((await verifyLedger((await readArchive(path)).source, saga)).ok).toBe(false);
     await writeFile(path, whole);
     await change(path, (text) => text.split("\n").toSpliced(2, 1).join("\n"));
     expect(await codeOf(readArchive(path))).toBe("ARCHIVE_BROKEN");
   });
 
-  test("of another mesh's saga of the same id is not written over, and nothing is purged", async () => {
+  test("of another mesh's saga of the same id is not written over, and the tombstone tells which is meant", async () => {
     const { saga } = await archived("rome");
-    const theirs = await readFile(fileOf(saga));
-    const { run, archiver, messages } = await openMesh();
+    const path = await fileOf(saga);
+    const theirs = await readFile(path);
+    const { run, archiver, messages, ports, until } = await openMesh();
     await run("s1", "oslo");
-    const before = messages(saga).length;
-    expect(await codeOf(archiver().archive(saga))).toBe("ARCHIVE_BROKEN");
-    expect(messages(saga)).toHaveLength(before);
-    expect(await readFile(fileOf(saga))).toEqual(theirs);
+    const before = messages(saga);
+    expect(await archiver().archive(saga)).toMatchObject({ outcome: "archived" });
+    expect(await readFile(path)).toEqual(theirs);
+    const tombstone = await until(findTombstone(ports, saga));
+    const archives = openArchives(folder);
+    const ours = await archives.find(saga, tombstone?.file);
+    expect(ours).not.toBe(path);
+    expect(bytesOf((await readSaga(archives, ours!, saga)).messages)).toEqual(bytesOf(before));
   });
 
   /** Ports that give a blob's bytes wrongly from the n-th time on: what the disk would do to the file. */
@@ -564,15 +575,15 @@ describe("an archive's file", () => {
     }))
       .archive(saga)
       .catch(() => undefined);
-    await rm(fileOf(saga));
+    await rm(await fileOf(saga));
     expect(await codeOf(archiver(damaging(count.calls)).archive(saga))).toBe("ARCHIVE_BROKEN");
     expect(bytesOf(messages(saga))).toEqual(before);
     expect(await readdir(folder)).toEqual([]);
     expect((await archiver().archive(saga)).outcome).toBe("archived");
   });
 
-  test("that is there already and was damaged since is not relied on, and nothing is purged", async () => {
-    const { run, archiver, messages } = await openMesh();
+  test("that an archiver has left before it died, and was damaged since, is not relied on", async () => {
+    const { run, archiver, messages, until, ports } = await openMesh();
     const saga = await run("s1", "large");
     const before = bytesOf(messages(saga));
     const dying = (own: Ports): Ports => ({
@@ -580,9 +591,11 @@ describe("an archive's file", () => {
       ledger: { ...own.ledger, append: () => Promise.reject(new Error("dead")) },
     });
     await expect(archiver(dying).archive(saga)).rejects.toThrow("dead");
-    await change(fileOf(saga), (text) => text.replace(/\n\{"blob".*\n$/s, "\n"));
-    expect(await codeOf(archiver().archive(saga))).toBe("ARCHIVE_BROKEN");
-    expect(bytesOf(messages(saga))).toEqual(before);
+    const left = await fileOf(saga);
+    await writeFile(left, "something else");
+    expect((await archiver().archive(saga)).outcome).toBe("archived");
+    expect(bytesOf((await readArchived(folder, saga)).messages)).toEqual(before);
+    expect((await until(findTombstone(ports, saga)))?.file).not.toBe(basename(left));
   });
 
   test("is not made of a ledger that is not whole", async () => {
@@ -619,9 +632,19 @@ describe("archiving many", () => {
     const { run, archiver, mesh } = await openMesh();
     const sagas: SagaId[] = [];
     for (const id of ["a", "b", "c"]) sagas.push(await run(id, "rome"));
-    await writeFile(join(folder, "b.jsonl.gz"), "something else");
     const documents: ArchiveDocument[] = [];
-    const { deps, drive } = archiver();
+    const { deps, drive } = archiver((own) => ({
+      ...own,
+      ledger: {
+        ...own.ledger,
+        read: async (...range) =>
+          (await own.ledger.read(...range)).map((message) =>
+            range[0] === "b"
+              ? { ...message, headers: { ...message.headers, [headers.trace]: "x" } }
+              : message,
+          ),
+      },
+    }));
     const options = { ...now, signal: new AbortController().signal };
     await drive(archiveAll(deps, sagas, options, (document) => documents.push(document)));
     expect(Object.fromEntries(documents.map(({ saga, outcome }) => [saga, outcome]))).toEqual({
@@ -630,5 +653,11 @@ describe("archiving many", () => {
       c: "archived",
     });
     expect(mesh.server.ledger.list().filter(({ turns }) => turns === 1)).toHaveLength(2);
+    const [bundle, ...others] = await readdir(folder);
+    expect([bundle, others]).toEqual([bundleNamed, []]);
+    expect((await readIndex(join(folder, bundle!)))?.blocks.flatMap(({ sagas: of }) => of).sort()).toEqual([
+      "a",
+      "c",
+    ]);
   });
 });

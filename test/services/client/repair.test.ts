@@ -19,7 +19,7 @@ import { MeshError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { subjects } from "../../../protocol/subjects.ts";
 import { defineApp } from "../../../services/app/app.ts";
-import { archiveSaga, openFolder } from "../../../services/archive/archive.ts";
+import { openFolder } from "../../../services/archive/archive.ts";
 import { createClient, type Mesh } from "../../../services/client/mesh.ts";
 import { readRegistry } from "../../../services/client/registry.ts";
 import { type RepairDeps, repairSaga } from "../../../services/client/repair.ts";
@@ -32,6 +32,7 @@ import { systemChance, systemClock } from "../../../services/runtime/system.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";
 import type { Chance, Clock, Ports, StoredMessage } from "../../../services/wire/ports.ts";
 import { sagaId } from "../../contract/mesh-under-test.ts";
+import { archiveOne } from "../../support/archiving.ts";
 import { foreignKinds, isPlanted, type Planted, plantedOf } from "../../support/foreign.ts";
 import { startTestServer } from "../../support/nats-server.ts";
 import { openRealMesh } from "../../support/real-mesh.ts";
@@ -174,7 +175,7 @@ describe.each([
     await handle.result();
     if (state === "ended") return;
     const registered = await readRegistry(ports.registry);
-    await archiveSaga({ ports, clock, chance, by: "tester", folder, registered }, saga, {
+    await archiveOne({ ports, clock, chance, by: "tester", folder, registered }, saga, {
       ...{ afterMs: 0, isForced: true, isDryRun: false },
     });
   }

@@ -1,0 +1,158 @@
+/**
+ * Look: whether a saga is to be archived now, with all that its bundle and its tombstone say of it. Changes nothing.
+ */
+import { chainHash, digestOf } from "../../protocol/digest.ts";
+import type { ArchiveDocument } from "../../protocol/documents/archive.ts";
+import { MeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import type { Tombstone } from "../../protocol/tombstone.ts";
+import { type Registered, viewingBy } from "../client/registry.ts";
+import { chainOf, emptyHead, lastTurnOf } from "../ledger/chain.ts";
+import { isTombstone, type LedgerSource, readTombstone } from "../ledger/reader.ts";
+import { readLedger, type SagaView, viewOf } from "../views/view.ts";
+import { verifyLedger } from "../views/verify.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, Ports, StoredMessage } from "../wire/ports.ts";
+import type { SagaLines } from "./bundle.ts";
+import { reasonToKeep, remainsOf } from "./due.ts";
+import { blobLines, ledgerOf, ownLines } from "./file.ts";
+import { manifestOfView } from "./manifest.ts";
+
+export interface ArchiveOptions {
+  /** How long ago the last turn must be by the server's clock, in milliseconds. */
+  readonly afterMs: number;
+  /** Effects in doubt are no reason to keep it. */
+  readonly isForced: boolean;
+  /** Only says what would be done. */
+  readonly isDryRun: boolean;
+}
+
+export interface LookDeps {
+  readonly ports: Pick<Ports, "ledger" | "blobs">;
+  readonly clock: Clock;
+  /** What hosts have registered, which an archive keeps. */
+  readonly registered: Registered;
+  /** The server's time, milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A saga that is to be archived. Small: thousands are held while their bundle is written. */
+export interface Due {
+  readonly saga: SagaId;
+  readonly turns: number;
+  /** Of its lines. */
+  readonly bytes: number;
+  /** Of every message, with all that the server says of it, and of every blob (`printOf`). */
+  readonly print: string;
+  /** What the tombstone says but for the file; undefined for a saga that has one (AV3 of archive.ts). */
+  readonly tombstone?: Omit<Tombstone, "file" | "by">;
+  /** The tombstone's place, or the last message that was read, of which all behind the last turn is foreign. */
+  readonly endSeq: number;
+}
+
+/**
+ * Looks at one saga. A document says why there is nothing to do, or in a dry run that there is. Throws SAGA_UNKNOWN,
+ * LEDGER_BROKEN, UNAVAILABLE.
+ */
+export async function lookAt(
+  deps: LookDeps,
+  saga: SagaId,
+  options: ArchiveOptions,
+): Promise<{ document: ArchiveDocument } | { due: Due; lines: SagaLines }> {
+  const { ports, clock, now } = deps;
+  for (let looks = 1; ; looks++) {
+    const last = await patiently(clock, () => lastTurnOf(ports, saga));
+    if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+    const isBuried = isTombstone(last);
+    if (!isBuried && now() - last.storedAt < options.afterMs)
+      return { document: { saga, outcome: "kept", reason: "its last turn is too young" } };
+    // What somebody else published behind the last turn: the tombstone follows that too (AV2 of archive.ts).
+    const endSeq = Math.max(last.seq, (await patiently(clock, () => ports.ledger.last(saga)))?.seq ?? 0);
+    const stored = await patiently(clock, () => ports.ledger.read(saga, 0, endSeq));
+    if (stored.at(-1)?.seq !== endSeq) {
+      // Purged by another meanwhile, or a replica lags.
+      if (looks < looksMax) continue;
+      throw new MeshError("UNAVAILABLE", `the ledger of ${saga} cannot be read up to ${endSeq}`);
+    }
+    const { links, tombstone } = chainOf(saga, emptyHead, stored);
+    if (!isBuried && (tombstone ?? links.at(-1)?.message)?.seq !== last.seq) continue;
+    const messages = links.map(({ message }) => message);
+    if (!isBuried) return dueOf(deps, saga, { messages, endSeq }, options);
+    const { file, turns, prev, archivedAt } = await readTombstone(ports.blobs, last);
+    const before = messages.at(-1);
+    if (before === undefined) return { document: { saga, outcome: "already", file, turns } };
+    if (options.isDryRun) return { document: { saga, outcome: "due", turns } };
+    if (chainHash(before.data) !== prev)
+      throw new MeshError("LEDGER_BROKEN", `the tombstone of ${saga} follows another turn than the last one`);
+    const view = await readWhole(deps, saga, messages);
+    const { lines, ...told } = await linesOf(deps, saga, { messages, view, archivedAt });
+    return { due: { ...told, saga, turns, endSeq: last.seq }, lines };
+  }
+}
+
+const looksMax = 5;
+
+async function dueOf(
+  deps: LookDeps,
+  saga: SagaId,
+  { messages, endSeq }: { readonly messages: readonly StoredMessage[]; readonly endSeq: number },
+  { isForced, isDryRun }: ArchiveOptions,
+): Promise<{ document: ArchiveDocument } | { due: Due; lines: SagaLines }> {
+  const view = await readWhole(deps, saga, messages);
+  const turns = messages.length;
+  const reason = reasonToKeep(view, isForced);
+  if (reason !== undefined) return { document: { saga, outcome: "kept", turns, reason } };
+  if (isDryRun) return { document: { saga, outcome: "due", turns } };
+  const archivedAt = deps.now();
+  const { lines, ...told } = await linesOf(deps, saga, { messages, view, archivedAt });
+  const prev = chainHash((messages.at(-1) as StoredMessage).data); // Proof: the view is of one turn at least.
+  const tombstone = { v: 1, type: "tombstone", saga, archivedAt, turns, prev, ...remainsOf(view) } as const;
+  return { due: { ...told, saga, turns, endSeq, tombstone }, lines };
+}
+
+async function readWhole(
+  { ports, clock, registered }: LookDeps,
+  saga: SagaId,
+  messages: readonly StoredMessage[],
+): Promise<SagaView> {
+  const source = { ledger: ledgerOf(saga, messages), blobs: ports.blobs };
+  const turns = await patiently(clock, () => readLedger(source, saga));
+  return viewOf(
+    turns.map(({ turn }) => turn),
+    viewingBy(registered),
+  );
+}
+
+/** Its lines. Of a ledger that is not whole, no archive can be: LEDGER_BROKEN. */
+async function linesOf(
+  { ports, clock, registered }: LookDeps,
+  saga: SagaId,
+  of: { readonly messages: readonly StoredMessage[]; readonly view: SagaView; readonly archivedAt: number },
+): Promise<{ lines: SagaLines } & Pick<Due, "bytes" | "print">> {
+  const { messages, view, archivedAt: at } = of;
+  const source = { ledger: ledgerOf(saga, messages), blobs: ports.blobs };
+  const [finding] = (await patiently(clock, () => verifyLedger(source, saga))).findings;
+  if (finding !== undefined)
+    throw new MeshError(
+      "LEDGER_BROKEN",
+      `turn ${finding.turn} of ${saga}: ${finding.what}; it is not archived`,
+    );
+  const manifest = { ...manifestOfView(saga, messages, view, { at, registered }), bundled: true as const };
+  const patient = { get: (digest: string) => patiently(clock, () => ports.blobs.get(digest)) };
+  const named = new Map<string, LedgerSource["blobs"]>();
+  const lines = [...ownLines({ manifest, messages, blobs: patient }, named)].map((line) => Buffer.from(line));
+  const blobs = new Map<string, Buffer>();
+  for await (const [digest, line] of blobLines(named)) blobs.set(digest, Buffer.from(line));
+  const bytes = [...lines, ...blobs.values()].reduce((sum, { length }) => sum + length, 0);
+  return { lines: { lines, blobs }, bytes, print: printOf(messages, [...blobs.keys()]) };
+}
+
+/** By which a ledger is known again in a file: every byte and header of its messages as the server had them, and its blobs' names. */
+export const printOf = (messages: readonly StoredMessage[], blobs: readonly string[]): string =>
+  digestOf({
+    messages: messages.map(({ subject, seq, storedAt, headers, data }) => ({
+      ...{ subject, seq, storedAt, headers: { ...headers } },
+      hash: chainHash(data),
+    })),
+    blobs: [...blobs].sort(),
+  });
