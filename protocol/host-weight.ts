@@ -17,8 +17,14 @@ export function weightOf(text: string): number | undefined {
 export const WeightNow = z.object({
   /** What it was given. */
   declared: HostWeight,
+  /** What counts: that, or a half, a quarter or an eighth of it while it is overloaded and another is not. */
+  now: z.number().positive().max(100),
+  /** How much of it is in use, 0 to 1, over some twenty seconds. */
+  load: z.number().min(0).max(1),
+  /** What of it is in use most: its event loop, its effects in flight, or its pulse, which comes late. */
+  by: z.enum(["loop", "hands", "pulse"]),
 });
 export type WeightNow = z.infer<typeof WeightNow>;
 
-/** Weights as whole numbers, which every host adds up alike. */
-export const weightUnits = ({ declared }: WeightNow): number => Math.round(10 * declared);
+/** Weights as whole numbers, which every host adds up alike: an eighth of a tenth is one. */
+export const weightUnits = ({ now }: Pick<WeightNow, "now">): number => Math.max(1, Math.round(80 * now));

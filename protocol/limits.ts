@@ -54,6 +54,19 @@ export const limits = {
   strainedShareMin: 1 / 16,
   /** It says so this often at most. */
   strainSaidEveryMs: 30_000,
+  /** How long back a host's load is measured: so many milliseconds ago counts for a third. */
+  loadOverMs: 20_000,
+  /** Of a host's loop or hands in use, over that time: what comes has to wait from here on. */
+  overloaded: 0.85,
+  /** And so little that twice as much would not be too much. */
+  relaxed: 0.4,
+  /** Between two steps of a host's weight, and after a change of its share: a load takes half of this to show what a step brought. */
+  shedEveryMs: 60_000,
+  /** How often it is halved at most. */
+  halvedMax: 3,
+  /** How long it stays halved at least, and at most after it came back in vain. */
+  regainAfterMs: 120_000,
+  regainAfterMsMax: 3_600_000,
   /** A host that wrote no heartbeat for this long is dead: its partitions go to others. */
   hostTtlMs: 2_000,
   hostBeatMs: 600,
@@ -279,6 +292,7 @@ assert(
   limits.heldMaxMs < limits.childSilentBeatsMax * limits.inboxHeartbeatMs,
   "what holds a child's loop is named before the child counts as hung",
 );
+assert(limits.relaxed * 2 < limits.overloaded, "what a host takes again does not overload it");
 assert(limits.workHeartbeatMs * 3 < limits.workAckWaitMs, "three work heartbeats fit into one lease");
 assert(limits.snapshotPieceBytes < limits.messageBytesMax, "a piece of a snapshot fits into a message");
 assert(

@@ -23,6 +23,7 @@ import { assertUnchanged } from "./changed.ts";
 import { type HostDeps, type LoggedLine, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
 import { register } from "./register.ts";
+import { createWeighing } from "./shedding.ts";
 import { createStrain } from "./strain.ts";
 import { tellForeign } from "./tell-foreign.ts";
 import type { Awaited } from "./waiting.ts";
@@ -84,6 +85,8 @@ export interface HostOptions extends HostBounds, HostPlace, HostTelling {
   readonly linesLost?: (() => number) | undefined;
   /** What can still be stored, as far as this process knows, told in HOSTS. */
   readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
+  /** How much of the time since it was asked last this process's loop was at work, 0 to 1; as if never unless given. */
+  readonly loopUse?: (() => number) | undefined;
   /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
   readonly isolate?: Isolate | undefined;
   /** Where it is told which saga holds the loop; nowhere unless given. */
@@ -142,8 +145,14 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
     log,
   );
   const name = options.incarnation;
-  const weight = () => ({ declared: options.weight ?? weightDefault });
-  const process = { name, returns: createReturns(), strain: createStrain(options, name), weight };
+  const strain = createStrain(options, name);
+  const uses = {
+    loop: () => options.loopUse?.() ?? 0,
+    hands: () => deps.room.taken() / (options.effectsMax ?? limits.effectsPerHostMax),
+    pulse: () => (strain.share() < 1 ? 1 : 0),
+  };
+  const weighing = createWeighing(options, { host: name, declared: options.weight ?? weightDefault, uses });
+  const process = { name, returns: createReturns(), strain, weighing };
   let count = 0;
   let stopping = false;
   const begin = () => {

@@ -8,7 +8,6 @@
  *    appends nothing and begins nothing, and the incarnation ends with it.
  * IC2 Its process did not die: what it had bears no mark of it from then on, and what comes back to it is no suspect.
  */
-import type { WeightNow } from "../../protocol/host-weight.ts";
 import { limits } from "../../protocol/limits.ts";
 import { createAudit } from "./audit.ts";
 import { registeredMoves } from "../app/old-contracts.ts";
@@ -21,6 +20,7 @@ import { createResidents, type Residents } from "./residents.ts";
 import { servedBy } from "./register.ts";
 import { joinRoster, type Roster } from "./roster.ts";
 import { createRouting } from "./routing.ts";
+import type { Weighing } from "./shedding.ts";
 import type { Strain } from "./strain.ts";
 import { keyOf, sagaOf } from "../suspects/saga-key.ts";
 import { hostQuarantine } from "./suspects.ts";
@@ -50,13 +50,13 @@ export interface HostProcess {
   readonly name: string;
   readonly returns: Returns;
   readonly strain: Strain;
-  readonly weight: () => WeightNow;
+  readonly weighing: Weighing;
 }
 
 /** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (IC1). */
 export function serveAs(
   given: Omit<HostDeps, "hasLapsed" | "routing" | "movesOf">,
-  { name, returns, strain, weight }: HostProcess,
+  { name, returns, strain, weighing }: HostProcess,
   onLapse: () => void,
 ): Incarnation {
   const { clock, log, incarnation } = given;
@@ -106,7 +106,7 @@ export function serveAs(
   };
 
   const roster = joinRoster(
-    { ...deps, serves: servedBy(deps.app), weight },
+    { ...deps, serves: servedBy(deps.app), weighing },
     { held: partitions.held, take: partitions.takeExactly },
   );
   const guests = receiveGuests(deps, {

@@ -16,7 +16,6 @@
  */
 import type { ServedDefinition } from "../../protocol/deployments.ts";
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
-import type { WeightNow } from "../../protocol/host-weight.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { StorageLeft } from "../../protocol/storage.ts";
 import { type Declared, readDeclared } from "../deployments/declared.ts";
@@ -26,6 +25,7 @@ import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import type { Signer } from "../wire/signing.ts";
 import { nextHoldings } from "./placement.ts";
+import type { Weighing } from "./shedding.ts";
 
 /** What a host needs to be known. */
 export interface RosterOptions {
@@ -39,7 +39,7 @@ export interface RosterOptions {
   /** What can still be stored, as far as this process knows, told in HOSTS. */
   readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
   /** How much it takes beside the others. */
-  readonly weight: () => WeightNow;
+  readonly weighing: Weighing;
   /** Whether it is dead to the mesh: then it says and takes nothing more. */
   readonly hasLapsed: () => boolean;
 }
@@ -74,7 +74,7 @@ export function joinRoster(
     signer,
     linesLost,
     storageLeft,
-    weight,
+    weighing,
     hasLapsed,
   }: RosterOptions,
   holdings: Holdings,
@@ -119,7 +119,7 @@ export function joinRoster(
     causes: true,
     errorNames: true,
     shards: true,
-    weight: weight(),
+    weight: weighing.now(),
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
     ...lostNow(),
     ...storageNow(),
@@ -191,6 +191,8 @@ export function joinRoster(
   }
 
   async function stayKnown(): Promise<void> {
+    const serving = [...others].flatMap(toHost).filter((other) => !other.draining);
+    weighing.weigh(serving.map(({ weight }) => weight)); // Said with the beat before it is acted on.
     await serially(beat);
     await serially(look);
     await serially(settle);
@@ -220,5 +222,9 @@ export function joinRoster(
 const toHost = ([host, entry]: readonly [string, HostEntry | undefined]): LivingHost[] =>
   entry === undefined ? [] : [{ host, ...entry }];
 
+/** To placement: what a host serves, or how much of it is in use, moves no partition. */
 const isSame = (a: HostEntry | undefined, b: HostEntry | undefined): boolean =>
-  a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b));
+  JSON.stringify(placedBy(a)) === JSON.stringify(placedBy(b));
+
+const placedBy = (entry: HostEntry | undefined) =>
+  entry && [entry.partitions, entry.draining, entry.since, entry.weight?.now];

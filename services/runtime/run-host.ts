@@ -32,7 +32,7 @@ export async function hostPart(
   // Without a process to try it in, what holds the loop is not told from what is only long.
   const watch = own.isolate && service.watch(own.incarnation);
   const storage = watchStorageLeft(service, () => service.mesh.readCapacities());
-  const telling = { holding: watch?.holding, storageLeft: storage.left };
+  const telling = { holding: watch?.holding, storageLeft: storage.left, loopUse: loopUseOf(performance) };
   const host = await service
     .whenStored(() => startHost({ ...service, ...bounds, ...observe, ...own, ...telling }, app))
     .catch(async (error: unknown) => {
@@ -57,6 +57,17 @@ export async function hostPart(
       host.partitions().length > 0 || (await isSpare(ports))
         ? undefined
         : "no partition has been taken up yet",
+  };
+}
+
+/** How much of the time between two questions the loop was not waiting: also while it had no processor. */
+function loopUseOf({ eventLoopUtilization }: Pick<typeof performance, "eventLoopUtilization">): () => number {
+  let last = eventLoopUtilization();
+  return () => {
+    const before = last;
+    last = eventLoopUtilization();
+    const { utilization } = eventLoopUtilization(last, before);
+    return Number.isFinite(utilization) ? utilization : 0; // No time lies between.
   };
 }
 

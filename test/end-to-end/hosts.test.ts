@@ -100,20 +100,23 @@ const pidOf = (incarnation: string): string =>
   /-(\d+)-[0-9a-f]{6}(-\d+)?$/.exec(incarnation)?.[1] ?? incarnation;
 const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b);
 
-/** Waits until these hosts and no others have all partitions, evenly; what each has, by process. */
+/** Waits until these hosts and no others have all partitions, each its share; what each has, by process. */
 async function settled(mesh: RealMesh, hosts: readonly RunningCli[]): Promise<Map<string, number[]>> {
   const pids = hosts.map((host) => String(host.process.pid)).sort();
   const holdings = new Map<string, number[]>();
   await until("the partitions are shared evenly", async () => {
     holdings.clear();
-    for (const { host, partitions } of await list(mesh)) holdings.set(pidOf(host), sorted(partitions));
-    const counts = [...holdings.values()].map((own) => own.length);
+    const listed = await list(mesh);
+    for (const { host, partitions } of listed) holdings.set(pidOf(host), sorted(partitions));
+    // Of one weight, unless one of them has too little of its machine.
+    const all = listed.reduce((sum, { weight }) => sum + (weight?.now ?? 0), 0);
+    const exact = (now = 0) => (mesh.ports.inbox.partitions * now) / all;
     const held = sorted([...holdings.values()].flat());
     return (
       String([...holdings.keys()].sort()) === String(pids) &&
       held.length === mesh.ports.inbox.partitions &&
       new Set(held).size === held.length &&
-      Math.max(...counts) - Math.min(...counts) <= 1
+      listed.every(({ partitions: own, weight }) => Math.abs(own.length - exact(weight?.now)) < 1)
     );
   });
   return holdings;

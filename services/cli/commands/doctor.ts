@@ -58,8 +58,11 @@ function describe(document: DoctorDocument): string {
 }
 
 /** Nothing is said of what is usual. */
-const weightText = (weight: DoctorDocument["hosts"][number]["weight"]): string =>
-  weight === undefined || weight.declared === weightDefault ? "" : `, weight ${weight.declared}`;
+function weightText(weight: DoctorDocument["hosts"][number]["weight"]): string {
+  if (weight === undefined) return "";
+  if (weight.now < weight.declared) return `, weight ${weight.now} of ${weight.declared} as it is overloaded`;
+  return weight.declared === weightDefault ? "" : `, weight ${weight.declared}`;
+}
 
 const count = (findings: DoctorDocument["findings"], severity: string): number =>
   findings.filter((one) => one.severity === severity).length;

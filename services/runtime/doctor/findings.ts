@@ -10,7 +10,7 @@ import { judgeAhead } from "./ahead.ts";
 import { judgeParked } from "./parked.ts";
 import { judgeDeployments } from "./deployment-findings.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
-import { judgeHosts, judgeLogs } from "./host-findings.ts";
+import { judgeHosts, judgeLoad, judgeLogs } from "./host-findings.ts";
 import { judgeOrphaned } from "./orphaned.ts";
 import { judgeInputs, judgeTools } from "./queue-findings.ts";
 import { judgeStorage } from "./storage-findings.ts";
@@ -33,6 +33,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeHosts,
     judgeTrust,
     judgeLogs,
+    judgeLoad,
     judgeDeployments,
     judgeWaits,
     judgeOrphaned,

@@ -80,6 +80,39 @@ export const judgeLogs: Judge = ({ hosts }) =>
       ),
     );
 
+/** What is in use of a host is its own; whether others have room is what its weight says. */
+export const judgeLoad: Judge = ({ hosts }) =>
+  hosts
+    .filter(({ draining }) => !draining)
+    .flatMap(({ host, weight }) => {
+      if (weight === undefined || (weight.now === weight.declared && weight.load < limits.overloaded))
+        return [];
+      const { declared, now, load, by } = weight;
+      const course =
+        now < declared
+          ? `left partitions to others and goes by ${now} of its weight of ${declared}`
+          : "is overloaded, and no other host has room or it was not long enough yet";
+      const [used, remedy] = inUse[by];
+      const what = `host ${host} ${course}: in the last half minute ${used.replace("N", String(Math.round(100 * load)))}`;
+      return warning("HOST_OVERLOADED", what, remedy);
+    });
+
+/** What of a host was in use, N in a hundred, and what helps. */
+const inUse = {
+  loop: [
+    "its event loop was at work N % of the time",
+    "Start more hosts, or look at what else uses its processor.",
+  ],
+  hands: [
+    "N % of its places for effects were taken",
+    "Start more hosts, or give it more places (`--effects-max`) if what it calls can bear it.",
+  ],
+  pulse: [
+    "its pulse was late N % of the time",
+    "Look at what else uses its machine, or start hosts on others.",
+  ],
+} as const;
+
 /** Held by a process that is gone, past the time of any lease. */
 const stuckLeases = (partitions: DoctorDocument["partitions"]): Finding[] =>
   partitions

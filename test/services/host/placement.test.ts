@@ -15,14 +15,16 @@ import { assignPartitions, type Member, nextHoldings } from "../../../services/h
 const partitionCounts = fc.integer({ min: 1, max: 40 });
 const hostNames = fc.uniqueArray(fc.stringMatching(/^h-[a-z0-9]{1,8}$/), { minLength: 1, maxLength: 9 });
 
+const weighing = (declared: number, halved = 0): Member["weight"] => ({
+  ...{ declared, now: declared / 2 ** halved },
+  ...{ load: 0, by: "loop" as const },
+});
+
 /** What a host says of its weight, or that it is of a version without; most groups have none of those. */
 const weights = fc.option(
-  fc.record({
-    declared: fc.oneof(
-      fc.constant(1),
-      fc.integer({ min: 1, max: 1_000 }).map((tenths) => tenths / 10),
-    ),
-  }),
+  fc
+    .tuple(fc.oneof(fc.constant(10), fc.integer({ min: 1, max: 1_000 })), fc.constantFrom(0, 0, 0, 1, 2, 3))
+    .map(([tenths, halved]) => weighing(tenths / 10, halved)),
   { nil: undefined, freq: 20 },
 );
 
@@ -99,7 +101,7 @@ function expectShares(
 function settled(
   partitions: number,
   hosts: readonly string[],
-  weightAt: (at: number) => Member["weight"] = () => ({ declared: 1 }),
+  weightAt: (at: number) => Member["weight"] = () => weighing(1),
 ): Member[] {
   const empty = hosts.map((host, since): Member => ({
     ...{ host, partitions: [], draining: false, since },
@@ -151,7 +153,7 @@ describe("assignPartitions", () => {
       settled(
         partitions,
         declared.map((_, at) => `h-${at}`),
-        (at) => ({ declared: declared[at] ?? 1 }),
+        (at) => weighing(declared[at] ?? 1),
       ).map((member) => member.partitions.length);
     expect(counts([2, 1], 9)).toEqual([6, 3]);
     expect(counts([1, 0.5, 0.5], 8)).toEqual([4, 2, 2]);
@@ -173,7 +175,7 @@ describe("assignPartitions", () => {
         const serving = servingOf(all);
         const silent = serving[at % Math.max(1, serving.length)];
         const group = all.map((member) => {
-          if (tenths !== undefined) return { ...member, weight: { declared: tenths / 10 } };
+          if (tenths !== undefined) return { ...member, weight: weighing(tenths / 10) };
           return member === silent ? { ...member, weight: undefined } : member;
         });
         expect(assignPartitions(partitions, group)).toEqual(formerAssignment(partitions, group));
@@ -210,7 +212,7 @@ describe("assignPartitions", () => {
     fc.assert(
       fc.property(partitionCounts, hostNames, (partitions, hosts) => {
         const before = settled(partitions, hosts);
-        const one = { declared: 1 };
+        const one = weighing(1);
         const joined = [...before, { host: "new", partitions: [], draining: false, since: 99, weight: one }];
         const share = assignPartitions(partitions, joined).get("new")?.length;
         expect(movesOf(partitions, joined)).toBe(share);
@@ -370,7 +372,7 @@ describe("nextHoldings", () => {
 
   test("a host that joins waits until the others have laid its share down", () => {
     const before = settled(8, ["a", "b"]);
-    const weight = { declared: 1 };
+    const weight = weighing(1);
     const joined = [...before, { host: "c", partitions: [], draining: false, since: 9, weight }];
     expect(nextHoldings(8, "c", joined)).toEqual([]);
     const laidDown = act(8, act(8, joined, "a"), "b");

@@ -6,6 +6,7 @@ import { limits } from "../../../protocol/limits.ts";
 import { declare } from "../../../services/deployments/declared.ts";
 import { livingHosts } from "../../../services/deployments/served.ts";
 import { joinRoster } from "../../../services/host/roster.ts";
+import type { Weighing } from "../../../services/host/shedding.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import type { Ports } from "../../../services/wire/ports.ts";
@@ -22,6 +23,11 @@ const current = (version: number): Declaration => ({
   at: 0,
 });
 
+/** Of a host that is never overloaded. */
+function weighing(declared: number): Weighing {
+  return { now: () => ({ declared, now: declared, load: 0, by: "loop" }), weigh: () => undefined };
+}
+
 function meshOf(weights: Readonly<Record<string, number>> = {}) {
   const mesh = createMemoryMesh({ seed: 3, partitions: 8 });
   const outside = mesh.spawn("outside");
@@ -35,7 +41,7 @@ function meshOf(weights: Readonly<Record<string, number>> = {}) {
         log: silentLog,
         incarnation: name,
         serves,
-        weight: () => ({ declared: weights[name] ?? 1 }),
+        weighing: weighing(weights[name] ?? 1),
         hasLapsed: () => false,
       },
       { held: () => held, take: async (next) => void (held = next) },

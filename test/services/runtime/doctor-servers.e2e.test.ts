@@ -13,7 +13,8 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Delivery } from "../../../services/wire/ports.ts";
 import type { DoctorDocument } from "../../../protocol/documents/doctor.ts";
-import { encodeHostEntry } from "../../../protocol/host-entry.ts";
+import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../../protocol/host-entry.ts";
+import type { WeightNow } from "../../../protocol/host-weight.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { headers } from "../../../protocol/subjects.ts";
 import type * as examining from "../../../services/nats/examine.ts";
@@ -173,6 +174,26 @@ describe("hosts and partitions", () => {
     const document = await doctor(url);
     expect(codes(document)).toEqual(["NOT_CONSUMED"]);
     expect(saying(document, "NOT_CONSUMED")).toContain("h-hangs");
+  });
+
+  test("a host that is overloaded is a warning, which says what of it is used up and whether it left anything to others", async () => {
+    const { url, ports } = await mesh();
+    const says = (partitions: readonly number[], weight: WeightNow) =>
+      encodeHostEntry({ ...decodeHostEntry(entry(partitions)), weight } as HostEntry);
+    const sheds: WeightNow = { declared: 2, now: 0.5, load: 0.91, by: "hands" };
+    const keeps: WeightNow = { declared: 1, now: 1, load: 1, by: "loop" };
+    await ports.membership.beat("h-sheds", says([0, 1], sheds), 60_000);
+    await ports.membership.beat("h-keeps", says([2, 3, 4, 5, 6, 7], keeps), 60_000);
+    const document = await doctor(url);
+    const told = document.findings.flatMap(({ code, what }) => (code === "HOST_OVERLOADED" ? [what] : []));
+    expect(told.sort()).toEqual([
+      expect.stringMatching(/h-keeps is overloaded.*its event loop was at work 100 % of the time/),
+      expect.stringMatching(
+        /h-sheds left partitions.*0.5 of its weight of 2.*91 % of its places for effects/,
+      ),
+    ]);
+    const weights = document.hosts.map(({ host, weight }) => [host, weight]);
+    expect(Object.fromEntries(weights)).toEqual({ "h-keeps": keeps, "h-sheds": sheds });
   });
 
   test("a partition that two hosts have is a warning, and so is a host whose words cannot be read", async () => {
