@@ -14,15 +14,19 @@ export const Payload = z.custom<Json>((value) => value !== undefined, "a value i
 
 /** Canonical JSON: keys sorted by code unit, no white space, undefined members left out. */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    const members = Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
-    return `{${members.join(",")}}`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  let text = "";
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) text += `${text === "" ? "" : ","}${canonicalJson(item ?? null)}`;
+    return `[${text}]`;
   }
-  return JSON.stringify(value) ?? "null";
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(members).sort()) {
+    const member = members[key];
+    if (member !== undefined)
+      text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(member)}`;
+  }
+  return `{${text}}`;
 }
 
 /** How many bytes of UTF-8 a value's JSON has. */

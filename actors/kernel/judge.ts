@@ -55,6 +55,7 @@ export function judge(f: Folding, callee: Callee, proposed: ProposedCall): Rulin
     // JU4. What some schemas read is the very value that they were given, and that stands in the ledger.
     const read = readWith(callee.input, policies.length === 0 ? call.input : structuredClone(call.input));
     if (!read.success) return { code: "CALL_INVALID", reason: blamed(call, read.reason) };
+    if (policies.length === 0) return { call, demands: [], guards: f.state.guards };
     const asked = ask(f, policies, call, questionOf(f, callee, read.data));
     if (!("rewrite" in asked)) return asked;
     call = { ...call, input: asked.rewrite, rewritten: { by: asked.by, digest: digestOf(asked.rewrite) } };
@@ -74,6 +75,7 @@ const denied = (policy: string, reason: string): Refusal => ({
 /** JU3. One that is bound twice is asked once; two of one name remember apart, and a tool's its own calls only. */
 function policiesOf({ policies }: Definition, callee: Callee): Bound[] {
   const ofTool = callee.kind === "tool" ? (callee.policies ?? []) : [];
+  if (policies.length + ofTool.length === 0) return [];
   const named = [
     ...policies.map((policy) => ({ policy, name: policy.name })),
     ...ofTool.map((policy) => ({ policy, name: `${callee.name}/${policy.name}` })),

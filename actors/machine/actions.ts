@@ -187,7 +187,7 @@ const startedBy = (raw: RawAction): AnyActorRef | undefined =>
  * latest of a step's timers is taken back; once all of them were.
  */
 function withoutStillborn(actions: MachineAction[], follows: Follows | undefined): MachineAction[] {
-  if (!actions.some(({ type }) => type === "stop" || type === "untimer")) return actions;
+  if (!takesBack(actions)) return actions;
   const kept: (MachineAction | undefined)[] = [];
   // The places of what one that comes later may take back, by the name that it gives.
   const [starts, sends, timers] = [places(), places(), places()];
@@ -215,6 +215,15 @@ function withoutStillborn(actions: MachineAction[], follows: Follows | undefined
     kept.push(action);
   }
   return kept.filter((action) => action !== undefined);
+}
+
+/** Whether anything is taken back after something began: a step that leaves a state and enters one stops first. */
+function takesBack(actions: readonly MachineAction[]): boolean {
+  let hasBegun = false;
+  for (const { type } of actions)
+    if (type === "invoke" || type === "send" || type === "timer") hasBegun = true;
+    else if (hasBegun && (type === "stop" || type === "untimer")) return true;
+  return false;
 }
 
 /** Lists of places by a name. */
