@@ -51,7 +51,6 @@ interface Waiting {
 export const createRequests = (nc: NatsConnection): Requests => {
   const inbox = createInbox();
   const calls = createCalls();
-  let sent = 0;
   let isLost = false;
   let sweep: NodeJS.Timeout | undefined;
 
@@ -89,11 +88,11 @@ export const createRequests = (nc: NatsConnection): Requests => {
   };
   const send = (subject: string, data: Uint8Array | string, headers: MsgHdrs | undefined, call: Waiting) => {
     if (isLost) return call.fail(unanswered(subject, "the connection to the server is lost")); // NS2
-    const token = (sent++).toString(36);
+    const token = calls.add(call);
     try {
       nc.publish(subject, data, { reply: `${inbox}.${token}`, headers });
-      calls.add(token, call);
     } catch (error) {
+      calls.remove(token);
       call.fail(toMeshError(error, subject));
     }
     sweep ??= setInterval(sweepOverdue, sweepMs).unref(); // NS1
@@ -115,30 +114,66 @@ export const createRequests = (nc: NatsConnection): Requests => {
   };
 };
 
-/** The calls that wait for an answer, by the last token of their reply subject. */
+/** A place for one call at a time. */
+interface Place {
+  readonly at: number;
+  /** How many calls were here before (NS3). */
+  uses: number;
+  call: Waiting | undefined;
+}
+
+/**
+ * The calls that wait for an answer, by the last token of their reply subject: the place, and how often it was used.
+ *
+ * Places and not a map: what a map has outgrown goes on holding all calls that were under way then, with the turns behind
+ * them, until the whole heap is collected.
+ */
 function createCalls() {
-  const waiting = new Map<string, Waiting>();
+  const places: Place[] = [];
+  const free: Place[] = [];
+  const tokenOf = ({ at, uses }: Place): string => `${at.toString(36)}-${uses.toString(36)}`;
+  const placeOf = (token: string): Place | undefined => {
+    const place = places[Number.parseInt(token, 36)]; // As far as the "-".
+    return place !== undefined && tokenOf(place) === token ? place : undefined;
+  };
+  const leave = (place: Place): void => {
+    place.call = undefined;
+    place.uses += 1;
+    free.push(place);
+  };
   return {
-    add: (token: string, call: Waiting) => void waiting.set(token, call),
-    isAnyOpen: () => waiting.size > 0,
+    add: (call: Waiting): string => {
+      const place = free.pop() ?? { at: places.length, uses: 0, call };
+      if (place.at === places.length) places.push(place);
+      place.call = call;
+      return tokenOf(place);
+    },
+    /** One that was not sent. */
+    remove: (token: string) => {
+      const place = placeOf(token);
+      if (place?.call !== undefined) leave(place);
+    },
+    isAnyOpen: () => places.length > free.length,
     answer: (token: string, answer: Msg) => {
-      const call = waiting.get(token);
-      if (call === undefined) return; // NS3
+      const place = placeOf(token);
+      const call = place?.call;
+      if (place === undefined || call === undefined) return; // NS3
       if (answer.data.length === 0 && decodeHeaders(answer).status === 503) {
-        waiting.delete(token);
+        leave(place);
         return call.fail(
           unanswered(call.subject, "no server answers: an election, or JetStream is not ready"),
         );
       }
-      if (call.take(answer)) waiting.delete(token);
+      if (call.take(answer) && place.call === call) leave(place);
     },
     /** Fails the calls that are meant, each once. */
     failWhere: (isMeant: (call: Waiting) => boolean, errorOf: (call: Waiting) => MeshError) => {
-      for (const [token, call] of [...waiting])
-        if (isMeant(call)) {
-          waiting.delete(token);
-          call.fail(errorOf(call));
-        }
+      for (const place of [...places]) {
+        const { call } = place;
+        if (call === undefined || !isMeant(call)) continue;
+        leave(place);
+        call.fail(errorOf(call));
+      }
     },
   };
 }
