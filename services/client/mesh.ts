@@ -34,7 +34,7 @@ import { listDeployments, promote, ramp, type Waiting, type WhichDefinition } fr
 import { followTurns } from "./follow-turns.ts";
 import type { ForkOptions } from "./fork.ts";
 import { type DescribeOptions, describeSaga, listSagas, type SagaFilter } from "./list.ts";
-import { knownSaga, untilBegun } from "./known.ts";
+import { type BegunSeen, createBegunSeen, knownSaga, untilBegun } from "./known.ts";
 import { followLive, type LiveEvent } from "./live.ts";
 import { type MigrateOptions, migrateSagas } from "./migrate.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
@@ -203,7 +203,8 @@ export interface Mesh extends AsyncDisposable {
 }
 
 /** A client on given ports. `connect` is the one for users. */
-export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh {
+export function createClient(given: ClientDeps, close: () => Promise<void>): Mesh {
+  const deps = { ...given, begun: createBegunSeen() };
   return {
     start: async (saga, input, options) => {
       const id =
@@ -215,7 +216,7 @@ export function createClient(deps: ClientDeps, close: () => Promise<void>): Mesh
       if (!parsed.success)
         throw new MeshError("INPUT_INVALID", `the input of ${saga.name}: ${z.prettifyError(parsed.error)}`);
       const start = { id, name: saga.name, version: versionOf(options), input: value };
-      await startSaga(deps, start);
+      await startSaga(deps, { ...start, isMinted: options?.id === undefined });
       return handleOf(deps, id, saga, { started: ownStart(saga.name, start.input) });
     },
     saga: (saga, id, options) => handleOf(deps, parseSagaId(id), saga, options),
@@ -260,19 +261,16 @@ function versionOf({ version }: { readonly version?: number | undefined } = {}):
 
 /** Without a definition nothing is known of its signals here, and any is sent. */
 function handleOf<O extends z.ZodType, S extends SignalSchemas>(
-  deps: ClientDeps,
+  deps: ClientDeps & { readonly begun: BegunSeen },
   id: SagaId,
   definition: SagaDefinition<z.ZodType, O, S> | undefined,
   { early = false, started }: HandleOptions & { readonly started?: StartIdentity } = {},
 ): SagaHandle<z.infer<O>, S> {
-  let isKnown = early;
   const known = async () => {
-    isKnown ||= (await knownSaga(deps, id)) === "begun"; // A start that is stored may be refused yet.
+    if (early || deps.begun.has(id)) return;
+    if ((await knownSaga(deps, id)) === "begun") deps.begun.add(id); // A start that is stored may be refused yet.
   };
-  const send = async (name: string, data: Json, given?: string) => {
-    await known();
-    await sendSignal(deps, id, name, data, given);
-  };
+  const send = (name: string, data: Json, given?: string) => sendSignal(deps, id, name, data, given, known());
   return {
     id,
     signal: async (name: string, data: unknown, options?: { id?: string }) => {

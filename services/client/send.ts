@@ -33,17 +33,25 @@ async function assertTaken({ ports: { intake } }: ClientDeps): Promise<void> {
   if (refusal !== undefined) throw refusal;
 }
 
-/** Stores a signal; `id` is what repeats are recognised by. Throws STORAGE_RESERVED. */
+/**
+ * Stores a signal; `id` is what repeats are recognised by. `known`: whether there is such a saga, which is asked beside all else and
+ * waited for first. Throws STORAGE_RESERVED, and what `known` throws.
+ */
 export async function sendSignal(
   deps: ClientDeps,
   saga: SagaId,
   name: string,
   data: Json,
   id?: string,
+  known: Promise<void> = Promise.resolve(),
 ): Promise<void> {
+  // What steers a saga is taken until nothing is.
+  const taken = Object.hasOwn(reservedSignals, name) ? undefined : assertTaken(deps);
+  taken?.catch(() => undefined); // Waited for below.
+  await known;
   const own = id ?? `${deps.from}-${deps.chance.nonce()}`;
   assertValue(data, `signal "${name}"`);
-  if (!Object.hasOwn(reservedSignals, name)) await assertTaken(deps); // What steers a saga is taken until nothing is.
+  await taken;
   return publishInput(deps, {
     subject: subjects.signal(saga, name),
     saga,

@@ -25,24 +25,40 @@ import type { ClientDeps } from "./send.ts";
 /** Stores a start. Throws STORAGE_RESERVED, and SAGA_ID_TAKEN if the id is another saga's already, or becomes it now (CS1). */
 export async function startSaga(
   deps: ClientDeps,
-  start: { id: SagaId; name: string; version?: number | undefined; input: Json },
+  start: {
+    id: SagaId;
+    name: string;
+    version?: number | undefined;
+    input: Json;
+    /** Its id was made for it just now. */
+    isMinted?: boolean;
+  },
 ): Promise<void> {
-  const { id, name, version, input } = start;
+  const { id, name, version, input, isMinted } = start;
   if (!Name.safeParse(name).success)
     throw new MeshError("AGENT_UNKNOWN", `"${name}" is not a definition's name`);
   assertValue(input, `the input of ${name}`);
-  await storeOnce(deps, id, { name, ...(version === undefined ? {} : { version }), input });
+  await storeOnce(deps, id, { name, ...(version === undefined ? {} : { version }), input }, isMinted);
 }
 
 /** Stores the start of a fork; throws as `Mesh.fork`. */
 export const startFork = (deps: ClientDeps, origin: SagaId, options: ForkOptions): Promise<Forked> =>
   forkSaga(deps, origin, options, ({ saga, body }) => storeOnce(deps, saga, body));
 
-async function storeOnce(deps: ClientDeps, saga: SagaId, body: StartMessage): Promise<void> {
+/** The first look, which keeps a start that is known from being stored again, a minted id does without: CS1 is by the second. */
+async function storeOnce(
+  deps: ClientDeps,
+  saga: SagaId,
+  body: StartMessage,
+  isMinted = false,
+): Promise<void> {
   const { ports, clock } = deps;
   const as = askedFor(body);
-  const refusal = await ports.intake?.refusal();
-  if (refusal !== undefined && !(await isBegun(deps, saga, as))) throw refusal; // CS2
+  const asking = ports.intake?.refusal();
+  asking?.catch(() => undefined); // Waited for below.
+  if (!isMinted && (await isBegun(deps, saga, as))) return; // CS2
+  const refusal = await asking;
+  if (refusal !== undefined) throw refusal;
   const { data, contentType } = await encodeBody(ports.blobs, body);
   const fields = makeHeaders({
     [headers.saga]: saga,
@@ -50,7 +66,6 @@ async function storeOnce(deps: ClientDeps, saga: SagaId, body: StartMessage): Pr
     [headers.contentType]: contentType,
   });
   for (let msgId = `${saga}:start:${startDigest(as)}`; ;) {
-    if (await isBegun(deps, saga, as)) return;
     const start = { saga, as, data, headers: fields, msgId };
     const stored = await patiently(clock, () => storeStart(ports, start));
     if (await isBegun(deps, saga, as)) return; // CS1

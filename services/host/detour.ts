@@ -6,6 +6,8 @@
  * be answered, and what was laid by may be needed.
  *
  * DT1 Nothing is decided here: what is answered here is answered without a turn.
+ * DT2 A start that was never delivered before is a new saga's, all but certainly: it begins without a look at its ledger, and where
+ *     there is one after all its first turn is refused there (append.ts). Delivered again, its saga is loaded like any other.
  */
 import { type Acceptance, accept } from "../../actors/kernel/accept.ts";
 import { addressed, type Told } from "../../actors/kernel/address.ts";
@@ -131,10 +133,11 @@ async function load(self: Residence, read: readonly ReadItem[]): Promise<Course 
   const present = ownOf(self);
   if (present !== undefined) return { own: present, read };
   const { deps, saga, inputs } = self;
+  if (read.some(isFirstStart)) return begin(self, read.filter(isOfInbox), undefined); // DT2
   const found = await loadOrMove(deps, saga);
   if (isGone(self)) return undefined;
   if (found !== undefined && "event" in found) return move(self, read, found);
-  const ofInbox = read.filter((item) => item.from === "inbox");
+  const ofInbox = read.filter(isOfInbox);
   if (found !== undefined && "type" in found) {
     const notUndone = publishRefusal.bind(undefined, deps, saga);
     await answerArchived(found, ofInbox, deps.clock.now(), { inputs, notUndone });
@@ -144,6 +147,15 @@ async function load(self: Residence, read: readonly ReadItem[]): Promise<Course 
   const own = await self.own(found, false);
   return own === undefined ? undefined : { own, read };
 }
+
+const isOfInbox = (item: ReadItem): item is InboxItem => item.from === "inbox";
+
+/** DT2. A fork's start goes on with what was copied. */
+const isFirstStart = (item: ReadItem): boolean =>
+  isOfInbox(item) &&
+  item.event.type === "start" &&
+  item.event.fork === undefined &&
+  item.delivery.deliveries === 1;
 
 /** A saga without a ledger begins with a start; everything else is offered again for an hour. */
 async function begin(

@@ -88,10 +88,12 @@ export async function loadSaga(
   app: App,
   saga: SagaId,
 ): Promise<Loaded | Tombstone | undefined> {
+  const snapshot = readSnapshot(deps, saga); // Asked for beside the head, which says whether it counts.
+  snapshot.catch(() => undefined); // Waited for below.
   const last = await patiently(deps.clock, () => deps.ports.ledger.last(saga));
   if (last === undefined) return undefined;
   await assertServed(deps, app, saga, last); // LO4
-  const found = isTombstone(last) ? undefined : await readSnapshot(deps, saga);
+  const found = isTombstone(last) ? undefined : await snapshot;
   const loading = found && (await loadBySnapshot(deps, app, saga, last, found));
   if (loading !== undefined) return loading;
   const chain = await patiently(deps.clock, () => readChain(deps.ports, saga, emptyHead, last.seq));

@@ -5,13 +5,15 @@
  *    a doubtful answer like any other. To believe it would be safe, and would drop a saga for nothing.
  * JR2 It is one only for as long as such a leader answers. A ledger that lacks the turn before this one for longer has lost
  *    it, whatever was stored there since: nothing is appended to it from here.
+ * JR3 A first turn that was refused because the saga has gone on long since is told by the first message and the last: a start
+ *    that comes again costs no reading of the whole ledger.
  */
 import { chainHash } from "../../protocol/digest.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import { limits } from "../../protocol/limits.ts";
-import { chainOf, type ChainSource, type Claim, claimOf } from "../ledger/chain.ts";
+import { beginsChain, chainOf, type ChainSource, type Claim, claimOf } from "../ledger/chain.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Clock, LedgerPort } from "../wire/ports.ts";
 
@@ -96,6 +98,7 @@ async function lookAt(
     return undefined;
   }
   if (lastSeq === since.seq) return "missing";
+  if (since.seq === 0 && (await hasGoneOn(ledger, saga, lastSeq))) return { type: "fenced" }; // JR3
   const newer = await ledger.read(saga, since.seq, lastSeq);
   if (newer.at(-1)?.seq !== lastSeq)
     throw new MeshError("UNAVAILABLE", `the ledger of ${saga} was not read up to ${lastSeq}`);
@@ -118,6 +121,12 @@ async function lookAt(
   for (const { seq } of newer) since.seen.add(seq);
   since.seq = lastSeq;
   return undefined;
+}
+
+/** Whether the first message is a turn or a tombstone, and something was stored since. */
+async function hasGoneOn(ledger: LedgerPort, saga: SagaId, lastSeq: number): Promise<boolean> {
+  const first = await ledger.first(saga);
+  return first !== undefined && first.seq < lastSeq && beginsChain(saga, first);
 }
 
 /** Whether the turn before this one still stands where it was stored. */

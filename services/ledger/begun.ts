@@ -8,7 +8,7 @@ import { begunWith, type StartIdentity } from "../../protocol/start.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { Ports, StoredMessage } from "../wire/ports.ts";
 import { decodeTurn, isTombstone, type LedgerSource, readTombstone } from "./reader.ts";
-import { emptyHead, lastTurnOf, readChain, walkFrom } from "./chain.ts";
+import { beginsChain, emptyHead, lastTurnOf, readChain, walkFrom } from "./chain.ts";
 
 /** A saga that has begun. */
 export interface BegunSaga {
@@ -34,6 +34,18 @@ export async function lastMessageOf(source: LedgerSource, saga: SagaId): Promise
   const begun = source.inbox === undefined ? undefined : await lastTurnOf(source, saga);
   if (begun === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
   return begun;
+}
+
+/**
+ * Whether what stands first is a turn or a tombstone, by one read: then the saga has begun. Undefined: nothing is stored; false, and
+ * something foreign stands there, which tells nothing. Throws SIGNER_UNKNOWN, TRUST_UNSETTLED, UNAVAILABLE.
+ */
+export async function beginsWithTurn(
+  source: Pick<Ports, "ledger">,
+  saga: SagaId,
+): Promise<boolean | undefined> {
+  const first = await source.ledger.first(saga);
+  return first && beginsChain(saga, first);
 }
 
 /** What a saga was begun with, or undefined if it has no ledger. Throws LEDGER_BROKEN, UNAVAILABLE. */

@@ -152,6 +152,10 @@ export function walkFrom(saga: SagaId, after: Head, seen?: ReadonlySet<number>):
   };
 }
 
+/** Whether a ledger whose first message this is has begun: it is a first turn, or a tombstone whose turns were purged. Throws (QC5). */
+export const beginsChain = (saga: SagaId, first: StoredMessage): boolean =>
+  walkFrom(saga, emptyHead).take(first) !== "foreign";
+
 /** Throws what it cannot judge (QC5). */
 function countsAs({ kind, saga, turn }: Claim, { standing }: StoredMessage): boolean {
   const now = standing?.() ?? { kind: "counts" };
