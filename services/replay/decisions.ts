@@ -4,6 +4,7 @@
  * DS1 A request is rebuilt from the ledger, and its digest must equal the recorded one; if not, nothing is asked.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
+import type { Growing } from "../../actors/kernel/folding.ts";
 import { foldTurn } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
@@ -19,8 +20,8 @@ export interface ReplyPlace {
   readonly turn: Turn;
   /** Of the step that holds it. */
   readonly step: number;
-  /** What the turns before it fold to. */
-  readonly before: SagaState | undefined;
+  /** What the turns before it fold to; undefined where that was not kept. */
+  readonly before: () => SagaState | undefined;
 }
 
 /** What a ledger holds for a model's intent. */
@@ -60,11 +61,20 @@ export function* recordedDecisions(
   turns: readonly Turn[],
   from = 1,
 ): Generator<undefined, RecordedDecision[]> {
-  const states = new Map<number, SagaState | undefined>();
+  const states = new Map<number, () => SagaState>();
+  const asked = new Set<IntentId>();
+  const growing: Growing = new WeakSet();
   let state: SagaState | undefined;
   const requests = yield* requestsOf(definition, turns, (turn) => {
-    states.set(turn.turn, state);
-    const folded = foldTurn(definition, state, turn, turn.turn < from ? "but for requests" : "strict");
+    if (
+      state !== undefined &&
+      turn.steps.some(({ event }) => event.type === "result" && asked.has(event.intent))
+    )
+      states.set(turn.turn, asItIs(state));
+    for (const { intents } of turn.steps)
+      for (const { kind, id } of intents) if (kind === "model") asked.add(id);
+    const how = turn.turn < from ? "but for requests" : "strict";
+    const folded = foldTurn(definition, state, turn, how, growing);
     state = folded.state;
     return folded;
   });
@@ -77,6 +87,12 @@ export function* recordedDecisions(
       assertProven(request);
       return { ...request, ...(answers.get(request.intent.id) ?? unanswered), definition };
     });
+}
+
+/** The list of what stands grows at its end for all turns of the fold: a state is kept with how much of it was its own. */
+function asItIs(state: SagaState): () => SagaState {
+  const { length } = state.effects;
+  return () => ({ ...state, effects: state.effects.slice(0, length) });
 }
 
 /** Throws FOLD_DIVERGED unless the rebuilt request is the recorded one (DS1). */
@@ -92,6 +108,8 @@ export function assertProven({
     );
 }
 
+const nothing = () => undefined;
+
 export const unanswered: RecordedAnswer = {
   reply: undefined,
   without: "it has not been answered yet",
@@ -102,7 +120,7 @@ export const unanswered: RecordedAnswer = {
 /** What came back for each intent that can have a reply: the first success counts, a later report of a cost does not. */
 export function recordedAnswers(
   turns: readonly Turn[],
-  stateBefore: (turn: Turn) => SagaState | undefined = () => undefined,
+  stateBefore: (turn: Turn) => (() => SagaState) | undefined = () => undefined,
 ): Map<IntentId, RecordedAnswer> {
   const answers = new Map<IntentId, RecordedAnswer>();
   const askedAt = new Map<IntentId, number>();
@@ -117,7 +135,7 @@ export function recordedAnswers(
       answers.set(event.intent, {
         reply: read?.data,
         without,
-        answered: { turn, step, before: stateBefore(turn) },
+        answered: { turn, step, before: stateBefore(turn) ?? nothing },
         latencyMs: turn.at - (askedAt.get(event.intent) ?? turn.at),
       });
     }

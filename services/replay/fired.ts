@@ -47,9 +47,10 @@ function firedBy(intent: Intent): Fired[] {
 export function wouldFire(
   recordedUnder: Definition,
   definition: Definition,
-  { turn, step, before }: ReplyPlace,
+  { turn, step, before: beforeIt }: ReplyPlace,
   reply: ModelReply,
 ): Fired[] | undefined {
+  const before = beforeIt();
   if (before === undefined) return undefined; // A first turn holds no reply.
   const events = turn.steps.slice(0, step + 1).map(({ event }) => event);
   const last = events.at(-1);

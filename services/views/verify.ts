@@ -17,6 +17,7 @@
  *     ledger is whole without it. What stands after that turn and says that it is a later one is taken for a turn, and is a
  *     finding: either it was forged, or a turn before it was changed or removed.
  */
+import type { Growing } from "../../actors/kernel/folding.ts";
 import { foldTurn } from "../../actors/kernel/replay.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
@@ -262,12 +263,13 @@ async function foldedWith(
 
 function* checkFold(app: App, turns: readonly Turn[], segment: Segment): Generator<undefined, Finding[]> {
   const definition = servedBy(app, { saga: turns[0]?.saga as SagaId }, segment); // Proof: a segment has turns.
+  const growing: Growing = new WeakSet(); // No state between two turns is kept.
   let state: SagaState | undefined;
   for (const turn of turns.slice(0, segment.to)) {
     yield;
     const how = turn.turn < segment.from ? "but for requests" : "strict";
     try {
-      state = foldTurn(definition, state, turn, how).state;
+      state = foldTurn(definition, state, turn, how, growing).state;
     } catch (error) {
       const code = isMeshError(error) ? error.code : "INTERNAL";
       return [{ turn: turn.turn, code, what: wordsOf(error) }];

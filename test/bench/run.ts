@@ -19,6 +19,7 @@ import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
 import { type CaseName, caseNames } from "./peers/peer.ts";
 import { allPeers, measurePeers } from "./peers/peers.ts";
+import { measureReaders } from "./readers.ts";
 import { measureRecovery } from "./recovery.ts";
 import { writeResults } from "./results.ts";
 import { measureShards } from "./shards.ts";
@@ -98,6 +99,11 @@ const benches: Readonly<Record<string, Bench>> = {
     does: "the same from a real server, and what a small saga hears of it",
     run: () => measureLoads([1_000, 10_000, 50_000]),
   },
+  readers: {
+    does: "what a long saga costs those who inspect, verify and replay it; only by name, many minutes",
+    isByName: true,
+    run: () => measureReaders({ steps: [10_000, 40_000, 100_000], decisions: [200, 800] }),
+  },
   starved: {
     does: "what a host does that gets too little of its machine",
     run: () => measureStarved(),
@@ -149,7 +155,7 @@ ${Object.entries(benches)
   --json           one JSON document instead of tables
   --help
 
-Without a NAME all but peers run, in about ten minutes.`;
+Without a NAME all but peers and readers run, in about ten minutes.`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
