@@ -13,6 +13,7 @@ import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
 import { measureFolds } from "./fold.ts";
 import { measureHop } from "./hop.ts";
+import { measureHosts } from "./hosts.ts";
 import { measureLimit } from "./limit.ts";
 import { measureLoads } from "./load.ts";
 import { measureMemory } from "./memory.ts";
@@ -73,6 +74,10 @@ const benches: Readonly<Record<string, Bench>> = {
     does: "from a signal to the first new turn, by length of history",
     run: ({ rounds, syncs }) =>
       measureWake({ samples: rounds, syncs, turns: [10, 1_000, 10_000], decisions: [10, 100, 1_000] }),
+  },
+  hosts: {
+    does: "what two and four hosts do beside one, of work that waits",
+    run: ({ rounds }) => measureHosts({ rounds }),
   },
   waiting: {
     does: "what a client spends that waits for ends",
