@@ -61,13 +61,16 @@ export async function lookAt(
 ): Promise<{ document: ArchiveDocument } | { due: Due; lines: SagaLines }> {
   const { ports, clock, now } = deps;
   for (let looks = 1; ; looks++) {
-    const last = await patiently(clock, () => lastTurnOf(ports, saga));
-    if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
-    const isBuried = isTombstone(last);
-    if (!isBuried && now() - last.storedAt < options.afterMs)
+    const newest = await patiently(clock, () => ports.ledger.last(saga));
+    if (newest === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+    // Where even what was stored last is old enough it is not asked before what of it is a turn: all is read.
+    const isOld = !isTombstone(newest) && now() - newest.storedAt >= options.afterMs;
+    const told = isOld ? undefined : await patiently(clock, () => lastTurnOf(ports, saga));
+    if (!isOld && told === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+    if (told !== undefined && !isTombstone(told) && now() - told.storedAt < options.afterMs)
       return { document: { saga, outcome: "kept", reason: "its last turn is too young" } };
     // What somebody else published behind the last turn: the tombstone follows that too (AV2 of archive.ts).
-    const endSeq = Math.max(last.seq, (await patiently(clock, () => ports.ledger.last(saga)))?.seq ?? 0);
+    const endSeq = Math.max(newest.seq, told?.seq ?? 0);
     const stored = await patiently(clock, () => ports.ledger.read(saga, 0, endSeq));
     if (stored.at(-1)?.seq !== endSeq) {
       // Purged by another meanwhile, or a replica lags.
@@ -75,7 +78,10 @@ export async function lookAt(
       throw new MeshError("UNAVAILABLE", `the ledger of ${saga} cannot be read up to ${endSeq}`);
     }
     const { links, tombstone } = chainOf(saga, emptyHead, stored);
-    if (!isBuried && (tombstone ?? links.at(-1)?.message)?.seq !== last.seq) continue;
+    const last = tombstone ?? links.at(-1)?.message;
+    if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+    if (told !== undefined && told.seq !== last.seq) continue; // One came meanwhile.
+    const isBuried = tombstone !== undefined;
     const messages = links.map(({ message }) => message);
     if (!isBuried) return dueOf(deps, saga, { messages, endSeq }, options);
     const { file, turns, prev, archivedAt } = await readTombstone(ports.blobs, last);
@@ -85,8 +91,8 @@ export async function lookAt(
     if (chainHash(before.data) !== prev)
       throw new MeshError("LEDGER_BROKEN", `the tombstone of ${saga} follows another turn than the last one`);
     const view = await readWhole(deps, saga, messages);
-    const { lines, ...told } = await linesOf(deps, saga, { messages, view, archivedAt });
-    return { due: { ...told, saga, turns, endSeq: last.seq }, lines };
+    const { lines, ...own } = await linesOf(deps, saga, { messages, view, archivedAt });
+    return { due: { ...own, saga, turns, endSeq: last.seq }, lines };
   }
 }
 
@@ -104,10 +110,10 @@ async function dueOf(
   if (reason !== undefined) return { document: { saga, outcome: "kept", turns, reason } };
   if (isDryRun) return { document: { saga, outcome: "due", turns } };
   const archivedAt = deps.now();
-  const { lines, ...told } = await linesOf(deps, saga, { messages, view, archivedAt });
+  const { lines, ...own } = await linesOf(deps, saga, { messages, view, archivedAt });
   const prev = chainHash((messages.at(-1) as StoredMessage).data); // Proof: the view is of one turn at least.
   const tombstone = { v: 1, type: "tombstone", saga, archivedAt, turns, prev, ...remainsOf(view) } as const;
-  return { due: { ...told, saga, turns, endSeq, tombstone }, lines };
+  return { due: { ...own, saga, turns, endSeq, tombstone }, lines };
 }
 
 async function readWhole(

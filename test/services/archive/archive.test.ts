@@ -628,6 +628,41 @@ describe("an archive's file", () => {
 });
 
 describe("archiving many", () => {
+  test("asks the server for no more than a look, a read, a tombstone and two purges of each saga, and once for the time", async () => {
+    const { run, archiver } = await openMesh();
+    const sagas: SagaId[] = [];
+    for (const id of ["a", "b", "c"]) sagas.push(await run(id, "rome"));
+    const asked: Record<string, number> = {};
+    const counted = <P extends object>(name: string, port: P): P =>
+      new Proxy(port, {
+        get: (target, method, receiver) => {
+          const call: unknown = Reflect.get(target, method, receiver);
+          const key = `${name}.${String(method)}`;
+          if (typeof call !== "function") return call;
+          return (...args: unknown[]): unknown => {
+            asked[key] = (asked[key] ?? 0) + 1;
+            return Reflect.apply(call, target, args);
+          };
+        },
+      });
+    const { deps, drive } = archiver((own) => ({
+      ...own,
+      ledger: counted("ledger", own.ledger),
+      snapshots: counted("snapshots", own.snapshots),
+      claims: counted("claims", own.claims),
+    }));
+    const options = { ...now, signal: new AbortController().signal };
+    await drive(archiveAll(deps, sagas, options, () => undefined));
+    expect(asked).toEqual({
+      "claims.now": 1,
+      "ledger.last": 3,
+      "ledger.read": 3,
+      "snapshots.drop": 3,
+      "ledger.append": 3,
+      "ledger.purgeBefore": 3,
+    });
+  });
+
   test("what fails for one is told and hinders no other", async () => {
     const { run, archiver, mesh } = await openMesh();
     const sagas: SagaId[] = [];
