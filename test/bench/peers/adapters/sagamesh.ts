@@ -15,7 +15,10 @@ const app = fileURLToPath(new URL("sagamesh-app.ts", import.meta.url));
 const client = fileURLToPath(new URL("sagamesh-client.ts", import.meta.url));
 
 /** As in the first line of services/cli/main.ts. */
-const asShipped = { flags: ["--max-semi-space-size=16"], env: { MALLOC_ARENA_MAX: "2", LOG_LEVEL: "error" } };
+const asShipped = {
+  flags: ["--max-semi-space-size=16", "--no-allocation-site-pretenuring"],
+  env: { MALLOC_ARENA_MAX: "2", LOG_LEVEL: "error" },
+};
 
 const shardsOf = { always: 4, default: 1 };
 
