@@ -6,6 +6,16 @@ import { StorageLeft } from "./storage.ts";
 import { Hearing } from "./follows.ts";
 import { WeightNow } from "./host-weight.ts";
 
+/** Which process a host is, for another on its machine to see that it has ended. */
+export const ProcessMark = z.object({
+  /** The machine since its last start, and the space in which its processes are numbered. */
+  machine: z.string(),
+  pid: z.int().positive(),
+  /** When it began: a number is given again. */
+  began: z.string(),
+});
+export type ProcessMark = z.infer<typeof ProcessMark>;
+
 /** The entry of one incarnation, under its name. Other hosts read it to share the partitions, `doctor` to list them. */
 export const HostEntry = z.object({
   /** The partitions it consumes. */
@@ -34,6 +44,10 @@ export const HostEntry = z.object({
   storage: StorageLeft.optional().catch(undefined),
   /** How much it takes beside others; absent in a host of a version in which all took the same. */
   weight: WeightNow.optional().catch(undefined),
+  /** The server at which it hears what is handed on to it, by the name that is new with each of its starts; absent while it does not. */
+  heardAt: z.string().optional(),
+  /** Absent where its machine does not tell. */
+  process: ProcessMark.optional(),
 });
 export type HostEntry = z.infer<typeof HostEntry>;
 

@@ -70,6 +70,10 @@ export const limits = {
   /** A host that wrote no heartbeat for this long is dead: its partitions go to others. */
   hostTtlMs: 2_000,
   hostBeatMs: 600,
+  /** How often a host looks whether another one is still there, between two beats: a question that costs a message. */
+  hostWatchMs: 200,
+  /** How long a host may not be heard at its server before it counts as dead: a client that lost the connection dials again within 250 ms. */
+  unheardMs: 350,
   /** Inputs of one partition that a host holds un-acked; the rest waits in the stream. */
   inFlightPerPartitionMax: 512,
   /** Sagas that a host has begun and that are not at rest: about 70 KB of its memory each. */

@@ -37,6 +37,8 @@ export interface GuestsContext {
 
 /** The sagas that others sent here. */
 export interface Guests {
+  /** Whether what is handed on is heard here now. */
+  isHeard(): boolean;
   /** Lets those go that another host takes now (GU3). */
   sweep(): void;
   /** Takes no more, and lets all go. */
@@ -82,11 +84,13 @@ export function receiveGuests(deps: HostDeps, context: GuestsContext): Guests {
 
   const isGuest = (partition: number) => !held().includes(partition);
 
+  let isListening = false;
   const receiving: Promise<Consumption> = patiently(clock, () => ports.inbox.receive(incarnation, take), {
     patienceMs: Number.POSITIVE_INFINITY,
     signal: over,
   });
-  receiving.catch(
+  receiving.then(
+    () => (isListening = true),
     (error: unknown) => over.aborted || log.error({ err: error }, "nothing can be handed on to this host"),
   );
   over.addEventListener("abort", () => {
@@ -94,6 +98,7 @@ export function receiveGuests(deps: HostDeps, context: GuestsContext): Guests {
   });
 
   return {
+    isHeard: () => isListening && !over.aborted,
     sweep: () =>
       residents.leave(
         ({ partition, definition }) =>

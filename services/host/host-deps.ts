@@ -17,6 +17,7 @@ import type { Holding } from "../process/holding.ts";
 import type { Isolate } from "../suspects/child.ts";
 import type { ChainSource } from "../ledger/chain.ts";
 import type { KnownTurns } from "../ledger/known-turns.ts";
+import type { Processes } from "./bury.ts";
 import type { Routing } from "./routing.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 
@@ -97,6 +98,8 @@ export interface HostDeps {
   readonly room: Room;
   /** Lines of its log that this process could not write. */
   readonly linesLost?: (() => number) | undefined;
+  /** Which process this is, and which others have ended. */
+  readonly processes?: Processes | undefined;
   /** What can still be stored, as far as this process knows. */
   readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
   /** Whether each turn is decided twice before it is appended. */

@@ -20,6 +20,7 @@ import { createReturns } from "../suspects/returns.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
 import { createThrottle } from "../throttle/throttle.ts";
 import { assertUnchanged } from "./changed.ts";
+import type { Processes } from "./bury.ts";
 import { type HostDeps, type LoggedLine, type Observer, silentObserver } from "./host-deps.ts";
 import { serveAs } from "./incarnation.ts";
 import { register } from "./register.ts";
@@ -89,6 +90,8 @@ export interface HostOptions extends HostBounds, HostPlace, HostTelling {
   readonly loopUse?: (() => number) | undefined;
   /** Starts a process for what died with its host. Without it nothing is suspected, and nothing set aside for it. */
   readonly isolate?: Isolate | undefined;
+  /** Which process this is, and which others of its machine have ended; without it the server alone tells. */
+  readonly processes?: Processes | undefined;
   /** Where it is told which saga holds the loop; nowhere unless given. */
   readonly holding?: Holding | undefined;
 }

@@ -106,7 +106,7 @@ export function serveAs(
   };
 
   const roster = joinRoster(
-    { ...deps, serves: servedBy(deps.app), weighing },
+    { ...deps, serves: servedBy(deps.app), weighing, isHeard: () => guests.isHeard() },
     { held: partitions.held, take: partitions.takeExactly },
   );
   const guests = receiveGuests(deps, {

@@ -24,6 +24,7 @@ import { every } from "../process/every.ts";
 import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import type { Signer } from "../wire/signing.ts";
+import { createBurials, type Processes } from "./bury.ts";
 import { nextHoldings } from "./placement.ts";
 import type { Weighing } from "./shedding.ts";
 
@@ -33,6 +34,10 @@ export interface RosterOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly incarnation: string;
+  /** Which process this is, and which others have ended, where that can be told. */
+  readonly processes?: Processes | undefined;
+  /** Whether what is handed on to this host is heard. It is not, unless given. */
+  readonly isHeard?: (() => boolean) | undefined;
   readonly serves: readonly ServedDefinition[];
   readonly signer?: Pick<Signer, "publicKey"> | undefined;
   readonly linesLost?: (() => number) | undefined;
@@ -64,22 +69,11 @@ export interface Roster {
 }
 
 /** Joins: says that this host serves, and begins to take its share. */
-export function joinRoster(
-  {
-    ports,
-    clock,
-    log,
-    incarnation,
-    serves,
-    signer,
-    linesLost,
-    storageLeft,
-    weighing,
-    hasLapsed,
-  }: RosterOptions,
-  holdings: Holdings,
-): Roster {
+export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
+  const { ports, clock, log, incarnation, serves, signer, linesLost, storageLeft, weighing, hasLapsed } =
+    options;
   const { membership, inbox, registry } = ports;
+  const burials = createBurials(options);
   const left = new AbortController();
   const since = clock.now();
   /** Undefined: it left, or cannot be understood. */
@@ -123,7 +117,13 @@ export function joinRoster(
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
     ...lostNow(),
     ...storageNow(),
+    ...heardNow(),
+    ...(options.processes === undefined ? {} : { process: options.processes.own }),
   });
+  const heardNow = () => {
+    const heardAt = options.isHeard?.() === true ? membership.server() : undefined;
+    return heardAt === undefined ? {} : { heardAt };
+  };
   const storageNow = () => {
     const storage = storageLeft?.();
     return storage === undefined ? {} : { storage };
@@ -142,10 +142,11 @@ export function joinRoster(
   /** What was heard while the list was read may be newer than the list, and counts. */
   async function look(): Promise<void> {
     heard = new Map();
-    const list = await membership.hosts();
+    const list = (await membership.hosts()).filter(({ host }) => host !== incarnation);
+    const buried = await burials.ended(list);
     const next = new Map(list.map(({ host, data }) => [host, decodeHostEntry(data)]));
     for (const [host, said] of heard) next.set(host, said);
-    next.delete(incarnation);
+    for (const host of [...buried, incarnation]) next.delete(host);
     others = next;
     hasLooked = true;
   }
@@ -190,6 +191,11 @@ export function joinRoster(
     if (isFirst) await serially(settle);
   }
 
+  async function watch(): Promise<void> {
+    const buried = hasLapsed() ? undefined : await burials.watch(others);
+    if (buried !== undefined) hear(buried, undefined);
+  }
+
   async function stayKnown(): Promise<void> {
     const serving = [...others].flatMap(toHost).filter((other) => !other.draining);
     weighing.weigh(serving.map(({ weight }) => weight)); // Said with the beat before it is acted on.
@@ -202,6 +208,9 @@ export function joinRoster(
   const whileHere = { clock, log, signal: left.signal };
   void every(whileHere, limits.hostBeatMs, "staying known to other hosts", stayKnown);
   void every(whileHere, limits.hostBeatMs, "learning what is declared", learn);
+  void every(whileHere, limits.hostWatchMs, "watching another host", () =>
+    watch().catch((error: unknown) => log.debug({ err: error }, "watched host not looked at")),
+  );
 
   return {
     hosts,

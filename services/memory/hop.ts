@@ -75,6 +75,7 @@ export const createHop = (
         const isTaken = hops.get(host) === hear && take({ delivery, meant });
         gate.post(() => answer(isTaken));
       });
+    hear.isReachable = gate.isReachable;
     await gate.request(
       "inbox",
       "receive",

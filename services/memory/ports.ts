@@ -80,6 +80,10 @@ function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
       };
     },
     ...createHop(server.inbox, gate),
+    outstanding: async (partitions) => {
+      const giveBack = await ask("outstanding", () => server.inbox.outstanding(partitions));
+      return { giveBack: () => ask("giveBack", giveBack) };
+    },
     schedule: (timer) => {
       const { headers } = copied({ data: nothing, headers: timer.headers });
       return ask("schedule", () => server.inbox.timers.arm({ ...timer, headers }));
@@ -143,7 +147,7 @@ function createDead(server: MemoryServer, gate: ProcessGate): DeadPort {
 type ShelfPorts = Pick<Ports, "snapshots" | "blobs" | "registry" | "membership" | "throttles" | "suspects">;
 
 /** What is kept by name (shelves.ts). */
-function createShelfPorts({ shelves }: MemoryServer, gate: ProcessGate): ShelfPorts {
+function createShelfPorts({ shelves, inbox }: MemoryServer, gate: ProcessGate): ShelfPorts {
   const ask = <T>(port: string, method: string, act: () => T) => askAs(gate, port)(method, act);
   /** Hands over a copy (MB1). */
   const give = <T>(port: string, method: string, data: Uint8Array, act: (own: Uint8Array) => T) => {
@@ -171,7 +175,15 @@ function createShelfPorts({ shelves }: MemoryServer, gate: ProcessGate): ShelfPo
     membership: {
       beat: (host, data, ttlMs) => give("membership", "beat", data, (own) => shelves.beat(host, own, ttlMs)),
       leave: (host) => ask("membership", "leave", () => shelves.leave(host)),
+      remove: (host, revision) => ask("membership", "remove", () => shelves.removeHost(host, revision)),
       hosts: () => ask("membership", "hosts", () => shelves.hosts()),
+      server: () => "memory",
+      isUnheard: (host) =>
+        ask(
+          "membership",
+          "isUnheard",
+          () => inbox.hops.get(host)?.isReachable?.() === false || !inbox.hops.has(host),
+        ),
       follow: (signal) => followCore(gate, signal, (hear) => shelves.watchHosts(hear)),
     },
     throttles: {

@@ -42,6 +42,8 @@ export interface MemoryQueue {
   working(seq: number): void;
   /** The lease goes on, and its receiver has room for another. */
   letGo(seq: number): void;
+  /** Sequences of what is out now. */
+  out(): number[];
   /** Messages that are not acked. */
   size(): number;
   /** Those, the oldest first. */
@@ -181,6 +183,7 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
       place.by = { ...place.by, held: 1 }; // Its end frees no place of the receiver's.
       handOutSoon();
     },
+    out: () => [...items].flatMap(([seq, { place }]) => (place.kind === "leased" ? [seq] : [])),
     size: () => items.size,
     all: () => [...items.values()].map(({ message }) => message),
     lose: () => {

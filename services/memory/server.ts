@@ -47,7 +47,11 @@ export interface Claim {
 }
 
 /** Tells a host of an input with its queue; `answer` is called with whether it was taken, or never. */
-export type Hear = (handed: HandedOver, answer: (isTaken: boolean) => void) => void;
+export interface Hear {
+  (handed: HandedOver, answer: (isTaken: boolean) => void): void;
+  /** False while its process is cut off: to the server nobody listens then. Always true unless given. */
+  isReachable?(): boolean;
+}
 
 /** An input on its way from one host to another. */
 export interface HandedOver {
@@ -71,6 +75,8 @@ export interface MemoryServer {
     /** The saga's newest start that is not acked. */
     standingStart(saga: SagaId): StoredMessage | undefined;
     stock(): InboxStock;
+    /** Gives back what is out of these partitions by then and still when it is called. */
+    outstanding(partitions: readonly number[]): () => void;
     readonly timers: MemoryTimers;
     /** Hosts that hear what is handed on to them, by name. */
     readonly hops: Map<string, Hear>;
@@ -162,6 +168,7 @@ export function createMemoryServer(options: MemoryServerOptions): MemoryServer {
     ledger: { ...log, ...numberedBack(log, ledger), append },
     inbox: {
       ...{ partitions: partitionQueues, publish: publishInput, standingStart, timers, hops: new Map() },
+      outstanding: (partitions) => outstandingIn(partitions.map((one) => partitionQueues[one]!)),
       stock: () => ({ ...stockOf(inputs(), partitionQueues), timers: timers.armed(), remadeAt }),
     },
     work: { publish: work.store, ...workQueues },
@@ -238,6 +245,15 @@ function createPartitions(clock: VirtualClock, weather: Weather, partitions: num
   };
   const inputs = () => partitionQueues.flatMap(({ starts, others }) => [starts, others]);
   return { partitionQueues, queueOf, standingStart, inputs };
+}
+
+function outstandingIn(partitions: ReturnType<typeof createPartitions>["partitionQueues"]): () => void {
+  const all = partitions
+    .flatMap(({ starts, others }) => [starts, others])
+    .map((queue) => ({ queue, seqs: queue.out() }));
+  return () => {
+    for (const { queue, seqs } of all) for (const seq of seqs.splice(0)) queue.nak(seq, 0);
+  };
 }
 
 const sizeOf = (queues: readonly MemoryQueue[]): number =>

@@ -35,7 +35,9 @@ export interface Shelves {
   removeSuspect(key: string, revision: number): void;
   beat(host: string, data: Uint8Array, ttlMs: number): void;
   leave(host: string): void;
-  hosts(): { host: string; data: Uint8Array }[];
+  /** False unless the revision still is this. */
+  removeHost(host: string, revision: number): boolean;
+  hosts(): { host: string; data: Uint8Array; revision: number }[];
   /** Calls back at each beat and departure; returns the end of it. */
   watchHosts(hear: (heard: { host: string; data: Uint8Array | undefined }) => void): () => void;
 }
@@ -45,8 +47,6 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
   const blobs = new Map<string, Uint8Array>();
   const suspects = new Map<string, { data: Uint8Array; revision: number; until: number }>();
   let suspectsWritten = 0;
-  const hosts = new Map<string, { data: Uint8Array; until: number }>();
-  const watchers = new Set<(heard: { host: string; data: Uint8Array | undefined }) => void>();
 
   const write = (what: string, act: () => void, bytes = 0) => {
     if (bytes > payloadBytesMax)
@@ -90,13 +90,35 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
     removeSuspect: (key, revision) => {
       if ((suspects.get(key)?.revision ?? 0) <= revision) suspects.delete(key);
     },
+    ...createHosts(clock, write),
+  };
+}
+
+type Write = (what: string, act: () => void, bytes?: number) => void;
+
+/** What hosts say of themselves. */
+function createHosts(
+  clock: VirtualClock,
+  write: Write,
+): Pick<Shelves, "beat" | "leave" | "removeHost" | "watchHosts" | "hosts"> {
+  const hosts = new Map<string, { data: Uint8Array; revision: number; until: number }>();
+  const watchers = new Set<(heard: { host: string; data: Uint8Array | undefined }) => void>();
+  let beats = 0;
+  const leave = (host: string) => {
+    hosts.delete(host);
+    for (const hear of watchers) hear({ host, data: undefined });
+  };
+  return {
     beat: (host, data, ttlMs) => {
-      write(host, () => hosts.set(host, { data, until: clock.now() + ttlMs }), data.length);
+      const revision = (beats += 1);
+      write(host, () => hosts.set(host, { data, revision, until: clock.now() + ttlMs }), data.length);
       for (const hear of watchers) hear({ host, data });
     },
-    leave: (host) => {
-      hosts.delete(host);
-      for (const hear of watchers) hear({ host, data: undefined });
+    leave,
+    removeHost: (host, revision) => {
+      const isThis = hosts.get(host)?.revision === revision;
+      if (isThis) leave(host);
+      return isThis;
     },
     watchHosts: (hear) => {
       watchers.add(hear);
@@ -104,7 +126,7 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
     },
     hosts: () => {
       for (const [host, { until }] of hosts) if (until <= clock.now()) hosts.delete(host);
-      return [...hosts].map(([host, { data }]) => ({ host, data }));
+      return [...hosts].map(([host, { data, revision }]) => ({ host, data, revision }));
     },
   };
 }

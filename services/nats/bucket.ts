@@ -19,12 +19,12 @@ export interface Entry {
   readonly data: Uint8Array;
   /** Milliseconds since the epoch, by the server's clock. */
   readonly storedAt: number;
-}
-
-/** A value, and the sequence it was stored at. */
-interface Value extends Omit<Entry, "key"> {
+  /** The sequence it was stored at. */
   readonly revision: number;
 }
+
+/** The value of a key that is known. */
+type Value = Omit<Entry, "key">;
 
 export interface PutOptions extends Pick<Storing, "control" | "expectedSeq" | "msgId"> {
   /** The server counts in whole seconds, from one up; an entry rather stays a little longer. */
@@ -77,9 +77,10 @@ export function openBucket(context: ReadContext & Remaking, name: string): Bucke
       const range = { stream, subject: entrySubject(name, keys), afterSeq: 0, throughSeq: lastSeq };
       // A replica that lags gives an entry's former value, and the leader then its newer one: the last counts.
       const entries = new Map<string, Entry>();
-      for (const { subject, headers, data, storedAt } of await readRange(context, range)) {
+      for (const { subject, seq, headers, data, storedAt } of await readRange(context, range)) {
         const key = entryKey(name, subject);
-        if (headers[natsHeaders.kvOperation] === undefined) entries.set(key, { key, data, storedAt });
+        if (headers[natsHeaders.kvOperation] === undefined)
+          entries.set(key, { key, data, storedAt, revision: seq });
         else entries.delete(key);
       }
       return [...entries.values()];

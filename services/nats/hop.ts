@@ -61,6 +61,23 @@ function readHanded(nc: NatsConnection, message: Msg): HandedOn | undefined {
   return { delivery: createDelivery(nc, { subject, reply, headers, data: message.data }, unwatched), meant };
 }
 
+/** Words for nobody's input: whoever listens says that it takes nothing. */
+const nothing = new Uint8Array();
+const unheardMs = 1_000;
+
+/** Whether the server says that no process listens for what is handed on to this host (HN2). Silence says nothing. */
+export async function isUnheard(nc: NatsConnection, host: string): Promise<boolean> {
+  try {
+    await nc.request(subjects.hop(host), nothing, { timeout: unheardMs });
+    return false;
+  } catch (error) {
+    return isNoResponders(error);
+  }
+}
+
+const isNoResponders = (error: unknown): boolean =>
+  error instanceof errors.NoRespondersError || (error instanceof RequestError && error.isNoResponders());
+
 /** True once it is taken. Throws UNAVAILABLE (HN1), and TOO_LARGE for what was not even sent. */
 async function ask(
   nc: NatsConnection,
@@ -72,8 +89,7 @@ async function ask(
     const answer = await nc.request(subject, data, { timeout: requestTimeoutMs, headers });
     return answer.string() === answers.taken;
   } catch (error) {
-    if (error instanceof errors.NoRespondersError) return false; // HN2
-    if (error instanceof RequestError && error.isNoResponders()) return false;
+    if (isNoResponders(error)) return false; // HN2
     throw toMeshError(error, subject);
   }
 }

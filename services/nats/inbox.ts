@@ -22,6 +22,7 @@ import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
 import { createHop } from "./hop.ts";
 import { seenOf } from "./identity.ts";
+import { outstandingOf } from "./outstanding.ts";
 import type { Report } from "./progress.ts";
 import { publish } from "./publish.ts";
 import { createReturned, startPull } from "./pull.ts";
@@ -65,6 +66,7 @@ export const createInbox = (context: InboxContext): InboxPort => {
       };
     },
     ...createHop(nc),
+    outstanding: (partitions) => outstandingOf({ nc, jsm }, partitions),
     schedule: async ({ saga, intent, dueAt, headers }) => {
       const control = {
         [natsHeaders.schedule]: `@at ${new Date(dueAt).toISOString()}`,

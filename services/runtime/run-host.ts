@@ -10,6 +10,7 @@ import { type HostBounds, type HostPlace, type HostTelling, startHost } from "..
 import { registerAgain } from "../host/register.ts";
 import { every } from "../process/every.ts";
 import { readConfig } from "./config.ts";
+import { openProcesses } from "./processes.ts";
 import type { Part } from "./health/part.ts";
 import { withProvidedModels } from "./provided-models.ts";
 import { linesLost } from "./outlet.ts";
@@ -28,7 +29,12 @@ export async function hostPart(
   const { health, ports } = service;
   for (const note of app.notes) service.log.info({ note }, "likely a slip in the application");
   const observe = health === undefined ? {} : { observe: health.observers.host };
-  const own = { incarnation: service.incarnation("host"), isolate: service.isolate("host"), linesLost };
+  const own = {
+    incarnation: service.incarnation("host"),
+    isolate: service.isolate("host"),
+    linesLost,
+    processes: openProcesses(),
+  };
   // Without a process to try it in, what holds the loop is not told from what is only long.
   const watch = own.isolate && service.watch(own.incarnation);
   const storage = watchStorageLeft(service, () => service.mesh.readCapacities());

@@ -149,6 +149,15 @@ export interface InboxStock {
   readonly remadeAt?: number | undefined;
 }
 
+/** Inputs that were delivered and not settled at one moment, whichever processes have them. */
+export interface Outstanding {
+  /**
+   * Has those that are still not settled delivered again, counted, to the hosts that consume their partitions then. What was
+   * delivered for the first time after that moment is left alone. Throws UNAVAILABLE, and may then be asked for again.
+   */
+  giveBack(): Promise<void>;
+}
+
 export interface InboxPort {
   readonly partitions: number;
   /**
@@ -187,6 +196,11 @@ export interface InboxPort {
    * heard, and after `stop`, nothing is taken.
    */
   receive(host: string, take: (handed: HandedOn) => boolean): Promise<Consumption>;
+  /**
+   * What was delivered of these partitions and is not settled, to be given back in the name of a host that died. Nothing
+   * happens until that is asked for. Throws UNAVAILABLE.
+   */
+  outstanding(partitions: readonly number[]): Promise<Outstanding>;
   /**
    * Arms, or replaces, the durable timer of an intent. When due, the server stores an empty message with the
    * headers on `saga.<id>.timer.<intent>`.
@@ -304,8 +318,14 @@ export interface MembershipPort {
   /** Writes this host's entry; it vanishes by itself `ttlMs` after the last write. */
   beat(host: string, data: Uint8Array, ttlMs: number): Promise<void>;
   leave(host: string): Promise<void>;
-  /** The live hosts now. */
-  hosts(): Promise<{ host: string; data: Uint8Array }[]>;
+  /** Takes the entry away as `leave` does, in another's name. False where it is not of this revision: its host has written since, or left. */
+  remove(host: string, revision: number): Promise<boolean>;
+  /** The live hosts now, each with the revision of its entry. */
+  hosts(): Promise<{ host: string; data: Uint8Array; revision: number }[]>;
+  /** The server that this process is connected to, by a name that is new with each of its starts; undefined: to none. */
+  server(): string | undefined;
+  /** Whether the server says that no process hears what is handed on to this host (`InboxPort.receive`). False where nothing is said. */
+  isUnheard(host: string): Promise<boolean>;
   /**
    * Beats and departures (without data) of all hosts as they happen, from the call on. Best effort: one may be
    * missed, and a host that dies says nothing; `hosts` tells. Ends with the signal.

@@ -336,5 +336,35 @@ export const inboxContract = (mesh: () => MeshUnderTest): void => {
       await until("more starts come, as many as may be held now", () => count("start") === 4);
       await consumption.stop();
     });
+
+    test("what is out is given back in another's name, counted; what was settled by then, or came since, is left", async () => {
+      const { ports, until } = mesh();
+      const got: Delivery[] = [];
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      for (const subject of ["saga.a.start", "saga.a.signal.one", "saga.a.signal.two", "saga.b.signal.one"])
+        await put(ports, subject);
+      await until("they are delivered", () => got.length === 4);
+      const outstanding = await ports.inbox.outstanding(
+        Array.from({ length: ports.inbox.partitions }, (_, p) => p),
+      );
+      const since = await put(ports, "saga.a.signal.since");
+      await until("that is delivered", () => got.length === 5);
+      const settled = got.find(({ subject }) => subject.endsWith("a.signal.two"))!;
+      await settled.ack();
+      const back = got.filter((one) => one !== settled && one.seq !== since.seq);
+      await outstanding.giveBack();
+      await until("they come back", () => got.length >= 8);
+      const again = got.slice(5).map(({ seq, deliveries }) => [seq, deliveries]);
+      expect(again.sort()).toEqual(back.map(({ seq }) => [seq, 2]).sort());
+      for (const delivery of got) await delivery.ack();
+      await consumption.stop();
+    });
+
+    test("where nothing is out nothing is given back", async () => {
+      const { ports } = mesh();
+      const outstanding = await ports.inbox.outstanding([0]);
+      await outstanding.giveBack();
+      expect((await ports.inbox.stock()).sagas.size).toBe(0);
+    });
   });
 };

@@ -270,5 +270,30 @@ export const storesContract = (mesh: () => MeshUnderTest): void => {
       await membership.leave("nobody");
       expect(await names()).toEqual([]);
     });
+
+    test("an entry is taken away in its host's place only as it was read", async () => {
+      const { membership } = mesh().ports;
+      await membership.beat("host-a", bytes("one"), 5_000);
+      const [read] = await membership.hosts();
+      await membership.beat("host-a", bytes("two"), 5_000);
+      expect(await membership.remove("host-a", read!.revision)).toBe(false);
+      const [newer] = await membership.hosts();
+      expect(text(newer!.data)).toBe("two");
+      expect(await membership.remove("host-a", newer!.revision)).toBe(true);
+      expect(await membership.remove("host-a", newer!.revision)).toBe(false);
+      expect(await names()).toEqual([]);
+    });
+
+    test("a host is heard from when it listens until it stops", async () => {
+      const { membership, inbox } = mesh().ports;
+      expect(membership.server()).not.toBe(undefined);
+      expect(await membership.isUnheard("host-a")).toBe(true);
+      const receiving = await inbox.receive("host-a", () => {
+        throw new Error("nothing is handed on");
+      });
+      expect(await membership.isUnheard("host-a")).toBe(false);
+      await receiving.stop();
+      expect(await membership.isUnheard("host-a")).toBe(true);
+    });
   });
 };

@@ -246,11 +246,12 @@ describe.concurrent("hosts on one server", () => {
         const requests = (await run.lines()).filter(({ type }) => type === "request");
         return requests.length > 60 && new Set(requests.map(({ by }) => by)).size === 2;
       });
+      let incarnation: string | undefined;
+      await until("it is listed", async () => {
+        incarnation = (await list(mesh)).find(({ host }) => pidOf(host) === String(pidOfHost(frozen)))?.host;
+        return incarnation !== undefined;
+      });
       frozen.process.kill("SIGSTOP");
-      const incarnation = (await list(mesh)).find(
-        ({ host }) => pidOf(host) === String(pidOfHost(frozen)),
-      )?.host;
-      expect(incarnation).toBeDefined();
       // Long past its entry's time to live, its leases, and those of what was sent to it while it stood still.
       await settled(mesh, [other]);
       const seen = new Map<string, number>();

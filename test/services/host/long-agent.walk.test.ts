@@ -28,7 +28,7 @@ describe("a saga of 200 steps with 1 % injected failures and kills", () => {
     "was retried, killed and hit in the middle of calls: the runs are not all calm",
     () => {
       const sum = (of: (run: LongRun) => number) => runs.reduce((total, run) => total + of(run), 0);
-      expect(sum((run) => run.retries)).toBeGreaterThan(count);
+      expect(sum((run) => run.retries)).toBeGreaterThan(count / 2);
       expect(sum((run) => run.kills)).toBeGreaterThan(3 * count);
       expect(sum((run) => run.hit)).toBeGreaterThan(count / 2);
     },

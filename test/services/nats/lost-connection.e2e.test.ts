@@ -54,6 +54,7 @@ const table: Table = {
     consume: ({ inbox }) => inbox.consume(0, { inFlightMax: 1, startsMax: () => 1 }, () => undefined),
     handOn: ({ inbox }, held) => inbox.handOn("nobody", held, "x"),
     receive: ({ inbox }) => inbox.receive("h1", () => false),
+    outstanding: ({ inbox }) => inbox.outstanding([0]),
     schedule: ({ inbox }) => inbox.schedule({ saga, intent, dueAt: Date.now() + 60_000, headers: {} }),
     unschedule: ({ inbox }) => inbox.unschedule(saga),
   },
@@ -98,6 +99,9 @@ const table: Table = {
   membership: {
     beat: ({ membership }) => membership.beat("h1", bytes("x"), 5_000),
     leave: ({ membership }) => membership.leave("h1"),
+    remove: ({ membership }) => membership.remove("h1", 1),
+    server: async ({ membership }) => membership.server(),
+    isUnheard: ({ membership }) => membership.isUnheard("h1"),
     hosts: ({ membership }) => membership.hosts(),
     follow: ({ membership }) => first(membership.follow(over)),
   },
