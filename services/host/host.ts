@@ -9,6 +9,7 @@ import { weightDefault } from "../../protocol/host-weight.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { StorageLeft } from "../../protocol/storage.ts";
 import { type App, assertServable } from "../app/app.ts";
+import { onBehalfOf } from "../perform/on-behalf.ts";
 import { type Holding, unwatched } from "../process/holding.ts";
 import type { Log } from "../process/log.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
@@ -17,6 +18,7 @@ import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { CheckSignature, Signer } from "../wire/signing.ts";
 import type { Isolate } from "../suspects/child.ts";
 import { createReturns } from "../suspects/returns.ts";
+import { sagaOf } from "../suspects/saga-key.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
 import { createThrottle } from "../throttle/throttle.ts";
 import { assertUnchanged } from "./changed.ts";
@@ -109,6 +111,11 @@ export interface Host {
   readonly waiting: () => readonly Awaited[];
 }
 
+/** ZN1 of left-alone.ts: what code of an application begins while it decides is known for whose it is. */
+const named = (holding: Holding): Holding => ({
+  during: (key, what, act) => onBehalfOf({ saga: sagaOf(key), what }, () => holding.during(key, what, act)),
+});
+
 /** What the parts of a host share, whatever its incarnation. */
 export const depsOf = (
   options: HostOptions,
@@ -120,7 +127,7 @@ export const depsOf = (
   known: createKnownTurns(options.ports),
   app,
   observe: options.observe ?? silentObserver,
-  holding: options.holding ?? unwatched,
+  holding: named(options.holding ?? unwatched),
   signal,
   throttle: createThrottle(options),
   sagasMax: options.sagasMax ?? limits.sagasPerHostMax,

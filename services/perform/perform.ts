@@ -11,6 +11,7 @@ import type { Json } from "../../protocol/json.ts";
 import { claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
 import { type CallbackUrlOf, settlementToken } from "../wire/settlement-token.ts";
 import type { CutOff } from "./cut-off.ts";
+import { onBehalfOf } from "./on-behalf.ts";
 import { DeferredCall, failed, inDoubt, type Performed, succeeded, thrown } from "./outcome.ts";
 
 /** Which attempt of which intent, and what it is given. */
@@ -127,7 +128,7 @@ async function runBody(
     // The body's end, or the cut's, whichever comes first: a body may not heed its signal.
     return await new Promise<Performed>((resolve, refuse) => {
       cutOff.onCut = refuse;
-      act().then(resolve, refuse);
+      onBehalfOf({ ...attempt, tool: tool.name }, act).then(resolve, refuse);
     });
   } catch (error) {
     return thrown(tool, error, timedOut);

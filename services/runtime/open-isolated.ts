@@ -4,6 +4,7 @@ import type { Log } from "../process/log.ts";
 import { serveIsolated as serveSagas } from "../host/isolated.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { serveIsolated as serveCalls } from "../worker/worker.ts";
+import { outliveLeftAlone } from "../perform/left-alone.ts";
 import { openCallbackUrls } from "./callback-urls.ts";
 import { readConfig } from "./config.ts";
 import type { IsolateOrder } from "./isolate.ts";
@@ -21,6 +22,7 @@ export async function openIsolated(
   quiet: (key: string) => void,
 ): Promise<{ isolated: Isolated; clock: Clock; log: Log; lost: Promise<string | undefined> }> {
   const log = createLogger({ level: logLevel, fields: { service: "sagamesh" } });
+  outliveLeftAlone(log);
   const config = readConfig();
   const { callbackBase, heldMaxMs, hostNkey } = config;
   const app = await withProvidedModels(await loadApp(appFile), config);

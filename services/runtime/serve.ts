@@ -2,6 +2,7 @@
  * Serve: what hosts, workers and gateways have in common. The mesh is opened once, parts run on it, all is closed.
  */
 import { MeshError } from "../../protocol/errors.ts";
+import { outliveLeftAlone } from "../perform/left-alone.ts";
 import type { Log } from "../process/log.ts";
 import type { Chance, Clock, Ports } from "../wire/ports.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
@@ -98,7 +99,9 @@ export async function openServing(
   const health = await openHealth(options.config); // Before the mesh: a process that waits for its server is alive, and not ready.
   let mesh: OpenMesh | undefined;
   let isServing = false;
+  const endOutliving = outliveLeftAlone(log);
   const closeAll = async () => {
+    endOutliving();
     await mesh?.close();
     await health?.close();
     log.info({}, "stopped");
