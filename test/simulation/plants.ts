@@ -199,7 +199,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "deposed leader believed",
-    from: 313,
+    from: 1456,
     rule: "what the ledger seems not to know is offered again: who says so may lead no more",
     edits: [
       {
