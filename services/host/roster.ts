@@ -12,7 +12,8 @@
  * RO4 No partition is taken before it was read once what people declared. It is read again with each beat, apart from
  *    it: a registry that does not answer makes no host seem dead.
  * RO5 It is gone by for a host's time to live, and only by a host that is known to live: a process that declares something
- *    else need wait neither for a host whose entry ran out before, nor longer than that for one that vanishes.
+ *    else need wait neither for a host whose entry ran out before, nor longer than that for one that vanishes. Nor by one
+ *    that has lost its connection since: to the others it may be dead, and they took its entry away (bury.ts).
  */
 import type { ServedDefinition } from "../../protocol/deployments.ts";
 import { decodeHostEntry, encodeHostEntry, type HostEntry } from "../../protocol/host-entry.ts";
@@ -86,6 +87,7 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
   let declared: Declared | undefined;
   /** When it was last asked for, and when this host last said that it lives, of what was answered (RO5). */
   let learnedAt = Number.NEGATIVE_INFINITY;
+  let learnedOver: string | undefined;
   let saidAt = Number.NEGATIVE_INFINITY;
   let draining = false;
   let isSettlingDue = false;
@@ -181,8 +183,10 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
   /** RO4. */
   async function learn(): Promise<void> {
     const at = clock.elapsed();
+    const over = membership.connection();
     const next = await readDeclared(registry);
     learnedAt = at;
+    learnedOver = over;
     if (next.revision === declared?.revision) return;
     for (const fault of next.faults) log.warn({ fault }, "declared deployments not understood");
     const isFirst = declared === undefined;
@@ -214,7 +218,11 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
 
   return {
     hosts,
-    declared: () => (clock.elapsed() - Math.min(learnedAt, saidAt) < limits.hostTtlMs ? declared : undefined),
+    declared: () =>
+      clock.elapsed() - Math.min(learnedAt, saidAt) < limits.hostTtlMs &&
+      learnedOver === membership.connection()
+        ? declared
+        : undefined,
     drain: async () => {
       draining = true;
       // Said at once, and not after what is under way: from now on the others need not wait for this host.

@@ -33,6 +33,8 @@ export interface ProcessGate {
   resume(): void;
   /** For so long nothing gets through, in either direction; calls answer UNAVAILABLE. */
   cut(ms: number): void;
+  /** How often that was. */
+  cuts(): number;
   /**
    * Listens to the process's calls; returns the end of listening. A listener may crash the process: called
    * "before", the call is not sent; "after", it has happened and the process does not learn of it.
@@ -105,6 +107,7 @@ export function createGate(options: GateOptions): ProcessGate {
     pause: life.pause,
     resume: life.resume,
     cut: life.cut,
+    cuts: life.cuts,
     onCall: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -140,7 +143,7 @@ const drawnBy =
 /** Whether the process runs, stands still or is dead, and whether it is cut off. */
 interface Life extends Pick<
   ProcessGate,
-  "state" | "crash" | "pause" | "resume" | "cut" | "enter" | "attach"
+  "state" | "crash" | "pause" | "resume" | "cut" | "cuts" | "enter" | "attach"
 > {
   readonly isCut: () => boolean;
   /** Stands still for so long, if it runs. */
@@ -154,6 +157,7 @@ function createLife({ name, clock, trace }: GateOptions): Life {
   let state: "running" | "paused" | "crashed" = "running";
   let backlog: (() => void)[] = [];
   let cutUntil = 0;
+  let cuts = 0;
 
   const tell = (what: string) => trace?.(clock.now(), name, what);
   const isCut = () => clock.now() < cutUntil;
@@ -198,11 +202,13 @@ function createLife({ name, clock, trace }: GateOptions): Life {
     },
     cut: (ms) => {
       cutUntil = Math.max(cutUntil, clock.now() + ms);
+      cuts++;
       tell(`cut for ${ms} ms`);
       clock.quietlyAt(cutUntil, () => {
         if (!isCut()) for (const link of links) link.wake();
       });
     },
+    cuts: () => cuts,
     attach: (link) => {
       if (state === "crashed") return () => {};
       links.add(link);

@@ -178,6 +178,7 @@ function createShelfPorts({ shelves, inbox }: MemoryServer, gate: ProcessGate): 
       remove: (host, revision) => ask("membership", "remove", () => shelves.removeHost(host, revision)),
       hosts: () => ask("membership", "hosts", () => shelves.hosts()),
       server: () => "memory",
+      connection: () => (gate.isReachable() ? `memory.${gate.cuts()}` : undefined),
       isUnheard: (host) =>
         ask(
           "membership",

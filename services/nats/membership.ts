@@ -49,6 +49,10 @@ export const createMembership = (context: ReadContext & { readonly nc: NatsConne
       }
     },
     server: () => (context.nc.isClosed() ? undefined : context.nc.info?.server_id),
+    connection: () => {
+      const { server_id: server, client_id: client } = context.nc.info ?? {};
+      return context.nc.isClosed() || server === undefined ? undefined : `${server}.${client}`;
+    },
     isUnheard: (host) => isUnheard(context.nc, host),
     hosts: hostEntries(context).hosts,
     follow: (signal) =>

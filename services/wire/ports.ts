@@ -324,6 +324,8 @@ export interface MembershipPort {
   hosts(): Promise<{ host: string; data: Uint8Array; revision: number }[]>;
   /** The server that this process is connected to, by a name that is new with each of its starts; undefined: to none. */
   server(): string | undefined;
+  /** The connection that this process has, by a name that is new with each; undefined: none. What is listened to is heard while it stays. */
+  connection(): string | undefined;
   /** Whether the server says that no process hears what is handed on to this host (`InboxPort.receive`). False where nothing is said. */
   isUnheard(host: string): Promise<boolean>;
   /**

@@ -71,6 +71,7 @@ function meshOf() {
       for (const id of ids) await until(client.start(saga, {}, { id }));
     },
     list: () => until(client.deployments()),
+    hostsOf: async () => (await until(ports.membership.hosts())).map(({ host: name }) => name).sort(),
     needs: (which: string) => until(needsOf(ports, which)),
   };
 }
@@ -188,7 +189,7 @@ test("a promotion waits for a host that vanishes for as long as it may go by wha
   await host("a", v1);
   const life = await host("b", v2);
   await pass(3_000);
-  life.crash();
+  life.pause(); // It listens still, so no other host finds it dead.
   await pass(limits.hostTtlMs / 2); // Its entry lives on for as long as that, at most.
   const begunAt = now();
   const behind: string[][] = [];
@@ -201,6 +202,30 @@ test("a promotion waits for a host that vanishes for as long as it may go by wha
   expect((await until(client.promote("door@2", { report }))).unserved).toHaveLength(1);
   expect(behind.flat()).not.toContain("b");
 });
+
+test.each([1_350, 1_500])(
+  "a host that was found dead and lives has begun nothing by what was declared before, when it is back after %d ms",
+  async (cutMs) => {
+    const { client, until, host, pass, now, hostsOf } = meshOf();
+    await host("a", v1);
+    const life = await host("b", v2);
+    await pass(3_000);
+    const cutAt = now();
+    life.cut(cutMs);
+    await pass(limits.hostTtlMs / 2);
+    expect(await hostsOf()).toEqual(["a"]);
+    const begunAt = now();
+    await until(client.promote("door@1"));
+    expect(now() - begunAt).toBeLessThan(limits.hostBeatMs);
+    await pass(cutAt + cutMs - now());
+    for (let n = 0; n < 60; n++) await until(client.start(one, {}, { id: `soon-${n}` }));
+    await pass(3_000);
+    expect(await hostsOf()).toEqual(["a", "b"]);
+    const begun = await until(client.list());
+    expect(begun.filter(({ version }) => version !== 1).map(({ saga }) => saga)).toEqual([]);
+    expect(begun).toHaveLength(60);
+  },
+);
 
 test("a ramp shares with what new sagas began with before, until it ends", async () => {
   const { client, until, host, pass, list } = meshOf();

@@ -101,6 +101,7 @@ const table: Table = {
     leave: ({ membership }) => membership.leave("h1"),
     remove: ({ membership }) => membership.remove("h1", 1),
     server: async ({ membership }) => membership.server(),
+    connection: async ({ membership }) => membership.connection(),
     isUnheard: ({ membership }) => membership.isUnheard("h1"),
     hosts: ({ membership }) => membership.hosts(),
     follow: ({ membership }) => first(membership.follow(over)),
