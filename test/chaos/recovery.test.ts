@@ -10,12 +10,14 @@ import { isOwnWork, type SagaState, notBeforeOf } from "../../actors/contract/st
 import type { SagaId } from "../../protocol/ids.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { tools, undoTools } from "../simulation/contracts.ts";
-import { errand, journey, planner } from "../simulation/sagas.ts";
+import { sagasOf } from "../simulation/sagas.ts";
 import { simulate } from "../simulation/simulator.ts";
 import type { Strike } from "./disturber.ts";
 import { measureRecovery } from "./recovery.ts";
 
-const definitions = [journey, errand, planner].map(({ definition }) => definition);
+const definitions = [1, 2].flatMap((version) =>
+  Object.values(sagasOf(version)).map(({ definition }) => definition),
+);
 const definitionOf = (hash: string) => definitions.find((one) => one.hash === hash);
 const placements = new Map(
   [...Object.values(tools), ...undoTools].map((tool) => [contractDigest(tool), tool.placement]),
