@@ -32,6 +32,9 @@ export const limits = {
   ownNestingMax: 10_000,
   /** Steps in one turn: bounds the size of a message when thousands of signals wait at once. */
   stepsPerTurnMax: 64,
+  /** Of a machine's lines that its saga keeps on the ledger: all of one turn together, and one of them. */
+  loggedCharactersMax: 8_192,
+  loggedLineCharactersMax: 1_024,
   /** A machine's microsteps per event: an `always` loop ends here with an error instead of hanging. */
   microstepsMax: 1_000,
   /** Events the machine takes on one input: a state that asks again at once for what is refused ends here. */

@@ -44,6 +44,8 @@ const StoredTurn = z.object({
   host: z.string(),
   prev: z.string(),
   steps: z.array(StoredStep).min(1),
+  /** What its machine logged, a text each, where the saga keeps that. Nothing is decided from it. */
+  logged: z.array(z.string()).optional(),
 });
 type StoredTurn = z.infer<typeof StoredTurn>;
 

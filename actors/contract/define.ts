@@ -12,7 +12,15 @@ import type { ModelCall, Question } from "../machine/callable.ts";
 import type { Machine } from "../machine/machine.ts";
 import { readWith } from "../values/schema.ts";
 import { type AgentBudget, budgetFaults } from "./budget-config.ts";
-import type { Definition, Kind, Moves, SagaDefinition, SignalSchemas, WhenEarly } from "./definition.ts";
+import type {
+  Definition,
+  Kind,
+  LogsTo,
+  Moves,
+  SagaDefinition,
+  SignalSchemas,
+  WhenEarly,
+} from "./definition.ts";
 import { heirs, policyFaults } from "./inherit.ts";
 import { memorySignal } from "./memory-spec.ts";
 import { partsOf } from "./parts.ts";
@@ -33,6 +41,8 @@ export interface Parts<Own> {
   /** What of it decides, as data, by the words that name each: parts of the hash. */
   readonly identity: Readonly<Record<string, unknown>>;
   readonly whenEarly: WhenEarly;
+  /** No part of the hash: nothing is decided from it, and running sagas follow what their host says. */
+  readonly logs?: LogsTo | undefined;
   readonly whenFlagged?: "show" | "pause" | undefined;
   /** Of what is the same in every request; `limits.requestTokens` unless given. */
   readonly frameTokens?: number | undefined;
@@ -87,6 +97,7 @@ export function define<I extends z.ZodType, O extends z.ZodType, S extends Signa
     output,
     signals,
     whenEarly: parts.whenEarly,
+    logs: parts.logs,
     machine: parts.machine,
     tools,
     sagas: heirs(

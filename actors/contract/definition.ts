@@ -43,6 +43,9 @@ export type Moves = "pinned" | "auto";
  */
 export type WhenEarly = "keep" | "ignore" | Readonly<Record<string, "keep" | "ignore">> | undefined;
 
+/** What a machine logs: `host`: a line of its host's log. `ledger`: that, and with the turn that logged it. */
+export type LogsTo = "host" | "ledger";
+
 /** What every definition has, whatever its kind. `Own` is what its kind has besides. */
 export interface Definition<Own = unknown> {
   readonly kind: Kind<Own>;
@@ -58,6 +61,8 @@ export interface Definition<Own = unknown> {
   readonly output: z.ZodType;
   readonly signals: SignalSchemas;
   readonly whenEarly: WhenEarly;
+  /** Where what its machine logs is kept. In the host's log unless given. */
+  readonly logs?: LogsTo | undefined;
   readonly machine: Machine;
   /** Every tool that may become an intent, the compensating ones included. */
   readonly tools: ReadonlyMap<string, Tool>;

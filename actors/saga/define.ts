@@ -5,7 +5,7 @@ import type { AnyStateMachine } from "xstate";
 import type { z } from "zod";
 import { toJson } from "../../protocol/json.ts";
 import { commonFaults, define } from "../contract/define.ts";
-import type { Moves, SagaDefinition, SignalSchemas, WhenEarly } from "../contract/definition.ts";
+import type { LogsTo, Moves, SagaDefinition, SignalSchemas, WhenEarly } from "../contract/definition.ts";
 import { policyNames } from "../contract/inherit.ts";
 import type { Policy } from "../contract/policy.ts";
 import { callableOf } from "../machine/callable.ts";
@@ -41,6 +41,12 @@ export interface SagaConfig<
    * offered again after each transition. For all, or by the signal's name.
    */
   whenEarly?: "keep" | "ignore" | { readonly [K in keyof S & string]?: "keep" | "ignore" };
+  /**
+   * Where what its machine logs (`log` of XState) is kept. `host` (default, for a ledger is kept for ever): a line of the host's log,
+   * at `info`, which a host that dies at that moment has not written. `ledger`: also with the turn that logged it, in the same
+   * message, secrets taken out: at most 8,192 characters a turn, 1,024 a line. `inspect` and `tail` show it.
+   */
+  logs?: LogsTo;
   /** What it declares in its `types` (input, output, events; its context is its own) fits the schemas above, or it does not compile. */
   machine: M;
   /** Asked about every call of the machine's and of what it starts, before a call becomes an intent. */
@@ -83,5 +89,6 @@ export function defineSaga<
     policies: config.policies,
     whenEarly: config.whenEarly as WhenEarly, // A member that is absent is undefined.
     budget: config.budget,
+    logs: config.logs,
   });
 }

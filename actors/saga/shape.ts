@@ -19,6 +19,7 @@ export const SagaShape = z.object({
   whenEarly: z
     .union([early, z.record(z.string(), early).refine((of) => Object.keys(of).length > 0)])
     .optional(),
+  logs: z.enum(["host", "ledger"]).optional(),
   machine: z.custom<AnyStateMachine>(isMachine, "expected a machine of XState"),
   policies: z.array(aPolicy).optional(),
   budget: anObject.optional(),

@@ -75,6 +75,8 @@ export const InspectDocument = z.object({
   children: z.array(ChildDocument).default([]),
   /** The last events. */
   events: z.array(z.object({ turn: z.int(), at: z.number(), event: Event })),
+  /** The last lines that its machine logged, where its saga keeps them; absent where there is none. */
+  logged: z.array(z.object({ turn: z.int(), at: z.number(), line: z.string() })).optional(),
   /** An agent's working memory. This and the next only where the ledger was folded with its definition. */
   memory: Payload.optional(),
   machine: z.object({ value: Payload, context: Payload }).optional(),

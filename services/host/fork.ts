@@ -314,7 +314,8 @@ async function copy(
 ): Promise<Head | undefined> {
   let head: Head = emptyHead;
   let definition: DefinitionRef | undefined;
-  for (const turn of turns) {
+  // Without what was logged, which stands with the origin: a host that knows nothing of it copies the same bytes.
+  for (const { logged: _logged, ...turn } of turns) {
     definition = definitionSetBy(turn) ?? definition;
     const from = { definition, traceId: traceIdOf(turn.saga) };
     const message = await encodeAs(deps, from, head, turn);

@@ -3,15 +3,15 @@
  * machine logs, and why a saga ends whose model's replies could not be taken.
  *
  * Said by the host that appended the turn, and by no other: turns that are folded again say nothing anew, and a host that
- * dies between both has not said it. What is to be kept stands on the ledger.
+ * dies between both has not said it. What is to be kept stands on the ledger, as lines do of a saga that says so (logged.ts).
  */
 import type { DefinitionRef } from "../../protocol/event.ts";
-import type { Json } from "../../protocol/json.ts";
 import { briefDefinition } from "../../protocol/definition-text.ts";
 import { lanes } from "../../protocol/live.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { redactText } from "../process/redact.ts";
 import type { HostDeps } from "./host-deps.ts";
+import { loggedText } from "./logged.ts";
 
 /** Tells of a turn that is acked. What a machine logs (`log` of XState) is a line of the log, at `info`, unless another takes it. */
 export function tellTurn(
@@ -23,7 +23,7 @@ export function tellTurn(
     live(state.saga, kind, value);
     if (kind !== "log") continue;
     const { saga } = state;
-    const text = redactText(wordsOf(value));
+    const text = loggedText(value);
     if (onLogged !== undefined) onLogged({ saga, definition, text });
     else log.info({ sagaId: saga, definition: briefDefinition(definition), logged: text }, "saga logged");
   }
@@ -41,12 +41,4 @@ export function tellTurn(
           },
           "saga failed on replies",
         );
-}
-
-/** A text as it is; what else was logged, with its label if it has one, as JSON. */
-function wordsOf(value: Json): string {
-  const of = typeof value === "object" && value !== null && !Array.isArray(value) ? value : { value };
-  const { label, value: said = value } = of;
-  const text = typeof said === "string" ? said : JSON.stringify(said);
-  return typeof label === "string" && label !== "" ? `${label}: ${text}` : text;
 }

@@ -5,6 +5,7 @@
  *    any reader can take of what is stored, tells whose a stored turn is. An eighth of a small turn is saved.
  * TM2 What is too large for a message goes to the blob store before it.
  */
+import type { Definition } from "../../actors/contract/definition.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { encodeJson, offload } from "../../protocol/codec.ts";
 import { chainHash } from "../../protocol/digest.ts";
@@ -17,19 +18,22 @@ import { signTurn } from "../wire/signing.ts";
 import { type TurnOrigin, turnHeaders } from "../wire/turn-headers.ts";
 import type { TurnMessage } from "./refused.ts";
 import type { HostDeps } from "./host-deps.ts";
+import { loggedOf } from "./logged.ts";
 
 export { definitionSetBy, traceIdOf } from "../wire/turn-headers.ts";
 
 /** The turn that follows `after`, ready to be appended, and its hash for the next one. */
 export async function encodeTurn(
   deps: HostDeps,
-  from: TurnOrigin,
+  { definition, traceId }: { readonly definition: Definition; readonly traceId: string },
   after: Head,
-  { state, steps }: DecidedTurn,
+  decided: DecidedTurn,
   at: number,
 ): Promise<TurnMessage> {
+  const { state, steps } = decided;
+  const logged = loggedOf(definition.logs, decided);
   const turn = { saga: state.saga, turn: state.turn, at, host: deps.incarnation, steps };
-  return encodeAs(deps, from, after, turn);
+  return encodeAs(deps, { definition, traceId }, after, logged === undefined ? turn : { ...turn, logged });
 }
 
 /** The same of a turn that may have been decided elsewhere: a fork's host copies those of its origin. */

@@ -18,6 +18,7 @@ import { steeringOf } from "./steering-view.ts";
 import { type ViewOptions, viewOfAccount } from "./view.ts";
 
 const lastEvents = 10;
+const lastLogged = 20;
 
 /**
  * In pieces. With the application what is open, what stands and what was sent are exact. Throws LEDGER_BROKEN; with it
@@ -35,6 +36,9 @@ export function* inspectedOf(
   const awaits = view.status === "running" ? awaitedBy(view.intents) : undefined;
   const state = folded?.state;
   const failures = failuresOf(turns);
+  const logged = turns
+    .flatMap(({ turn, at, logged: lines = [] }) => lines.map((line) => ({ turn, at, line })))
+    .slice(-lastLogged);
   const contextSent = app === undefined ? undefined : yield* contextSentOf(app, turns);
   return {
     ...rest,
@@ -51,6 +55,7 @@ export function* inspectedOf(
     events: turns
       .flatMap(({ turn, at, steps }) => steps.map(({ event }) => ({ turn, at, event })))
       .slice(-lastEvents),
+    ...(logged.length === 0 ? {} : { logged }),
     ...(state === undefined
       ? {}
       : {

@@ -28,11 +28,17 @@ export const dateOf = (at: number): string => new Date(at).toISOString().replace
  * A turn, a line per step: what came in and what was decided. A result is what was reported; of a success that could not
  * be read the line says so.
  */
-export const describeTurn = ({ turn, at, steps }: Turn): string[] =>
-  steps.map((step) => {
+export const describeTurn = ({ turn, at, steps, logged = [] }: Turn): string[] => [
+  ...steps.map((step) => {
     const decided = step.intents.map(describeIntent).join("; ");
     return `#${turn} ${timeOf(at)} ${describeEvent(step.event)}${misfitIn(step)}${decided === "" ? "" : `  →  ${decided}`}`;
-  });
+  }),
+  ...logged.map((line) => describeLogged({ turn, at, line })),
+];
+
+/** A line that a machine logged. */
+export const describeLogged = ({ turn, at, line }: { turn: number; at: number; line: string }): string =>
+  `#${turn} ${timeOf(at)} logged ${brief(line, 200)}`;
 
 function misfitIn({ event, closed }: Step): string {
   if (event.type !== "result" || event.result.outcome !== "succeeded") return "";

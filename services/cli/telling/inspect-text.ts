@@ -11,6 +11,7 @@ import {
   describeEnd,
   describeEvent,
   describeFork,
+  describeLogged,
   timeOf,
 } from "./describe.ts";
 import { unservedText } from "../../client/unserved.ts";
@@ -70,6 +71,9 @@ export function describeInspected(document: InspectDocument): string {
     ...effectLines(document),
     `last events:`,
     ...document.events.map(({ turn, at, event }) => `  #${turn} ${timeOf(at)} ${describeEvent(event)}`),
+    ...(document.logged === undefined
+      ? []
+      : ["last lines logged:", ...document.logged.map((one) => `  ${describeLogged(one)}`)]),
   ].join("\n");
 }
 
