@@ -4,6 +4,7 @@
  * Method: a real server that stands still while every method of every port is called, and is then killed. The table of
  * methods is complete by its type: a new method without a row does not compile.
  */
+import { readFileSync } from "node:fs";
 import type { NatsConnection } from "@nats-io/nats-core";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -178,9 +179,16 @@ test("what is asked once the connection is closed fails with an error of the mes
   expect(said).toContain("ledger.follow: UNAVAILABLE");
 }, 30_000);
 
+/** A signal is heard a moment after it was sent; until then a server still answers. */
+async function standStill(pid: number): Promise<void> {
+  process.kill(pid, "SIGSTOP");
+  const isStopped = () => / \(.*\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  while (process.platform === "linux" && !isStopped()) await delay(5);
+}
+
 test("what is asked of a server that stands still fails with an error of the mesh's own, whatever it is", async () => {
   const held = await oneDelivery();
-  process.kill(server.pid, "SIGSTOP");
+  await standStill(server.pid);
   const said = await Promise.all(
     rowsOf().map(({ name, ask }) =>
       Promise.race([
@@ -201,7 +209,7 @@ test("what is asked of a server that stands still fails with an error of the mes
 test("what is asked while the connection goes away fails with an error of the mesh's own, whatever it is", async () => {
   const held = await oneDelivery();
   const rows = rowsOf();
-  process.kill(server.pid, "SIGSTOP");
+  await standStill(server.pid);
   const asked = rows.map(({ name, ask }) =>
     ask(ports, held).then(
       () => `${name}: resolved`,
