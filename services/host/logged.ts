@@ -3,6 +3,7 @@ import type { LogsTo } from "../../actors/contract/definition.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
+import { shortened } from "../../protocol/shortened.ts";
 import { redactText } from "../process/redact.ts";
 
 /** A text as it is; what else was logged, with its label if it has one, as JSON. */
@@ -26,7 +27,7 @@ export function loggedOf(
   const kept: string[] = [];
   let room = limits.loggedCharactersMax;
   for (const { value } of lines) {
-    const line = cut(loggedText(value));
+    const line = shortened(loggedText(value), limits.loggedLineCharactersMax);
     if ((room -= line.length) < 0) break;
     kept.push(line);
   }
@@ -34,8 +35,3 @@ export function loggedOf(
   if (left > 0) kept.push(`… and ${left} more, in the host's log`);
   return kept.length === 0 ? undefined : kept;
 }
-
-const cut = (line: string): string =>
-  line.length <= limits.loggedLineCharactersMax
-    ? line
-    : `${line.slice(0, limits.loggedLineCharactersMax - 1)}…`;

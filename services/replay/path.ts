@@ -5,6 +5,7 @@ import type { IntentId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { PathStep } from "../../protocol/documents/replay.ts";
+import { shortened } from "../../protocol/shortened.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { type IntentView, viewOf } from "../views/view.ts";
 
@@ -80,5 +81,5 @@ const charactersMax = 200;
 
 function brief(value: Json | undefined): string {
   const text = value === undefined ? "" : JSON.stringify(value);
-  return text.length <= charactersMax ? text : `${text.slice(0, charactersMax - 1)}…`;
+  return shortened(text, charactersMax);
 }

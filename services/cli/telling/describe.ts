@@ -8,6 +8,7 @@ import type { IntentId } from "../../../protocol/ids.ts";
 import type { Intent } from "../../../protocol/intent.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
+import { shortened } from "../../../protocol/shortened.ts";
 import type { ArchivedEnd } from "../../../protocol/tombstone.ts";
 import type { Step, Turn } from "../../../protocol/turn.ts";
 import { painted } from "../frame/screen.ts";
@@ -16,9 +17,7 @@ import type { ForkView } from "../../ledger/account.ts";
 
 /** A value on one line, cut where it grows long. */
 export function brief(value: Json | undefined, lengthMax = 80): string {
-  const text =
-    value === undefined ? "" : typeof value === "string" ? JSON.stringify(value) : JSON.stringify(value);
-  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
+  return shortened(value === undefined ? "" : JSON.stringify(value), lengthMax);
 }
 
 export const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 23);

@@ -18,6 +18,7 @@ import type { ErrorCode } from "../../../protocol/errors.ts";
 import { type IntentId, placeOfCall } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
 import { ModelReply } from "../../../protocol/model.ts";
+import { shortened } from "../../../protocol/shortened.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { accounting } from "../../ledger/account-reader.ts";
 import type { News, StepPlace } from "../../ledger/account.ts";
@@ -174,7 +175,7 @@ const shortMax = 60;
 /** On one line, cut where it grows long. */
 function short(value: Json | undefined): string {
   const text = value === undefined ? "" : JSON.stringify(value);
-  return text.length <= shortMax ? text : `${text.slice(0, shortMax - 1)}…`;
+  return shortened(text, shortMax);
 }
 
 /** GG2. The edges that lead to an intent. */

@@ -8,6 +8,7 @@
  */
 import type { GraphEdge, GraphNode, GraphStatus } from "../../../protocol/documents/graph.ts";
 import { maxOf } from "../../../protocol/extremes.ts";
+import { shortened } from "../../../protocol/shortened.ts";
 import type { Graph } from "./graph.ts";
 import { type Box, type Layout, layoutOf, type Point } from "./layout.ts";
 import { nodeWords, oneLine, statusWords } from "./text.ts";
@@ -65,10 +66,8 @@ function linesOf(node: GraphNode): string[] {
   ];
   return [`${name}${nodeWords(node)}`, node.detail, status.filter((part) => part !== "").join(", ")]
     .filter((line) => line !== "")
-    .map((line) => cut(oneLine(line)));
+    .map((line) => shortened(oneLine(line), lineMax));
 }
-
-const cut = (line: string): string => (line.length <= lineMax ? line : `${line.slice(0, lineMax - 1)}…`);
 
 const round = new Set<string>(["start", "end", "signal", "sent", "timer"]);
 

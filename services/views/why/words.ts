@@ -1,5 +1,6 @@
 /** Why, words: durations, amounts and values as people say them. */
 import type { Json } from "../../../protocol/json.ts";
+import { shortened } from "../../../protocol/shortened.ts";
 import { oneLine } from "../graph/text.ts";
 
 const units = [
@@ -35,7 +36,7 @@ const valueMax = 120;
 /** A value on one line, cut where it grows long. */
 export function valueOf(value: Json | undefined, lengthMax = valueMax): string {
   const text = value === undefined ? "nothing" : oneLine(JSON.stringify(value));
-  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
+  return shortened(text, lengthMax);
 }
 
 /** What a person or a model wrote, in quotes. */
