@@ -33,6 +33,11 @@ export function keptMessage(message: ModelMessage): ModelMessage {
   return kept;
 }
 
+/** More was said (CV3). */
+export function keepSaid(kept: ModelMessage[], said: readonly ModelMessage[]): void {
+  for (const message of said) kept.push(keptMessage(message));
+}
+
 /** The digest of a whole conversation. */
 export function chainOf(messages: readonly ModelMessage[]): string {
   let digest = "";

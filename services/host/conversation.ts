@@ -6,10 +6,9 @@
  *     the conversation is folded from the first turn.
  * ZC2 There are few of them: a new one takes in those before it that are no longer than itself, so that a conversation of n
  *     messages has about log n, and each message is written about as often.
- * ZC3 What is in memory is kept as it was said (keptMessage of actors/request): a request of a thousand messages is proven by
+ * ZC3 What is in memory is kept as it was said (keepSaid of actors/request): a request of a thousand messages is proven by
  *     those that are new.
  */
-import { keptMessage } from "../../actors/request/conversation.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 
 /** Messages that are stored together. Its place among all of a conversation, from 1, is its entry's name. */
@@ -40,11 +39,6 @@ export const conversationAfter = (segments: readonly Segment[] | undefined): Con
   before: undefined,
   since: [],
 });
-
-/** More was said (ZC3). */
-export function say({ since }: Conversation, messages: readonly ModelMessage[]): void {
-  for (const message of messages) since.push(keptMessage(message));
-}
 
 /** A segment that is to be written, and what the snapshot after it names. */
 export interface NextSegment {

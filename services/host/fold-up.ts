@@ -10,6 +10,7 @@
 import type { Definition } from "../../actors/contract/definition.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { foldingLedger } from "../../actors/kernel/replay.ts";
+import { keepSaid } from "../../actors/request/conversation.ts";
 import { mayHoldBlob } from "../../protocol/codec.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -22,7 +23,7 @@ import type { Log } from "../process/log.ts";
 import { inPieces } from "../wire/loop.ts";
 import { patiently } from "../wire/patience.ts";
 import type { Clock, LoopPort, Ports } from "../wire/ports.ts";
-import { type Conversation, say } from "./conversation.ts";
+import type { Conversation } from "./conversation.ts";
 import { createKeeper } from "./keeper.ts";
 import type { SnapshotAge } from "./snapshots.ts";
 
@@ -85,7 +86,7 @@ export async function foldUp(
     const begunAt = deps.clock.elapsed();
     const folded = await foldInPieces(deps, saga, foldingLedger(definition, turns, state, moved));
     const isDear = deps.clock.elapsed() - begunAt > limits.inboxAckWaitMs / 2; // FQ3
-    say(conversation, folded.messages);
+    keepSaid(conversation.since, folded.messages);
     const bytes = stored.reduce((sum, one) => sum + one.bytes, 0);
     state = keeper.grew(bytes, folded.state);
     const head = some.at(-1)?.head;

@@ -14,7 +14,7 @@ import { z } from "zod";
 import type { Definition } from "../../actors/contract/definition.ts";
 import { stateToJson } from "../../actors/kernel/replay.ts";
 import type { Past, SagaState } from "../../actors/contract/state.ts";
-import { keptMessage } from "../../actors/request/conversation.ts";
+import { keepSaid } from "../../actors/request/conversation.ts";
 import { contentTypes, decodeOwn, encodeMsgpack } from "../../protocol/codec.ts";
 import { sha256 } from "../../protocol/digest.ts";
 import { DefinitionRef } from "../../protocol/event.ts";
@@ -155,7 +155,7 @@ export async function readSaid(
   for (const [index, entry] of entries.entries()) {
     if (entry === undefined || entry.digest !== segments[index]?.digest) return undefined;
     const own = entry.value as unknown as ModelMessage[]; // Proof: its digest is the one that the snapshot names.
-    for (const message of own) messages.push(keptMessage(message));
+    keepSaid(messages, own);
   }
   return messages;
 }

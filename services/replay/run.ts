@@ -5,7 +5,7 @@ import { accept } from "../../actors/kernel/accept.ts";
 import type { Definition, BuiltRequest } from "../../actors/contract/definition.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { OpenIntent, SagaState } from "../../actors/contract/state.ts";
-import { keptMessage } from "../../actors/request/conversation.ts";
+import { keepSaid } from "../../actors/request/conversation.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -50,7 +50,7 @@ export function takeTurn(run: Run, at: number, events: readonly Event[], host: s
   const before = run.messages.length;
   const decided = decideTurn(definition, run.state, { saga, at, events });
   run.state = decided.state;
-  for (const message of decided.said) run.messages.push(keptMessage(message));
+  keepSaid(run.messages, decided.said);
   for (const { intent, said } of decided.asked) run.askedWith.set(intent, before + said);
   for (const { intents } of decided.steps)
     for (const { id, kind } of intents) if (kind !== "retry") run.openedAt.set(id, at);

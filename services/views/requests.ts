@@ -4,7 +4,7 @@
 import type { Definition, BuiltRequest } from "../../actors/contract/definition.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { deciderOf } from "../../actors/kernel/lineage.ts";
-import { keptMessage } from "../../actors/request/conversation.ts";
+import { keepSaid } from "../../actors/request/conversation.ts";
 import { Asked } from "../../actors/request/request.ts";
 import type { Cut } from "../../actors/request/retention.ts";
 import { variantAfter } from "../../actors/request/variant.ts";
@@ -48,7 +48,7 @@ export function* requestsOf(
   for (const turn of turns) {
     const before = messages.length;
     const { said, asked } = fold(turn);
-    for (const message of said) messages.push(keptMessage(message));
+    keepSaid(messages, said);
     for (const { event } of turn.steps) variant = variantAfter(variant, event);
     const asking = { variant, saga: deciderOf(turn.saga, lineage, turn.turn) };
     for (const { intents } of turn.steps)
