@@ -428,7 +428,8 @@ const table = {
   BREADTH_EXCEEDED: {
     meaning: "the saga has as many children open as is allowed",
     retriable: true,
-    remedy: "Wait until one has ended, or raise `budget.childrenOpenMax` up to the limit.",
+    remedy:
+      "Wait until one has ended, or raise `budget.childrenOpenMax` up to the limit, or let more stand in line by `budget.childrenInLineMax`.",
   },
   INTENTS_TOO_MANY: {
     meaning: "the saga has as many calls, timers and tasks open as is allowed, or would have more",

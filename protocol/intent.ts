@@ -94,6 +94,8 @@ const saga = {
   ...resting,
   undoes: IntentId.optional(),
   starts: z.literal(true).optional(),
+  /** It stands in line: nothing of it happens, and nothing is reserved, before a step says that it begins (turn.ts). */
+  inLine: z.literal(true).optional(),
   ...forTask,
   ...reserved,
 };

@@ -11,14 +11,25 @@
  *     all of it back, and takes what is written out as well; that an event closed nothing must be said (`stays`).
  */
 import { z } from "zod";
+import { Amounts } from "./budget.ts";
 import { Closing, impliedClosing, StoredClosing } from "./closing.ts";
 import { Event, type EventOf, StoredEvent } from "./event.ts";
-import { type IntentId, intentId, keyPrefix, placeOfCall, SagaId } from "./ids.ts";
+import { IntentId, intentId, keyPrefix, placeOfCall, SagaId } from "./ids.ts";
 import { Intent, StoredIntent } from "./intent.ts";
 import type { Json } from "./json.ts";
 
+/** A child that stood in line and begins, with what is reserved for it from here on. */
+export const Begun = z.object({ intent: IntentId, budget: Amounts.optional() });
+export type Begun = z.infer<typeof Begun>;
+
 /** One event, what was decided from it, and which intents it closed: all of them, in the order in which they closed. */
-export const Step = z.object({ event: Event, intents: z.array(Intent), closed: z.array(Closing) });
+export const Step = z.object({
+  event: Event,
+  intents: z.array(Intent),
+  closed: z.array(Closing),
+  /** Absent where no child left the line. In the order in which they did. */
+  begun: z.array(Begun).optional(),
+});
 export type Step = z.infer<typeof Step>;
 
 const StoredStep = z.object({
@@ -29,6 +40,7 @@ const StoredStep = z.object({
   closed: z.array(StoredClosing).optional(),
   /** The event closed nothing that it names. */
   stays: z.literal(true).optional(),
+  begun: Step.shape.begun,
 });
 
 /** Of the ledger's format. A host, a client and an archive read this one and refuse every other. */
@@ -58,7 +70,7 @@ export const Turn = StoredTurn.transform((turn, context): Turn => {
   const steps = turn.steps.map((step) => {
     const event = wholeEvent(step.event, turn.host);
     const intents = step.intents.map((intent) => wholeIntent(intent, event, turn.saga, places));
-    return { event, intents, closed: wholeClosed(step, event, intents) };
+    return { event, intents, closed: wholeClosed(step, event, intents), ...begunOf(step) };
   });
   if (steps.some(({ intents }) => intents.some((intent) => intent.kind === "tool" && intent.name === "")))
     context.addIssue("an intent names neither its tool nor a call of the reply beside it");
@@ -76,9 +88,13 @@ export function toStored(turn: Turn): z.input<typeof Turn> {
         ? {}
         : { intents: step.intents.map((intent) => shortIntent(intent, step.event, turn.saga, places)) }),
       ...shortClosed(step),
+      ...begunOf(step),
     })),
   };
 }
+
+const begunOf = ({ begun }: Pick<Step, "begun">): Pick<Step, "begun"> =>
+  begun === undefined ? {} : { begun };
 
 /** Gives the ids of a turn's intents by their places, one at each call. A retry has the id of an earlier intent. */
 const placesOf = ({ turn }: { turn: number }) => {

@@ -30,6 +30,12 @@ export interface Budget {
   /** Children open at once: 64 at most, which is the default. */
   readonly childrenOpenMax?: number;
   /**
+   * Children that stand in line for a place, first in, first out, where as many as may be open are: none unless given, then
+   * one more is refused with BREADTH_EXCEEDED; 10,000 at most. Each counts among `intentsOpenMax`. In line nothing is
+   * reserved for a child and no time of its own runs; its parent's does. One that is called off there never begins.
+   */
+  readonly childrenInLineMax?: number;
+  /**
    * Calls, timers, tasks and whatever else this saga may have open at once: 1,000 unless given, 10,000 at most. A model's
    * call beyond it is refused with INTENTS_TOO_MANY; a machine's saga whose step asks for more fails with that code.
    */
@@ -56,9 +62,16 @@ const bounds = {
   children: Number.MAX_SAFE_INTEGER,
   depthMax: limits.depthMax,
   childrenOpenMax: limits.childrenOpenMax,
+  childrenInLineMax: limits.intentsOpenCeiling,
   intentsOpenMax: limits.intentsOpenCeiling,
 } as const;
-const mayBeNone: ReadonlySet<string> = new Set(["toolCalls", "children", "depthMax", "childrenOpenMax"]);
+const mayBeNone: ReadonlySet<string> = new Set([
+  "toolCalls",
+  "children",
+  "depthMax",
+  "childrenOpenMax",
+  "childrenInLineMax",
+]);
 
 /** What is wrong with a definition's bounds. */
 export function budgetFaults(

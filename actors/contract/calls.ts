@@ -37,6 +37,12 @@ export interface StartParams {
   readonly decides?: string;
 }
 
+/** What a call rests on, as its intent says it. */
+export const restingOf = ({ dependsOn, inputFrom }: Pick<StartParams, "dependsOn" | "inputFrom">) => ({
+  ...(dependsOn === undefined ? {} : { dependsOn: [...dependsOn] }),
+  ...(inputFrom === undefined ? {} : { inputFrom: [...inputFrom] }),
+});
+
 /** The parameters of `sagamesh.forward`. */
 export interface ForwardParams {
   readonly id: string;

@@ -54,6 +54,10 @@ export interface OpenModel extends OpenBase<"model"> {
 export interface OpenSaga extends OpenBase<"saga"> {
   /** It was told to cancel. */
   readonly told?: boolean;
+  /** It has not begun: it waits for a place (actors/kernel/line.ts). */
+  readonly inLine?: true;
+  /** What its machine sent to it since: it is told once it begins. */
+  readonly toSend?: readonly { readonly name: string; readonly data: Json }[];
 }
 
 /** A timer. One that serves a task has neither event nor name. */
@@ -98,6 +102,10 @@ export type OpenOf<K extends OpenKind> = Extract<OpenIntent, { readonly intent: 
 /** Whether an open intent is of a kind: its fields are those of that kind then. */
 export const isOpen = <K extends OpenKind>(open: OpenIntent | undefined, kind: K): open is OpenOf<K> =>
   open?.intent.kind === kind;
+
+/** Whether it is a child that has not begun, because it stands in line. */
+export const isInLine = (open: OpenIntent | undefined): open is OpenSaga & { readonly inLine: true } =>
+  isOpen(open, "saga") && open.inLine === true;
 
 /** A call on its way to become a tool intent. `from` names the model's call it came from. */
 export interface ProposedCall {

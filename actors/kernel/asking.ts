@@ -36,7 +36,8 @@ import { byAge, servedBy } from "./open-index.ts";
 import { withKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
 import { decider, forbidden } from "./lineage.ts";
-import { countChild, openingOf } from "./slices.ts";
+import { openingOf } from "./line.ts";
+import { countChild } from "./slices.ts";
 import { isOpen, type OpenIntent, type OpenTask, type ProposedCall } from "../contract/state.ts";
 import { type LineTerms, readApproval, readQuestion } from "../contract/terms.ts";
 import type { Tool } from "../contract/tool.ts";
@@ -273,11 +274,12 @@ function startStandIn(f: Folding, task: IntentId): boolean {
   const schema = f.definition.sagas.get(standIn.name)?.input;
   const input = inputFor(f, task, standIn, { schema, reminder: 0 });
   if (input === undefined) return false;
-  const opening = openingOf(f, standIn.name);
+  const opening = openingOf(f, standIn.name, true);
   if ("code" in opening) {
     denyAttendant(f, task, { name: standIn.name, ...opening });
     return false;
   }
+  assert(!("inLine" in opening), "who stands in for people waits in no line");
   const { budget } = opening;
   const id = newId(f);
   const saga = childSagaId(decider(f.state), id, standIn.name);

@@ -45,6 +45,7 @@ import { holdEvent, holdSignal, isPaused, isUnasked, nextHeld, queuedOf } from "
 import { issue } from "./issue.ts";
 import { begunAs } from "./keys.ts";
 import { lateCallOf } from "./late.ts";
+import { advanceLine } from "./line.ts";
 import { turnName } from "./lineage.ts";
 import { learn } from "./learn.ts";
 import { letsPass } from "./early.ts";
@@ -100,11 +101,13 @@ function decide(
   const steps = eachRecorded(turn, turnName(draft), (event) => {
     f.intents = [];
     f.closed = [];
+    f.begun = [];
     f.closedAt.clear();
     f.unanswered.clear();
     take(f, event);
     run(f);
-    return { event, intents: f.intents, closed: f.closed };
+    const begun = f.begun.length === 0 ? {} : { begun: f.begun };
+    return { event, intents: f.intents, closed: f.closed, ...begun };
   });
   settleEffects(f);
   if (f.undoing !== undefined) keepCounted(draft.effects, f.undoing);
@@ -230,6 +233,7 @@ function run(f: Folding): void {
   for (let moves = 1; ; moves++) {
     const queued = f.queue.shift();
     if (queued !== undefined) deliver(f, queued);
+    else if (advanceLine(f)) most = Math.max(most, moves + movesMax(f));
     else if (!dismissAttendants(f) && !offerKept(f) && !progressPlans(f) && !progressEnd(f)) return;
     if (moves === 1) most = Math.max(most, movesMax(f));
     if (moves === most) endAsRestless(f);
@@ -237,7 +241,7 @@ function run(f: Folding): void {
   }
 }
 
-/** Thousands that wait, refusals of one reply or signals that came early, are no machine that asks again and again. */
+/** Thousands that wait, refusals of one reply or of a line, or signals that came early, are no machine that asks again and again. */
 function movesMax({ queue, state }: Folding): number {
   const waiting = queue.length + state.kept.length;
   return limits.movesPerEventMax + (waiting > limits.movesPerEventMax / 2 ? waiting : 0);

@@ -14,6 +14,7 @@ import { type Intent, isUndoing } from "../../protocol/intent.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import type { Cause, Result } from "../../protocol/result.ts";
+import type { Begun } from "../../protocol/turn.ts";
 import { contractDigest } from "../contract/contract-digest.ts";
 import { withKey, withoutKey } from "../values/draft.ts";
 import { jsonSchema, readWith } from "../values/schema.ts";
@@ -54,6 +55,8 @@ export interface Folding {
   intents: Intent[];
   /** What that step has closed. */
   closed: Closing[];
+  /** The children that left the line in it. */
+  begun: Begun[];
   /** The places in it of what concerns an intent. */
   readonly closedAt: Map<IntentId, number[]>;
   /** The model calls among it that had no answer, by the actor that had asked. */
@@ -126,6 +129,7 @@ export const folding = (definition: Definition, state: Draft, at: number, growin
   growing,
   intents: [],
   closed: [],
+  begun: [],
   closedAt: new Map(),
   unanswered: new Map(),
   nextK: 0,

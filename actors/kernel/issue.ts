@@ -12,14 +12,14 @@ import { arm, disarm, displace } from "./actor-ids.ts";
 import { askApproval, askHuman, type Review } from "./asking.ts";
 import { askModel } from "./ask-model.ts";
 import { contractDigest } from "../contract/contract-digest.ts";
-import type { ForwardParams, StartParams } from "../contract/calls.ts";
+import { type ForwardParams, restingOf, type StartParams } from "../contract/calls.ts";
 import { issueSend } from "./send.ts";
 import { countCall, hear } from "./budget.ts";
 import { type Callable, type Question, raiseSrc } from "../machine/callable.ts";
 import { type Folding, inputOrCall, isCall, newId, openIntent, refuseActor } from "./folding.ts";
 import { withoutKey } from "../values/draft.ts";
 import { readWith } from "../values/schema.ts";
-import { childOfCall, keyOfCall, nextPlace } from "./keys.ts";
+import { keyOfCall, nextPlace } from "./keys.ts";
 import type { MachineAction } from "../machine/actions.ts";
 import { type Callee, judge } from "./judge.ts";
 import { forbidden } from "./lineage.ts";
@@ -29,8 +29,7 @@ import { isTaken } from "../contract/reserved-signals.ts";
 import { budgetRefusal, equalDoubt, missingApproval } from "./may-issue.ts";
 import { refusalOfMore } from "./open-bound.ts";
 import { currentOf, send, sendLater, sendToChild } from "./tell-child.ts";
-import { countChild, openingOf } from "./slices.ts";
-import type { Definition } from "../contract/definition.ts";
+import { startChild } from "./line.ts";
 import type { ProposedCall } from "../contract/state.ts";
 import type { Tool } from "../contract/tool.ts";
 import { abandon, beginCompensation } from "./undo.ts";
@@ -187,32 +186,6 @@ function issueTool(f: Folding, tool: Tool, call: ProposedCall): void {
       ...inputOrCall(call),
       ...restingOf(call),
       ...(tool.effect === "read" ? { reads: true } : {}),
-    },
-    input: call.input,
-    attempt: 1,
-    actor: call.actor,
-  });
-}
-
-const restingOf = ({ dependsOn, inputFrom }: Pick<StartParams, "dependsOn" | "inputFrom">) => ({
-  ...(dependsOn === undefined ? {} : { dependsOn: [...dependsOn] }),
-  ...(inputFrom === undefined ? {} : { inputFrom: [...inputFrom] }),
-});
-
-function startChild(f: Folding, child: Definition, call: ProposedCall): void {
-  const opening = openingOf(f, child.name);
-  assert(!("code" in opening), "a child that may not be opened was refused before");
-  const id = newId(f);
-  countChild(f);
-  openIntent(f, {
-    intent: {
-      kind: "saga",
-      id,
-      name: child.name,
-      saga: childOfCall(f, id, call, child.name),
-      ...inputOrCall(call),
-      ...restingOf(call),
-      ...(opening.budget === undefined ? {} : { budget: opening.budget }),
     },
     input: call.input,
     attempt: 1,

@@ -10,7 +10,7 @@ import { approvalOf, termsFor } from "./asking.ts";
 import { refusalOfCall } from "./budget.ts";
 import { argumentsDigest, type Folding } from "./folding.ts";
 import { agreement, type Callee, type Refusal, type Ruling } from "./judge.ts";
-import { openingOf } from "./slices.ts";
+import { openingOf } from "./line.ts";
 
 /** Why what is left of the budget does not allow it, or the shape of the tree. */
 export function budgetRefusal(f: Folding, callee: Callee): { code: ErrorCode; reason: string } | undefined {

@@ -24,7 +24,7 @@ import type { Definition } from "../contract/definition.ts";
 import { decideTurn } from "./fold.ts";
 import { jsonSchema, readWith } from "../values/schema.ts";
 import { lastMigration } from "./migrated.ts";
-import { type Difference, differenceOf } from "./replay.ts";
+import { differenceOf, type Said } from "./replay.ts";
 import { isReserved } from "../contract/reserved-signals.ts";
 import type { SagaState } from "../contract/state.ts";
 
@@ -107,6 +107,8 @@ export function* foldUnder(to: Definition, turns: readonly Turn[]): Generator<un
       const difference = differenceOf(turn, decided.steps, "but for requests");
       if (difference !== undefined) {
         const { expected, got } = difference;
+        if (!isDecided(expected) || !isDecided(got))
+          return obstacle("the new definition lets other children leave the line");
         return obstacle(inWords(to, { expected, got }, turns), {
           ...(expected === undefined ? {} : { expected }),
           ...(got === undefined ? {} : { got }),
@@ -149,7 +151,7 @@ function otherRequests(recorded: readonly Step[], decided: readonly Step[]): num
 
 function inWords(
   to: Definition,
-  { expected, got }: Pick<Difference, "expected" | "got">,
+  { expected, got }: { readonly expected: Decided | undefined; readonly got: Decided | undefined },
   turns: readonly Turn[],
 ): string {
   if (isClosing(expected) || isClosing(got)) return endWords(expected as Closing, got as Closing, turns);
@@ -167,6 +169,9 @@ function inWords(
   );
   return `${brief(expected)} was decided; the new definition decides it with another ${members.join(", ")}`;
 }
+
+const isDecided = (one: Said | undefined): one is Decided | undefined =>
+  one === undefined || "as" in one || "kind" in one;
 
 const isClosing = (one: Decided | undefined): one is Closing => one !== undefined && "as" in one;
 

@@ -6,14 +6,16 @@
  */
 import { type AmountName, amountNames } from "../../protocol/budget.ts";
 import { type IntentId, placeOf, turnOf } from "../../protocol/ids.ts";
-import { isDeferred, isOpen, type OpenIntent } from "../contract/state.ts";
+import { isDeferred, isInLine, isOpen, type OpenIntent } from "../contract/state.ts";
 
 /** Every set is in the order in which its intents were opened. */
 export interface OpenIndex {
   /** All that is open. */
   size: number;
-  /** Children that run, not those that are asked to undo what they did. */
+  /** Children that run, neither those in line nor those that are asked to undo what they did. */
   children: number;
+  /** Children that stand in line: the first is the next to begin. */
+  readonly line: Set<IntentId>;
   /** What tells people of a task, reminds them, or stands in for them, by the task. */
   readonly attendants: Map<IntentId, Set<IntentId>>;
   /** By the name under which the machine takes it back. */
@@ -37,6 +39,7 @@ export function indexOf(open: Readonly<Record<IntentId, OpenIntent>>, isInFlight
   const index: OpenIndex = {
     size: 0,
     children: 0,
+    line: new Set(),
     attendants: new Map(),
     timers: new Map(),
     awaited: new Set(),
@@ -53,6 +56,7 @@ export function enter(index: OpenIndex, open: OpenIntent, isInFlight: IsInFlight
   const task = servedBy(open);
   index.size += 1;
   if (isRunningChild(open)) index.children += 1;
+  if (isInLine(open)) index.line.add(id);
   if (task !== undefined) addTo(index.attendants, task, id);
   if (isOpen(open, "timer") && open.timer !== undefined) addTo(index.timers, open.timer, id);
   if (isStuck(open) || isInFlight(open)) index.awaited.add(id);
@@ -66,6 +70,7 @@ export function leave(index: OpenIndex, open: OpenIntent): void {
   const task = servedBy(open);
   index.size -= 1;
   if (isRunningChild(open)) index.children -= 1;
+  index.line.delete(id);
   if (task !== undefined) index.attendants.get(task)?.delete(id);
   if (isOpen(open, "timer") && open.timer !== undefined) index.timers.get(open.timer)?.delete(id);
   index.awaited.delete(id);
@@ -73,10 +78,15 @@ export function leave(index: OpenIndex, open: OpenIntent): void {
   reserve(index, open, -1);
 }
 
-/** Fields of one have changed, not its intent: only what makes it a call from outside is indexed of them. */
+/** Fields of one have changed: indexed of them is what makes it a call from outside, and a child of one in line. */
 export function change(index: OpenIndex, open: OpenIntent): void {
-  if (isDeferred(open)) index.deferred.add(open.intent.id);
-  else index.deferred.delete(open.intent.id);
+  const { id } = open.intent;
+  if (isDeferred(open)) index.deferred.add(id);
+  else index.deferred.delete(id);
+  if (isInLine(open) || !index.line.delete(id)) return;
+  index.children += 1;
+  index.awaited.add(id);
+  reserve(index, open, 1);
 }
 
 /** In the order in which intents are opened. */
@@ -85,9 +95,9 @@ export const byAge = (a: IntentId, b: IntentId): number => turnOf(a) - turnOf(b)
 export const isStuck = ({ intent }: OpenIntent): boolean =>
   intent.kind === "task" && intent.about === "stuck";
 
-/** A child that runs, not one that is asked to undo what it did. */
-export const isRunningChild = ({ intent }: OpenIntent): boolean =>
-  intent.kind === "saga" && intent.undoes === undefined;
+/** A child that runs, neither one in line nor one that is asked to undo what it did. */
+export const isRunningChild = (open: OpenIntent): boolean =>
+  open.intent.kind === "saga" && open.intent.undoes === undefined && !isInLine(open);
 
 function addTo<K>(sets: Map<K, Set<IntentId>>, key: K, id: IntentId): void {
   const set = sets.get(key);

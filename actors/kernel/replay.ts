@@ -1,8 +1,8 @@
 /**
  * Replay: a ledger folded into a state, proving on the way that today's code decides what was recorded.
  *
- * RY1 The intents a fold yields and those that it closes equal the recorded ones, or the fold stops with turn, expected
- *     and got.
+ * RY1 The intents a fold yields, those that it closes and the children that it lets leave the line equal the recorded ones,
+ *     or the fold stops with turn, expected and got.
  * RY2 Replay performs nothing.
  * RY3 Turns before the saga was moved to the definition were decided by another one. Of their model calls the digest is
  *     not compared: it was, when it was moved (migrate.ts).
@@ -15,7 +15,7 @@ import type { DefinitionRef, Event } from "../../protocol/event.ts";
 import type { Intent } from "../../protocol/intent.ts";
 import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
-import type { Step, Turn } from "../../protocol/turn.ts";
+import type { Begun, Step, Turn } from "../../protocol/turn.ts";
 import type { Definition } from "../contract/definition.ts";
 import { type DecidedTurn, decideTurn } from "./fold.ts";
 import type { Growing } from "./folding.ts";
@@ -66,31 +66,35 @@ export function foldTurn(
   return decided;
 }
 
-/** Where a turn is not as it was recorded: an intent that was decided, or one that was closed. */
+/** What a step says of an intent: that it was decided, closed, or left the line. */
+export type Said = Intent | Closing | Begun;
+
+/** Where a turn is not as it was recorded. */
 export interface Difference {
   readonly step: number;
   readonly event: Event["type"];
-  readonly what: "intent" | "closing";
+  readonly what: "intent" | "closing" | "begun";
   /** Its number among those of the step, from 1. */
   readonly k: number;
-  readonly expected: Intent | Closing | undefined;
-  readonly got: Intent | Closing | undefined;
+  readonly expected: Said | undefined;
+  readonly got: Said | undefined;
 }
 
-/** The first intent or closing that is not as recorded. */
+/** The first that is not as recorded. */
 export function differenceOf(
   turn: Turn,
   decided: readonly Step[],
   comparison: Comparison,
 ): Difference | undefined {
-  for (const [index, { event, intents, closed }] of turn.steps.entries()) {
+  for (const [index, { event, intents, closed, begun = [] }] of turn.steps.entries()) {
     const got = decided[index];
     const known = (got?.intents ?? []).map((intent, k) => asFormerly(intents[k], intent));
     const found =
       firstOther(intents, known, (intent) => compared(intent, comparison)) ??
-      firstOther(closed, got?.closed ?? [], (closing) => comparedClosing(closing, comparison));
+      firstOther(closed, got?.closed ?? [], (closing) => comparedClosing(closing, comparison)) ??
+      firstOther(begun, got?.begun ?? [], (one) => one);
     if (found === undefined) continue;
-    const what = found.list === intents ? "intent" : "closing";
+    const what = found.list === intents ? "intent" : found.list === closed ? "closing" : "begun";
     const { k, expected, got: other } = found;
     return { step: index + 1, event: event.type, what, k, expected, got: other };
   }
@@ -115,8 +119,7 @@ function firstOther<T>(list: readonly T[], got: readonly T[], as: (one: T) => un
   return undefined;
 }
 
-const textOf = (one: Intent | Closing | undefined): string =>
-  one === undefined ? "nothing" : canonicalJson(one);
+const textOf = (one: Said | undefined): string => (one === undefined ? "nothing" : canonicalJson(one));
 
 /** With as much of both as a person reads. */
 const inOneLine = ({ step, event, what, k, expected, got }: Difference): string =>

@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { type IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { SendInput } from "../request/between-sagas.ts";
+import { isInLine, isOpen } from "../contract/state.ts";
 import { type Folding, newId, openIntent, refuseActor } from "./folding.ts";
 import { toldUnder } from "./keys.ts";
 import { forbidden } from "./lineage.ts";
@@ -28,6 +29,7 @@ export function issueSend(f: Folding, actor: string, input: Json, decides?: stri
 
 function runningChild(f: Folding, call: string, name: string): SagaId | undefined {
   const id: IntentId | undefined = Object.hasOwn(f.state.actors, call) ? f.state.actors[call] : undefined;
-  const intent = id === undefined ? undefined : f.state.open[id]?.intent;
-  return intent?.kind === "saga" && intent.name === name ? intent.saga : undefined;
+  const open = id === undefined ? undefined : f.state.open[id];
+  if (!isOpen(open, "saga") || isInLine(open)) return undefined;
+  return open.intent.name === name ? open.intent.saga : undefined;
 }

@@ -20,39 +20,35 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { limits } from "../../protocol/limits.ts";
 import { declaredOf, leftIn, leftOf, nameOf } from "./budget.ts";
 import type { Definition } from "../contract/definition.ts";
-import { type Folding, openIndex } from "./folding.ts";
+import type { Folding } from "./folding.ts";
 import { decider } from "./lineage.ts";
 import type { MachineAction } from "../machine/actions.ts";
 import { addAmounts, inputPriceMax, nothingSpent, sumOf } from "./spending.ts";
 import type { OpenIntent, SagaState } from "../contract/state.ts";
 import type { Budget } from "../contract/budget-config.ts";
 
-export type Opening =
-  | { readonly budget: Amounts | undefined }
-  | {
-      readonly code: "DEPTH_EXCEEDED" | "BREADTH_EXCEEDED" | "BUDGET_EXCEEDED";
-      readonly reason: string;
-    };
-
-/** Whether a child may be opened now, and with what slice. */
-export function openingOf(f: Folding, child: string): Opening {
-  const place = placeOf(f.state, f.definition);
-  if (place.depth + 1 > place.depthMax)
-    return {
-      code: "DEPTH_EXCEEDED",
-      reason: `${decider(f.state)} lies ${place.depth} levels deep, and ${place.depthMax} are the most`,
-    };
-  const running = openIndex(f).children;
-  const most = Math.min(
-    limits.childrenOpenMax,
-    f.definition.budget.childrenOpenMax ?? limits.childrenOpenMax,
-  );
-  if (running >= most)
-    return { code: "BREADTH_EXCEEDED", reason: `${running} children are open, and ${most} are the most` };
-  return sliceFor(f, child);
+/** Why a child may not be opened. */
+export interface NoSlice {
+  readonly code: "DEPTH_EXCEEDED" | "BREADTH_EXCEEDED" | "BUDGET_EXCEEDED" | "EFFECTS_FORBIDDEN";
+  readonly reason: string;
 }
 
-function sliceFor(f: Folding, child: string): Opening {
+/** Whether it lies so deep that nothing may be opened below it. */
+export function depthRefusal(f: Folding): NoSlice | undefined {
+  const place = placeOf(f.state, f.definition);
+  if (place.depth + 1 <= place.depthMax) return undefined;
+  return {
+    code: "DEPTH_EXCEEDED",
+    reason: `${decider(f.state)} lies ${place.depth} levels deep, and ${place.depthMax} are the most`,
+  };
+}
+
+/** What a child may use, if it is opened now and those named are opened beside it. Undefined where nothing is bounded. */
+export function sliceFor(
+  f: Folding,
+  child: string,
+  beside: readonly string[],
+): { readonly budget: Amounts | undefined } | NoSlice {
   const left = leftIn(f);
   if (left === undefined) return { budget: undefined };
   if (left.children !== undefined && left.children < 1)
@@ -60,7 +56,7 @@ function sliceFor(f: Folding, child: string): Opening {
       code: "BUDGET_EXCEEDED",
       reason: `another child reserves 1 of children, and ${leftOf(left, f.state.budget?.limits ?? {}, "children")}`,
     };
-  const batch = [child, ...childrenAhead(f)].map((name) => declaredBy(f.definition, name));
+  const batch = [child, ...beside].map((name) => declaredBy(f.definition, name));
   const free = withoutOwn(f, {
     ...left,
     ...(left.children === undefined ? {} : { children: left.children - 1 }),
@@ -133,12 +129,17 @@ function withoutOwn(f: Folding, left: Amounts): Amounts {
 const declaredBy = (definition: Definition, child: string): Amounts =>
   declaredOf(definition.sagas.get(child)?.budget ?? {});
 
-/** Children that the same step of the machine opens after this one. */
-const childrenAhead = ({ definition, asks, asksDone }: Folding): string[] =>
-  asks.slice(asksDone).flatMap((action) => {
+/** Children that the same step of the machine opens after this one, so many at most. None where nothing is bounded. */
+export function childrenAhead({ definition, state, asks, asksDone }: Folding, most = Infinity): string[] {
+  const names: string[] = [];
+  if (state.budget === undefined) return names;
+  for (let k = asksDone; k < asks.length && names.length < most; k++) {
+    const action = asks[k] as MachineAction; // Proof: a place of the list.
     const callable = definition.machine.bound(startedBy(action) ?? "");
-    return callable?.kind === "saga" ? [callable.name] : [];
-  });
+    if (callable?.kind === "saga") names.push(callable.name);
+  }
+  return names;
+}
 
 function startedBy(action: MachineAction): string | undefined {
   if (action.type === "invoke") return action.src;

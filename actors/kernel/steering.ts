@@ -12,11 +12,12 @@
 import type { EventOf } from "../../protocol/event.ts";
 import type { Json } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
-import { type Folding, newId, openEntries, openIntent } from "./folding.ts";
+import { type Folding, newId, openEntries } from "./folding.ts";
 import { isPaused } from "./held.ts";
-import { toldUnder } from "./keys.ts";
+import { isRunningChild } from "./open-index.ts";
+import { tellChild } from "./tell-child.ts";
 import type { ReservedData } from "../contract/reserved-signals.ts";
-import type { Paused } from "../contract/state.ts";
+import { isOpen, type Paused } from "../contract/state.ts";
 
 type Signal = EventOf<"signal">;
 
@@ -62,15 +63,8 @@ export function endPause(f: Folding, event: Signal): void {
 }
 
 function tellChildren(f: Folding, name: "pause" | "resume", data: Json): void {
-  for (const [, { intent }] of openEntries(f))
-    if (intent.kind === "saga" && intent.undoes === undefined) {
-      const told = { saga: intent.saga, name, data };
-      openIntent(f, {
-        intent: { kind: "signal", id: newId(f), ...toldUnder(f, told, "counted"), ...told },
-        input: null,
-        attempt: 1,
-      });
-    }
+  for (const [, open] of openEntries(f))
+    if (isRunningChild(open) && isOpen(open, "saga")) tellChild(f, open.intent.saga, name, data);
 }
 
 /** An agent's machine is told the time until which it does not ask its model; a second limit may shorten the first. */

@@ -1,11 +1,12 @@
 /**
  * Tell child: what a machine sends to a child of its own is a signal to that child's saga.
  */
-import type { IntentId } from "../../protocol/ids.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { type Json, toJson } from "../../protocol/json.ts";
 import type { MachineAction, MachineEvent } from "../machine/actions.ts";
+import { isInLine, isOpen } from "../contract/state.ts";
 import { loosen } from "./actor-ids.ts";
-import { type Folding, isAwaited, newId, openIntent } from "./folding.ts";
+import { changeOpen, type Folding, isAwaited, newId, openIntent } from "./folding.ts";
 import { toldUnder } from "./keys.ts";
 
 /** The intent that an actor of the machine waits for. */
@@ -37,11 +38,18 @@ export function send(f: Folding, to: string, event: MachineEvent): void {
 const nobodyTook = (f: Folding, to: string, event: MachineEvent): void =>
   void f.shown.push({ kind: "log", value: `nothing took ${event.type}: ${to} is no running child` });
 
-/** Sends an event to a child, as long as it is the one its actor waits for: a signal to its saga. */
+/** Sends an event to a child, as long as it is the one its actor waits for: a signal to its saga, once that begins. */
 export function sendToChild(f: Folding, id: IntentId, event: MachineEvent): void {
   const open = f.state.open[id];
-  if (open?.intent.kind !== "saga" || !isAwaited(f, id, open.actor)) return nobodyTook(f, id, event);
-  const told = { saga: open.intent.saga, name: event.type, data: dataOf(event) };
+  if (!isOpen(open, "saga") || !isAwaited(f, id, open.actor)) return nobodyTook(f, id, event);
+  const [name, data] = [event.type, dataOf(event)];
+  if (isInLine(open)) changeOpen(f, open, { toSend: [...(open.toSend ?? []), { name, data }] });
+  else tellChild(f, open.intent.saga, name, data);
+}
+
+/** A signal to the child's saga. */
+export function tellChild(f: Folding, saga: SagaId, name: string, data: Json): void {
+  const told = { saga, name, data };
   openIntent(f, {
     intent: { kind: "signal", id: newId(f), ...toldUnder(f, told, "counted"), ...told },
     input: null,

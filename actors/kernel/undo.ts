@@ -53,6 +53,7 @@ import {
   type StandingEffect,
   type UndoPlan,
   isDeferred,
+  isInLine,
   isOpen,
 } from "../contract/state.ts";
 import { issueChildUndo, issueUndoingSaga } from "./undo-child.ts";
@@ -65,7 +66,10 @@ export function beginCompensation(
   input: { because: string; calls?: readonly string[] },
 ): void {
   const { because, calls } = input;
-  if (calls === undefined) return addPlan(f, { because, undone: [], then: { type: "answer", actor } });
+  if (calls === undefined) {
+    for (const id of [...openIndex(f).line]) giveUp(f, id, because); // Nothing begins in order to be undone.
+    return addPlan(f, { because, undone: [], then: { type: "answer", actor } });
+  }
   const found = intentsOfCalls(f);
   const only = [...new Set(calls)].flatMap((call) => found.get(call) ?? []);
   // A machine that calls again names what it called, whatever that has left; a model is told where it errs.
@@ -142,9 +146,10 @@ export function abandon(f: Folding, id: IntentId): void {
   if (open.intent.kind === "saga") cancelChild(f, id);
 }
 
-/** What changes nothing outside needs no waiting for: model calls, timers, tasks, reads. */
+/** What changes nothing outside needs no waiting for: model calls, timers, tasks, reads, children that have not begun. */
 export const isOverAtOnce = (f: Folding, open: OpenIntent): boolean => {
   const { kind } = open.intent;
+  if (kind === "saga") return isInLine(open);
   return kind === "model" || kind === "timer" || kind === "task" || isRead(f, open) || isNotice(open);
 };
 

@@ -17,6 +17,8 @@ export const IntentDocument = z.object({
   turn: z.int(),
   attempt: z.int(),
   deferred: z.boolean(),
+  /** Of a child that has not begun: its place in the line of those that wait for one, from 1. */
+  inLine: z.int().positive().optional(),
   /** Absent while it is open. */
   outcome: IntentOutcome.optional(),
   output: Payload.optional(),
@@ -35,11 +37,12 @@ export const EffectDocument = z.object({
 });
 export type EffectDocument = z.infer<typeof EffectDocument>;
 
-/** A saga that another one started; `outcome` is what the parent recorded, absent while the child runs. */
+/** A saga that another one started; `outcome` is what the parent recorded, absent while the child runs or stands in line. */
 export const ChildDocument = z.object({
   saga: SagaId,
   name: z.string(),
   intent: IntentId,
+  inLine: z.int().positive().optional(),
   outcome: IntentOutcome.optional(),
   reason: z.string().optional(),
 });

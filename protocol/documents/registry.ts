@@ -35,6 +35,7 @@ export const DefinitionDocument = z.object({
     wallClockMs: z.number().optional(),
     depthMax: z.int().optional(),
     childrenOpenMax: z.int().optional(),
+    childrenInLineMax: z.int().optional(),
     atLimit: z.enum(["end", "ask"]).optional(),
   }).optional(),
 });

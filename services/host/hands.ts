@@ -12,7 +12,13 @@
 import { callKeyOf } from "../../actors/kernel/address.ts";
 import { lateCallOf } from "../../actors/kernel/late.ts";
 import { isSimulated } from "../../actors/kernel/lineage.ts";
-import { isOwnWork, type OpenIntent, type SagaState, dueAtOf } from "../../actors/contract/state.ts";
+import {
+  isInLine,
+  isOwnWork,
+  type OpenIntent,
+  type SagaState,
+  dueAtOf,
+} from "../../actors/contract/state.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
@@ -117,7 +123,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
 function handOn(self: HandsState, open: OpenIntent, settleFirst: boolean, again?: string): void {
   const { deps, owner } = self;
   const loaded = owner.current();
-  if (loaded === undefined) return;
+  if (loaded === undefined || isInLine(open)) return;
   const { kind } = open.intent;
   const isTold = kind === "signal" || kind === "end";
   if (isSimulated(loaded.state, open.intent) || (isOwnWork(open, deps.placementOf) && !isTold))

@@ -8,6 +8,7 @@ import type { Event, EventOf, Vote } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Intent, IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
+import type { Begun } from "../../protocol/turn.ts";
 import type { DecidedIntent, Ended, Reading, StepPlace, Telling } from "./account.ts";
 import { askDecision, isDecision, stepOfCall } from "./account-decisions.ts";
 import { takeEffect, takeUndoing } from "./account-effects.ts";
@@ -25,6 +26,7 @@ export function takeIntent(reading: Reading, intent: Intent, at: StepPlace): voi
     proposedBy: call === undefined ? undefined : reading.decisions[stepOfCall(call) - 1],
     input: own === undefined && call !== undefined ? reading.inputs.get(call) : own,
     attempt: 1,
+    inLine: intent.kind === "saga" && intent.inLine === true,
     ...{
       deferred: undefined,
       ended: endedAtOnce(intent, at),
@@ -45,7 +47,7 @@ export function takeIntent(reading: Reading, intent: Intent, at: StepPlace): voi
   if (intent.kind === "end") reading.end = { intent, turn: at.turn };
   if (intent.kind === "denied" && intent.for === undefined) reading.fresh.push({ at, intent: intent.id });
   if (isDecision(intent)) askDecision(reading, intent.id);
-  countIntent(reading, intent);
+  countIntent(reading, intent, told.inLine);
   takeUndoing(reading, intent);
 }
 
@@ -75,6 +77,17 @@ function takeRetry(
   Object.assign(told, { attempt, deferred: undefined, ended: undefined, before: undefined });
   reading.open.set(id, told);
   reading.changes.push({ type: "retried", intent: told });
+}
+
+/** A child leaves the line: it counts, and its slice is reserved. */
+export function takeBegun(reading: Reading, { intent: id, budget }: Begun): void {
+  const told = reading.open.get(id);
+  if (told?.intent.kind !== "saga") return;
+  if (budget !== undefined) told.intent = { ...told.intent, budget };
+  told.inLine = false;
+  countIntent(reading, told.intent, told.inLine);
+  reserve(reading, told.intent);
+  reading.changes.push({ type: "begun", intent: told });
 }
 
 export function takeDeferred(

@@ -7,7 +7,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import { atOnce } from "../wire/loop.ts";
 import type { Account, AccountReader, Change, Reading, StepPlace } from "./account.ts";
 import { askAnew, takeNews } from "./account-decisions.ts";
-import { takeClosing, takeDeferred, takeForked, takeIntent, takeSaid } from "./account-intents.ts";
+import { takeBegun, takeClosing, takeDeferred, takeForked, takeIntent, takeSaid } from "./account-intents.ts";
 import { countAnew, takeSpending } from "./account-spending.ts";
 import { takeSteering } from "./account-steering.ts";
 
@@ -79,7 +79,7 @@ export const stepsOf = ({ turn, at, host, steps }: Turn): StepPlace[] =>
 
 /** What came in, then what it ended, then what was decided: as the fold has it. */
 function takeStep(reading: Reading, at: StepPlace): void {
-  const { event, intents, closed } = at;
+  const { event, intents, closed, begun = [] } = at;
   takeNews(reading, at);
   if (event.type === "deferred") takeDeferred(reading, event, at);
   if (event.type === "forked") takeForked(reading, event);
@@ -94,6 +94,7 @@ function takeStep(reading: Reading, at: StepPlace): void {
   const early = new Set(intents.map(({ id }) => id));
   for (const closing of closed) if (!early.has(closing.intent)) takeClosing(reading, closing, at);
   for (const intent of intents) takeIntent(reading, intent, at);
+  for (const one of begun) takeBegun(reading, one);
   // What was opened and closed again within the step.
   for (const closing of closed) if (early.has(closing.intent)) takeClosing(reading, closing, at);
   if (event.type === "adopted" && event.anew === true) countAnew(reading, at);

@@ -24,13 +24,13 @@ export function countAnew(reading: Reading, { turn }: StepPlace): void {
       countStep(reading, 1);
 }
 
-/** What counts as it is decided. */
-export function countIntent(reading: Reading, intent: DecidedIntent): void {
+/** What counts as it is decided; a child that stands in line, as it begins. */
+export function countIntent(reading: Reading, intent: DecidedIntent, inLine: boolean): void {
   const { toolCalls, children } = reading.spent;
   if (intent.kind === "model") countStep(reading, 1);
   if (intent.kind === "tool" && isCounted(intent))
     reading.spent = { ...reading.spent, toolCalls: toolCalls + 1 };
-  if (intent.kind === "saga" && intent.undoes === undefined)
+  if (intent.kind === "saga" && intent.undoes === undefined && !inLine)
     reading.spent = { ...reading.spent, children: children + 1 };
 }
 

@@ -50,7 +50,7 @@ export interface Said {
 
 /** An intent, and all that became of it so far. */
 export interface ToldIntent {
-  /** As it was decided; of a fork's, due when the fork has put it off to. */
+  /** As it was decided; of a fork's, due when the fork has put it off to; of a child in line, with its slice once it began. */
   readonly intent: DecidedIntent;
   readonly place: StepPlace;
   /** The decision whose call it is. */
@@ -60,6 +60,8 @@ export interface ToldIntent {
   readonly attempt: number;
   /** Its performer has handed it to the outside: when, and until when that has time. */
   readonly deferred: { readonly at: number; readonly dueAt: number } | undefined;
+  /** A child that has not begun: it waits for a place. */
+  readonly inLine: boolean;
   /** Undefined while it is open. */
   readonly ended: Ended | undefined;
   /** What it had ended as at first, before that was corrected. */
@@ -152,7 +154,7 @@ export interface BudgetChange {
 
 /** What a turn changed, in order. */
 export type Change =
-  | { readonly type: "opened" | "retried" | "deferred"; readonly intent: ToldIntent }
+  | { readonly type: "opened" | "retried" | "deferred" | "begun"; readonly intent: ToldIntent }
   /** `corrected`: it had ended otherwise before. */
   | { readonly type: "closed" | "corrected"; readonly intent: ToldIntent; readonly ended: Ended }
   | { readonly type: "said"; readonly task: ToldIntent; readonly said: Said }

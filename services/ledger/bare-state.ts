@@ -63,8 +63,9 @@ function forkOf({ fork: lineage }: EventOf<"start">, fork: Account["fork"]): Sag
   return { lineage, ...(fork?.effects === undefined ? {} : { effects: fork.effects }) };
 }
 
-function openOf(account: Account, { intent, input, attempt, deferred }: ToldIntent): OpenIntent {
+function openOf(account: Account, { intent, input, attempt, deferred, inLine }: ToldIntent): OpenIntent {
   const open = openAs(intent as OpenIntent["intent"], input, attempt);
+  if (inLine) return { ...open, inLine };
   if (deferred !== undefined) return { ...open, deferred: true, dueAt: deferred.dueAt };
   if (intent.kind === "task") return { ...open, dueAt: intent.dueAt };
   return intent.kind === "saga" && wasToldToCancel(account, intent.saga) ? { ...open, told: true } : open;

@@ -215,8 +215,9 @@ async function readOpen(
 
 function openIn({ open, paused, fork }: Account): Open[] {
   if (fork !== undefined && fork.effects === undefined) return []; // Its start stands until it has left its origin.
-  return [...open.values()].flatMap(({ intent, deferred }): Open[] => {
+  return [...open.values()].flatMap(({ intent, deferred, inLine }): Open[] => {
     const { id, kind } = intent;
+    if (inLine) return []; // Its turn comes with the end of another.
     switch (intent.kind) {
       case "timer":
       case "task":

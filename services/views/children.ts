@@ -6,17 +6,27 @@ import type { IntentView } from "./view.ts";
 
 /** In the order in which they were started. */
 export const childrenOf = (intents: readonly IntentView[]): ChildDocument[] =>
-  intents.flatMap(({ intent, outcome, reason }) =>
+  intents.flatMap(({ intent, outcome, reason, inLine }) =>
     intent.kind === "saga" && intent.undoes === undefined
       ? [
           {
             ...{ saga: intent.saga, name: intent.name, intent: intent.id },
+            ...(inLine === undefined ? {} : { inLine }),
             ...(outcome === undefined ? {} : { outcome }),
             ...(reason === undefined ? {} : { reason }),
           },
         ]
       : [],
   );
+
+/** The place of one that waits for its turn, in words. */
+export const describePlace = (inLine: number): string => `in line (${inLine}${suffixOf(inLine)})`;
+
+/** As a place is said: 1st, 12th, 22nd. */
+function suffixOf(place: number): string {
+  const isTeen = place % 100 > 10 && place % 100 < 14;
+  return (isTeen ? undefined : ["st", "nd", "rd"][(place % 10) - 1]) ?? "th";
+}
 
 /** A row that may have a parent among the others. */
 interface Born {

@@ -2,7 +2,7 @@
  * View: a saga as its ledger tells it, without its definition: the account of its turns (ledger/account.ts) as rows.
  */
 import type { SagaState } from "../../actors/contract/state.ts";
-import type { SagaId } from "../../protocol/ids.ts";
+import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { accounting, accountOf } from "../ledger/account-reader.ts";
 import type { Account, ToldIntent } from "../ledger/account.ts";
@@ -52,7 +52,11 @@ export function* viewInPieces(
 /** The view of an account as it stands. */
 export function viewOfAccount(account: Account, { state, budgetOf: declaredOf }: ViewOptions = {}): SagaView {
   const { saga, start, definition, fork, end, spent } = account;
-  const intents = [...account.intents.values()].map((told) => intentView(account, told, state));
+  const places = placesInLine(account);
+  const intents = [...account.intents.values()].map((told) => ({
+    ...intentView(account, told, state),
+    inLine: places.get(told.intent.id),
+  }));
   return {
     saga,
     definition,
@@ -79,7 +83,18 @@ export function viewOfAccount(account: Account, { state, budgetOf: declaredOf }:
   };
 }
 
-function intentView(account: Account, told: ToldIntent, state: SagaState | undefined): IntentView {
+/** The children that wait for a place, by their places in the line, from 1. */
+function placesInLine({ open }: Account): Map<IntentId, number> {
+  const places = new Map<IntentId, number>();
+  for (const [id, { inLine }] of open) if (inLine) places.set(id, places.size + 1);
+  return places;
+}
+
+function intentView(
+  account: Account,
+  told: ToldIntent,
+  state: SagaState | undefined,
+): Omit<IntentView, "inLine"> {
   const { intent, place, attempt, ended } = told;
   return {
     intent,

@@ -20,6 +20,8 @@ export interface IntentView {
   readonly turn: number;
   readonly attempt: number;
   readonly deferred: boolean;
+  /** Of a child that has not begun: how many begin before it, and it. */
+  readonly inLine: number | undefined;
   /** Undefined while it is open. */
   readonly outcome: ClosedAs | undefined;
   readonly output: Json | undefined;

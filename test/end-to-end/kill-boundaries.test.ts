@@ -8,10 +8,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readView, type SagaView } from "../../services/views/view.ts";
+import { readLedger, readView, type SagaView } from "../../services/views/view.ts";
 import { parseSagaId } from "../../protocol/ids.ts";
-import { type Done, killApp, killTools, readWorld } from "../support/kill-app.ts";
+import { crowdPlaces, crowdSize, type Done, killApp, killTools, readWorld } from "../support/kill-app.ts";
 import { createKillSwitch } from "../support/kill-switch.ts";
+import { overcrowded } from "../support/overcrowded.ts";
 import { ownOfFile } from "../support/own-file.ts";
 import { openRealMesh, type RealMesh, until } from "../support/real-mesh.ts";
 import { spawnProcess } from "../support/spawn-process.ts";
@@ -25,6 +26,7 @@ interface Run {
   readonly world: string;
   readonly app: ReturnType<typeof killApp>["app"];
   readonly errand: ReturnType<typeof killApp>["errand"];
+  readonly crowd: ReturnType<typeof killApp>["crowd"];
 }
 
 async function withRun<T>(work: (run: Run) => Promise<T>): Promise<T> {
@@ -135,6 +137,55 @@ describe.concurrent("a host that is killed", () => {
     });
     expect(view.hosts.length).toBeGreaterThanOrEqual(3);
   }, 90_000);
+});
+
+/** Runs a saga whose children stand in line with hosts that die at the points, one after the other. */
+const crowdWith = (...points: readonly string[]) =>
+  withRun(async ({ mesh, world, app, crowd }) => {
+    const env = { MESH_URL: mesh.url, MESH_WORLD: world };
+    const saga = await mesh.client.start(crowd, {}, { id: "crowd" });
+    for (const kill of points) {
+      const doomed = spawnProcess("host-process", { ...env, MESH_KILL: kill });
+      await until(`host dies at ${kill}`, () => !doomed.isRunning(), 20_000).finally(doomed.kill);
+      expect(await doomed.ended, `host dies at ${kill}, and of nothing else`).toBe("SIGKILL");
+    }
+    await mesh.host(app);
+    const end = await saga.result({ signal: AbortSignal.timeout(40_000) });
+    expect(end).toMatchObject({ status: "completed" });
+    const ledgers = new Map(
+      await Promise.all(
+        (await mesh.ports.ledger.list()).map(
+          async ({ saga: one }) => [one, await readLedger(mesh.ports, one)] as const,
+        ),
+      ),
+    );
+    expect(overcrowded(ledgers, crowdPlaces)).toEqual([]);
+    expect(ledgers.size).toBe(1 + crowdSize);
+    expect(new Set(readWorld(world).map(({ key }) => key)).size).toBe(crowdSize);
+    expect(await mesh.letters()).toEqual([]);
+  });
+
+describe.concurrent("a host that is killed with children in line", () => {
+  test.each([
+    ["before the turn that asks for them", ["ledger.append:before:1"]],
+    ["after the turn that asks for them", ["ledger.append:after:1"]],
+    ["before it starts the first", ["inbox.publish:before:1"]],
+    ["after it started the first", ["inbox.publish:after:1"]],
+    ["before a child tells its end", ["inbox.publish:before:3"]],
+    ["after a child told its end", ["inbox.publish:after:3"]],
+    ["before one of the turns in between", ["ledger.append:before:6"]],
+    ["after one of the turns in between", ["ledger.append:after:6"]],
+    ["before the next", ["ledger.append:before:7"]],
+    ["after the next", ["ledger.append:after:7"]],
+    ["after it started one that had stood in line", ["inbox.publish:after:5"]],
+    ["again and again", ["ledger.append:after:1", "inbox.publish:after:2", "ledger.append:after:5"]],
+  ])(
+    "%s is followed by another that lets them begin in order, each once",
+    async (_, points) => {
+      await crowdWith(...points);
+    },
+    90_000,
+  );
 });
 
 describe.concurrent("a worker that is killed", () => {

@@ -9,6 +9,7 @@
  * | P4 | a ledger that does not fold, or folds to something else by way of a snapshot |
  * | END | a saga that does not end; messages that nobody takes |
  * | LIE | done, but recorded as not done; undone never, or twice, though the saga was called off |
+ * | LINE | more children of a crowd at once than it has places; one that began before its parent's ledger said so |
  * | CODE | something was thrown that is no error of the mesh's own |
  *
  * What it leaves out, and why:
@@ -32,12 +33,13 @@ import { canonicalJson, toJson } from "../../protocol/json.ts";
 import { headers as names, parseInboxSubject } from "../../protocol/subjects.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { isUndoable } from "./contracts.ts";
-import { errand, journey, planner, second } from "./sagas.ts";
+import { overcrowded } from "../support/overcrowded.ts";
+import { crowdPlaces, crowds, errand, journey, planner, second } from "./sagas.ts";
 import type { Account, StoredInput } from "./account.ts";
 import type { Act, Asked } from "./world.ts";
 
 export interface Violation {
-  readonly promise: "P1" | "P2" | "P3" | "P4" | "END" | "LIE" | "HOP" | "CODE";
+  readonly promise: "P1" | "P2" | "P3" | "P4" | "END" | "LIE" | "HOP" | "LINE" | "CODE";
   readonly what: string;
 }
 
@@ -57,6 +59,9 @@ export function judge(account: Account): Violation[] {
     ...undoings(account, readings),
     ...hops(account),
     ...strangers(account, readings),
+    ...overcrowded(new Map([...readings].map(([saga, { turns }]) => [saga, turns])), crowdPlaces).map(
+      (what): Violation => ({ promise: "LINE", what }),
+    ),
   ];
 }
 
@@ -72,7 +77,9 @@ interface Reading {
   readonly divergence: string | undefined;
 }
 
-const definitions = [journey, errand, planner, ...Object.values(second)].map(({ definition }) => definition);
+const definitions = [journey, errand, planner, ...Object.values(second), ...Object.values(crowds)].map(
+  ({ definition }) => definition,
+);
 
 function read(turns: readonly StoredTurn[]): Reading {
   const tools = new Map<IntentId, { intent: IntentOf<"tool">; at: number }>();

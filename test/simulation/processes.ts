@@ -25,7 +25,7 @@ import { aloneIn } from "../support/alone.ts";
 import { deferredMs, isDeferred, tools, undoTools } from "./contracts.ts";
 import type { Outside } from "./outside.ts";
 import type { Profile } from "./profile.ts";
-import { errand, journey, planner, replyOf, second } from "./sagas.ts";
+import { crowds, errand, journey, planner, replyOf, second } from "./sagas.ts";
 import type { World } from "./world.ts";
 
 export interface Crew {
@@ -189,7 +189,12 @@ function appOf(
   const pool = role === "host" ? (profile.pools?.[place] ?? "first") : "first";
   const first = [journey, errand, planner];
   return defineApp({
-    sagas: [...(pool === "second" ? [] : first), ...(pool === "first" ? [] : Object.values(second))],
+    sagas: [
+      ...(pool === "second" ? [] : first),
+      ...(pool === "first" ? [] : Object.values(second)),
+      ...(profile.crowds > 0 && pool !== "second" ? [crowds.first] : []),
+      ...(profile.crowds > 0 && pool !== "first" ? [crowds.second] : []),
+    ],
     implementations: bodies,
     models: { script: modelOf(process, chance) },
   });

@@ -32,6 +32,8 @@ export interface Profile {
   readonly cancel: number;
   readonly journeys: number;
   readonly planners: number;
+  /** Sagas with many children at once, most of them in line; none unless a run asks for them. */
+  readonly crowds: number;
   /** Stages of a journey and batches of a plan, at most. */
   readonly lengthMax: number;
   /** Every host sees itself alone, and so takes every partition. */
@@ -77,6 +79,7 @@ export function profileOf(seed: number, over: Partial<Profile> = {}): Profile {
     cancel: 0.35,
     journeys: chance.pick([1, 1, 2]),
     planners: chance.pick([0, 1, 1]),
+    crowds: 0,
     lengthMax: chance.pick([2, 3, 4]),
     skewMs: chance.pick([0, 0, 300]),
     alone: chance.happens(0.15),

@@ -2,11 +2,12 @@
  * The sagas of the simulated application. What they do is given in their input, so a seed can make it up.
  *
  * - `journey`: a machine that goes through stages, one of them a child; `errand` is the same without children.
+ * - `crowd`: starts many errands at once, most of which stand in line; only where the profile asks for it.
  * - `planner`: an agent whose scripted model proposes the batches of its plan.
  *
  * A place (`<stage>-<tool>`, `b<batch>.<k>`) names each call of a program: it is what the world is told.
  */
-import { assign, setup, type AnyStateMachine } from "xstate";
+import { type AnyStateMachine, assign, enqueueActions, setup, spawnChild } from "xstate";
 import { z } from "zod";
 import { compensation, modelCall, question, reasonOf, toActors } from "../../actors/machine/callable.ts";
 import { defineAgent } from "../../actors/agent/define.ts";
@@ -195,8 +196,66 @@ export function sagasOf(version: number) {
 }
 
 export const { errand, journey, planner } = sagasOf(1);
+/** How many of a crowd's errands run at once; the others stand in line. */
+export const crowdPlaces = 2;
+
+/** A journey with many errands at once. Apart from the others: what a seed of those was stays so. */
+export function crowdOf(version: number, part: SagaDefinition): SagaDefinition {
+  const bound = setup({ actors: toActors({ part, compensation }) }) as unknown as {
+    createMachine(config: object): AnyStateMachine;
+  };
+  const ended = [
+    { guard: ({ context }: Ends) => context.left === 1, target: "done" },
+    { actions: assign({ left: ({ context }: Ends) => context.left - 1 }) },
+  ];
+  const failed = { guard: ({ context }: Ends) => context.input.strict, target: "undoing" };
+  return defineSaga({
+    name: "crowd",
+    version,
+    input: JourneyInput,
+    output: Outcome,
+    signals,
+    budget: { childrenOpenMax: crowdPlaces, childrenInLineMax: 20 },
+    machine: bound.createMachine({
+      id: "crowd",
+      context: ({ input }: { input: JourneyInput }) => ({ input, left: input.todo.length }),
+      initial: "running",
+      states: {
+        running: {
+          entry: enqueueActions((({ context: { input }, enqueue }: Begins) => {
+            for (const [k, stage] of input.todo.entries())
+              enqueue(
+                spawnChild("part", { id: `part${k}`, input: { ...input, todo: [stage, ...input.errand] } }),
+              );
+          }) as never),
+          on: {
+            change: "undoing",
+            "xstate.done.actor.*": ended,
+            "xstate.error.actor.*": [failed, ...ended],
+          },
+        },
+        undoing: {
+          on: { "xstate.done.actor.*": {}, "xstate.error.actor.*": {} },
+          invoke: { id: "undo", src: "compensation", input: { because: "changed" }, onDone: "undone" },
+        },
+        done: { type: "final" },
+        undone: { type: "final", tags: "failed" },
+      },
+      output: { standing: [] },
+    }),
+  });
+}
+
+interface Ends {
+  readonly context: { readonly input: JourneyInput; readonly left: number };
+}
+interface Begins extends Ends {
+  readonly enqueue: (action: unknown) => void;
+}
+
 /** As a deployment would bring them. */
 export const second = sagasOf(2);
+export const crowds = { first: crowdOf(1, errand), second: crowdOf(2, second.errand) };
 
 /** The model of a planner, and of the journeys' single thoughts. Pure: what it says follows from the request. */
 export function replyOf({ messages, step, tools: offered }: ModelRequest): ScriptedAnswer {

@@ -24,6 +24,13 @@ describe("simulation", () => {
     },
   );
 
+  test("no promise is broken where most children stand in line", { timeout: 600_000 }, async ({ expect }) => {
+    const profile = JSON.stringify({ crowds: 2, journeys: 0, planners: 0 });
+    const seeds = String(share(30, 400));
+    const { report, text } = await runSimulation(["--seeds", seeds, "--profile", profile]);
+    expect(report.found, text).toEqual([]);
+  });
+
   test("the same seed is the same run, line by line", async () => {
     for (const seed of [11, 12, 13]) {
       const [one, other] = [await traceOf(seed), await traceOf(seed)];

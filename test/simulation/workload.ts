@@ -30,7 +30,8 @@ export interface Workload {
 /** The sagas of a seed; `prefix` tells them apart from another seed's on the same mesh. */
 export function createWorkload(
   seed: number,
-  profile: Pick<Profile, "journeys" | "planners" | "lengthMax" | "cancel"> & Partial<Pick<Profile, "pools">>,
+  profile: Pick<Profile, "journeys" | "planners" | "lengthMax" | "cancel"> &
+    Partial<Pick<Profile, "pools" | "crowds">>,
   prefix = "",
 ): Workload {
   const chance = seededChance(seed, "workload");
@@ -46,8 +47,16 @@ export function createWorkload(
   };
   for (let n = 0; n < profile.journeys; n++) begin("journey", journeyOf(chance, profile));
   for (let n = 0; n < profile.planners; n++) begin("planner", { plan: planOf(chance, profile) });
+  for (let n = 0; n < (profile.crowds ?? 0); n++) begin("crowd", crowdInput(chance));
   return { sagas, wishes };
 }
+
+const crowdInput = (chance: SeededChance): JourneyInput => ({
+  todo: Array.from({ length: chance.between(3, 7) }, () => chance.pick(["money", "mixed", "here", "pause"])),
+  strict: chance.happens(0.5),
+  pauseMs: chance.between(20, 1_500),
+  errand: [],
+});
 
 const several = <T>(chance: SeededChance, list: readonly T[], max: number): T[] =>
   Array.from({ length: chance.between(1, max) }, () => chance.pick(list));

@@ -5,9 +5,12 @@
  * For `idempotent` and `probe` it holds what was asked for; a well-built outside would do it once per key.
  */
 import { appendFileSync, readFileSync } from "node:fs";
+import { type AnyStateMachine, assign, enqueueActions, setup, spawnChild } from "xstate";
 import { z } from "zod";
 import { defineAgent } from "../../actors/agent/define.ts";
 import { defineTool } from "../../actors/contract/tool.ts";
+import { toActors } from "../../actors/machine/callable.ts";
+import { defineSaga } from "../../actors/saga/define.ts";
 import type { Effect } from "../../protocol/tool.ts";
 import type { App } from "../../services/app/app.ts";
 import { defineApp } from "../../services/app/app.ts";
@@ -93,6 +96,76 @@ export function killApp(world: string, kill: KillSwitch) {
     if (step === 3) return { calls: [{ tool: "wait", input: { forMs: 300 } }] };
     return { calls: [{ tool: "finish", input: { output: { done: true } } }] };
   });
-  const app: App = defineApp({ sagas: [errand], models: { script: model } });
-  return { errand, app };
+  const { crowd, part } = crowdOf(world, kill);
+  const app: App = defineApp({ sagas: [errand, crowd, part], models: { script: model } });
+  return { errand, crowd, app };
+}
+
+/** How many parts of a crowd run at once, and how many there are. */
+export const crowdPlaces = 2;
+export const crowdSize = 6;
+
+/** A saga with more children than places, each of which does one thing to the world. */
+function crowdOf(world: string, kill: KillSwitch) {
+  const dot = defineTool({
+    name: "dot",
+    description: "dot",
+    effect: "idempotent",
+    placement: "host",
+    input: z.object({ of: z.string() }),
+    output: z.object({ key: z.string() }),
+    perform: async (_, { key }) => {
+      kill.before("effect.dot");
+      appendFileSync(world, `${JSON.stringify({ tool: "dot", key, pid: process.pid } satisfies Done)}\n`);
+      kill.after("effect.dot");
+      return { key };
+    },
+  });
+  const part = defineSaga({
+    name: "part",
+    version: 1,
+    input: z.object({ of: z.string() }),
+    output: z.json(),
+    machine: setup({
+      types: { context: {} as { of: string }, input: {} as { of: string } },
+      actors: toActors({ dot }),
+    }).createMachine({
+      context: ({ input }) => input,
+      initial: "dotting",
+      states: {
+        dotting: { invoke: { src: "dot", input: ({ context }) => context, onDone: "done" } },
+        done: { type: "final" },
+      },
+    }),
+  });
+  const bound = setup({ actors: toActors({ part }) }) as unknown as {
+    createMachine(config: object): AnyStateMachine;
+  };
+  const crowd = defineSaga({
+    name: "crowd",
+    version: 1,
+    input: z.object({}),
+    output: z.json(),
+    budget: { childrenOpenMax: crowdPlaces, childrenInLineMax: crowdSize },
+    machine: bound.createMachine({
+      context: { left: crowdSize },
+      initial: "running",
+      states: {
+        running: {
+          entry: enqueueActions((({ enqueue }: { enqueue: (action: unknown) => void }) => {
+            for (let k = 0; k < crowdSize; k++)
+              enqueue(spawnChild("part", { id: `part${k}`, input: { of: `${k}` } }));
+          }) as never),
+          on: {
+            "xstate.done.actor.*": [
+              { guard: ({ context }: { context: { left: number } }) => context.left === 1, target: "done" },
+              { actions: assign({ left: ({ context }: { context: { left: number } }) => context.left - 1 }) },
+            ],
+          },
+        },
+        done: { type: "final" },
+      },
+    }),
+  });
+  return { crowd, part };
 }

@@ -75,12 +75,19 @@ export function createTree({ root, prices, answer, check }: TreeOptions): Tree {
     for (const { intents } of steps)
       for (const intent of intents) {
         if (intent.kind === "tool" && intent.undoes === undefined) billed.toolCalls += 1;
-        if (intent.kind === "saga") billed.children += 1;
       }
+    const children = steps.flatMap(({ intents, begun = [] }) => [
+      ...intents.flatMap((intent) => (intent.kind === "saga" && intent.inLine !== true ? [intent] : [])),
+      ...begun.flatMap((one) => {
+        const intent = state.open[one.intent]?.intent;
+        return intent?.kind === "saga" ? [intent] : [];
+      }),
+    ]);
+    billed.children += children.length;
     check(ledger);
+    for (const child of children) open(ledger, child);
     for (const { intents } of steps)
       for (const intent of intents) {
-        if (intent.kind === "saga") open(ledger, intent);
         if (intent.kind === "signal") {
           const body = {
             type: "signal",

@@ -29,7 +29,8 @@ export const dateOf = (at: number): string => new Date(at).toISOString().replace
  */
 export const describeTurn = ({ turn, at, steps, logged = [] }: Turn): string[] => [
   ...steps.map((step) => {
-    const decided = step.intents.map(describeIntent).join("; ");
+    const begun = (step.begun ?? []).map(({ intent }) => `${intent} begins`);
+    const decided = [...step.intents.map(describeIntent), ...begun].join("; ");
     return `#${turn} ${timeOf(at)} ${describeEvent(step.event)}${misfitIn(step)}${decided === "" ? "" : `  →  ${decided}`}`;
   }),
   ...logged.map((line) => describeLogged({ turn, at, line })),
@@ -109,7 +110,7 @@ export function describeIntent(intent: Intent): string {
     case "model":
       return `${intent.id} model ${intent.name}`;
     case "saga":
-      return `${intent.id} ${intent.undoes === undefined ? "saga" : `undo ${intent.undoes} by saga`} ${intent.name} (${intent.saga})${serving(intent)}`;
+      return `${intent.id} ${intent.undoes === undefined ? "saga" : `undo ${intent.undoes} by saga`} ${intent.name} (${intent.saga})${serving(intent)}${intent.inLine === true ? " in line" : ""}`;
     case "timer":
       return `${intent.id} ${intent.for === undefined ? "timer" : "reminder"} until ${dateOf(intent.dueAt)}${serving(intent)}`;
     case "task":

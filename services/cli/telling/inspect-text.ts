@@ -3,6 +3,7 @@ import type { ContextSentDocument } from "../../../protocol/documents/prompt.ts"
 import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import type { IntentDocument } from "../../../protocol/documents/intent.ts";
 import type { Parked } from "../../../protocol/parked.ts";
+import { describePlace } from "../../views/children.ts";
 import { describeAwaited, waitOf } from "../../views/awaited.ts";
 import {
   brief,
@@ -94,6 +95,7 @@ function intentCells({
   turn,
   attempt,
   deferred,
+  inLine,
   outcome,
   input,
   output,
@@ -104,7 +106,7 @@ function intentCells({
     intent.kind === "task" ? intent.about : intent.kind,
     "name" in intent ? intent.name : "",
     String(turn),
-    `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : "open")}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
+    `${outcome ?? (intent.kind === "end" ? "" : deferred ? "deferred" : waitsOr(inLine, "open"))}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
     brief(input, 48),
     outcome === "succeeded" ? brief(output, 48) : (reason ?? ""),
   ];
@@ -172,11 +174,14 @@ function failureLines({ failures = [] }: InspectDocument): string[] {
   return ["failures:", ...lines, ""];
 }
 
+const waitsOr = (inLine: number | undefined, otherwise: string): string =>
+  inLine === undefined ? otherwise : describePlace(inLine);
+
 function childLines({ children }: InspectDocument): string[] {
   if (children.length === 0) return [];
   const lines = children.map(
-    ({ saga, name, intent, outcome, reason }) =>
-      `  ${intent} ${name} ${saga}  ${outcome ?? "runs"}${reason === undefined ? "" : `: ${reason}`}`,
+    ({ saga, name, intent, inLine, outcome, reason }) =>
+      `  ${intent} ${name} ${saga}  ${outcome ?? waitsOr(inLine, "runs")}${reason === undefined ? "" : `: ${reason}`}`,
   );
   return ["children:", ...lines, ""];
 }

@@ -23,6 +23,7 @@ import type { Turn } from "../../../protocol/turn.ts";
 import { accounting } from "../../ledger/account-reader.ts";
 import type { News, StepPlace } from "../../ledger/account.ts";
 import { intentOfEvent, isDecision } from "../../ledger/account-decisions.ts";
+import { describePlace } from "../children.ts";
 import { indexOf, type LedgerIndex, type Place } from "../ledger-index.ts";
 import { type IntentView, type SagaView, type ViewOptions, viewOfAccount } from "../view.ts";
 
@@ -135,7 +136,7 @@ function nodeOf(view: IntentView, { turn, at }: StepPlace, index: LedgerIndex): 
         ...node,
         kind: intent.undoes === undefined ? "child" : "compensation",
         label: intent.name,
-        detail: intent.saga,
+        detail: view.inLine === undefined ? intent.saga : `${intent.saga}, ${describePlace(view.inLine)}`,
         saga: intent.saga,
       };
     case "timer":

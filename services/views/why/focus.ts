@@ -8,7 +8,7 @@ import { minOf } from "../../../protocol/extremes.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { intentOfEvent } from "../../ledger/account-decisions.ts";
-import { eventRef, intentRef, retryRef, type Telling, type Told } from "./telling.ts";
+import { begunRef, eventRef, intentRef, retryRef, type Telling, type Told } from "./telling.ts";
 
 export function focused(t: Telling, id: IntentId, story: readonly Told[], turns: readonly Turn[]): Told[] {
   const about = relatedTo(t, id);
@@ -24,6 +24,7 @@ export function focused(t: Telling, id: IntentId, story: readonly Told[], turns:
 function refsOf({ index }: Telling, id: IntentId): string[] {
   return [
     intentRef(id),
+    begunRef(id),
     ...index.steps.flatMap((at) => [
       ...(intentOfEvent(at.event) === id ? [eventRef(at)] : []),
       ...at.intents.flatMap((one) =>

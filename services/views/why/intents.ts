@@ -4,11 +4,13 @@
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Intent, IntentOf } from "../../../protocol/intent.ts";
 import type { WhyTopic } from "../../../protocol/documents/why.ts";
+import type { Begun } from "../../../protocol/turn.ts";
 import type { StepPlace } from "../../ledger/account.ts";
+import { describePlace } from "../children.ts";
 import type { Place } from "../ledger-index.ts";
 import { tellAsked } from "./decisions.ts";
 import { tellTask } from "./people.ts";
-import { capital, intentRef, nameOf, retryRef, tell, type Telling, type Told } from "./telling.ts";
+import { begunRef, capital, intentRef, nameOf, retryRef, tell, type Telling, type Told } from "./telling.ts";
 import { undoCause } from "./undoing.ts";
 import { dateOf, lasting, listed, quoted, reasonOf, valueOf } from "./words.ts";
 
@@ -43,6 +45,17 @@ export function tellIntent(t: Telling, at: StepPlace, intent: Intent): Told {
     case "end":
       return say("end", endWords(intent));
   }
+}
+
+/** A child whose place has come. */
+export function tellBegun(t: Telling, at: StepPlace, { intent }: Begun): Told {
+  return tell(
+    at,
+    "child",
+    `${capital(nameOf(t, intent))} stood in line and begins.`,
+    [begunRef(intent)],
+    intent,
+  );
 }
 
 function tellTool(t: Telling, at: StepPlace, intent: IntentOf<"tool">): Told {
@@ -112,7 +125,10 @@ function childWords(t: Telling, at: StepPlace, intent: IntentOf<"saga">): string
     return `The saga ${saga} of ${name} was to speak first on ${nameOf(t, served)} (${id}); ${read}.`;
   const limits = Object.entries(budget ?? {}).map(([what, amount]) => `${amount} ${what}`);
   const slice = limits.length === 0 ? "" : `, with a slice of the budget: ${listed(limits)}`;
-  return `The sub-agent ${name} was to be started as ${saga} (${id}) with ${valueOf(t.views.get(id)?.input)}${leaveWords(t, id, intent)}${slice}; ${read}.`;
+  const place = t.views.get(id)?.inLine;
+  const waits = place === undefined ? "" : `; it is ${describePlace(place)}`;
+  const when = intent.inLine === true ? " when there is a place for it" : "";
+  return `The sub-agent ${name} was to be started${when} as ${saga} (${id}) with ${valueOf(t.views.get(id)?.input)}${leaveWords(t, id, intent)}${slice}${waits}; ${read}.`;
 }
 
 function deniedWords(t: Telling, { id, name, code, reason, for: served }: IntentOf<"denied">): string {

@@ -32,9 +32,10 @@ export interface Telling {
   calledOff: string | undefined;
 }
 
-/** What a sentence may tell: an event, an intent, or a later attempt of one. */
+/** What a sentence may tell: an event, an intent, that it left the line, or a later attempt of one. */
 export const eventRef = ({ turn, step }: Pick<StepPlace, "turn" | "step">): string => `event ${turn}.${step}`;
 export const intentRef = (id: IntentId): string => `intent ${id}`;
+export const begunRef = (id: IntentId): string => `begun ${id}`;
 export const retryRef = (id: IntentId, attempt: number): string => `attempt ${id}#${attempt}`;
 
 export const tell = (

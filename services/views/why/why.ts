@@ -26,12 +26,12 @@ import { type ViewOptions, viewOfAccount } from "../view.ts";
 import { focused } from "./focus.ts";
 import { tellForked, tellMigrated, tellStart } from "./origin.ts";
 import { tellAdopted, tellChange } from "./hosts.ts";
-import { tellIntent } from "./intents.ts";
+import { tellBegun, tellIntent } from "./intents.ts";
 import { tellSignal, tellVote } from "./people.ts";
 import { tellDeferred, tellResult, tellTimer } from "./results.ts";
 import { isSilent } from "./silent.ts";
 import { sumOf, sumOfIntent } from "./sum.ts";
-import { eventRef, intentRef, retryRef, type Telling, type Told } from "./telling.ts";
+import { begunRef, eventRef, intentRef, retryRef, type Telling, type Told } from "./telling.ts";
 
 export interface WhyOptions {
   /** Tell the story of this intent. */
@@ -126,6 +126,7 @@ function* storyOf(t: Telling, turns: readonly Turn[]): Generator<undefined, Told
     if (at.step === 0) story.push(...(changes.get(at.turn) ?? []));
     if (!isSilent(t, at.event)) story.push(tellEvent(t, at, at.event));
     for (const intent of at.intents) story.push(tellIntent(t, at, intent));
+    for (const one of at.begun ?? []) story.push(tellBegun(t, at, one));
     yield;
   }
   return story;
@@ -164,6 +165,7 @@ export function* untoldOf(turns: readonly Turn[], viewing: ViewOptions = {}): Ge
       ...at.intents.map((intent) =>
         intent.kind === "retry" ? retryRef(intent.id, intent.attempt) : intentRef(intent.id),
       ),
+      ...(at.begun ?? []).map(({ intent }) => begunRef(intent)),
     ].filter((ref) => !told.has(ref)),
   );
 }

@@ -267,6 +267,8 @@ const amounts = fc.record(
     usd: fc.double({ min: 0.2, max: 0.9, noNaN: true }),
     toolCalls: fc.integer({ min: 4, max: 40 }),
     children: fc.integer({ min: 3, max: 40 }),
+    childrenOpenMax: fc.integer({ min: 1, max: 4 }),
+    childrenInLineMax: fc.integer({ min: 1, max: 20 }),
   },
   { requiredKeys: [] },
 );
