@@ -1,7 +1,7 @@
 /**
  * Hosts: what several hosts do beside one, of work that a host's bound on effects in flight limits.
  *
- * Method: `sagamesh host --effects-max 8` as a person starts it, one, two or four of them on a fresh server, and 256 sagas that take
+ * Method: `sagamesh host --effects-max N` as a person starts it, one, two or four of them on a fresh server, and sagas that take
  * step after step, the tool of each of which waits for 250 ms and computes nothing. Once every partition is taken up and
  * every saga is at work, turns are counted on LEDGER for some seconds. Rounds are interleaved, ratios taken round by round.
  *
@@ -14,16 +14,23 @@ import { type BenchServer, openServer, startSaga, until } from "./bench-mesh.ts"
 import { median, type Report, rounded, spread } from "./figures.ts";
 import { noopName } from "./noop-saga.ts";
 
-const effectsMax = 8;
-const sagas = 256;
+export interface HostsOptions {
+  readonly rounds: number;
+  readonly sagas: number;
+  /** Effects that each host has in flight at most. */
+  readonly effectsMax: number;
+}
+
+const startsAtOnce = 64;
 const windowMs = 15_000;
 const readyWithinMs = 240_000;
 
-export async function measureHosts({ rounds }: { rounds: number }): Promise<Report> {
+export async function measureHosts(options: HostsOptions): Promise<Report> {
+  const { rounds, sagas, effectsMax } = options;
   const counts = [1, 2, 4];
   const found = counts.map((): number[] => []);
   for (let round = 0; round < rounds; round++)
-    for (const [k, count] of counts.entries()) found[k]?.push(await stepsPerSecond(count));
+    for (const [k, count] of counts.entries()) found[k]?.push(await stepsPerSecond(count, options));
   return {
     title: `${sagas} sagas whose tool waits, over hosts of ${effectsMax} effects at once, ${rounds} rounds`,
     rows: counts.map((hosts, k) => ({
@@ -39,7 +46,7 @@ export async function measureHosts({ rounds }: { rounds: number }): Promise<Repo
   };
 }
 
-async function stepsPerSecond(count: number): Promise<number> {
+async function stepsPerSecond(count: number, { sagas, effectsMax }: HostsOptions): Promise<number> {
   const bench = await openServer("default");
   const app = new URL("hosts-app.ts", import.meta.url).pathname;
   const words = ["host", "--app", app, "--server", bench.server.url, "--effects-max", String(effectsMax)];
@@ -48,9 +55,12 @@ async function stepsPerSecond(count: number): Promise<number> {
     await Promise.all(hosts.map((host) => host.says('"role"')));
     await until("each host has its share", () => isShared(bench, count), readyWithinMs);
     const before = await turnsOn(bench);
-    for (let k = 0; k < sagas; k++) {
-      const saga = mintSagaId("s", Date.now(), Math.random());
-      await startSaga(bench.ports, saga, noopName("host"), { steps: 1_000_000, stays: false });
+    const input = { steps: 1_000_000, stays: false };
+    for (let from = 0; from < sagas; from += startsAtOnce) {
+      const ids = Array.from({ length: Math.min(startsAtOnce, sagas - from) }, () =>
+        mintSagaId("s", Date.now(), Math.random()),
+      );
+      await Promise.all(ids.map((saga) => startSaga(bench.ports, saga, noopName("host"), input)));
     }
     await until("all are at work", async () => (await turnsOn(bench)) - before > 3 * sagas, readyWithinMs);
     const [from, fromMs] = [await turnsOn(bench), performance.now()];

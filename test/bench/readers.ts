@@ -7,19 +7,14 @@
  *
  * It does not measure: blobs, several sagas, and how long the terminal takes to show what is said.
  */
-import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { hostOn, openServer, startSaga, until } from "./bench-mesh.ts";
-import { type Report, rounded } from "./figures.ts";
+import type { Report } from "./figures.ts";
 import { noopName } from "./noop-saga.ts";
 import app from "./readers-app.ts";
+import { usedBy } from "./used-by.ts";
 
-const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const main = file("../../services/cli/main.ts");
-const appFile = file("readers-app.ts");
-
-/** Says on its way out what it has used. */
-const telling = `data:text/javascript,process.on("exit",()=>{const u=process.resourceUsage();process.stderr.write("\\nused "+(u.userCPUTime+u.systemCPUTime)+" "+u.maxRSS+"\\n")})`;
+const appFile = fileURLToPath(new URL("readers-app.ts", import.meta.url));
 
 const commands: Readonly<Record<string, readonly string[]>> = {
   inspect: ["inspect", "--json"],
@@ -65,27 +60,4 @@ export async function measureReaders(options: {
   } finally {
     await bench.close();
   }
-}
-
-function usedBy(words: readonly string[]): Promise<Record<string, number>> {
-  return new Promise((resolve, reject) => {
-    const began = performance.now();
-    const flags = ["--max-semi-space-size=16", "--conditions=sagamesh-source", "--import", telling];
-    const child = spawn(process.execPath, [...flags, main, ...words], {
-      env: { ...process.env, MALLOC_ARENA_MAX: "2", LOG_LEVEL: "error" },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    let said = "";
-    child.stderr.on("data", (piece: Buffer) => (said += piece.toString()));
-    child.once("exit", (code) => {
-      const [, cpu = "", peak = ""] = /\nused (\d+) (\d+)\n/.exec(said) ?? [];
-      if (cpu === "") return reject(new Error(`${words.join(" ")} ended with ${code}: ${said}`));
-      resolve({
-        "cpu, s": rounded(Number(cpu) / 1e6),
-        "wall, s": rounded((performance.now() - began) / 1_000),
-        "peak, MB": rounded(Number(peak) / 1_024),
-        exit: code ?? -1,
-      });
-    });
-  });
 }

@@ -9,6 +9,7 @@ import { measureBeats } from "./beats.ts";
 import type { Sync } from "./bench-mesh.ts";
 import { measureStepBytes } from "./bytes.ts";
 import { measureConversations } from "./conversation.ts";
+import { measureDue } from "./due.ts";
 import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
 import { measureFolds } from "./fold.ts";
@@ -39,7 +40,8 @@ interface Options {
   readonly syncs: readonly Sync[];
   readonly placements: readonly Placement[];
   readonly sagas: readonly number[];
-  readonly sleeping: number;
+  readonly sleeping: readonly number[];
+  readonly timers: number;
   readonly exits: number;
   readonly calls: readonly number[];
   readonly besides: readonly Beside[];
@@ -77,7 +79,17 @@ const benches: Readonly<Record<string, Bench>> = {
   },
   hosts: {
     does: "what two and four hosts do beside one, of work that waits",
-    run: ({ rounds }) => measureHosts({ rounds }),
+    run: ({ rounds }) => measureHosts({ rounds, sagas: 256, effectsMax: 8 }),
+  },
+  crowded: {
+    does: "the same of 10,000 sagas and hosts as they are started",
+    isByName: true,
+    run: ({ rounds }) => measureHosts({ rounds, sagas: 10_000, effectsMax: 256 }),
+  },
+  due: {
+    does: "timers that come due within one minute; only by name, many minutes",
+    isByName: true,
+    run: ({ timers }) => measureDue({ timers, hosts: [1, 2] }),
   },
   waiting: {
     does: "what a client spends that waits for ends",
@@ -88,8 +100,8 @@ const benches: Readonly<Record<string, Bench>> = {
     run: ({ rounds, syncs }) => measureHop({ rounds, syncs }),
   },
   sleeping: {
-    does: "what sagas that wait cost the host and the server",
-    run: ({ sleeping }) => measureSleeping({ sagas: sleeping, turns: 3 }),
+    does: "what sagas that wait cost the host, the server and those who use the mesh",
+    run: ({ sleeping }) => measureSleeping({ sagas: sleeping, turns: 2 }),
   },
   tokens: { does: "from a model's word to whoever listens", run: measureTokens },
   turns: {
@@ -146,7 +158,8 @@ ${Object.entries(benches)
   --sync S         default, always or both (both)
   --effect E       host, worker or both: where the effect of a step is (both)
   --sagas N,N      how many sagas at once (1,64,256)
-  --sleeping N     how many sagas sleep (10000)
+  --sleeping N,N   how many sagas sleep, ascending (10000)
+  --timers N       how many timers come due at once (100000)
   --exits N        how often each command ends early (10)
   --calls N,N      how many calls the crowd of beats has open (0,10,1000,5000)
   --beside B       what they end beside: nothing, spinning threads, or both (both)
@@ -160,7 +173,7 @@ ${Object.entries(benches)
   --json           one JSON document instead of tables
   --help
 
-Without a NAME all but peers and readers run, in about ten minutes.`;
+Without a NAME all run but those that run only by name, in about ten minutes.`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -170,6 +183,7 @@ const { values, positionals } = parseArgs({
     effect: { type: "string", default: "both" },
     sagas: { type: "string", default: "1,64,256" },
     sleeping: { type: "string", default: "10000" },
+    timers: { type: "string", default: "100000" },
     exits: { type: "string", default: "10" },
     calls: { type: "string", default: "0,10,1000,5000" },
     beside: { type: "string", default: "both" },
@@ -191,7 +205,8 @@ const options: Options = {
   syncs: values.sync === "both" ? ["default", "always"] : [values.sync as Sync],
   placements: values.effect === "both" ? ["host", "worker"] : [values.effect as Placement],
   sagas: values.sagas.split(",").map(Number),
-  sleeping: Number(values.sleeping),
+  sleeping: values.sleeping.split(",").map(Number),
+  timers: Number(values.timers),
   exits: Number(values.exits),
   calls: values.calls.split(",").map(Number),
   besides: values.beside === "both" ? ["nothing", "spinning"] : [values.beside as Beside],
@@ -201,7 +216,7 @@ const options: Options = {
 };
 const isUsable =
   unknown.length === 0 &&
-  [options.rounds, options.sleeping, options.exits, ...options.sagas].every(
+  [options.rounds, options.exits, options.timers, ...options.sleeping, ...options.sagas].every(
     (count) => Number.isInteger(count) && count > 0,
   ) &&
   options.syncs.every((sync) => ["default", "always"].includes(sync)) &&

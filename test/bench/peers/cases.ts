@@ -102,25 +102,35 @@ export const cases: Readonly<Record<CaseName, Case>> = {
 };
 
 async function runOne(session: Session, { one }: Sizes): Promise<Figures> {
-  const began = performance.now();
-  await session.client().ask("run", { sagas: 1, steps: one });
-  const ms = performance.now() - began;
+  const { ms, work } = await timed(session, () => session.client().ask("run", { sagas: 1, steps: one }), one);
   const betweens = await session.app().ask<number[]>("betweens");
   const { p50, p99 } = percentiles(betweens);
-  return { "": { "ms/step": ms / one, "step p50 ms": p50, "step p99 ms": p99 } };
+  return { "": { "ms/step": ms / one, "step p50 ms": p50, "step p99 ms": p99, ...work } };
+}
+
+/** Runs it: how long it takes, and the processor time of each process by step, which other work of the machine adds little to. */
+async function timed(session: Session, run: () => Promise<unknown>, steps: number) {
+  const before = await session.work();
+  const began = performance.now();
+  await run();
+  const ms = performance.now() - began;
+  const after = await session.work();
+  const by = (one: keyof typeof after) => (after[one] - before[one]) / steps;
+  const work = { "servers µs/step": by("servers"), "app µs/step": by("app"), "client µs/step": by("client") };
+  return { ms, work };
 }
 
 async function runMany(session: Session, sagas: number, each: number): Promise<Figures> {
-  const began = performance.now();
-  await session.client().ask("run", { sagas, steps: each });
-  const ms = performance.now() - began;
+  const steps = sagas * each;
+  const { ms, work } = await timed(session, () => session.client().ask("run", { sagas, steps: each }), steps);
   const { p50, p99 } = percentiles(await session.app().ask<number[]>("betweens"));
   const { servers, app, appPeak } = await session.memory();
   const figures = {
-    "ms/step": ms / (sagas * each),
-    "steps/s": (sagas * each * 1_000) / ms,
+    "ms/step": ms / steps,
+    "steps/s": (steps * 1_000) / ms,
     "step p50 ms": p50,
     "step p99 ms": p99,
+    ...work,
     "servers MB": servers / 1e6,
     "app MB": app / 1e6,
     "app's peak MB": appPeak / 1e6,

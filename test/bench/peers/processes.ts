@@ -184,19 +184,37 @@ export async function untilTrue(what: string, holds: () => Promise<boolean>, ms 
 
 /** Bytes of the processes and of all that they started, shared pages counted once (PSS). Linux only: elsewhere 0. */
 export async function weigh(pids: readonly number[]): Promise<number> {
-  const parents = new Map<number, number>();
-  for (const name of await readdir("/proc").catch(() => []))
-    if (/^\d+$/.test(name)) {
-      const text = await readFile(`/proc/${name}/stat`, "utf8").catch(() => "");
-      parents.set(Number(name), Number(text.slice(text.lastIndexOf(")") + 2).split(" ")[1]));
-    }
-  const isOurs = (pid: number): boolean => pids.includes(pid) || (pid > 1 && isOurs(parents.get(pid) ?? 0));
   let bytes = 0;
-  for (const pid of [...parents.keys()].filter(isOurs)) {
+  for (const pid of await familyOf(pids)) {
     const rollup = await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => "");
     bytes += Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0) * 1024;
   }
   return bytes;
+}
+
+/** Microseconds of processor time that the processes and all that they started have used. Linux only: elsewhere 0. */
+export async function workOf(pids: readonly number[]): Promise<number> {
+  let ticks = 0;
+  for (const pid of await familyOf(pids)) {
+    const [user = 0, system = 0] = (await statOf(pid)).slice(11, 13).map(Number);
+    ticks += user + system;
+  }
+  return ticks * 10_000; // A tick is a hundredth of a second on every Linux that Node runs on.
+}
+
+/** These processes and all that they started. */
+async function familyOf(pids: readonly number[]): Promise<number[]> {
+  const parents = new Map<number, number>();
+  for (const name of await readdir("/proc").catch(() => []))
+    if (/^\d+$/.test(name)) parents.set(Number(name), Number((await statOf(Number(name)))[1]));
+  const isOurs = (pid: number): boolean => pids.includes(pid) || (pid > 1 && isOurs(parents.get(pid) ?? 0));
+  return [...parents.keys()].filter(isOurs);
+}
+
+/** What Linux tells of a process, from its state on: its name before that may hold anything. */
+async function statOf(pid: number): Promise<string[]> {
+  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
 /** Bytes of all files below, as long as they say they are: what is reserved and not written does not count. */

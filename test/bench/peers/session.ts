@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Sync } from "../bench-mesh.ts";
 import type { Asked, Peer, Servers } from "./peer.ts";
-import { startAsked, tailOf, temporaryFolder, weigh } from "./processes.ts";
+import { startAsked, tailOf, temporaryFolder, weigh, workOf } from "./processes.ts";
 
 export interface Session {
   readonly peer: Peer;
@@ -20,6 +20,8 @@ export interface Session {
   end(how: "SIGTERM" | "SIGKILL"): Promise<void>;
   begin(): Promise<void>;
   memory(): Promise<{ servers: number; app: number; appPeak: number }>;
+  /** Microseconds of processor time so far; the client's are the app's where that is the client. */
+  work(): Promise<{ servers: number; app: number; client: number }>;
 }
 
 /** Runs with a session. Whatever happens, nothing of it is left. */
@@ -68,6 +70,10 @@ export async function withSession<T>(
         const { child, ask } = appOf(asked);
         const [ofServers, app] = await Promise.all([weigh(own.pids), weigh([child.pid ?? 0])]);
         return { servers: ofServers, app, appPeak: await ask<number>("peakBytes") };
+      },
+      work: async () => {
+        const of = (one: Asked | undefined) => workOf(one ? [one.child.pid ?? 0] : []);
+        return { servers: await workOf(own.pids), app: await of(asked.app), client: await of(asked.client) };
       },
     });
     return await Promise.race([ran, lost.promise]);
