@@ -9,6 +9,7 @@ import { measureBeats } from "./beats.ts";
 import type { Sync } from "./bench-mesh.ts";
 import { measureStepBytes } from "./bytes.ts";
 import { measureConversations } from "./conversation.ts";
+import { measureCost } from "./cost.ts";
 import { measureDue } from "./due.ts";
 import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
@@ -59,6 +60,10 @@ interface Bench {
 
 const benches: Readonly<Record<string, Bench>> = {
   steps: { does: "no-op steps per second against the same messages without sagamesh", run: measureSteps },
+  cost: {
+    does: "the processor time of a step, of the host and of each server",
+    run: ({ syncs }) => measureCost({ sagas: 64, syncs }),
+  },
   shards: {
     does: "64 sagas of 100 no-op steps with the ledgers over 4 streams against one",
     run: ({ rounds, syncs }) => measureShards({ rounds, syncs, shards: [1, 4], sagas: 64, steps: 100 }),
