@@ -278,6 +278,8 @@ export interface Past {
   readonly digest: string;
   /** Whether a late result may concern something in them. */
   readonly holdsDoubts: boolean;
+  /** How much each of the newest parts holds, oldest first; of parts that a former version's host stored it is not known. */
+  readonly sizes?: readonly number[];
 }
 
 /** How often what was decided so far, as far as keys are made of it. See keys.ts. */

@@ -23,7 +23,7 @@ import { eachOf } from "../process/each-of.ts";
 import { publishNudge } from "../wire/nudge.ts";
 import { isTransient, patiently } from "../wire/patience.ts";
 import type { Clock, LoopPort, Ports } from "../wire/ports.ts";
-import { readPast } from "./snapshots.ts";
+import { readPast } from "./past-parts.ts";
 
 /** What is known of a saga beyond its ledger. */
 export interface KnownBeyond {

@@ -76,9 +76,9 @@ export function createKeeper(deps: {
     grew: (more, state) => {
       grown += more;
       if (laid === undefined) return state;
-      const { part, digest } = laid;
+      const { part, past } = laid;
       laid = undefined;
-      return layBy(state, part, digest) ?? state;
+      return layBy(state, part, past) ?? state;
     },
     keep: async (loaded, saga) => {
       if (saga === "asleep" && loaded.state.phase.kind === "ended") return writing; // Nothing wakes it but chance.

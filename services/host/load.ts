@@ -42,7 +42,8 @@ import { type Conversation, conversationAfter, wholeConversation } from "./conve
 import { type FoldDeps, type FoldedUp, foldInPieces, foldUp, tellingTurns } from "./fold-up.ts";
 import { Unserved } from "./unserved.ts";
 import { isBeyond, mayBeDeposed, noteBeyond, outlastDeposed } from "./behind.ts";
-import { noSnapshot, readPast, readSnapshot, type Snapshot, type SnapshotAge } from "./snapshots.ts";
+import { readPast } from "./past-parts.ts";
+import { noSnapshot, readSnapshot, type Snapshot, type SnapshotAge } from "./snapshots.ts";
 
 /** Where a saga is loaded from. */
 export interface LoadDeps extends FoldDeps {

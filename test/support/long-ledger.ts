@@ -4,7 +4,7 @@
 import type { Definition } from "../../actors/contract/definition.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
-import { layBy, partOf } from "../../actors/kernel/past.ts";
+import { layBy, partOf, pastWith } from "../../actors/kernel/past.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { ledgerVersion, type Turn } from "../../protocol/turn.ts";
@@ -23,7 +23,10 @@ export function longLedger(definition: Definition, saga: SagaId, input: object, 
     const decided = decideTurn(definition, state, { saga, at: turn, events: [event] });
     turns.push({ v: ledgerVersion, saga, turn, at: turn, host: "h", prev: "", steps: decided.steps });
     const part = partOf(decided.state);
-    state = part === undefined ? decided.state : layBy(decided.state, part, `${turn}`);
+    state =
+      part === undefined
+        ? decided.state
+        : layBy(decided.state, part, pastWith(decided.state.past, part, `${turn}`));
     const [open] = Object.values(decided.state.open);
     if (open === undefined) break;
     const result = { outcome: "succeeded" as const, output: {} };

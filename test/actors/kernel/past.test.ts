@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { accept } from "../../../actors/kernel/accept.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
-import { layBy, partOf, PastNeeded, recall } from "../../../actors/kernel/past.ts";
+import { layBy, partOf, PastNeeded, pastWith, recall } from "../../../actors/kernel/past.ts";
 import type { SagaState } from "../../../actors/contract/state.ts";
 import type { Event } from "../../../protocol/event.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
@@ -23,7 +23,8 @@ const { state } = given(agent, started({ of: "x" }), replied({ calls: [call("hol
 ]);
 const [stood, hasFailed] = ["2-0", "2-1"] as [IntentId, IntentId];
 const part = partOf(state, 1)!;
-const laid = layBy(state, part, "digest")!;
+const past = pastWith(undefined, part, "digest");
+const laid = layBy(state, part, past)!;
 
 const late = (intent: IntentId): Event => ({
   type: "result",
@@ -59,9 +60,9 @@ describe("what is laid by", () => {
 
   test("stays where it is if it changed since", () => {
     const [effect] = state.effects;
-    expect(layBy({ ...state, effects: [{ ...effect!, stuck: true }] }, part, "d")).toBeUndefined();
-    expect(layBy({ ...state, doubts: {} }, part, "d")).toBeUndefined();
-    expect(layBy(laid, part, "d")).toBeUndefined();
+    expect(layBy({ ...state, effects: [{ ...effect!, stuck: true }] }, part, past)).toBeUndefined();
+    expect(layBy({ ...state, doubts: {} }, part, past)).toBeUndefined();
+    expect(layBy(laid, part, past)).toBeUndefined();
   });
 
   test("is not needed by a turn that adds to it", () => {

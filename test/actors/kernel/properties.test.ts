@@ -13,7 +13,7 @@ import { defineSaga } from "../../../actors/saga/define.ts";
 import type { Definition } from "../../../actors/contract/definition.ts";
 import { decideTurn } from "../../../actors/kernel/fold.ts";
 import { callsAtMost } from "../../../actors/policies/ready-made.ts";
-import { layBy, partOf, PastNeeded, type PastPart, recall } from "../../../actors/kernel/past.ts";
+import { layBy, partOf, PastNeeded, type PastPart, pastWith, recall } from "../../../actors/kernel/past.ts";
 import { foldLedger, foldTurn, stateFromJson, stateToJson } from "../../../actors/kernel/replay.ts";
 import type { SagaState } from "../../../actors/contract/state.ts";
 import { contentTypes, decode, encodeMsgpack } from "../../../protocol/codec.ts";
@@ -339,7 +339,7 @@ describe.each(Object.entries(definitions))("any ledger of %s", (_, definition) =
         for (const [index, turn] of turns.entries()) {
           const part = state === undefined || choices.next().value !== true ? undefined : partOf(state, 1);
           if (state !== undefined && part !== undefined) {
-            state = layBy(state, part, `part-${parts.length + 1}`);
+            state = layBy(state, part, pastWith(state.past, part, `part-${parts.length + 1}`));
             parts = [...parts, throughMsgpack(toJson(part)) as PastPart];
           }
           try {

@@ -17,7 +17,7 @@ import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { type Loaded, type LoadDeps, loadSaga, loadWhole } from "../../../services/host/load.ts";
-import { readPast } from "../../../services/host/snapshots.ts";
+import { readPast } from "../../../services/host/past-parts.ts";
 import { tellForeign } from "../../../services/host/tell-foreign.ts";
 import { Unserved } from "../../../services/host/unserved.ts";
 import { createKnownTurns } from "../../../services/ledger/known-turns.ts";
