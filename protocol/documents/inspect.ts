@@ -58,6 +58,11 @@ export const InspectDocument = z.object({
     )
     .optional(),
   effects: z.array(EffectDocument),
+  /**
+   * How many intents that are over, and effects that stand, are not told of here: the earliest ones; absent where all are. Those
+   * that are open, or failed, all are.
+   */
+  leftOut: z.object({ intents: z.int(), effects: z.int() }).optional(),
   /** By the saga itself. */
   spent: SpentDocument,
   /** By sagas below it that have ended. */

@@ -169,7 +169,7 @@ export function archiveOf(path: string, { sections, blobs }: Examined): Archive 
   const ledgerOfSaga = (saga: SagaId) => ledgers.get(saga) ?? ledgerOf(saga, []);
   const ledger: LedgerSource["ledger"] = {
     last: (of) => ledgerOfSaga(of).last(of),
-    read: (of, afterSeq, throughSeq) => ledgerOfSaga(of).read(of, afterSeq, throughSeq),
+    read: (of, ...range) => ledgerOfSaga(of).read(of, ...range),
   };
   const manifests = whole.map(({ manifest }) => manifest);
   return { ...first, manifests, source: { ledger, blobs: blobsOf(blobs), loop: processLoop } };
@@ -178,8 +178,11 @@ export function archiveOf(path: string, { sections, blobs }: Examined): Archive 
 /** Messages as the ledger that they are all of. */
 export const ledgerOf = (saga: SagaId, messages: readonly StoredMessage[]): LedgerSource["ledger"] => ({
   last: async (of) => (of === saga ? messages.at(-1) : undefined),
-  read: async (of, afterSeq, throughSeq) =>
-    of === saga ? messages.filter(({ seq }) => seq > afterSeq && seq <= throughSeq) : [],
+  read: async (of, afterSeq, throughSeq, most = messages.length) => {
+    const from = messages.findIndex(({ seq }) => seq > afterSeq);
+    if (of !== saga || from < 0) return [];
+    return messages.slice(from, from + most).filter(({ seq }) => seq <= throughSeq);
+  },
 });
 
 /** Blobs at hand. */

@@ -9,11 +9,13 @@ import type { Account, AccountReader, Change, Reading, StepPlace } from "./accou
 import { askAnew, takeNews } from "./account-decisions.ts";
 import { takeBegun, takeClosing, takeDeferred, takeForked, takeIntent, takeSaid } from "./account-intents.ts";
 import { countAnew, takeSpending } from "./account-spending.ts";
+import { createForgetting } from "./account-forgetting.ts";
 import { takeSteering } from "./account-steering.ts";
 
-/** An account of nothing yet. */
-export function createAccountReader(): AccountReader {
+/** An account of nothing yet. `remembers`: so many of the intents that are over (AO4 of account.ts); all unless given. */
+export function createAccountReader(remembers = Number.POSITIVE_INFINITY): AccountReader {
   let reading: Reading | undefined;
+  const forgetting = remembers < Number.POSITIVE_INFINITY ? createForgetting(remembers) : undefined;
   return {
     take(turn) {
       reading ??= begin(turn);
@@ -22,7 +24,9 @@ export function createAccountReader(): AccountReader {
           "LEDGER_BROKEN",
           `the ledger of ${reading.saga} has turn ${turn.turn} where ${reading.turns + 1} belongs`,
         );
-      return takeTurn(reading, turn);
+      const changes = takeTurn(reading, turn);
+      forgetting?.after(reading, turn);
+      return changes;
     },
     get account() {
       if (reading === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger begins with a start");
@@ -50,7 +54,7 @@ function begin({ saga, at, steps }: Turn): Reading {
   return {
     ...{ saga, start, definition: start.definition, moves: [], turns: 0, startedAt: at, updatedAt: at },
     fork: start.fork && { saga: start.fork.saga, turn: start.fork.turn },
-    ...{ hosts: new Set(), intents: new Map(), open: new Map(), end: undefined },
+    ...{ hosts: new Set(), intents: new Map(), forgotten: 0, open: new Map(), end: undefined },
     ...{ effects: new Map(), undone: new Map(), undoing: new Map(), doubts: new Set() },
     ...{ numbers: new Map(), news: new Map(), superseded: new Map(), decisions: [], answered: new Set() },
     ...{ fresh: [], withdrawn: undefined, inputs: new Map() },

@@ -6,6 +6,8 @@
  *     is open, never from the length of the ledger before it.
  * AO2 No definition is needed: each step says what it closed (protocol/closing.ts), each intent whether it only reads.
  * AO3 After each turn the account says of what is open, stands, is in doubt and was spent what the fold says.
+ * AO4 A reader that is to remember so many intents forgets, of those that are over, the ones that were over first. What a
+ *     later turn may still change is kept: what is open, has failed, is in doubt or stands, and the last decision.
  */
 import type { Amounts, BudgetRaise, Spending } from "../../protocol/budget.ts";
 import type { Closing } from "../../protocol/closing.ts";
@@ -111,8 +113,10 @@ export interface Account {
   readonly startedAt: number;
   readonly updatedAt: number;
   readonly hosts: ReadonlySet<string>;
-  /** In the order in which they were decided. */
+  /** In the order in which they were decided; without those that were forgotten (AO4). */
   readonly intents: ReadonlyMap<IntentId, ToldIntent>;
+  /** How many were forgotten. */
+  readonly forgotten: number;
   readonly open: ReadonlyMap<IntentId, ToldIntent>;
   readonly effects: ReadonlyMap<IntentId, StandingEffect>;
   /** Effects that were undone, by whom: an intent, or a task in which a human says so. */

@@ -196,31 +196,63 @@ function wholeOf({ gap, ...chain }: ChainOrGap): Chain {
   return chain;
 }
 
+/** Tells a ledger's messages apart one after the other, and keeps of them only what may tell that a turn is gone. */
+export interface Sorting extends Pick<Walk, "head" | "take"> {
+  /** What is wrong with all that was taken (QC3). */
+  gap(): MeshError | undefined;
+}
+
+/** A sorting that begins after `after`. `seen`: sequences between that were looked at before. */
+export function sortingFrom(saga: SagaId, after: Head, seen?: ReadonlySet<number>): Sorting {
+  const walk = walkFrom(saga, after, seen);
+  /** Since the last turn: what is foreign, and where all of it was stored. */
+  let foreign: Foreign[] = [];
+  const stored = new Set(seen);
+  return {
+    get head() {
+      return walk.head;
+    },
+    take: (message) => {
+      const kind = walk.take(message);
+      if (kind === "turn") {
+        if (foreign.length > 0) foreign = [];
+        if (stored.size > 0) stored.clear();
+      } else {
+        foreign.push({ message, claim: claimOf(message) });
+        stored.add(message.seq);
+      }
+      return kind;
+    },
+    gap: () => {
+      if (walk.isArchived) return undefined;
+      const orphan = foreign.find((one) => isOrphan(saga, walk.head, one, stored));
+      return orphan && goneBefore(saga, walk.head, orphan);
+    },
+  };
+}
+
 function sortFrom(
   saga: SagaId,
   after: Head,
   seen?: ReadonlySet<number>,
 ): { take(message: StoredMessage): void; end(): ChainOrGap } {
-  const walk = walkFrom(saga, after, seen);
+  const sorting = sortingFrom(saga, after, seen);
   const links: Link[] = [];
   const foreign: Foreign[] = [];
-  const stored = new Set(seen);
   let tombstone: StoredMessage | undefined;
   return {
     take: (message) => {
-      const kind = walk.take(message);
-      if (kind === "turn") links.push({ message, head: walk.head });
+      const kind = sorting.take(message);
+      if (kind === "turn") links.push({ message, head: sorting.head });
       else if (kind === "tombstone") tombstone = message;
       else foreign.push({ message, claim: claimOf(message) });
-      stored.add(message.seq);
     },
     end: () => {
-      const orphan =
-        tombstone === undefined ? foreign.find((one) => isOrphan(saga, walk.head, one, stored)) : undefined;
+      const gap = sorting.gap();
       return {
         ...{ links, foreign },
         ...(tombstone === undefined ? {} : { tombstone }),
-        ...(orphan === undefined ? {} : { gap: goneBefore(saga, walk.head, orphan) }), // QC3
+        ...(gap === undefined ? {} : { gap }),
       };
     },
   };

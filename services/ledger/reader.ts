@@ -17,7 +17,8 @@ import { Tombstone, tombstoneEvent } from "../../protocol/tombstone.ts";
 import { ledgerVersion, Turn } from "../../protocol/turn.ts";
 import { inflate } from "../wire/blobs.ts";
 import type { BlobPort, InboxPort, LoopPort, StoredMessage } from "../wire/ports.ts";
-import { type ChainSource, type Head, lastTurnOf, type Link, readChain } from "./chain.ts";
+import { type ChainSource, type Head, lastTurnOf, type Link, readChain, sortingFrom } from "./chain.ts";
+import { readPages } from "./pages.ts";
 
 export { emptyHead, type Head } from "./chain.ts";
 
@@ -52,6 +53,35 @@ export async function readTurns(
   const chain = await readChain(ports, saga, after, throughSeq);
   if (chain.tombstone !== undefined) await assertNotArchived(ports.blobs, chain.tombstone);
   return turnsOf(ports, chain.links);
+}
+
+/**
+ * The same, some turns at a time (pages.ts), so that only these are in memory. That the ledger was archived, or that a turn of it is
+ * gone, may show only at its end: then it is thrown there, and what was taken counts for nothing.
+ */
+export async function* turnsInPages(
+  ports: LedgerSource,
+  saga: SagaId,
+  after: Head,
+  throughSeq: number,
+): AsyncGenerator<StoredTurn[]> {
+  const sorting = sortingFrom(saga, after);
+  let foreign = 0;
+  for await (const messages of readPages(ports.ledger, saga, after.seq, throughSeq)) {
+    const turns: StoredTurn[] = [];
+    for (const message of messages) {
+      const kind = sorting.take(message);
+      if (kind === "turn") turns.push(await turnOfLink(ports.blobs, { message, head: sorting.head }));
+      else if (kind === "tombstone") await assertNotArchived(ports.blobs, message);
+      else foreign += 1;
+      const wait = ports.loop?.breathe();
+      if (wait !== undefined) await wait;
+    }
+    if (turns.length > 0) yield turns;
+  }
+  const gap = sorting.gap();
+  if (gap !== undefined) throw gap;
+  if (foreign > 0) ports.met?.(saga, foreign);
 }
 
 /** A chain's messages as turns. Throws LEDGER_BROKEN, LEDGER_VERSION, UNAVAILABLE. */

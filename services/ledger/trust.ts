@@ -123,7 +123,7 @@ export function withStanding<L extends Pick<LedgerPort, "last" | "first" | "read
     ...ledger,
     last: async (saga) => toldIfAny(await ledger.last(saga)),
     first: async (saga) => toldIfAny(await ledger.first(saga)),
-    read: async (saga, afterSeq, throughSeq) => (await ledger.read(saga, afterSeq, throughSeq)).map(told),
+    read: async (...range) => (await ledger.read(...range)).map(told),
   };
 }
 

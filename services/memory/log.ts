@@ -17,7 +17,7 @@ export interface MemoryLog {
   last(saga: SagaId): StoredMessage | undefined;
   /** What an append is compared with: 0 before the first turn. Undefined where the true leader compares. */
   deposedHead(saga: SagaId): number | undefined;
-  read(saga: SagaId, afterSeq: number, throughSeq: number): StoredMessage[];
+  read(saga: SagaId, afterSeq: number, throughSeq: number, most?: number): StoredMessage[];
   /** What is stored after the sequence, of one saga or of all. */
   after(saga: SagaId | undefined, afterSeq: number): StoredMessage[];
   list(): { saga: SagaId; turns: number }[];
@@ -85,11 +85,12 @@ export function createLog(clock: VirtualClock, replicas: 1 | 3, weather: Weather
       const knownSeq = askDeposed();
       return knownSeq === undefined ? undefined : (turns[placeAfter(turns, knownSeq) - 1]?.seq ?? 0);
     },
-    read: (saga, afterSeq, throughSeq) => {
+    read: (saga, afterSeq, throughSeq, most = Number.POSITIVE_INFINITY) => {
       const turns = turnsOf(saga);
       const lag = replicas === 3 && weather.happens("staleRead") ? weather.chance.between(1, lagTurnsMax) : 0;
       const end = Math.min(placeAfter(turns, throughSeq), Math.max(0, turns.length - lag));
-      return turns.slice(placeAfter(turns, afterSeq), end);
+      const start = placeAfter(turns, afterSeq);
+      return turns.slice(start, Math.min(end, start + most));
     },
     after: (saga, afterSeq) => {
       const turns = turnsOf(saga);

@@ -223,11 +223,11 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
       "first",
       atOnce(() => server.ledger.after(saga, 0)[0]),
     ),
-  read: (saga, afterSeq, throughSeq) =>
+  read: (...range) =>
     gate.request(
       "ledger",
       "read",
-      atOnce(() => server.ledger.read(saga, afterSeq, throughSeq)),
+      atOnce(() => server.ledger.read(...range)),
     ),
   list: () =>
     gate.request(

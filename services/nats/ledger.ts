@@ -75,8 +75,8 @@ export const createLedger = (context: ReadContext & FollowContext & Watched, hom
         const [message] = await reading(saga, async (all) => someOf(await nextOfLeader(jsm, all)));
         return message;
       }),
-    read: (saga, afterSeq, throughSeq) =>
-      reading(saga, (all) => readRange(context, { ...all, afterSeq, throughSeq })),
+    read: (saga, afterSeq, throughSeq, most) =>
+      reading(saga, (all) => readRange(context, { ...all, afterSeq, throughSeq }, most)),
     list: () => present(() => listAll(context, homes)),
     purgeBefore: async (saga, seq) => {
       const shard = await homes.of(saga);

@@ -22,6 +22,9 @@ import type { Requests } from "./requests.ts";
 /** A batch holds the stream's lock on the server while it is sent: a thousand turns are some milliseconds. */
 const batchMax = 1_000;
 
+/** Of one batch where only the first messages are asked for: who reads some at a time has so much in memory at once. */
+const someBytesMax = 4 * 1024 * 1024;
+
 export interface Range {
   readonly stream: string;
   /** May hold wildcards. */
@@ -37,13 +40,17 @@ export interface ReadContext {
   readonly jsm: JetStreamManager;
 }
 
-/** All messages of the range, in order. Throws UNAVAILABLE. */
-export async function readRange(context: ReadContext, range: Range): Promise<StoredMessage[]> {
+/** All messages of the range, in order; or the first of them, so many at most. Throws UNAVAILABLE. */
+export async function readRange(
+  context: ReadContext,
+  range: Range,
+  most = Number.POSITIVE_INFINITY,
+): Promise<StoredMessage[]> {
   const messages: StoredMessage[] = [];
   for (;;) {
     const afterSeq = messages.at(-1)?.seq ?? range.afterSeq;
-    if (afterSeq >= range.throughSeq) return messages;
-    const batch = await readBatch(context.requests, { ...range, afterSeq });
+    if (afterSeq >= range.throughSeq || (messages.length > 0 && most < Infinity)) return messages;
+    const batch = await readBatch(context.requests, { ...range, afterSeq }, most);
     for (const message of batch) messages.push(message);
     if (batch.length > 0) continue;
     const next = await nextOfLeader(context.jsm, { ...range, afterSeq }); // RE1
@@ -52,10 +59,11 @@ export async function readRange(context: ReadContext, range: Range): Promise<Sto
   }
 }
 
-async function readBatch(requests: Requests, range: Range): Promise<StoredMessage[]> {
+async function readBatch(requests: Requests, range: Range, most: number): Promise<StoredMessage[]> {
   const messages: StoredMessage[] = [];
-  const batch = Math.min(batchMax, range.throughSeq - range.afterSeq);
-  const request = { seq: range.afterSeq + 1, next_by_subj: range.subject, batch };
+  const batch = Math.min(batchMax, range.throughSeq - range.afterSeq, most);
+  const bounds = most < Infinity ? { max_bytes: someBytesMax } : {};
+  const request = { seq: range.afterSeq + 1, next_by_subj: range.subject, batch, ...bounds };
   let lastSeq = 0;
   await requests.many(`$JS.API.DIRECT.GET.${range.stream}`, JSON.stringify(request), (answer) => {
     const { status, fields } = decodeHeaders(answer);

@@ -2,23 +2,27 @@
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import { lastOf } from "../ledger/last-of.ts";
 import type { BlobPort } from "../wire/ports.ts";
 
 type Failure = NonNullable<InspectDocument["failures"]>[number];
 
-/** The latest of them, in their order. */
-export function failuresOf(turns: readonly Turn[]): Failure[] {
-  const all = turns.flatMap(({ turn, steps }) =>
-    steps.flatMap(({ event }): Failure[] => {
-      if (event.type !== "result") return [];
-      const { intent, attempt, result } = event;
-      if ((result.outcome !== "failed" && result.outcome !== "in_doubt") || result.trace === undefined)
-        return [];
-      const { code, reason, trace } = result;
-      return [{ intent, attempt, turn, code, reason, trace }];
-    }),
-  );
-  return all.slice(-limits.failuresToldMax);
+/** Takes a ledger turn by turn, and keeps the latest of them. */
+export function failing(): { take(turn: Turn): void; last(): Failure[] } {
+  const latest = lastOf<Failure>(limits.failuresToldMax);
+  return {
+    take: ({ turn, steps }) => {
+      for (const { event } of steps) {
+        if (event.type !== "result") continue;
+        const { intent, attempt, result } = event;
+        if ((result.outcome !== "failed" && result.outcome !== "in_doubt") || result.trace === undefined)
+          continue;
+        const { code, reason, trace } = result;
+        latest.add({ intent, attempt, turn, code, reason, trace });
+      }
+    },
+    last: () => latest.all(),
+  };
 }
 
 /** The same with their stacks, where the store still has them: they are kept beside the ledger, and not in archives. */

@@ -1,46 +1,69 @@
 /**
  * Foreign: what stands on a ledger's subject beside its turns, for people who ask what it is and where it came from.
  */
+import { chainHash } from "../../protocol/digest.ts";
 import type { ForeignDocument, ForeignMessage } from "../../protocol/documents/verify.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { headers as names } from "../../protocol/subjects.ts";
 import { type Claim, claimOf, emptyHead, type Foreign, walkFrom } from "../ledger/chain.ts";
-import type { LedgerSource } from "../ledger/reader.ts";
 import type { StoredMessage } from "../wire/ports.ts";
 
-/** A whole ledger's messages as somebody checks them. */
-export interface ToldApart {
-  /** With those that say they are later turns and do not chain. */
-  readonly turns: readonly StoredMessage[];
-  /** How many of those chain; what follows them does not. */
-  readonly linked: number;
-  readonly tombstone: StoredMessage | undefined;
-  readonly foreign: readonly Foreign[];
+/** A message, and the hash of its bytes in the chain. */
+export interface Hashed {
+  readonly message: StoredMessage;
+  readonly hash: string;
 }
 
-/** Tells all messages of a ledger apart, the earliest first. */
-export async function toldApart(
-  { loop }: Pick<LedgerSource, "loop">,
-  saga: SagaId,
-  messages: readonly StoredMessage[],
-): Promise<ToldApart> {
+/** A ledger's messages as somebody checks them, told apart as they come, the earliest first. */
+export interface TellingApart {
+  /** The message with its hash, if it is a turn. */
+  take(message: StoredMessage): Hashed | undefined;
+  /** What is left: those after the last turn that say they are later ones, and do not chain. */
+  end(): readonly Hashed[];
+  readonly tombstone: StoredMessage | undefined;
+  /** Of what was taken so far; complete after the end. */
+  foreign(): { foreign?: ForeignDocument };
+}
+
+/** Nothing was taken yet. */
+export function tellingApart(saga: SagaId): TellingApart {
   const walk = walkFrom(saga, emptyHead);
-  const kinds: ReturnType<typeof walk.take>[] = [];
-  for (const message of messages) {
-    kinds.push(walk.take(message));
-    await loop?.breathe();
-  }
-  const end = kinds.findLastIndex((kind) => kind !== "foreign");
-  const turns: StoredMessage[] = [];
-  const foreign: Foreign[] = [];
+  /** Since the last turn. */
+  const since: StoredMessage[] = [];
   let tombstone: StoredMessage | undefined;
-  for (const [index, message] of messages.entries())
-    if (kinds[index] === "tombstone") tombstone = message;
-    else if (kinds[index] === "turn") turns.push(message);
-    else if (index > end && tombstone === undefined && isLater(saga, walk.head.turn, message))
-      turns.push(message);
-    else foreign.push({ message, claim: claimOf(message) });
-  return { turns, linked: walk.head.turn, tombstone, foreign };
+  const first: ForeignMessage[] = [];
+  let count = 0;
+  const tell = (messages: readonly StoredMessage[]) => {
+    for (const message of messages) {
+      count += 1;
+      if (first.length < shownMax) first.push(describeForeign({ message, claim: claimOf(message) }));
+    }
+  };
+  return {
+    take: (message) => {
+      const kind = walk.take(message);
+      if (kind === "foreign") {
+        since.push(message);
+        return undefined;
+      }
+      if (since.length > 0) tell(since.splice(0));
+      if (kind === "turn") return { message, hash: walk.head.hash };
+      tombstone = message;
+      return undefined;
+    },
+    end: () => {
+      const isTurn = (message: StoredMessage) =>
+        tombstone === undefined && isLater(saga, walk.head.turn, message);
+      const left = since.splice(0);
+      const [turns, others] = [left.filter(isTurn), left.filter((message) => !isTurn(message))];
+      tell(others);
+      return turns.map((message) => ({ message, hash: chainHash(message.data) }));
+    },
+    get tombstone() {
+      return tombstone;
+    },
+    foreign: () => (count === 0 ? {} : { foreign: { count, first } }),
+  };
 }
 
 /** By its bytes or by what stands beside them: either may have been changed. */
@@ -54,12 +77,6 @@ function isLater(saga: SagaId, turn: number, message: StoredMessage): boolean {
 
 /** How many of the first are shown where there are many. */
 const shownMax = 20;
-
-/** As the member of a document; nothing where there are none. */
-export const foreignDocument = (foreign: readonly Foreign[]): { foreign?: ForeignDocument } =>
-  foreign.length === 0
-    ? {}
-    : { foreign: { count: foreign.length, first: foreign.slice(0, shownMax).map(describeForeign) } };
 
 /** One of them, for a reader. */
 export function describeForeign({ message, claim }: Foreign): ForeignMessage {

@@ -8,11 +8,13 @@ import { toJson } from "../../protocol/json.ts";
 import type { ArchivedEnd } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
-import { accounting } from "../ledger/account-reader.ts";
+import type { Account } from "../ledger/account.ts";
+import { createAccountReader } from "../ledger/account-reader.ts";
+import { lastOf } from "../ledger/last-of.ts";
 import { awaitedBy } from "./awaited.ts";
 import { childrenOf } from "./children.ts";
 import { contextSentOf } from "./context-sent.ts";
-import { failuresOf } from "./failures.ts";
+import { failing } from "./failures.ts";
 import { viewingByFold } from "./folded.ts";
 import { steeringOf } from "./steering-view.ts";
 import { type ViewOptions, viewOfAccount } from "./view.ts";
@@ -20,9 +22,37 @@ import { type ViewOptions, viewOfAccount } from "./view.ts";
 const lastEvents = 10;
 const lastLogged = 20;
 
+/** Takes a ledger turn by turn, and tells what it says of its saga. */
+export interface Inspecting {
+  /** Throws LEDGER_BROKEN where another turn belongs. */
+  take(turn: Turn): void;
+  /** As of the last turn taken. Throws LEDGER_BROKEN before the first. */
+  document(viewing: ViewOptions): InspectDocument;
+}
+
+/** Nothing was taken yet. `remembers`: so many of the intents that are over, and of what stands, are told; all unless given. */
+export function createInspecting(remembers?: number): Inspecting {
+  const reader = createAccountReader(remembers);
+  const failures = failing();
+  const events = lastOf<InspectDocument["events"][number]>(lastEvents);
+  const logged = lastOf<NonNullable<InspectDocument["logged"]>[number]>(lastLogged);
+  return {
+    take: (turn) => {
+      reader.take(turn);
+      failures.take(turn);
+      for (const { event } of turn.steps) events.add({ turn: turn.turn, at: turn.at, event });
+      for (const line of turn.logged ?? []) logged.add({ turn: turn.turn, at: turn.at, line });
+    },
+    document: (viewing) =>
+      documentOf(reader.account, viewing, {
+        ...{ remembers, failures: failures.last(), events: events.all(), logged: logged.all() },
+      }),
+  };
+}
+
 /**
- * In pieces. With the application what is open, what stands and what was sent are exact. Throws LEDGER_BROKEN; with it
- * VERSION_UNSERVED and FOLD_DIVERGED, too.
+ * The same of turns at hand, in pieces. With the application what is open, what stands and what was sent are exact. Throws
+ * LEDGER_BROKEN; with it VERSION_UNSERVED and FOLD_DIVERGED, too.
  */
 export function* inspectedOf(
   turns: readonly Turn[],
@@ -30,32 +60,15 @@ export function* inspectedOf(
   app: App | undefined,
 ): Generator<undefined, InspectDocument> {
   const folded = app === undefined ? undefined : yield* viewingByFold(app, turns);
-  const account = yield* accounting(turns);
-  const view = viewOfAccount(account, { ...viewing, ...folded });
-  const { parent, end, ...rest } = view;
-  const awaits = view.status === "running" ? awaitedBy(view.intents) : undefined;
+  const inspecting = createInspecting();
+  for (const turn of turns) {
+    inspecting.take(turn);
+    yield;
+  }
   const state = folded?.state;
-  const failures = failuresOf(turns);
-  const logged = turns
-    .flatMap(({ turn, at, logged: lines = [] }) => lines.map((line) => ({ turn, at, line })))
-    .slice(-lastLogged);
   const contextSent = app === undefined ? undefined : yield* contextSentOf(app, turns);
   return {
-    ...rest,
-    ...(parent === undefined ? {} : { parent }),
-    ...(end === undefined ? {} : { end: endDocument(view.saga, end) }),
-    ...steeringOf(account),
-    children: childrenOf(view.intents),
-    hosts: [...view.hosts],
-    intents: view.intents.map((intent) => defined(intent)),
-    open: view.open.map(({ intent }) => intent.id),
-    ...(awaits === undefined ? {} : { awaits }),
-    ...(failures.length === 0 ? {} : { failures }),
-    effects: [...view.effects],
-    events: turns
-      .flatMap(({ turn, at, steps }) => steps.map(({ event }) => ({ turn, at, event })))
-      .slice(-lastEvents),
-    ...(logged.length === 0 ? {} : { logged }),
+    ...inspecting.document({ ...viewing, ...folded }),
     ...(state === undefined
       ? {}
       : {
@@ -63,6 +76,36 @@ export function* inspectedOf(
           machine: { value: toJson(state.snapshot.value), context: toJson(state.snapshot.context) },
         }),
     ...(contextSent === undefined ? {} : { contextSent }),
+  };
+}
+
+interface Lasts extends Pick<InspectDocument, "events"> {
+  readonly remembers: number | undefined;
+  readonly failures: NonNullable<InspectDocument["failures"]>;
+  readonly logged: NonNullable<InspectDocument["logged"]>;
+}
+
+function documentOf(account: Account, viewing: ViewOptions, lasts: Lasts): InspectDocument {
+  const { failures, events, logged, remembers } = lasts;
+  const { parent, end, ...rest } = viewOfAccount(account, viewing);
+  const awaits = rest.status === "running" ? awaitedBy(rest.intents) : undefined;
+  const effects = remembers === undefined ? rest.effects : rest.effects.slice(-remembers);
+  const [intentsLeft, effectsLeft] = [account.forgotten, rest.effects.length - effects.length];
+  return {
+    ...rest,
+    ...(parent === undefined ? {} : { parent }),
+    ...(end === undefined ? {} : { end: endDocument(rest.saga, end) }),
+    ...steeringOf(account),
+    children: childrenOf(rest.intents),
+    hosts: [...rest.hosts],
+    intents: rest.intents.map((intent) => defined(intent)),
+    open: rest.open.map(({ intent }) => intent.id),
+    ...(awaits === undefined ? {} : { awaits }),
+    ...(failures.length === 0 ? {} : { failures }),
+    effects: [...effects],
+    ...(intentsLeft + effectsLeft === 0 ? {} : { leftOut: { intents: intentsLeft, effects: effectsLeft } }),
+    events: [...events],
+    ...(logged.length === 0 ? {} : { logged }),
   };
 }
 

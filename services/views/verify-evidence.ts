@@ -66,7 +66,7 @@ export function createStand(saga: SagaId): {
   take(turn: Turn | undefined, hash: string): void;
   stand(): Stand;
 } {
-  const reader = createAccountReader();
+  const reader = createAccountReader(0); // How it stands is asked, and nothing of what is over.
   const hashes: string[] = [];
   const [keys, children] = [new Set<string>(), new Set<SagaId>()];
   let ends = 0;

@@ -24,36 +24,44 @@ export interface SignatureOptions {
 }
 
 /** A turn's place and message, and the turn where it could be read. */
-export interface Signable {
+interface Signable {
   readonly place: number;
   readonly message: StoredMessage;
   readonly turn: Turn | undefined;
 }
 
-/** What is found of a ledger's signatures, and how much is signed by whom; undefined where nothing is, nor need be. */
-export function* checkSignatures(
-  saga: SagaId,
-  turns: readonly Signable[],
-  options: SignatureOptions,
-): Generator<undefined, { findings: Finding[]; signed: SignedDocument | undefined }> {
-  const findings: Finding[] = [];
+/** Checks a ledger's signatures, turn by turn. */
+export interface SignatureCheck {
+  /** What is found of the next one. */
+  take(turn: Signable): Finding[];
+  /** How much is signed by whom; undefined where nothing is, nor need be. */
+  signed(): SignedDocument | undefined;
+}
+
+/** Nothing was checked yet. */
+export function signatureCheck(saga: SagaId, options: SignatureOptions): SignatureCheck {
   const count: SignedDocument = { turns: {}, turnsUnsigned: 0, votes: {}, votesUnsigned: 0 };
-  const lineage = lineageOf(saga, turns[0]?.turn);
-  for (const { place, message, turn } of turns) {
-    yield;
-    const found = checkTurn(message, count, options);
-    if (found !== undefined) findings.push({ turn: place, ...found });
-    for (const { intent, vote } of votesIn(turn))
-      if (!countVote(lineage, { intent, vote }, count, options.check))
-        findings.push({
-          turn: place,
-          code: "SIGNATURE_INVALID",
-          what: `the vote of ${vote.by} on ${intent} has a signature that is not of it`,
-        });
-  }
-  const isSaid =
-    options.trusted !== undefined || [count.turns, count.votes].some((by) => Object.keys(by).length > 0);
-  return { findings, signed: isSaid ? count : undefined };
+  let lineage: SagaId[] | undefined;
+  return {
+    take: ({ place, message, turn }) => {
+      lineage ??= lineageOf(saga, turn);
+      const found = checkTurn(message, count, options);
+      const findings = found === undefined ? [] : [{ turn: place, ...found }];
+      for (const { intent, vote } of votesIn(turn))
+        if (!countVote(lineage, { intent, vote }, count, options.check))
+          findings.push({
+            turn: place,
+            code: "SIGNATURE_INVALID",
+            what: `the vote of ${vote.by} on ${intent} has a signature that is not of it`,
+          });
+      return findings;
+    },
+    signed: () => {
+      const isSaid =
+        options.trusted !== undefined || [count.turns, count.votes].some((by) => Object.keys(by).length > 0);
+      return isSaid ? count : undefined;
+    },
+  };
 }
 
 function checkTurn(

@@ -1,6 +1,9 @@
 /**
  * Verify: what must hold of any ledger, as predicates over its stored messages.
  *
+ * A ledger is read some messages at a time, each is checked as it comes, and none is kept: what is held grows by some hundred
+ * bytes a turn, whatever the turns hold.
+ *
  * VF1 Numbers without a gap, each turn chained to the bytes before it, headers that are those of the bytes. The
  *     last turn has none behind it: its bytes must be those that its own `traceparent` was made of.
  * VF2 Every input that names an intent names one decided before it. An attempt fails once at most, and the same
@@ -17,27 +20,23 @@
  *     ledger is whole without it. What stands after that turn and says that it is a later one is taken for a turn, and is a
  *     finding: either it was forged, or a turn before it was changed or removed.
  */
-import type { Growing } from "../../actors/kernel/folding.ts";
-import { foldTurn } from "../../actors/kernel/replay.ts";
-import type { SagaState } from "../../actors/contract/state.ts";
 import { chainHash } from "../../protocol/digest.ts";
 import type { VerifyDocument } from "../../protocol/documents/verify.ts";
-import { describeError, isMeshError } from "../../protocol/errors.ts";
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
-import { canonicalJson } from "../../protocol/json.ts";
-import { headers } from "../../protocol/subjects.ts";
+import { isMeshError } from "../../protocol/errors.ts";
+import type { DefinitionRef } from "../../protocol/event.ts";
+import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
+import { readPages } from "../ledger/pages.ts";
 import { assertNotArchived, decodeTurn, type LedgerSource } from "../ledger/reader.ts";
-import { inPieces } from "../wire/loop.ts";
-import { foreignDocument, toldApart } from "./foreign.ts";
 import type { StoredMessage } from "../wire/ports.ts";
-import type { DefinitionRef } from "../../protocol/event.ts";
-import { definitionSetBy, traceIdOf, turnHeaders } from "../wire/turn-headers.ts";
-import { type Segment, segmentsOf, servedBy } from "./segments.ts";
+import { definitionSetBy, traceIdOf } from "../wire/turn-headers.ts";
+import { type Hashed, tellingApart } from "./foreign.ts";
+import { checkOrder, checkPlace, inputCheck, type Place } from "./verify-checks.ts";
 import { createStand, type Evidence, heldAgainst, type Mentions, type Stand } from "./verify-evidence.ts";
-import { checkSignatures, type Signable, type SignatureOptions } from "./verify-signatures.ts";
+import { type Folded, ledgerFold, notFolded, wordsOf } from "./verify-fold.ts";
+import { signatureCheck, type SignatureOptions } from "./verify-signatures.ts";
 
 type Finding = VerifyDocument["findings"][number];
 
@@ -66,75 +65,161 @@ export async function verifyLedger(
   options: Omit<VerifyOptions, "app"> = {},
 ): Promise<VerifyDocument> {
   const last = (await ports.ledger.last(saga)) ?? (await lastMessageOf(ports, saga));
-  const messages = await ports.ledger.read(saga, 0, last.seq);
-  const { turns, tombstone, foreign } = await toldApart(ports, saga, messages);
-  if (tombstone !== undefined) await assertNotArchived(ports.blobs, tombstone);
-  if (turns.length === 0) await lastMessageOf(ports, saga); // Nothing but what is foreign: there is no such saga.
-  const document = await verifyMessages(ports, saga, turns, { ...options, app });
-  return { ...document, ...foreignDocument(foreign) };
+  let apart = tellingApart(saga);
+  const turns = async function* (): AsyncGenerator<readonly Hashed[]> {
+    const telling = tellingApart(saga);
+    for await (const page of readPages(ports.ledger, saga, 0, last.seq)) {
+      const told: Hashed[] = [];
+      for (const message of page) {
+        const turn = telling.take(message);
+        if (turn !== undefined) told.push(turn);
+        const wait = ports.loop?.breathe();
+        if (wait !== undefined) await wait;
+      }
+      yield told;
+    }
+    yield telling.end();
+    apart = telling;
+    if (telling.tombstone !== undefined) await assertNotArchived(ports.blobs, telling.tombstone);
+  };
+  const document = await verifyTurns(ports, saga, turns, { ...options, app });
+  if (document.turns === 0) await lastMessageOf(ports, saga); // Nothing but what is foreign: there is no such saga.
+  return { ...document, ...apart.foreign() };
 }
 
-/** A place in a ledger, and what is known of the one before it. */
-interface Place {
-  readonly saga: SagaId;
-  readonly place: number;
-  /** Undefined where the message before is missing. */
-  readonly before: { readonly seq: number; readonly hash: string } | undefined;
-  /** As the turn leaves it. */
-  readonly definition: DefinitionRef | undefined;
-}
+/** Messages at hand that are hashed before the loop is given way to. */
+const atOnce = 16;
 
 /** The same of messages at hand. `undefined` is one that could not be had: what follows it is not held against it. */
-export async function verifyMessages(
+export const verifyMessages = (
   ports: Pick<LedgerSource, "blobs" | "loop">,
   saga: SagaId,
   messages: readonly (StoredMessage | undefined)[],
+  options: VerifyOptions,
+): Promise<VerifyDocument> =>
+  verifyTurns(
+    ports,
+    saga,
+    async function* () {
+      for (let from = 0; from < messages.length; from += atOnce)
+        yield messages
+          .slice(from, from + atOnce)
+          .map((message) => message && { message, hash: chainHash(message.data) });
+    },
+    options,
+  );
+
+/** Messages of a ledger some at a time, from the first; each time it is called once more. */
+type Reading = () => AsyncIterable<readonly (Hashed | undefined)[]>;
+
+async function verifyTurns(
+  ports: Pick<LedgerSource, "blobs" | "loop">,
+  saga: SagaId,
+  read: Reading,
   { app, foldsWhereServed = false, signatures, evidence, mentions }: VerifyOptions,
 ): Promise<VerifyDocument> {
-  const following = createStand(saga);
-  const findings: Finding[] = [];
-  const turns: (Turn | undefined)[] = [];
-  const signable: Signable[] = [];
-  let before: Place["before"] = { seq: 0, hash: "" };
-  let definition: DefinitionRef | undefined;
-  for (const [index, message] of messages.entries()) {
-    const place = index + 1;
-    const turn = message && (await readWhole(ports, message, place, findings));
-    turns.push(turn);
-    if (message !== undefined) signable.push({ place, message, turn });
-    if (message !== undefined && turn !== undefined) {
-      definition = definitionSetBy(turn) ?? definition;
-      findings.push(...checkPlace(turn, message, { saga, place, before, definition }));
+  const check = turnCheck(saga, signatures);
+  const fold = app && ledgerFold(app, saga, foldsWhereServed);
+  for await (const page of read())
+    for (const one of page) {
+      const turn = await check.take(ports, one);
+      if (turn !== undefined) mentions?.take(turn);
+      if (turn !== undefined && check.turns <= check.sound) fold?.take(turn);
+      const wait = ports.loop?.breathe();
+      if (wait !== undefined) await wait;
     }
-    if (message !== undefined && before !== undefined)
-      findings.push(...checkOrder(message, place, before.seq));
-    before = message && { seq: message.seq, hash: chainHash(message.data) };
-    following.take(turn, before?.hash ?? "");
-    if (turn !== undefined) mentions?.take(turn);
-    await ports.loop?.breathe();
-  }
-  const doubled = await inPieces(ports.loop, checkInputs(turns.filter((turn) => turn !== undefined)));
-  const signing = signatures && (await inPieces(ports.loop, checkSignatures(saga, signable, signatures)));
-  addAll(findings, doubled);
-  addAll(findings, signing?.findings ?? []);
-  const folding = await foldedWith({ app, foldsWhereServed, loop: ports.loop }, turns, findings);
-  addAll(findings, folding.findings);
-  const stand = following.stand(); // VF8
+  const folded = (await fold?.end(check.turns, () => wholeTurns(ports, read, check.sound))) ?? notFolded;
+  const stand = check.stand(); // VF8
   const beside = await evidence?.(stand);
-  if (beside !== undefined) addAll(findings, heldAgainst(stand, beside));
-  findings.sort((a, b) => a.turn - b.turn);
+  return documentOf(check, folded, stand, beside);
+}
+
+function documentOf(
+  check: TurnCheck,
+  folded: Folded,
+  stand: Stand,
+  beside: Evidence | undefined,
+): VerifyDocument {
+  const findings = [
+    ...check.findings(),
+    ...folded.findings,
+    ...(beside === undefined ? [] : heldAgainst(stand, beside)),
+  ].sort((a, b) => a.turn - b.turn);
+  const { saga, standing } = stand;
+  const signed = check.signed();
   return {
     saga,
     ok: findings.length === 0,
-    turns: messages.length,
-    ...(before === undefined || before.seq === 0 ? {} : { last: `${messages.length}:${before.hash}` }),
-    ...(stand.standing === undefined ? {} : { standing: stand.standing }),
+    turns: check.turns,
+    ...(check.lastHash === undefined ? {} : { last: `${check.turns}:${check.lastHash}` }),
+    ...(standing === undefined ? {} : { standing }),
     ...(beside === undefined || beside.compared.length === 0 ? {} : { compared: [...beside.compared] }),
-    folded: folding.folded,
-    ...(folding.unfolded === undefined ? {} : { unfolded: folding.unfolded }),
-    ...(folding.unproven.length === 0 ? {} : { unproven: folding.unproven }),
-    ...(signing?.signed === undefined ? {} : { signed: signing.signed }),
+    folded: folded.folded,
+    ...(folded.unfolded === undefined ? {} : { unfolded: folded.unfolded }),
+    ...(folded.unproven.length === 0 ? {} : { unproven: [...folded.unproven] }),
+    ...(signed === undefined ? {} : { signed }),
     findings,
+  };
+}
+
+/** What is found of a ledger's turns without folding them. */
+interface TurnCheck {
+  /** The turn, if it can be read. */
+  take(ports: Pick<LedgerSource, "blobs">, one: Hashed | undefined): Promise<Turn | undefined>;
+  /** Taken so far, whole or not. */
+  readonly turns: number;
+  /** Up to here nothing is wrong with what was decided: as far as it is worth folding. */
+  readonly sound: number;
+  /** Of the last one; undefined where it is missing, or there is none. */
+  readonly lastHash: string | undefined;
+  stand(): Stand;
+  signed(): VerifyDocument["signed"];
+  findings(): readonly Finding[];
+}
+
+function turnCheck(saga: SagaId, signatures: SignatureOptions | undefined): TurnCheck {
+  const following = createStand(saga);
+  const traceId = traceIdOf(saga);
+  const inputs = inputCheck();
+  const signing = signatures && signatureCheck(saga, signatures);
+  const findings: Finding[] = [];
+  let [place, sound] = [0, Number.POSITIVE_INFINITY];
+  let before: Place["before"] = { seq: 0, hash: "" };
+  let definition: DefinitionRef | undefined;
+  const found = (more: readonly Finding[]) => {
+    for (const finding of more) {
+      findings.push(finding);
+      if (isOfContent(finding)) sound = Math.min(sound, place - 1);
+    }
+  };
+  return {
+    take: async (ports, one) => {
+      place += 1;
+      const { message, hash } = one ?? {};
+      const turn = message && (await readWhole(ports, message, place, found));
+      if (message !== undefined && hash !== undefined && turn !== undefined) {
+        definition = definitionSetBy(turn) ?? definition;
+        found(checkPlace(turn, message, hash, { saga, place, before, definition, traceId }));
+      }
+      if (message !== undefined && before !== undefined) found(checkOrder(message, place, before.seq));
+      if (turn !== undefined) found(inputs.take(turn, place));
+      if (message !== undefined) found(signing?.take({ place, message, turn }) ?? []);
+      before = message && { seq: message.seq, hash: hash ?? "" };
+      following.take(turn, hash ?? "");
+      return turn;
+    },
+    get turns() {
+      return place;
+    },
+    get sound() {
+      return sound;
+    },
+    get lastHash() {
+      return before?.hash === "" ? undefined : before?.hash;
+    },
+    stand: () => following.stand(),
+    signed: () => signing?.signed(),
+    findings: () => findings,
   };
 }
 
@@ -143,137 +228,37 @@ async function readWhole(
   ports: Pick<LedgerSource, "blobs">,
   message: StoredMessage,
   place: number,
-  findings: Finding[],
+  found: (findings: readonly Finding[]) => void,
 ): Promise<Turn | undefined> {
   try {
     return await decodeTurn(ports.blobs, message);
   } catch (error) {
     if (!isMeshError(error) || error.retriable) throw error;
-    findings.push({ turn: place, code: error.code, what: wordsOf(error) });
+    found([{ turn: place, code: error.code, what: wordsOf(error) }]);
     return undefined;
   }
-}
-
-const wordsOf = (error: unknown): string => describeError(error).replace(/^\[\w+\] /, "");
-
-/** VF1. */
-function checkPlace(turn: Turn, message: StoredMessage, at: Place): Finding[] {
-  const { saga, place, before, definition } = at;
-  const findings: Finding[] = [];
-  const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
-  if (turn.saga !== saga) broken(`it belongs to ${turn.saga}`);
-  if (turn.turn !== place) broken(`it has number ${turn.turn}`);
-  if (before !== undefined && turn.prev !== before.hash)
-    broken(
-      `it does not follow the turn before it: expected ${before.hash || "nothing"}, got ${turn.prev || "nothing"}`,
-    );
-  if ((place === 1) !== (turn.steps[0]?.event.type === "start"))
-    broken(place === 1 ? "it does not begin with a start" : "it begins with a second start");
-  const expected = turnHeaders(turn, chainHash(message.data), { definition, traceId: traceIdOf(saga) });
-  for (const [name, value] of Object.entries(expected))
-    if (message.headers[name] !== value)
-      broken(
-        `its header ${name} is not of its bytes: expected ${value}, got ${message.headers[name] ?? "nothing"}`,
-      );
-  for (const name of Object.keys(message.headers))
-    if (!Object.hasOwn(expected, name) && !isTransports(name))
-      broken(`it has a header ${name}, which no turn has`);
-  return findings;
-}
-
-/** Fields that the server, or who speaks to it, writes beside those of a turn; and its signature (VF7). */
-const isTransports = (name: string): boolean =>
-  name.startsWith("Nats-") || name === headers.contentType || name === headers.signature;
-
-/** VF5. */
-function checkOrder({ seq, headers: fields }: StoredMessage, place: number, seqBefore: number): Finding[] {
-  const findings: Finding[] = [];
-  const broken = (what: string) => findings.push({ turn: place, code: "LEDGER_BROKEN", what });
-  if (seq <= seqBefore) broken(`it is stored at ${seq}, and the turn before it at ${seqBefore}`);
-  const expected = fields[headers.expectedSeq];
-  // Where something foreign stands between, it was stored after that; and that may have been removed.
-  if (expected !== undefined && !(Number(expected) >= seqBefore && Number(expected) < seq))
-    broken(`it was to be stored after ${expected}, and the turn before it is at ${seqBefore}`);
-  return findings;
-}
-
-/** VF2. */
-function* checkInputs(turns: readonly Turn[]): Generator<undefined, Finding[]> {
-  const findings: Finding[] = [];
-  const decided = new Set<IntentId>();
-  const definite = new Set<string>();
-  for (const { turn, steps } of turns) {
-    yield;
-    for (const { event, intents } of steps) {
-      const broken = (what: string) => findings.push({ turn, code: "LEDGER_BROKEN", what });
-      if ("intent" in event && !decided.has(event.intent))
-        broken(`${event.type} names ${event.intent}, which was not decided before it`);
-      if (
-        event.type === "result" &&
-        (event.result.outcome === "succeeded" || event.result.outcome === "failed")
-      ) {
-        const { intent, attempt, result } = event;
-        const settlement = `${intent}#${attempt} ${result.outcome === "failed" ? "failed" : canonicalJson(result.output)}`;
-        if (definite.has(settlement))
-          broken(`attempt ${attempt} of ${intent} is recorded as ${result.outcome} twice`);
-        definite.add(settlement);
-      }
-      for (const intent of intents)
-        if (intent.kind === "retry") {
-          if (!decided.has(intent.id)) broken(`a retry of ${intent.id}, which was not decided before it`);
-        } else if (decided.has(intent.id)) broken(`${intent.id} is decided twice`);
-        else decided.add(intent.id);
-    }
-  }
-  return findings;
 }
 
 /** Who signed, or did not, changes nothing about what was decided. */
 const isOfContent = ({ code }: Finding): boolean => code !== "SIGNER_UNTRUSTED";
 
-/** There may be as many as there are turns, more than a call has room for as arguments. */
-function addAll(findings: Finding[], more: readonly Finding[]): void {
-  for (const finding of more) findings.push(finding);
-}
-
-/** VF4, as far as the turns are whole; of a saga that was moved, each part by the definition that decided it (VF6). */
-async function foldedWith(
-  { app, foldsWhereServed, loop }: VerifyOptions & Pick<LedgerSource, "loop">,
-  turns: readonly (Turn | undefined)[],
-  found: readonly Finding[],
-): Promise<{ findings: Finding[]; folded: boolean; unproven: Segment[]; unfolded?: string }> {
-  const folding = { findings: [] as Finding[], folded: false, unproven: [] as Segment[] };
-  if (app === undefined) return folding;
-  let sound = turns.length;
-  for (const finding of found)
-    if (isOfContent(finding)) sound = Math.min(sound, Math.max(0, finding.turn - 1));
-  const whole = turns.slice(0, sound).filter((turn) => turn !== undefined);
-  if (whole.length === 0) return folding;
-  try {
-    for (const segment of segmentsOf(whole))
-      if (segment.to === whole.length || app.definition(segment.definition) !== undefined)
-        addAll(folding.findings, await inPieces(loop, checkFold(app, whole, segment)));
-      else folding.unproven.push(segment);
-  } catch (error) {
-    if (!foldsWhereServed || !isMeshError(error, "VERSION_UNSERVED")) throw error;
-    return { ...folding, unfolded: wordsOf(error) };
-  }
-  return { ...folding, folded: whole.length === turns.length || folding.findings.length > 0 };
-}
-
-function* checkFold(app: App, turns: readonly Turn[], segment: Segment): Generator<undefined, Finding[]> {
-  const definition = servedBy(app, { saga: turns[0]?.saga as SagaId }, segment); // Proof: a segment has turns.
-  const growing: Growing = new WeakSet(); // No state between two turns is kept.
-  let state: SagaState | undefined;
-  for (const turn of turns.slice(0, segment.to)) {
-    yield;
-    const how = turn.turn < segment.from ? "but for requests" : "strict";
-    try {
-      state = foldTurn(definition, state, turn, how, growing).state;
-    } catch (error) {
-      const code = isMeshError(error) ? error.code : "INTERNAL";
-      return [{ turn: turn.turn, code, what: wordsOf(error) }];
+/** The turns once more, as far as they were found sound. */
+async function* wholeTurns(
+  ports: Pick<LedgerSource, "blobs" | "loop">,
+  read: Reading,
+  sound: number,
+): AsyncGenerator<readonly Turn[]> {
+  let place = 0;
+  for await (const page of read()) {
+    const turns: Turn[] = [];
+    for (const one of page) {
+      place += 1;
+      if (place > sound) break;
+      if (one !== undefined) turns.push(await decodeTurn(ports.blobs, one.message));
+      const wait = ports.loop?.breathe();
+      if (wait !== undefined) await wait;
     }
+    yield turns;
+    if (place > sound) return;
   }
-  return [];
 }

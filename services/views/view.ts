@@ -4,12 +4,11 @@
 import type { SagaState } from "../../actors/contract/state.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { accounting, accountOf } from "../ledger/account-reader.ts";
+import { accounting, accountOf, createAccountReader } from "../ledger/account-reader.ts";
 import type { Account, ToldIntent } from "../ledger/account.ts";
 import { lastMessageOf } from "../ledger/begun.ts";
 import { reasonOf } from "../ledger/closing-words.ts";
-import { emptyHead, type LedgerSource, readTurns, type StoredTurn } from "../ledger/reader.ts";
-import { inPieces } from "../wire/loop.ts";
+import { emptyHead, type LedgerSource, type StoredTurn, turnsInPages } from "../ledger/reader.ts";
 import { budgetOf } from "./view-budget.ts";
 import type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
 
@@ -20,11 +19,36 @@ export type { IntentView, SagaView, ViewOptions } from "./viewing.ts";
  * the turn.
  */
 export async function readLedger(ports: LedgerSource, saga: SagaId): Promise<StoredTurn[]> {
+  const turns: StoredTurn[] = [];
+  for await (const page of ledgerInPages(ports, saga)) for (const turn of page) turns.push(turn);
+  return turns;
+}
+
+/** The same some turns at a time, for who needs no more of them in memory. Throws as `readLedger`, at the end at the latest. */
+export async function* ledgerInPages(ports: LedgerSource, saga: SagaId): AsyncGenerator<StoredTurn[]> {
   const last = await ports.ledger.last(saga);
-  const turns = last === undefined ? [] : await readTurns(ports, saga, emptyHead, last.seq);
-  if (turns.length > 0) return turns;
+  let isBegun = false;
+  for await (const page of last === undefined ? [] : turnsInPages(ports, saga, emptyHead, last.seq)) {
+    isBegun = true;
+    yield page;
+  }
+  if (isBegun) return;
   const { seq } = await lastMessageOf(ports, saga); // It may have begun between the two looks.
-  return readTurns(ports, saga, emptyHead, seq);
+  yield* turnsInPages(ports, saga, emptyHead, seq);
+}
+
+/** Hands a stored ledger to somebody who takes it turn by turn, and gives way between them. Throws as `readLedger`. */
+export async function takeLedger(
+  ports: LedgerSource,
+  saga: SagaId,
+  taker: { take(turn: Turn): unknown },
+): Promise<void> {
+  for await (const page of ledgerInPages(ports, saga))
+    for (const { turn } of page) {
+      taker.take(turn);
+      const wait = ports.loop?.breathe();
+      if (wait !== undefined) await wait;
+    }
 }
 
 /** The view of a stored ledger. Throws as `readLedger` does. */
@@ -33,8 +57,9 @@ export const readView = async (ports: LedgerSource, saga: SagaId, options?: View
 
 /** The account of a stored ledger. Throws as `readLedger` does. */
 export async function accountOfSaga(ports: LedgerSource, saga: SagaId): Promise<Account> {
-  const stored = await readLedger(ports, saga);
-  return inPieces(ports.loop, accounting(stored.map(({ turn }) => turn)));
+  const reader = createAccountReader();
+  await takeLedger(ports, saga, reader);
+  return reader.account;
 }
 
 /** The view of a ledger, or of its first turns. Throws LEDGER_BROKEN unless it begins with a start. */

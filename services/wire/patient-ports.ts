@@ -16,7 +16,7 @@ export function withPatientReads(ports: Ports, clock: Clock): Ports {
     ledger: {
       ...ledger,
       last: (saga) => patient(() => ledger.last(saga)),
-      read: (saga, afterSeq, throughSeq) => patient(() => ledger.read(saga, afterSeq, throughSeq)),
+      read: (...range) => patient(() => ledger.read(...range)),
       list: () => patient(() => ledger.list()),
     },
     inbox: { ...inbox, standingStart: (saga) => patient(() => inbox.standingStart(saga)) },

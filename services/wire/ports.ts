@@ -83,8 +83,11 @@ export interface LedgerPort {
   last(saga: SagaId): Promise<StoredMessage | undefined>;
   /** The first one, likewise: a first turn, a tombstone whose turns were purged, or what somebody else published. */
   first(saga: SagaId): Promise<StoredMessage | undefined>;
-  /** The messages on the saga's subject with sequence > `afterSeq`, in order, up to and with `throughSeq`. */
-  read(saga: SagaId, afterSeq: number, throughSeq: number): Promise<StoredMessage[]>;
+  /**
+   * The messages on the saga's subject with sequence > `afterSeq`, in order, up to and with `throughSeq`: all of them, or the first
+   * ones, so many at most and at least one if there is one.
+   */
+  read(saga: SagaId, afterSeq: number, throughSeq: number, most?: number): Promise<StoredMessage[]>;
   /**
    * Follows messages as they are stored, a saga's from after `afterSeq`; of every saga where none is named, each saga's in their
    * order. Ends with the signal.

@@ -126,6 +126,10 @@ export const ledgerContract = (mesh: () => MeshUnderTest): void => {
         subject: expect.stringMatching(ledgerSubject),
         headers: { "Saga-Turn": "1" },
       });
+      const first = await ports.ledger.read(saga, 0, seqs[3]!, 2);
+      expect(first.map(({ seq }) => seq)).toEqual(seqs.slice(0, 2));
+      const next = await ports.ledger.read(saga, seqs[1]!, seqs[3]!, 1_000);
+      expect(next.map(({ seq }) => seq)).toEqual(seqs.slice(2, 4));
       expect(await ports.ledger.read(saga, seqs[3]!, seqs[3]!)).toEqual([]);
       expect(await ports.ledger.read(sagaId("nobody"), 0, seqs[3]!)).toEqual([]);
     });

@@ -1,4 +1,5 @@
 import { MeshError } from "../../../protocol/errors.ts";
+import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { graphOf } from "../../views/graph/graph.ts";
 import { viewingByFold } from "../../views/folded.ts";
@@ -6,7 +7,8 @@ import { describedUpTo, withWaiting } from "../../client/list.ts";
 import { withStacks } from "../../views/failures.ts";
 import { promptOf } from "../../views/prompt.ts";
 import { stateOf } from "../../views/state-view.ts";
-import { readLedger } from "../../views/view.ts";
+import { createInspecting } from "../../views/inspected.ts";
+import { readLedger, takeLedger } from "../../views/view.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
 import { dimensions } from "../../../protocol/documents/state.ts";
@@ -18,6 +20,9 @@ import { printPrompt } from "../telling/prompt.ts";
 import { describeState, dimensionOf } from "../telling/state.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 import { inPieces } from "../../wire/loop.ts";
+
+/** Of a saga that ran long, so much of what is over is what a person reads at most; all of it is a file. */
+const shownMax = 1_000;
 
 /** Everything a ledger says of one saga. */
 export const inspect = defineCommand({
@@ -43,6 +48,10 @@ export const inspect = defineCommand({
       choices: dimensions,
       help: "its application, operation or dependency state; needs --app",
     },
+    all: {
+      type: "boolean",
+      help: `every intent that is over and every effect that stands, not only the last ${shownMax.toLocaleString("en-US")}`,
+    },
     archive: archiveOption,
   },
   examples: [
@@ -52,7 +61,7 @@ export const inspect = defineCommand({
     "sagamesh inspect hire-41 --graph --svg hire-41.svg",
     "sagamesh inspect trip-9 --state dependency --at 12 --app app.ts",
   ],
-  run: async ({ at, app: file, prompt, graph, mermaid, svg, state, ...which }, context) => {
+  run: async ({ at, app: file, prompt, graph, mermaid, svg, state, all: isWhole, ...which }, context) => {
     const isGraph = graph || mermaid !== undefined || svg !== undefined;
     if (prompt && isGraph)
       throw new MeshError("USAGE", "--prompt and --graph: they are two things; ask for one");
@@ -71,8 +80,24 @@ export const inspect = defineCommand({
         );
       let foreign = 0;
       const met = (_: SagaId, messages: number) => void (foreign = messages);
+      const tellForeign = () => {
+        if (foreign > 0) context.output.note(foreignNote(saga, foreign));
+      };
+      const show = async (described: InspectDocument) => {
+        const told = await withStacks(described, source.blobs);
+        const document = waiting === undefined ? told : await withWaiting(told, waiting);
+        context.output.print(document, () => describeInspected(document));
+        return 0;
+      };
+      if (!isGraph && at === undefined && app === undefined) {
+        // What is shown by default is found as the ledger is read: none of its turns is kept.
+        const inspecting = createInspecting(isWhole ? undefined : shownMax);
+        await takeLedger({ ...source, met }, saga, inspecting);
+        tellForeign();
+        return show(inspecting.document(viewing));
+      }
       const all = (await readLedger({ ...source, met }, saga)).map(({ turn }) => turn);
-      if (foreign > 0) context.output.note(foreignNote(saga, foreign));
+      tellForeign();
       const turns = turnsUpTo(all, at, systemClock.now());
       const last = turns.at(-1);
       if (isGraph) {
@@ -88,11 +113,7 @@ export const inspect = defineCommand({
       if (prompt && app !== undefined)
         return printPrompt(context.output, await inPieces(source.loop, promptOf(app, all, last?.turn ?? 1)));
       const of = at === undefined ? undefined : all.length;
-      const described = await inPieces(source.loop, describedUpTo(turns, of, viewing, app));
-      const told = await withStacks(described, source.blobs);
-      const document = waiting === undefined ? told : await withWaiting(told, waiting);
-      context.output.print(document, () => describeInspected(document));
-      return 0;
+      return show(await inPieces(source.loop, describedUpTo(turns, of, viewing, app)));
     });
   },
 });

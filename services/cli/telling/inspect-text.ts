@@ -57,6 +57,7 @@ export function describeInspected(document: InspectDocument): string {
     ...(document.fork === undefined ? [] : [`fork     ${describeFork(document.fork)}`]),
     `turns    ${turns}, from ${dateOf(startedAt)} to ${dateOf(updatedAt)}, by ${hosts.length} host${hosts.length === 1 ? "" : "s"}`,
     ...spendingLines(document),
+    ...(document.leftOut === undefined ? [] : [`left out ${leftOutText(document.leftOut)}`]),
     ...(document.awaits === undefined ? [] : [`awaits   ${describeAwaited(document.awaits)}`]),
     ...(end === undefined ? [] : [`end      ${describeEnd(end)}`]),
     ...(machine === undefined
@@ -77,6 +78,9 @@ export function describeInspected(document: InspectDocument): string {
       : ["last lines logged:", ...document.logged.map((one) => `  ${describeLogged(one)}`)]),
   ].join("\n");
 }
+
+const leftOutText = ({ intents, effects }: NonNullable<InspectDocument["leftOut"]>): string =>
+  `${intents} intents that are over and ${effects} effects that stand, the earliest; --all shows them`;
 
 const parkedLines = ({ code, reason, remedy, at }: Parked): string[] => [
   `parked   with ${code}, found ${dateOf(at)}: ${reason}`,
