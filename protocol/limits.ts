@@ -289,6 +289,11 @@ export const limits = {
   augmentationsMax: 3,
   /** A saga that cannot be folded here is offered again after this: another host may have the right code. */
   parkedDelayMs: 30_000,
+  /** And is tried again here after twice as long each time, up to this: what it stands for is mended by a person, or a new host. */
+  parkedTryMsMax: 240_000,
+  /** Sagas of which that is remembered, about half a kilobyte each, and of each so many inputs; what is beyond is tried as it comes. */
+  parkedKnownMax: 16_384,
+  parkedRecallMax: 8,
   /** Why it cannot is noted anew after this while it is offered again; a note counts for three times as long. */
   parkedRenewMs: 300_000,
 } as const;

@@ -93,6 +93,7 @@ export function createActivation(
     idleAt = undefined;
     try {
       await takeTurn(self, inputs.take(pace.size()));
+      if (ownOf(self) !== undefined) deps.tries.taken(saga);
     } catch (error) {
       if (!isGone(self)) await putOff(error); // Else its next owner will see.
     }
@@ -111,7 +112,7 @@ export function createActivation(
   async function putOff(error: unknown): Promise<void> {
     const reason = describeError(error);
     if (error instanceof Unserved) return drop(reason, { meant: error.definition });
-    const delayMs = redeliveryDelay(deps, saga, error);
+    const delayMs = redeliveryDelay(deps, saga, inputs.held, error);
     deps.observe.parked(saga, error);
     if (!deps.signal.aborted) await noteParked(deps, saga, error); // A host that stops fails whatever it is about.
     await drop(reason, { delayMs });

@@ -21,12 +21,14 @@ import { patiently } from "../wire/patience.ts";
 import type { Consumption, Delivery, HandedOn } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Residents } from "./residents.ts";
+import type { Tries } from "./tries.ts";
 import { keyOf } from "../suspects/saga-key.ts";
 
 /** What becomes of guests. */
 export interface GuestsContext {
   readonly residents: Residents;
   readonly quarantine: Quarantine;
+  readonly tries: Pick<Tries, "putsOff">;
   /** The partitions that this host consumes: their sagas are no guests. */
   readonly held: () => readonly number[];
   /** The living hosts as this one knows them now, itself too. */
@@ -47,7 +49,7 @@ export interface Guests {
 
 /** Hears what is handed on to this host, until `over`. */
 export function receiveGuests(deps: HostDeps, context: GuestsContext): Guests {
-  const { residents, quarantine, held, hosts, over } = context;
+  const { residents, quarantine, tries, held, hosts, over } = context;
   const { ports, clock, log, incarnation, app } = deps;
   /** Sequences of what was taken and is not settled. */
   const open = new Set<number>();
@@ -66,6 +68,7 @@ export function receiveGuests(deps: HostDeps, context: GuestsContext): Guests {
     if (address === undefined || !hasRoom(address)) return false;
     const own = counted(open, { ...delivery, headers: { ...delivery.headers, [headers.definition]: meant } });
     own.working(); // Its lease began at another host.
+    if (tries.putsOff(address.saga, own)) return true;
     const partition = partitionOf(delivery.subject);
     quarantine.take(keyOf(address.saga), partition, own, () => {
       if (mayTake()) residents.of(address.saga, partition).offer(own, address);

@@ -19,6 +19,7 @@ import type { ChainSource } from "../ledger/chain.ts";
 import type { KnownTurns } from "../ledger/known-turns.ts";
 import type { Processes } from "./bury.ts";
 import type { Routing } from "./routing.ts";
+import type { Trying } from "./tries.ts";
 import type { Throttle } from "../throttle/throttle.ts";
 
 /** What a host tells of itself as it happens: for metrics, tests and the demo. */
@@ -86,6 +87,8 @@ export interface HostDeps {
   readonly known: KnownTurns;
   /** Where what this host lacks the definition of goes. */
   readonly routing: Routing;
+  /** The sagas that cannot be taken here, and when they are tried again. */
+  readonly tries: Trying;
   /** Where a tool's attempts are performed. */
   readonly placementOf: (contract: string) => "worker" | "host";
   /** How fast models may be asked, over the whole mesh. */

@@ -29,7 +29,8 @@ import { register } from "./register.ts";
 import { createWeighing } from "./shedding.ts";
 import { createStrain } from "./strain.ts";
 import { tellForeign } from "./tell-foreign.ts";
-import type { Awaited } from "./waiting.ts";
+import { createTries, tryingAlone } from "./tries.ts";
+import { type Awaited, createWaiting } from "./waiting.ts";
 
 /** How much one host takes upon itself. */
 export interface HostBounds {
@@ -129,6 +130,7 @@ export const depsOf = (
   observe: options.observe ?? silentObserver,
   holding: named(options.holding ?? unwatched),
   signal,
+  tries: tryingAlone,
   throttle: createThrottle(options),
   sagasMax: options.sagasMax ?? limits.sagasPerHostMax,
   auditEveryMs: options.auditEveryMs ?? limits.auditEveryMs,
@@ -162,7 +164,9 @@ export async function startHost(options: HostOptions, app: App): Promise<Host> {
     pulse: () => (strain.share() < 1 ? 1 : 0),
   };
   const weighing = createWeighing(options, { host: name, declared: options.weight ?? weightDefault, uses });
-  const process = { name, returns: createReturns(), strain, weighing };
+  const [returns, waiting] = [createReturns(), createWaiting(options.clock, log)];
+  const tries = createTries({ ...options, returns, forgotten: waiting.drop });
+  const process = { name, returns, tries, waiting, strain, weighing };
   let count = 0;
   let stopping = false;
   const begin = () => {

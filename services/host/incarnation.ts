@@ -8,6 +8,7 @@
  *    appends nothing and begins nothing, and the incarnation ends with it.
  * IC2 Its process did not die: what it had bears no mark of it from then on, and what comes back to it is no suspect.
  */
+import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { createAudit } from "./audit.ts";
 import { registeredMoves } from "../app/old-contracts.ts";
@@ -24,7 +25,8 @@ import type { Weighing } from "./shedding.ts";
 import type { Strain } from "./strain.ts";
 import { keyOf, sagaOf } from "../suspects/saga-key.ts";
 import { hostQuarantine } from "./suspects.ts";
-import { type Awaited, createWaiting } from "./waiting.ts";
+import { outsideOf, type Tries } from "./tries.ts";
+import type { Awaited, Waiting } from "./waiting.ts";
 import { type Guests, receiveGuests } from "./guests.ts";
 
 /** A host under one name. */
@@ -49,6 +51,8 @@ export interface HostProcess {
   /** The name of the first. */
   readonly name: string;
   readonly returns: Returns;
+  readonly tries: Tries;
+  readonly waiting: Waiting;
   readonly strain: Strain;
   readonly weighing: Weighing;
 }
@@ -56,24 +60,20 @@ export interface HostProcess {
 /** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (IC1). */
 export function serveAs(
   given: Omit<HostDeps, "hasLapsed" | "routing" | "movesOf">,
-  { name, returns, strain, weighing }: HostProcess,
+  { name, returns, tries, waiting, strain, weighing }: HostProcess,
   onLapse: () => void,
 ): Incarnation {
   const { clock, log, incarnation } = given;
   const over = new AbortController();
   let pulseAt = clock.elapsed();
   let lapsed = false;
-  const waiting = createWaiting(clock, log);
-  const routing = createRouting({
-    ...given,
-    waiting,
-    roster: { hosts: () => roster.hosts(), declared: () => roster.declared() },
-    unmark: (saga) => quarantine.unmark(keyOf(saga)),
-  });
+  const known = { hosts: () => roster.hosts(), declared: () => roster.declared() };
+  const unmark = (saga: SagaId) => quarantine.unmark(keyOf(saga));
+  const routing = createRouting({ ...given, ...{ waiting, tries, roster: known, unmark } });
   const deps: HostDeps = {
     ...given,
     movesOf: registeredMoves({ registry: given.ports.registry, clock }),
-    routing,
+    ...{ routing, tries },
     hasLapsed: () => lapsed || clock.elapsed() - pulseAt > limits.inboxAckWaitMs,
   };
   const residents = createResidents(deps);
@@ -82,7 +82,7 @@ export function serveAs(
     living: () => roster.hosts().map(({ host }) => host),
     evict: async (saga) => residents.find(saga)?.release(),
   });
-  const partitions = createPartitions(deps, { residents, quarantine, strain, over: over.signal });
+  const partitions = createPartitions(deps, { residents, quarantine, tries, strain, over: over.signal });
 
   /** IC1, IC2: everything goes back at once; what is running tells its end as an ordinary input. */
   const lapse = () => {
@@ -103,6 +103,7 @@ export function serveAs(
     residents.prolong();
     quarantine.beat();
     quarantine.tidy((key) => residents.isBusy(sagaOf(key)));
+    tries.hear(outsideOf(roster, given.ports.trust));
   };
 
   const roster = joinRoster(
@@ -110,7 +111,7 @@ export function serveAs(
     { held: partitions.held, take: partitions.takeExactly },
   );
   const guests = receiveGuests(deps, {
-    ...{ residents, quarantine, held: partitions.held, hosts: roster.hosts, over: over.signal },
+    ...{ residents, quarantine, tries, held: partitions.held, hosts: roster.hosts, over: over.signal },
   });
   const whileServing = { clock, log, signal: over.signal };
   const loops = [

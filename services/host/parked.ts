@@ -17,7 +17,7 @@ type Deps = Pick<HostDeps, "clock"> & {
 };
 
 /** Whether a saga stands for it, and not only for a moment. */
-const standsFor = (error: unknown): boolean =>
+export const standsFor = (error: unknown): boolean =>
   !isMeshError(error) || !error.retriable || error.code === "SIGNER_UNKNOWN";
 
 /** Notes why a saga cannot be taken, where a person may have to act. Never throws (QP1). */

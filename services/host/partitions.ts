@@ -17,12 +17,14 @@ import type { Quarantine } from "../suspects/quarantine.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { Residents } from "./residents.ts";
 import type { Strain } from "./strain.ts";
+import type { Tries } from "./tries.ts";
 import { keyOf } from "../suspects/saga-key.ts";
 
 /** What becomes of the inputs of the partitions. */
 export interface PartitionsContext {
   readonly residents: Residents;
   readonly quarantine: Quarantine;
+  readonly tries: Pick<Tries, "putsOff" | "leave">;
   /** How much of the bounds is taken now. */
   readonly strain: Pick<Strain, "share">;
   /** Aborted: no further partition is consumed. */
@@ -41,7 +43,7 @@ export interface Partitions {
 /** Nothing is consumed yet. */
 export function createPartitions(
   deps: HostDeps,
-  { residents, quarantine, strain, over }: PartitionsContext,
+  { residents, quarantine, tries, strain, over }: PartitionsContext,
 ): Partitions {
   const consumptions = new Map<number, Consumption>();
   /** How many partitions there are to be. */
@@ -58,6 +60,7 @@ export function createPartitions(
       setAside(deps, delivery, error);
       return;
     }
+    if (tries.putsOff(address.saga, delivery)) return;
     quarantine.take(keyOf(address.saga), partition, delivery, () => {
       if (consumptions.has(partition)) residents.of(address.saga, partition).offer(delivery, address);
       else void nakDelivery(delivery); // It went elsewhere while the mark was put.
@@ -73,6 +76,7 @@ export function createPartitions(
     residents.leave((resident) => resident.partition === partition);
     suspectsGone.catch((error: unknown) => deps.log.warn({ err: error }, "not everything given back"));
     await stopped;
+    tries.leave(partition); // Called back earlier it would come here.
   };
 
   return {

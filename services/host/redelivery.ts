@@ -5,12 +5,15 @@
 import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
+import type { Delivery } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
+import { standsFor } from "./parked.ts";
 
-/** Logs why, and returns after how many milliseconds the batch may be offered again. */
+/** Logs why, and returns after how many milliseconds the batch, what is held of it, may be offered again. */
 export function redeliveryDelay(
-  { log, signal }: Pick<HostDeps, "log" | "signal">,
+  { log, signal, tries }: Pick<HostDeps, "log" | "signal" | "tries">,
   saga: SagaId,
+  held: Iterable<Delivery>,
   error: unknown,
 ): number {
   const parked = isMeshError(error) && !error.retriable;
@@ -20,5 +23,5 @@ export function redeliveryDelay(
     { err: error, sagaId: saga, code: isMeshError(error) ? error.code : "INTERNAL" },
     "saga not taken",
   );
-  return parked ? limits.parkedDelayMs : limits.earlyInputDelayMs;
+  return standsFor(error) && !signal.aborted ? tries.failed(saga, held) : limits.earlyInputDelayMs;
 }

@@ -27,6 +27,7 @@ import { patiently } from "../wire/patience.ts";
 import type { Clock, Delivery, Ports } from "../wire/ports.ts";
 import { definitionTold } from "../wire/turn-headers.ts";
 import { NoneServed, Unserved, wordsOf } from "./unserved.ts";
+import type { Trying } from "./tries.ts";
 import type { Waiting } from "./waiting.ts";
 import { lastTurnOf } from "../ledger/chain.ts";
 import type { KnownTurns } from "../ledger/known-turns.ts";
@@ -52,7 +53,7 @@ export interface Routing {
   passOn(saga: SagaId, definition: DefinitionRef, deliveries: readonly Delivery[]): Promise<void>;
   /** Whether any host ever served what a start asks for: then one may again. Throws UNAVAILABLE. */
   wasServed(wanted: Wanted): Promise<boolean>;
-  /** Gives back what no living host serves, to be offered again in some seconds. */
+  /** Gives back what no living host serves: it is offered again when one does, and now and then (tries.ts). */
   putOff(saga: SagaId, wanted: Wanted, delivery: Delivery): Promise<void>;
 }
 
@@ -63,6 +64,7 @@ export interface RoutingDeps {
   readonly log: Log;
   readonly observe: { handedOn(outcome: "taken" | "not taken" | "unknown"): void };
   readonly waiting: Waiting;
+  readonly tries: Pick<Trying, "failed">;
   /** The living hosts and what people declared, as this host knows them now. */
   readonly roster: { hosts(): readonly LivingHost[]; declared(): Declared | undefined };
   /** Before a saga of this host goes to another: no mark of this host's is a suspicion there. */
@@ -71,7 +73,7 @@ export interface RoutingDeps {
 
 /** Routing among the hosts of a roster. */
 export function createRouting(deps: RoutingDeps): Routing {
-  const { ports, clock, log, observe, waiting, roster, unmark } = deps;
+  const { ports, clock, log, observe, waiting, tries, roster, unmark } = deps;
   const wasServed = registeredIn(ports.registry, clock);
 
   const choiceFor = (wanted: Wanted, saga: SagaId) => {
@@ -81,7 +83,7 @@ export function createRouting(deps: RoutingDeps): Routing {
 
   const putOff = async (saga: SagaId, wanted: Wanted, delivery: Delivery) => {
     waiting.note(saga, wordsOf(wanted));
-    await nakDelivery(delivery, unservedDelayMs(delivery));
+    await nakDelivery(delivery, tries.failed(saga, [delivery]));
   };
 
   async function handOn(host: string, definition: DefinitionRef, delivery: Delivery): Promise<void> {

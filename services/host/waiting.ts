@@ -12,7 +12,9 @@ import type { Clock } from "../wire/ports.ts";
 export interface Waiting {
   /** A saga's input is put off: it waits for a host of this definition (`name@version#hash`), or for any of its name. */
   note(saga: SagaId, definition: string): void;
-  /** Those that wait now. One that waits is heard of again when its input is offered again. */
+  /** A saga waits no more, or is heard of again. */
+  drop(this: void, saga: SagaId): void;
+  /** Those that wait now. One that waits is heard of again when its input is tried again. */
   list(this: void): readonly Awaited[];
 }
 
@@ -22,7 +24,7 @@ export interface Awaited {
   readonly sagas: readonly SagaId[];
 }
 
-const forgottenAfterMs = 3 * limits.unservedDelayMs;
+const forgottenAfterMs = limits.parkedTryMsMax + 3 * limits.parkedDelayMs;
 
 /** None waits yet. */
 export function createWaiting(clock: Clock, log: Log): Waiting {
@@ -41,6 +43,9 @@ export function createWaiting(clock: Clock, log: Log): Waiting {
       if (sagas.size === 0)
         log.warn({ definition, sagaId: saga, code: "VERSION_UNSERVED" }, "no host serves it"); // WU1
       waiting.set(definition, sagas.set(saga, clock.elapsed()));
+    },
+    drop: (saga) => {
+      for (const sagas of waiting.values()) sagas.delete(saga);
     },
     list: () => {
       tidy();

@@ -41,8 +41,14 @@ export function toDelivery(
     working: () => gate.post(() => queue.working(seq)),
   };
   origins.set(delivery, { message, deliveries, queue });
+  recalls.set(delivery, () => gate.post(() => queue.nak(seq, 0)));
   return delivery;
 }
+
+const recalls = new WeakMap<Delivery, () => void>();
+
+/** `InboxPort.recall`. */
+export const recall = (delivery: Delivery): (() => void) | undefined => recalls.get(delivery);
 
 /** After so long without an answer it is not known whether it was taken, as on a real server. */
 const hopTimeoutMs = 2_500;

@@ -21,7 +21,7 @@ import type {
 } from "../wire/ports.ts";
 import { follow } from "./follow.ts";
 import type { ProcessGate } from "./gate.ts";
-import { createHop, type Queued, toDelivery } from "./hop.ts";
+import { createHop, type Queued, recall, toDelivery } from "./hop.ts";
 import { atOnce } from "./reply.ts";
 import { type Claim, copied, type MemoryServer } from "./server.ts";
 
@@ -80,6 +80,7 @@ function createInbox(server: MemoryServer, gate: ProcessGate): InboxPort {
       };
     },
     ...createHop(server.inbox, gate),
+    recall,
     outstanding: async (partitions) => {
       const giveBack = await ask("outstanding", () => server.inbox.outstanding(partitions));
       return { giveBack: () => ask("giveBack", giveBack) };

@@ -42,7 +42,7 @@ export interface MemoryQueue {
   working(seq: number): void;
   /** The lease goes on, and its receiver has room for another. */
   letGo(seq: number): void;
-  /** Sequences of what is out now. */
+  /** Sequences of what is out now, or was given back and is to stay away for a while. */
   out(): number[];
   /** Messages that are not acked. */
   size(): number;
@@ -167,7 +167,7 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
     },
     nak: (seq, delayMs) => {
       const item = items.get(seq);
-      if (item === undefined || item.place.kind !== "leased") return; // QU2: the process that leases it now loses it
+      if (item === undefined || item.place.kind === "waiting") return; // QU2: the process that leases it now loses it
       if (delayMs <= 0) return giveBack(item);
       release(item);
       item.place = { kind: "delayed", cancel: clock.quietlyAt(clock.now() + delayMs, () => giveBack(item)) };
@@ -183,7 +183,7 @@ export function createQueue(clock: VirtualClock, weather: Weather, ackWaitMs: nu
       place.by = { ...place.by, held: 1 }; // Its end frees no place of the receiver's.
       handOutSoon();
     },
-    out: () => [...items].flatMap(([seq, { place }]) => (place.kind === "leased" ? [seq] : [])),
+    out: () => [...items].flatMap(([seq, { place }]) => (place.kind === "waiting" ? [] : [seq])),
     size: () => items.size,
     all: () => [...items.values()].map(({ message }) => message),
     lose: () => {

@@ -44,6 +44,17 @@ const handings = new WeakMap<Delivery, Handing>();
 /** Undefined for what no consumer of this process delivered: a child's, say. */
 export const handingOf = (delivery: Delivery): Handing | undefined => handings.get(delivery);
 
+/** `InboxPort.recall`: a plain word on a message that was given back with a delay ends the delay. */
+export function recall(nc: NatsConnection, delivery: Delivery): (() => void) | undefined {
+  const reply = handingOf(delivery)?.reply;
+  return reply === undefined ? undefined : recallAt(nc, reply);
+}
+
+/** Apart, so that it holds no more than this. */
+const recallAt = (nc: NatsConnection, reply: string) => () => {
+  if (!nc.isClosed()) nc.publish(reply, words.nak);
+};
+
 /** The message as it came from the server, to a process that gave it back unread so many times. */
 export const deliveredBy = (message: Msg, returned: { times(seq: number): number }): Delivered => ({
   subject: message.subject,

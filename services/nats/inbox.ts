@@ -18,6 +18,7 @@ import { consumers, streams, subjects } from "../../protocol/subjects.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { InboxPort, InboxStock } from "../wire/ports.ts";
 import type { DeclaredConsumer } from "./declare.ts";
+import { recall } from "./delivery.ts";
 import { translated } from "./errors.ts";
 import { natsHeaders } from "./headers.ts";
 import { createHop } from "./hop.ts";
@@ -66,6 +67,7 @@ export const createInbox = (context: InboxContext): InboxPort => {
       };
     },
     ...createHop(nc),
+    recall: (delivery) => recall(nc, delivery),
     outstanding: (partitions) => outstandingOf({ nc, jsm }, partitions),
     schedule: async ({ saga, intent, dueAt, headers }) => {
       const control = {

@@ -205,6 +205,12 @@ export interface InboxPort {
    */
   outstanding(partitions: readonly number[]): Promise<Outstanding>;
   /**
+   * What, called later, has a delivery of this inbox that was given back with a delay delivered at once. It keeps nothing of the
+   * message, and is best effort: not heard, the delay ends by itself. To be called before then alone: afterwards it would
+   * take the message from whoever has it. Undefined for what no inbox delivered here.
+   */
+  recall(delivery: Delivery): (() => void) | undefined;
+  /**
    * Arms, or replaces, the durable timer of an intent. When due, the server stores an empty message with the
    * headers on `saga.<id>.timer.<intent>`.
    */

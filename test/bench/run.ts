@@ -20,6 +20,7 @@ import { measureLimit } from "./limit.ts";
 import { measureLoads } from "./load.ts";
 import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
+import { measureParked } from "./parked.ts";
 import { type CaseName, caseNames } from "./peers/peer.ts";
 import { allPeers, measurePeers } from "./peers/peers.ts";
 import { measureReaders } from "./readers.ts";
@@ -107,6 +108,11 @@ const benches: Readonly<Record<string, Bench>> = {
   sleeping: {
     does: "what sagas that wait cost the host, the server and those who use the mesh",
     run: ({ sleeping }) => measureSleeping({ sagas: sleeping, turns: 2 }),
+  },
+  parked: {
+    does: "what sagas cost that a host cannot take; only by name, 20 minutes",
+    isByName: true,
+    run: () => measureParked({ sagas: 1_000, minutes: 5 }),
   },
   tokens: { does: "from a model's word to whoever listens", run: measureTokens },
   turns: {

@@ -244,6 +244,42 @@ export const inboxContract = (mesh: () => MeshUnderTest): void => {
       await consumption.stop();
     });
 
+    test("an input naked with a delay comes back at once when it is called back, once and counted", async () => {
+      const { ports, wait, until } = mesh();
+      const got: Delivery[] = [];
+      await put(ports, "saga.a.start");
+      await put(ports, "saga.a.signal.go");
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await until("they are delivered", () => got.length === 2);
+      const recalls = got.map((delivery) => ports.inbox.recall(delivery));
+      for (const delivery of got) await delivery.nak(60_000);
+      await wait(200);
+      expect(got).toHaveLength(2);
+      for (const recall of recalls) recall?.();
+      await until("they come back", () => got.length === 4, 1_000);
+      expect(got.slice(2).map(({ deliveries }) => deliveries)).toEqual([2, 2]);
+      for (const delivery of got.slice(2)) await delivery.ack();
+      await wait(200);
+      expect(got).toHaveLength(4);
+      await consumption.stop();
+    });
+
+    test("an input called back by one that consumes no more comes to the next that does", async () => {
+      const { ports, until } = mesh();
+      const got: Delivery[] = [];
+      await put(ports, "saga.a.signal.go");
+      const first = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await until("it is delivered", () => got.length === 1);
+      const recall = ports.inbox.recall(got[0]!);
+      await got[0]!.nak(60_000);
+      await first.stop();
+      recall?.();
+      const next = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await until("it comes back", () => got.length === 2, 2_000);
+      await got[1]!.ack();
+      await next.stop();
+    });
+
     test("no more than inFlightMax inputs are un-acked at once, and an ack makes room", async () => {
       const { ports, wait, until } = mesh();
       const got: Delivery[] = [];
@@ -357,6 +393,21 @@ export const inboxContract = (mesh: () => MeshUnderTest): void => {
       const again = got.slice(5).map(({ seq, deliveries }) => [seq, deliveries]);
       expect(again.sort()).toEqual(back.map(({ seq }) => [seq, 2]).sort());
       for (const delivery of got) await delivery.ack();
+      await consumption.stop();
+    });
+
+    test("what was given back with a delay is out, and is given back in another's name as well", async () => {
+      const { ports, wait, until } = mesh();
+      const got: Delivery[] = [];
+      const consumption = await consumeInbox(ports, (delivery) => got.push(delivery));
+      await put(ports, "saga.a.signal.one");
+      await until("it is delivered", () => got.length === 1);
+      await got[0]!.nak(60_000);
+      await wait(100);
+      const all = Array.from({ length: ports.inbox.partitions }, (_, p) => p);
+      await (await ports.inbox.outstanding(all)).giveBack();
+      await until("it comes back", () => got.length === 2, 2_000);
+      await got[1]!.ack();
       await consumption.stop();
     });
 

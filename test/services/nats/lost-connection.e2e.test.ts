@@ -55,6 +55,7 @@ const table: Table = {
     consume: ({ inbox }) => inbox.consume(0, { inFlightMax: 1, startsMax: () => 1 }, () => undefined),
     handOn: ({ inbox }, held) => inbox.handOn("nobody", held, "x"),
     receive: ({ inbox }) => inbox.receive("h1", () => false),
+    recall: async ({ inbox }, held) => inbox.recall(held)?.(),
     outstanding: ({ inbox }) => inbox.outstanding([0]),
     schedule: ({ inbox }) => inbox.schedule({ saga, intent, dueAt: Date.now() + 60_000, headers: {} }),
     unschedule: ({ inbox }) => inbox.unschedule(saga),
