@@ -4,7 +4,8 @@
  * Owns: what counts as evidence, who looks at whom, and what is done for a host that died. For speed only: one that is found
  * dead and lives is one more of two that believe they own a saga, of which the ledger's compare-and-set refuses one.
  * Rejected: shorter leases and beats (a starved host would lose what it has, and each beat costs all hosts a message); a reset
- * of the consumers (it counts deliveries from one again, by which suspects are known, and takes from living hosts what is theirs).
+ * of the consumers (it counts deliveries from one again, by which suspects are known, and takes from living hosts what is theirs);
+ * and an entry that outlasts its host, for a start that takes longer than that: the leases end within a second then.
  *
  * BY1 Silence is no evidence: a host that gets nothing of its machine lives. That its process is no more is evidence, on
  *     one machine; and that the server at which it listens, asked by a host at that very server, says twice that it does

@@ -35,9 +35,9 @@ export interface Tries extends Trying {
   putsOff(saga: SagaId, delivery: Delivery): boolean;
   /**
    * Hears what sagas may stand for from outside, in words that differ where that does: if they do, all are offered again (ZT3). To
-   * be told now and then.
+   * be told now and then; undefined: that is not known now.
    */
-  hear(outside: string): void;
+  hear(outside: string | undefined): void;
   /** Forgets the sagas of a partition, or of all, and has them offered again at once (ZT3). */
   leave(partition?: number): void;
 }
@@ -145,21 +145,27 @@ export function createTries({ ports, clock, chance, returns, forgotten }: TriesO
       return true;
     },
     hear: (outside) => {
-      if (outside !== known) forget(() => true);
+      if (outside === undefined || outside === known) return;
+      forget(() => true);
       known = outside;
     },
     leave: (partition) => forget((one) => partition === undefined || one.partition === partition),
   };
 }
 
-/** Who serves what, what is declared, and whose signatures count, as a host knows it now. */
+/**
+ * Who serves what, what is declared, and whose signatures count, as a host knows it now. Undefined while it does not know what is
+ * declared: a host that is late, or was cut off, would else try all that stands at once, each time.
+ */
 export function outsideOf(
   roster: { hosts(): readonly LivingHost[]; declared(): Declared | undefined },
   trust: TrustPort | undefined,
-): string {
+): string | undefined {
+  const declared = roster.declared();
+  if (declared === undefined) return undefined;
   const serving = roster.hosts().filter(({ draining }) => !draining);
   const served = new Set(serving.flatMap(({ serves }) => serves.map(textOfDefinition)));
-  return [trust?.revision(), roster.declared()?.revision, ...[...served].sort()].join(" ");
+  return [trust?.revision(), declared.revision, ...[...served].sort()].join(" ");
 }
 
 /** Of a process that receives nothing of a queue: whoever does so remembers. */

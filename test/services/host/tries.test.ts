@@ -14,7 +14,7 @@ import { type App, defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { type Host, startHost } from "../../../services/host/host.ts";
 import { silentObserver } from "../../../services/host/host-deps.ts";
-import { createTries } from "../../../services/host/tries.ts";
+import { createTries, outsideOf } from "../../../services/host/tries.ts";
 import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { createReturns } from "../../../services/suspects/returns.ts";
@@ -117,6 +117,17 @@ describe("a saga that could not be taken", () => {
     expect(t.said()).toEqual(["forgotten s-1", "recall 1"]);
     t.look();
     expect(t.said()).toEqual([]);
+  });
+
+  test("is left where it is while it is not known what may have changed", () => {
+    const t = remembering();
+    t.look();
+    t.tries.failed(nameOf(1), [t.delivered(nameOf(1), 1, 1)]);
+    t.tries.hear(undefined);
+    t.look();
+    expect(t.said()).toEqual([]);
+    const hosts = [{ host: "h", partitions: [], draining: false, since: 0, deployments: 0, serves: [] }];
+    expect(outsideOf({ hosts: () => hosts, declared: () => undefined }, undefined)).toBeUndefined();
   });
 
   test("was had by this process, which lives, each time it was put off: it is no suspect", () => {
