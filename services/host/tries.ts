@@ -5,7 +5,9 @@
  * Owns: what is remembered of them. Does not own: which errors a saga stands for (parked.ts), and which are said.
  *
  * ZT1 A message that was given back comes no earlier than it was told to. So it is told to within half a minute, however long
- *     the saga stands: a host that knows nothing of it, another's or one that was started anew, tries it by then.
+ *     the saga stands: a host that knows nothing of it, another's or one that was started anew, tries it by then. Rejected: minutes
+ *     at the server. No consumer tells which of its messages were given back with a delay, so a host that comes after one that
+ *     died unseen could end none; and what it saves, a message each way every half a minute, is the lesser part of it.
  * ZT2 What is delivered for the first time is tried at once: it may be what mends the saga.
  * ZT3 So is everything when that changes what a saga may stand for from outside: who serves what, what is declared, whose
  *     signatures count. And what leaves with its partition: its next host may have what this one lacks.

@@ -51,7 +51,8 @@ setInterval(() => {
 }, 200);
 process.on("message", () => {
   void host.stop(1_000).then(async () => {
-    await nc.drain();
+    await ports.close();
+    await nc.drain().catch(() => undefined);
     process.exit();
   });
 });

@@ -44,7 +44,7 @@ export async function measureParked({ sagas, minutes }: ParkedOptions): Promise<
   return {
     title: `${sagas} sagas that cannot be taken, over ${minutes} minutes`,
     rows,
-    notes: ["Less what the same host spends with nothing that stands. A tried saga has two turns."],
+    notes: ["Less what the same host spends with nothing that stands. Their ledgers have two turns."],
   };
 }
 
