@@ -66,7 +66,10 @@ async function rowOf(path: string, part: Examined): Promise<SagaRow> {
   return rowOfLedger(turnsOf(await readLedger(source, saga)), viewingBy({ definitions, tools }));
 }
 
-/** One file, or a part of a bundle, is in memory at a time. A saga that several files hold is taken from the first, by name. */
+/**
+ * One file, or a part of a bundle, is in memory at a time. A saga that several files hold is taken from the one that every reader
+ * finds (FE1 of services/archive/folder.ts), and where that names none, for it is a child in others' exports, from the first.
+ */
 async function ofFiles(folder: string): Promise<ReplaySource> {
   const paths = new Map<SagaId, string>();
   const rows: SagaRow[] = [];
@@ -78,7 +81,8 @@ async function ofFiles(folder: string): Promise<ReplaySource> {
       for await (const { part } of partsOf(path))
         for (const section of part.sections) {
           const at = section.manifest?.saga ?? sagaNamed(path);
-          if (paths.has(at)) continue;
+          const chosen = await archives.find(at);
+          if (paths.has(at) || (chosen !== undefined && chosen !== path)) continue;
           await rowOf(path, { sections: [section], blobs: part.blobs }).then(
             (row) => {
               paths.set(at, path);

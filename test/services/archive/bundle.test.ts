@@ -14,6 +14,7 @@ import { openBundle, readIndex } from "../../../services/archive/bundle.ts";
 import { blobLines, ownLines, writeArchive } from "../../../services/archive/file.ts";
 import { openArchives, readSaga } from "../../../services/archive/folder.ts";
 import { manifestOf } from "../../../services/archive/manifest.ts";
+import { withReplaySource } from "../../../services/cli/commands/replay-sources.ts";
 import { verifyArchive, verifySaga } from "../../../services/archive/verify.ts";
 import type { LedgerSource } from "../../../services/ledger/reader.ts";
 import { codeOf } from "../../contract/mesh-under-test.ts";
@@ -125,4 +126,35 @@ test("a file of one saga, as former versions wrote it, is found by its tombstone
   await writeFile(join(place, "archived-2027-a.jsonl.gz"), "no bundle");
   expect(await openArchives(place).find(other!.saga)).toBe(join(place, name));
   expect(await codeOf(readSaga(openArchives(path), path, "nobody" as SagaId))).toBe("ARCHIVE_BROKEN");
+});
+
+test("a run over a folder takes a saga that is in two bundles from the newer, which has more of it (FE1)", async () => {
+  const own = await mkdtemp(join(tmpdir(), "sagamesh-twice-"));
+  try {
+    const ledger = ledgers.find(({ messages }) => messages.length > 2)!;
+    const whole = await sectionOf(ledger, ledger.saga);
+    for (const [at, turns] of [
+      ["2026-03-01", whole.messages.length - 1],
+      ["2026-03-02", whole.messages.length],
+    ] as const) {
+      const bundle = await openBundle(join(own, `archived-${at}T09-00-00-000-x.jsonl.gz`));
+      const messages = whole.messages.slice(0, turns);
+      const section = { ...whole, messages, manifest: { ...whole.manifest, turns } };
+      const named = new Map<string, LedgerSource["blobs"]>();
+      const lines = [...ownLines(section, named)].map((line) => Buffer.from(line));
+      const blobs = new Map<string, Buffer>();
+      for await (const [digest, line] of blobLines(named)) blobs.set(digest, Buffer.from(line));
+      await bundle.add(ledger.saga, { lines, blobs });
+      await bundle.end();
+      await bundle.close();
+    }
+    const context = undefined as never; // Files alone are read.
+    const read = await withReplaySource(context, own, async (source) => {
+      const rows = await source.meant("turns>0");
+      return { rows: rows.map(({ turns }) => turns), turns: (await source.read(ledger.saga)).turns.length };
+    });
+    expect(read).toEqual({ rows: [whole.messages.length], turns: whole.messages.length });
+  } finally {
+    await rm(own, { recursive: true, force: true });
+  }
 });
