@@ -91,6 +91,13 @@ export const limits = {
   duplicateWindowMs: 120_000,
   /** A signal's id is remembered for this long after it was taken, and an older signal is refused. */
   signalHorizonMs: 7 * 86_400_000,
+  /**
+   * A call that was decided so long ago is asked about once its claim is won: the claims of an archived saga go after the horizon
+   * (services/archive/left.ts). Between the two lies what clocks may differ by, and how long a request takes.
+   */
+  lateCallMs: 86_400_000,
+  /** A tombstone may be taken away after this at the earliest, by an operator's word: after that its id begins anew. */
+  forgetAfterMsMin: 30 * 86_400_000,
   /** By how much the clocks of hosts and server may differ before a repeat could be forgotten too early. */
   clockSkewMs: 3_600_000,
   /** An input for a saga that has no ledger yet is offered again for this long: its start may be on the way. */
@@ -317,3 +324,4 @@ assert(limits.inlineBytesMax < limits.messageBytesMax, "an inline value fits int
 assert(limits.callsPerReplyMax <= limits.intentsOpenMax, "the calls of one reply may all be open");
 assert(limits.intentsOpenMax <= limits.intentsOpenCeiling, "what may be open by default may be said");
 assert(limits.signalHorizonMs > limits.duplicateWindowMs, "the ledger remembers longer than the server");
+assert(limits.signalHorizonMs > 2 * limits.lateCallMs, "a call is asked about long before a claim goes");

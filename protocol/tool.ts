@@ -43,5 +43,10 @@ export const WorkMessage = z.object({
   input: Payload,
   /** Milliseconds since the epoch; a worker that gets it earlier puts it back until then. */
   notBefore: z.number().optional(),
+  /**
+   * When this attempt was decided, milliseconds since the epoch: who wins a claim for what was decided long ago asks the ledger
+   * whether it is asked for still. Hosts of former versions leave it out; that is taken for long ago.
+   */
+  decidedAt: z.number().optional(),
 });
 export type WorkMessage = z.infer<typeof WorkMessage>;

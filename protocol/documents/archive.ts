@@ -13,9 +13,10 @@ export const ArchiveDocument = z.object({
   saga: SagaId,
   /**
    * `archived`: its turns are in the file and purged. `due`: would be archived (--dry-run). `kept`: not due, for
-   * the reason. `already`: there was nothing left to do. `failed`: nothing was purged, for the reason.
+   * the reason. `already`: it was archived before. `forgotten`: its tombstone is gone too (--forget-after). `failed`: nothing was
+   * purged, for the reason.
    */
-  outcome: z.enum(["archived", "due", "kept", "already", "failed"]),
+  outcome: z.enum(["archived", "due", "kept", "already", "forgotten", "failed"]),
   file: z.string().optional(),
   turns: z.int().optional(),
   /** Of its lines in the file, before they are packed. */

@@ -16,6 +16,7 @@ import { eachOf } from "../process/each-of.ts";
 import { patiently } from "../wire/patience.ts";
 import { type ArchiveDeps, bury, draftOf, nameBundle } from "./archive.ts";
 import { type BundleDraft, bundleName, openBundle, type SagaLines } from "./bundle.ts";
+import { createLeft, type Left, seeToLeft } from "./left.ts";
 import { type ArchiveOptions, type Due, lookAt } from "./look.ts";
 
 /** Ledgers held in memory at a time. */
@@ -43,7 +44,8 @@ export async function archiveAll(
   const { clock, ports } = deps;
   // Asked once: by the server's clock, as the age of a turn is.
   const ahead = (await patiently(clock, () => ports.claims.now())) - clock.elapsed();
-  const run = { ...deps, now: () => ahead + clock.elapsed(), tell };
+  const timed = { ...deps, now: () => ahead + clock.elapsed() };
+  const run = { ...timed, tell, left: createLeft(timed, sagas.length) };
   let left = sagas;
   for (let round = 1; left.length > 0 && round <= roundsMax; round++)
     left = await archiveRound(run, left, options);
@@ -54,6 +56,7 @@ export async function archiveAll(
 type Run = ArchiveDeps & {
   readonly now: () => number;
   readonly tell: Tell;
+  readonly left: Left;
 };
 
 /** Each saga once; gives those whose ledger has moved. */
@@ -66,6 +69,7 @@ async function archiveRound(run: Run, sagas: readonly SagaId[], options: Options
       try {
         const found = await lookAt(run, saga, options);
         if ("document" in found) run.tell(found.document);
+        else if ("buried" in found) run.tell(await seeToLeft(run, run.left, found.buried, options));
         else await writing.add(found.due, found.lines);
       } catch (error) {
         run.tell(failed(saga, error));

@@ -1,8 +1,8 @@
 /**
  * Archive: moves finished sagas' turns from LEDGER to a bundle.
  *
- * The steps: read, into a draft (look.ts) → the draft read back and named → for each saga its tombstone → its purge. A process
- * may die between any two of them, and may be started again, or twice at once, at any time:
+ * The steps: read, into a draft (look.ts) → the draft read back and named → for each saga its tombstone → its claims → its purge.
+ * A process may die between any two of them, and may be started again, or twice at once, at any time:
  *
  * AV1 Nothing is purged that this very process has not read back from a file on disk, whole: every byte and header as the
  *     ledger had them, and every blob. A bundle is named, and anything purged for it, only if all of it is so.
@@ -11,8 +11,7 @@
  * AV3 From the tombstone on the saga is archived, whether its turns are still there or not; what is left is
  *     purged by the next run of `archive`, after it was written to a file of that run.
  * AV4 Blobs stay on the server, for other sagas may name them: they are shared by content, and a sweep would race
- *     with a host that is about to name one that is there. Claims stay for ever: a claim that vanished would let a late
- *     delivery perform its effect again.
+ *     with a host that is about to name one that is there. What else is left on the server: left.ts.
  * AV5 What is appended is judged by what is said of signatures after it was stored (services/ledger/trust.ts), before
  *     anything is purged for it: a tombstone that does not count would leave nothing that does.
  * AV6 A file that has its name is never written again nor taken away, so there is nothing that two runs could fight for. A run
@@ -34,10 +33,11 @@ import type { Chance, Ports } from "../wire/ports.ts";
 import { type Signer, signTurn } from "../wire/signing.ts";
 import { digestsNamed, nameFile, onDisk } from "./file.ts";
 import { examineFile } from "./lines.ts";
+import type { Left } from "./left.ts";
 import { type Due, type LookDeps, printOf } from "./look.ts";
 
 export interface ArchiveDeps extends Omit<LookDeps, "now"> {
-  readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims" | "trust">;
+  readonly ports: Pick<Ports, "ledger" | "blobs" | "snapshots" | "claims" | "trust" | "work">;
   /** Signs tombstones; without it none is signed. */
   readonly signer?: Signer | undefined;
   readonly chance: Chance;
@@ -84,18 +84,23 @@ export async function nameBundle(
 }
 
 /**
- * Archives a saga that a bundle holds: its tombstone, its purge. `moved`: a turn came, or another archiver was first; it is to be
- * looked at anew. After a crash at any point the same goes on with another bundle. Throws UNAVAILABLE, STORAGE_FULL.
+ * Archives a saga that a bundle holds: its tombstone, its claims, its purge. `moved`: a turn came, or another archiver was first;
+ * it is to be looked at anew. After a crash at any point the same goes on with another bundle. Throws UNAVAILABLE, STORAGE_FULL.
  */
-export async function bury(deps: ArchiveDeps, due: Due, file: string): Promise<ArchiveDocument | "moved"> {
-  const { ports, clock } = deps;
-  const { saga, turns, bytes, endSeq, tombstone } = due;
+export async function bury(
+  deps: ArchiveDeps & { readonly left: Left },
+  due: Due,
+  file: string,
+): Promise<ArchiveDocument | "moved"> {
+  const { ports, clock, left } = deps;
+  const { saga, turns, bytes, endSeq, tombstone, lastAt } = due;
   // Before the tombstone: where the server's storage is full, this makes room for it.
-  await patiently(clock, () => ports.snapshots.drop(saga));
+  await left.dropSnapshots(saga, lastAt);
   const seq =
     tombstone === undefined ? endSeq : await append(deps, { ...tombstone, by: deps.by, file }, endSeq);
   if (seq === undefined) return "moved"; // AV2
   if (tombstone !== undefined && !(await stands(deps, saga, seq))) return "moved"; // AV5
+  await left.dropClaims(saga, lastAt);
   await patiently(clock, () => ports.ledger.purgeBefore(saga, seq));
   return { saga, outcome: "archived", file, turns, bytes };
 }

@@ -25,6 +25,8 @@ export interface ArchiveOptions {
   readonly isForced: boolean;
   /** Only says what would be done. */
   readonly isDryRun: boolean;
+  /** Tombstones that were stored so long ago go too, in milliseconds; undefined: none (left.ts). */
+  readonly forgetAfterMs?: number | undefined;
 }
 
 export interface LookDeps {
@@ -48,17 +50,26 @@ export interface Due {
   readonly tombstone?: Omit<Tombstone, "file" | "by">;
   /** The tombstone's place, or the last message that was read, of which all behind the last turn is foreign. */
   readonly endSeq: number;
+  /** When its last turn was stored, by the server's clock. */
+  readonly lastAt: number;
 }
 
-/**
- * Looks at one saga. A document says why there is nothing to do, or in a dry run that there is. Throws SAGA_UNKNOWN,
- * LEDGER_BROKEN, UNAVAILABLE.
- */
-export async function lookAt(
-  deps: LookDeps,
-  saga: SagaId,
-  options: ArchiveOptions,
-): Promise<{ document: ArchiveDocument } | { due: Due; lines: SagaLines }> {
+/** A saga that was archived before, and of which nothing but the tombstone is left. */
+export interface Buried {
+  readonly tombstone: Tombstone;
+  /** Its place, and when it was stored by the server's clock. */
+  readonly seq: number;
+  readonly storedAt: number;
+}
+
+/** What is found of a saga. A document says why nothing is to be done, or in a dry run that something is. */
+export type Found =
+  | { readonly document: ArchiveDocument }
+  | { readonly buried: Buried }
+  | { readonly due: Due; readonly lines: SagaLines };
+
+/** Looks at one saga. Throws SAGA_UNKNOWN, LEDGER_BROKEN, UNAVAILABLE. */
+export async function lookAt(deps: LookDeps, saga: SagaId, options: ArchiveOptions): Promise<Found> {
   const { ports, clock, now } = deps;
   for (let looks = 1; ; looks++) {
     const newest = await patiently(clock, () => ports.ledger.last(saga));
@@ -84,9 +95,10 @@ export async function lookAt(
     const isBuried = tombstone !== undefined;
     const messages = links.map(({ message }) => message);
     if (!isBuried) return dueOf(deps, saga, { messages, endSeq }, options);
-    const { file, turns, prev, archivedAt } = await readTombstone(ports.blobs, last);
+    const entry = await readTombstone(ports.blobs, last);
+    const { turns, prev, archivedAt } = entry;
     const before = messages.at(-1);
-    if (before === undefined) return { document: { saga, outcome: "already", file, turns } };
+    if (before === undefined) return { buried: { tombstone: entry, seq: last.seq, storedAt: last.storedAt } };
     if (options.isDryRun) return { document: { saga, outcome: "due", turns } };
     if (chainHash(before.data) !== prev)
       throw new MeshError("LEDGER_BROKEN", `the tombstone of ${saga} follows another turn than the last one`);
@@ -103,7 +115,7 @@ async function dueOf(
   saga: SagaId,
   { messages, endSeq }: { readonly messages: readonly StoredMessage[]; readonly endSeq: number },
   { isForced, isDryRun }: ArchiveOptions,
-): Promise<{ document: ArchiveDocument } | { due: Due; lines: SagaLines }> {
+): Promise<Found> {
   const view = await readWhole(deps, saga, messages);
   const turns = messages.length;
   const reason = reasonToKeep(view, isForced);
@@ -134,7 +146,7 @@ async function linesOf(
   { ports, clock, registered }: LookDeps,
   saga: SagaId,
   of: { readonly messages: readonly StoredMessage[]; readonly view: SagaView; readonly archivedAt: number },
-): Promise<{ lines: SagaLines } & Pick<Due, "bytes" | "print">> {
+): Promise<{ lines: SagaLines } & Pick<Due, "bytes" | "print" | "lastAt">> {
   const { messages, view, archivedAt: at } = of;
   const source = { ledger: ledgerOf(saga, messages), blobs: ports.blobs };
   const [finding] = (await patiently(clock, () => verifyLedger(source, saga))).findings;
@@ -150,7 +162,10 @@ async function linesOf(
   const blobs = new Map<string, Buffer>();
   for await (const [digest, line] of blobLines(named)) blobs.set(digest, Buffer.from(line));
   const bytes = [...lines, ...blobs.values()].reduce((sum, { length }) => sum + length, 0);
-  return { lines: { lines, blobs }, bytes, print: printOf(messages, [...blobs.keys()]) };
+  return {
+    ...{ lines: { lines, blobs }, bytes, print: printOf(messages, [...blobs.keys()]) },
+    lastAt: (messages.at(-1) as StoredMessage).storedAt, // Proof: the view is of one turn at least.
+  };
 }
 
 /** By which a ledger is known again in a file: every byte and header of its messages as the server had them, and its blobs' names. */

@@ -78,7 +78,7 @@ export async function cancelBare(
   error: MeshError,
 ): Promise<boolean> {
   const own = ownCalls(deps, bare.state);
-  const results = await Promise.all(own.map((open) => resultOfCut(deps, open, error)));
+  const results = await Promise.all(own.map((open) => resultOfCut(deps, bare.state.saga, open, error)));
   const at = deps.clock.now();
   const decided = decideBare(bare, cancel, results, at);
   if (decided === undefined) return false;
@@ -101,15 +101,21 @@ export const maybe = ({ code, message: reason }: MeshError): Result => ({
 });
 
 /** CY2. What may be repeated fails where the saga goes on. Here nothing does it again, so it is told that it may have happened. */
-async function resultOfCut(deps: HostDeps, open: OpenIntent, error: MeshError): Promise<EventOf<"result">> {
+async function resultOfCut(
+  deps: HostDeps,
+  saga: SagaId,
+  open: OpenIntent,
+  error: MeshError,
+): Promise<EventOf<"result">> {
   const tool = open.intent.kind === "tool" ? deps.app.tools.get(open.intent.contract) : undefined;
-  const event = await resultOfOwn(deps, open, error);
+  const event = await resultOfOwn(deps, saga, open, error);
   return tool?.effect === "idempotent" ? { ...event, result: maybe(error) } : event;
 }
 
 /** How an attempt of the host's own ended, which may be what its processes died of. Nothing of it is performed (CY2). */
 export async function resultOfOwn(
   deps: HostDeps,
+  saga: SagaId,
   { intent, attempt }: OpenIntent,
   error: MeshError,
 ): Promise<EventOf<"result">> {
@@ -120,7 +126,7 @@ export async function resultOfOwn(
       : await resultOfKilled(
           { claims: claimsOf(deps.ports), clock: deps.clock, chance: deps.chance },
           tool,
-          { key: intent.key, attempt },
+          { saga, intent: intent.id, attempt, key: intent.key },
           { error, signal: deps.signal },
         );
   return { type: "result", intent: intent.id, attempt, by: deps.incarnation, result };

@@ -83,7 +83,7 @@ function publishWork(
   intent: IntentOf<"tool">,
 ): Promise<void> {
   const { saga, agent } = from;
-  const { attempt, input } = open;
+  const { attempt, input, decidedAt } = open;
   const notBefore = notBeforeOf(open);
   const work: WorkMessage = {
     saga,
@@ -94,6 +94,7 @@ function publishWork(
     key: intent.key,
     input,
     ...(notBefore === undefined ? {} : { notBefore }),
+    ...(decidedAt === undefined ? {} : { decidedAt }),
   };
   return send(deps, work, (data, contentType) =>
     deps.ports.work.publish(intent, {

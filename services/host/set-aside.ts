@@ -163,7 +163,7 @@ async function settle(
   error: MeshError,
 ): Promise<void> {
   const { saga } = loaded.state;
-  const events = await Promise.all(own.map((open) => resultOfOwn(deps, open, error)));
+  const events = await Promise.all(own.map((open) => resultOfOwn(deps, saga, open, error)));
   const at = deps.clock.now();
   const { definition, state, head } = await whole(deps, loaded);
   const taken = events.flatMap((event) => {

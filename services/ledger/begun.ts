@@ -89,7 +89,7 @@ export async function beganBefore(
 }
 
 /** Of a saga whose last turn is `last`. Where something foreign stands first, all before that is read. */
-async function firstTurnOf(
+export async function firstTurnOf(
   ports: Pick<Ports, "ledger" | "blobs">,
   saga: SagaId,
   last: StoredMessage,

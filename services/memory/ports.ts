@@ -6,7 +6,8 @@
  *
  * MB1 Nothing is shared with the server: what is handed over is copied when the call is made.
  */
-import { subjects } from "../../protocol/subjects.ts";
+import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
+import { headers, subjects } from "../../protocol/subjects.ts";
 import type {
   ClaimPort,
   Consumption,
@@ -97,6 +98,11 @@ function createWork(server: MemoryServer, gate: ProcessGate): WorkPort {
   const ask = askAs(gate, "work");
   return {
     stock: () => ask("stock", () => server.work.stock()),
+    waiting: (before) =>
+      ask("waiting", () => {
+        const calls = server.work.calls().filter(({ storedAt }) => storedAt < before);
+        return new Set(calls.map(({ headers: fields }) => parseSagaId(fields[headers.saga] ?? "")));
+      }),
     publish: (ref, message) => {
       const own = { ...copied(message), subject: subjects.work(ref) };
       return gate.request("work", "publish", (reply) => server.work.publish(own, reply), repeat(own.msgId));
@@ -119,6 +125,8 @@ function createWork(server: MemoryServer, gate: ProcessGate): WorkPort {
   };
 }
 
+const sagaOfKey = (key: string): SagaId => parseSagaId(key.split(".", 1)[0]!);
+
 const createClaims = (server: MemoryServer, gate: ProcessGate): ClaimPort => ({
   create: async (key, attempt, nonce) => {
     const name = `${key}.${attempt}`;
@@ -129,6 +137,9 @@ const createClaims = (server: MemoryServer, gate: ProcessGate): ClaimPort => ({
   },
   list: (saga) =>
     askAs(gate, "claims")("list", () => server.claims.list().filter((name) => name.startsWith(`${saga}.`))),
+  sagas: () =>
+    askAs(gate, "claims")("sagas", () => new Set(server.claims.list().map((name) => sagaOfKey(name)))),
+  drop: (saga) => askAs(gate, "claims")("drop", () => server.claims.drop(saga)),
   now: () => askAs(gate, "claims")("now", () => server.now()),
 });
 
@@ -160,6 +171,7 @@ function createShelfPorts({ shelves, inbox }: MemoryServer, gate: ProcessGate): 
       get: (saga, name) => ask("snapshots", "get", () => shelves.getSnapshot(saga, name)),
       put: (saga, data, name) =>
         give("snapshots", "put", data, (own) => shelves.putSnapshot(saga, own, name)),
+      sagas: () => ask("snapshots", "sagas", () => new Set(shelves.snapshotKeys().map(sagaOfKey))),
       drop: (saga) => ask("snapshots", "drop", () => shelves.dropSnapshots(saga)),
     },
     blobs: {

@@ -89,10 +89,14 @@ export interface MemoryServer {
     queues(tool: string): MemoryQueue[];
     /** When the oldest call of each contract was stored. */
     stock(): Map<string, number>;
+    /** Every call that is stored. */
+    calls(): StoredMessage[];
   };
   readonly claims: {
     create(name: string, nonce: string, reply: Reply<Claim>): void;
     list(): string[];
+    /** Takes away those of a saga. */
+    drop(saga: SagaId): void;
     /** An older copy of them, of this time, is put in place of them. */
     setBack(at: number): void;
   };
@@ -220,6 +224,7 @@ function createWorkQueues(create: () => MemoryQueue) {
     queues: (tool: string): MemoryQueue[] =>
       [...queues].filter(([subject]) => parseWorkSubject(subject).name === tool).map(([, queue]) => queue),
     all: (): MemoryQueue[] => [...queues.values()],
+    calls: () => [...queues.values()].flatMap((queue) => queue.all()),
     stock: () =>
       new Map(
         [...queues].flatMap(([subject, queue]) => {
@@ -288,22 +293,36 @@ const storedSubject = (subject: string, partitions: number): string => {
 };
 
 /** A claim is a compare-and-set on a subject without a message; the holder's nonce is found there. */
-function createClaims(stream: (take: (message: StoredMessage) => void) => MemoryStream) {
+function createClaims(
+  stream: (take: (message: StoredMessage) => void, headOf: (subject: string) => number) => MemoryStream,
+) {
+  const heads = new Map<string, number>();
   const claims = new Map<string, Claim>();
   let age = ""; // Of the copy: what stood under a name before it was put in place stands in no one's way.
-  const { store } = stream(({ subject, headers, storedAt }) =>
-    claims.set(subject.split(" ")[0]!, { holder: headers[nonceHeader]!, claimedAt: storedAt }),
+  const { store } = stream(
+    ({ subject, seq, headers, storedAt }) => {
+      heads.set(subject, seq);
+      claims.set(subject.split(" ")[0]!, { holder: headers[nonceHeader]!, claimedAt: storedAt });
+    },
+    (subject) => heads.get(subject) ?? 0,
   );
   return {
     create: (name: string, nonce: string, reply: Reply<Claim>) => {
       if (age !== "" && claims.has(name)) return reply({ value: claims.get(name)! });
       const message = { subject: name + age, data: new Uint8Array(), headers: { [nonceHeader]: nonce } };
       store({ ...message, msgId: `${name}${age}.${nonce}`, expectedSeq: 0 }, (outcome) => {
+        const claim = claims.get(name);
         if ("error" in outcome && outcome.error.code !== "WRONG_SEQUENCE") reply(outcome);
-        else reply({ value: claims.get(name)! }); // stored now, before, or by another: it is there
+        else if (claim !== undefined)
+          reply({ value: claim }); // stored now, before, or by another: it is there
+        else reply({ error: new MeshError("UNAVAILABLE", `claim ${name} was refused and is not there`) });
       });
     },
     list: () => [...claims.keys()],
+    drop: (saga: SagaId) => {
+      for (const all of [claims, heads])
+        for (const name of all.keys()) if (name.startsWith(`${saga}.`)) all.delete(name);
+    },
     setBack: (at: number) => {
       age += " ";
       for (const [name, { claimedAt }] of claims) if (claimedAt > at) claims.delete(name);

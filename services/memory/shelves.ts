@@ -19,6 +19,8 @@ export interface Shelves {
   getSnapshot(saga: SagaId, name?: string): Uint8Array | undefined;
   putSnapshot(saga: SagaId, data: Uint8Array, name?: string): void;
   dropSnapshots(saga: SagaId): void;
+  /** Each begins with its saga's id and a dot. */
+  snapshotKeys(): string[];
   getBlob(digest: string): Uint8Array;
   putBlob(digest: string, bytes: Uint8Array): void;
   listDocuments(): { key: string; data: Uint8Array }[];
@@ -63,6 +65,7 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
     dropSnapshots: (saga) => {
       for (const name of snapshots.keys()) if (name.startsWith(`${saga}.`)) snapshots.delete(name);
     },
+    snapshotKeys: () => [...snapshots.keys()],
     getBlob: (digest) => {
       const bytes = blobs.get(digest);
       if (bytes === undefined) throw new MeshError("LEDGER_BROKEN", `blob ${digest} is not stored`);

@@ -4,6 +4,7 @@
  * The client's own buckets write without a time to live and miss keys of a listing while others are written; so a bucket
  * is read and written as the stream that it is.
  */
+import { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import type { Ack } from "../wire/ports.ts";
 import { translated } from "./errors.ts";
@@ -47,6 +48,8 @@ export interface Bucket {
    * its last value and is left out. With `under` only keys that begin with that and a dot.
    */
   list(under?: string): Promise<Entry[]>;
+  /** The keys as they are, without their values: a question for each 100,000 of them. */
+  keys(): Promise<string[]>;
   /** Takes away what is stored under a key, which may hold wildcards, and leaves no marker; up to a revision, if given. */
   purge(key: string, throughRevision?: number): Promise<void>;
 }
@@ -85,6 +88,11 @@ export function openBucket(context: ReadContext & Remaking, name: string): Bucke
       }
       return [...entries.values()];
     },
+    keys: () =>
+      within(async () => {
+        const { state } = await translated(stream, () => jsm.streams.info(stream, { subjects_filter: ">" }));
+        return Object.keys(state.subjects ?? {}).map((subject) => entryKey(name, subject));
+      }),
     purge: async (key, throughRevision) => {
       const filter = entrySubject(name, key);
       const through = throughRevision === undefined ? {} : { seq: throughRevision + 1 };
@@ -92,3 +100,7 @@ export function openBucket(context: ReadContext & Remaking, name: string): Bucke
     },
   };
 }
+
+/** Whose entries there are, where keys begin with a saga's id; what begins with no id is nobody's. */
+export const sagasIn = async (bucket: Pick<Bucket, "keys">): Promise<ReadonlySet<SagaId>> =>
+  new Set((await bucket.keys()).flatMap((key) => SagaId.safeParse(key.split(".", 1)[0]).data ?? []));

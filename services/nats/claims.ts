@@ -1,5 +1,5 @@
 /**
- * ClaimPort on the bucket CLAIM: one entry per attempt, written once, for ever.
+ * ClaimPort on the bucket CLAIM: one entry per attempt, written once. Those of a saga go together, once it was archived.
  *
  * NC1 Only the first write of a key is taken: it expects the key to have none. The winner is the caller whose
  *     nonce is found there, however often the answer to it was lost; that it was stored once is not enough, for a rebuilding
@@ -8,7 +8,7 @@
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import { buckets, streams } from "../../protocol/subjects.ts";
 import type { ClaimPort } from "../wire/ports.ts";
-import { openBucket } from "./bucket.ts";
+import { openBucket, sagasIn } from "./bucket.ts";
 import { found } from "./declare.ts";
 import { unanswered } from "./errors.ts";
 import type { ReadContext } from "./read.ts";
@@ -40,6 +40,8 @@ export const createClaims = (context: ReadContext & Watched): ClaimPort => {
       return holder === nonce ? { won: true } : { won: false, holder, claimedAt: entry.storedAt };
     },
     list: async (saga) => (await bucket.list(saga)).map(({ key }) => key),
+    sagas: () => sagasIn(bucket),
+    drop: (saga) => bucket.purge(`${saga}.>`),
     /**
      * The clock of the server that leads the bucket, which is also the one that dates claims: exact but for
      * half a round trip, and for the difference of two servers' clocks after an election. The ledger's while the

@@ -6,19 +6,14 @@
  */
 import { buckets } from "../../protocol/subjects.ts";
 import type { SnapshotPort } from "../wire/ports.ts";
-import { openBucket } from "./bucket.ts";
-import { translated } from "./errors.ts";
+import { openBucket, sagasIn } from "./bucket.ts";
 import type { ReadContext } from "./read.ts";
-import { bucketStream, entryKey } from "./streams.ts";
 
 const keyOf = (saga: string, name?: string): string => (name === undefined ? saga : `${saga}.${name}`);
 
 /** What is there, by name: `<saga>`, and `<saga>.<name>` beside it. One question. Throws UNAVAILABLE. */
-export async function snapshotNames({ jsm }: ReadContext): Promise<ReadonlySet<string>> {
-  const stream = bucketStream(buckets.snapshot);
-  const { state } = await translated(stream, () => jsm.streams.info(stream, { subjects_filter: ">" }));
-  return new Set(Object.keys(state.subjects ?? {}).map((subject) => entryKey(buckets.snapshot, subject)));
-}
+export const snapshotNames = async (context: ReadContext): Promise<ReadonlySet<string>> =>
+  new Set(await openBucket(context, buckets.snapshot).keys());
 
 export const createSnapshots = (context: ReadContext): SnapshotPort => {
   const bucket = openBucket(context, buckets.snapshot);
@@ -31,6 +26,7 @@ export const createSnapshots = (context: ReadContext): SnapshotPort => {
     put: async (saga, data, name) => {
       await bucket.put(keyOf(saga, name), data);
     },
+    sagas: () => sagasIn(bucket),
     drop: async (saga) => {
       for (const key of [keyOf(saga), keyOf(saga, ">")]) await bucket.purge(key);
     },

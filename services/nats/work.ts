@@ -8,8 +8,10 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/nats-core";
 import { isMeshError } from "../../protocol/errors.ts";
+import { SagaId } from "../../protocol/ids.ts";
 import {
   consumers,
+  headers,
   parseWorkConsumer,
   parseWorkSubject,
   streams,
@@ -45,6 +47,7 @@ export const createWork = (context: WorkContext): WorkPort => {
   };
   return {
     stock: () => workStock(jsm),
+    waiting: (before) => translated(stream, () => sagasOfCalls(jsm, before)),
     publish: async (ref, message) => {
       try {
         return await publish(requests, { ...message, subject: subjects.work(ref), stream });
@@ -90,6 +93,19 @@ async function oldestCalls(jsm: JetStreamManager): Promise<Map<string, number>> 
     if (first !== undefined) oldest.set(parseWorkSubject(subject).contract, first.storedAt);
   }
   return oldest;
+}
+
+/** Oldest first, to the first that is younger: few wait so long. */
+async function sagasOfCalls(jsm: JetStreamManager, before: number): Promise<Set<SagaId>> {
+  const sagas = new Set<SagaId>();
+  for (let afterSeq = 0; ;) {
+    const range = { stream: streams.work, subject: ">", afterSeq, throughSeq: Number.POSITIVE_INFINITY };
+    const next = await nextOfLeader(jsm, range);
+    if (next === undefined || next.storedAt >= before) return sagas;
+    const saga = SagaId.safeParse(next.headers[headers.saga]).data;
+    if (saga !== undefined) sagas.add(saga);
+    afterSeq = next.seq;
+  }
 }
 
 /** The server pauses until a time; there is none by which a person can be relied on to be back. */

@@ -6,20 +6,15 @@
  */
 import { z } from "zod";
 import type { AnyBody, PerformContext, ProbeAnswer, Tool } from "../../actors/contract/tool.ts";
-import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
-import { claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
+import { type Call, claimAttempt, type ClaimDeps, claimNext } from "./claim.ts";
 import { type CallbackUrlOf, settlementToken } from "../wire/settlement-token.ts";
 import type { CutOff } from "./cut-off.ts";
 import { onBehalfOf } from "./on-behalf.ts";
 import { DeferredCall, failed, inDoubt, type Performed, succeeded, thrown } from "./outcome.ts";
 
 /** Which attempt of which intent, and what it is given. */
-export interface Attempt {
-  readonly saga: SagaId;
-  readonly intent: IntentId;
-  readonly attempt: number;
-  readonly key: string;
+export interface Attempt extends Call {
   readonly input: Json;
 }
 
@@ -45,19 +40,20 @@ export async function perform(
 ): Promise<Performed> {
   const parsed = tool.input.safeParse(attempt.input);
   if (!parsed.success) return failed("CALL_INVALID", z.prettifyError(parsed.error), false);
-  const request = () => ({ key: attempt.key, timeoutMs: tool.timeoutMs, signal: cutOff.signal });
+  const request = () => ({ ...attempt, timeoutMs: tool.timeoutMs, signal: cutOff.signal });
   const run = { deps, tool, body, attempt, input: parsed.data, cutOff, mayBegin };
   switch (tool.effect) {
     case "once": {
       const claim = await claimAttempt(deps, attempt.attempt, request());
-      if (claim.type === "held") return inDoubt("IN_DOUBT", "its performer did not report how it ended");
+      if (claim.type !== "won") return inDoubt("IN_DOUBT", "its performer did not report how it ended");
       const performed = await runBody(run, claim.actUntil, false);
       // No other may perform this attempt, so what is not begun here did not happen.
       return performed.type === "silent" ? failed("NOT_PERFORMED", "it was not begun", true) : performed;
     }
     case "probe": {
-      const { actUntil, isFirst } = await claimNext(deps, request());
-      return runBody(run, actUntil, !isFirst || attempt.attempt > 1);
+      const claim = await claimNext(deps, request());
+      if (claim === undefined) return inDoubt("IN_DOUBT", "its saga asks for it no more");
+      return runBody(run, claim.actUntil, !claim.isFirst || attempt.attempt > 1);
     }
     case "read":
     case "idempotent":

@@ -7,11 +7,14 @@
  *     go, which is the last step. Broken off anywhere, all of it may be said again.
  * RW3 All that is open is handed on again, whatever stands in the queues: their streams were copied each at its own moment, and
  *     what one of them has acked another may have lost.
+ * RW4 Claims that were kept know of all that was begun but by sagas that are archived (services/archive/left.ts), and an older copy
+ *     brings those back. So where the copy is nearly as old as such a claim may be, sagas that began before that are asked about.
  */
 import type { RestoredCall, RestoredDocument, SagaAhead } from "../../protocol/documents/restored.ts";
+import { minOf } from "../../protocol/extremes.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import { streams } from "../../protocol/subjects.ts";
+import { isLedgerStream, streams } from "../../protocol/subjects.ts";
 import type { Effect } from "../../protocol/tool.ts";
 import { readRegistry } from "../client/registry.ts";
 import { isBeyond, noteBeyond, openCalls } from "../host/behind.ts";
@@ -44,7 +47,7 @@ import { onLedgers } from "./on-ledgers.ts";
 export interface RestoredOptions {
   /** Only say what would be done. */
   readonly isDryRun: boolean;
-  /** Only LEDGER was put back: the claims know of all that was begun, and nothing is asked about. */
+  /** Only LEDGER was put back: the claims know of all that was begun, and nothing is asked about but for RW4. */
   readonly keptClaims: boolean;
   /** Sagas that begin within this time from now count as from before: their starts wait, or are sent again. */
   readonly startsMs: number;
@@ -80,7 +83,7 @@ export async function sayRestored(config: Config, options: RestoredOptions): Pro
   const mesh = await openClientMesh({ servers: config.servers, dataDir: config.serverDir, ...reading });
   try {
     const at = await patiently(mesh.clock, () => mesh.ports.claims.now(), { signal });
-    const mark = keptClaims ? undefined : { at, until: at + startsMs };
+    const mark = keptClaims ? markOfKept(at, endOfCopy(broken)) : { at, until: at + startsMs };
     if (!isDryRun && mark !== undefined)
       await onStreams(config, options, (context) => markRestored(context, mark)); // RW1
     const found = await lookAtAll({ mesh, config, options, mark });
@@ -104,6 +107,21 @@ export async function sayRestored(config: Config, options: RestoredOptions): Pro
   } finally {
     await mesh.close();
   }
+}
+
+/** When the last turn of the copy was stored; of several streams the oldest of those, for any of them may be the copy. */
+const endOfCopy = ({ there }: Broken): number =>
+  minOf(
+    there.flatMap(({ config, state }) =>
+      isLedgerStream(config.name) && state.messages > 0 ? [Date.parse(state.last_ts)] : [],
+    ),
+    Number.POSITIVE_INFINITY,
+  );
+
+/** RW4. Undefined: no claim that the copy could ask for has gone. */
+export function markOfKept(at: number, copiedAt: number): RestoreMark | undefined {
+  const sureMs = limits.signalHorizonMs - limits.lateCallMs;
+  return at - copiedAt < sureMs ? undefined : { at, until: at - sureMs };
 }
 
 const hasFollowers = ({ there }: Broken): boolean =>

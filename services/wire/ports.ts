@@ -222,6 +222,8 @@ export interface InboxPort {
 export interface WorkPort {
   /** When the oldest call that is stored under each contract was stored; of a contract without calls nothing. Throws UNAVAILABLE. */
   stock(): Promise<ReadonlyMap<string, number>>;
+  /** The sagas of calls that were stored before a time, by the server's clock, taken or not. Throws UNAVAILABLE. */
+  waiting(before: number): Promise<ReadonlySet<SagaId>>;
   publish(ref: ContractRef, message: { data: Uint8Array; headers: Headers; msgId: string }): Promise<Ack>;
   /** Creates the contract's queue if need be; `concurrencyMax` bounds what is out of it at once over the whole mesh. */
   open(ref: ContractRef, options: { concurrencyMax?: number | undefined }): Promise<void>;
@@ -241,7 +243,7 @@ export interface WorkPort {
 
 export interface ClaimPort {
   /**
-   * Creates the claim, for ever. True if this call (or its own lost answer: same nonce) created it; else
+   * Creates the claim, which stays until its saga's are dropped. True if this call (or its own lost answer: same nonce) created it; else
    * the holder's nonce and the server's time of the claim. Throws UNAVAILABLE, WRITE_IN_FLIGHT,
    * DUPLICATE_IN_FLIGHT, and MESH_INCOMPLETE while the claims that were are gone, after which the same call may be made
    * again.
@@ -253,6 +255,10 @@ export interface ClaimPort {
   ): Promise<{ won: true } | { won: false; holder: string; claimedAt: number }>;
   /** The claims of a saga's effects and answers: `<saga>.<intent>.…`, each with its attempt behind it. Throws UNAVAILABLE. */
   list(saga: SagaId): Promise<string[]>;
+  /** Every saga that has one. One question, of as many bytes as there are claims. Throws UNAVAILABLE. */
+  sagas(): Promise<ReadonlySet<SagaId>>;
+  /** Takes away all of a saga that was archived (services/archive/left.ts). Again is free. Throws UNAVAILABLE. */
+  drop(saga: SagaId): Promise<void>;
   /** The server's present time as well as it can be known, for comparing with `claimedAt`. */
   now(): Promise<number>;
 }
@@ -262,6 +268,8 @@ export interface SnapshotPort {
   get(saga: SagaId, name?: string): Promise<Uint8Array | undefined>;
   /** Throws TOO_LARGE, STORAGE_FULL, UNAVAILABLE. */
   put(saga: SagaId, data: Uint8Array, name?: string): Promise<void>;
+  /** Every saga that has one, or something beside where one would be. One question. Throws UNAVAILABLE. */
+  sagas(): Promise<ReadonlySet<SagaId>>;
   /** Removes the saga's snapshot and all that stands beside it. Again is free. Throws UNAVAILABLE. */
   drop(saga: SagaId): Promise<void>;
 }

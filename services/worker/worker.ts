@@ -4,7 +4,8 @@
  * KW1 A delivery is acked only after its result is acked: a worker that dies in between is followed by
  *    another delivery, whose performer the claim tells what may still be done.
  * KW2 Nothing ends in silence: past the limit of deliveries the worker gives up with a recorded result.
- * KW3 A worker imports no actor state and reads no ledger; all it needs is in the message.
+ * KW3 A worker imports no actor state, and all it needs is in the message. It reads a ledger only where a claim was won long after the
+ *    call was decided (services/perform/still-asked.ts).
  * KW4 What was delivered before is performed only with a mark (services/suspects/quarantine.ts).
  * KW5 It takes calls of the contracts that it has and no others: they wait for a worker that has theirs.
  */
@@ -33,6 +34,7 @@ import type { Performed } from "../perform/outcome.ts";
 import { type Attempt, perform, type PerformDeps } from "../perform/perform.ts";
 import { publishResult } from "../perform/publish-result.ts";
 import { serveBodies } from "../perform/serve-bodies.ts";
+import { stillAsked } from "../perform/still-asked.ts";
 import type { Chance, Clock, Consumption, Delivery, Ports } from "../wire/ports.ts";
 import type { CallbackUrlOf } from "../wire/settlement-token.ts";
 import type { Isolate } from "../suspects/child.ts";
@@ -267,6 +269,7 @@ const performDeps = (deps: WorkerDeps): PerformDeps => ({
   claims: claimsOf(deps.ports),
   clock: deps.clock,
   chance: deps.chance,
+  stillAsked: stillAsked(deps),
   callbackBase: deps.callbackBase,
   callbackUrlOf: deps.callbackUrlOf,
   progress: ({ saga, intent, attempt }: Attempt, note) =>

@@ -61,6 +61,26 @@ export const storesContract = (mesh: () => MeshUnderTest): void => {
       expect(await claims.list(sagaId("hiring"))).toEqual([]);
     });
 
+    test("whoever has any is told, and those of one saga are dropped together; then they can be won again", async () => {
+      const { claims } = mesh().ports;
+      const sagas = async () => [...(await claims.sagas())].sort();
+      expect(await sagas()).toEqual([]);
+      const other = "hiring-10.3-0.0123456789abcdef";
+      for (const [of, attempt] of [
+        [key, 1],
+        [key, 2],
+        [other, 1],
+      ] as const)
+        expect(await claims.create(of, attempt, "nonce-a")).toEqual({ won: true });
+      expect(await sagas()).toEqual(["hiring-1", "hiring-10"]);
+      await claims.drop(sagaId("hiring-1"));
+      await claims.drop(sagaId("hiring-1"));
+      expect(await claims.list(sagaId("hiring-1"))).toEqual([]);
+      expect(await sagas()).toEqual(["hiring-10"]);
+      expect(await claims.create(key, 1, "nonce-b")).toEqual({ won: true });
+      expect(await claims.create(other, 1, "nonce-b")).toMatchObject({ won: false, holder: "nonce-a" });
+    });
+
     test("the server's time goes forward", async () => {
       const { ports, wait } = mesh();
       const before = await ports.claims.now();
@@ -96,8 +116,10 @@ export const storesContract = (mesh: () => MeshUnderTest): void => {
       const { snapshots } = mesh().ports;
       for (const name of [undefined, "past-1", "past-1-piece-0"])
         for (const saga of ["a", "a-b"]) await snapshots.put(sagaId(saga), bytes(saga), name);
+      expect([...(await snapshots.sagas())].sort()).toEqual(["a", "a-b"]);
       await snapshots.drop(sagaId("a"));
       await snapshots.drop(sagaId("a"));
+      expect([...(await snapshots.sagas())]).toEqual(["a-b"]);
       for (const name of [undefined, "past-1", "past-1-piece-0"]) {
         expect(await snapshots.get(sagaId("a"), name)).toBeUndefined();
         expect(text((await snapshots.get(sagaId("a-b"), name))!)).toBe("a-b");

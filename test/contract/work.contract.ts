@@ -79,6 +79,27 @@ export const workContract = (mesh: () => MeshUnderTest): void => {
       await consumption.stop();
     });
 
+    test("the sagas whose calls wait since before a time are told, taken or not, until those are acked", async () => {
+      const { ports, until, wait } = mesh();
+      const sagas = async (before: number) => [...(await ports.work.waiting(before))].sort();
+      const soon = async () => (await ports.claims.now()) + 10_000;
+      expect(await sagas(await soon())).toEqual([]);
+      for (const saga of ["a", "b"])
+        await ports.work.publish(ref("search"), {
+          ...{ data: bytes("x"), headers: { "Saga-Id": saga }, msgId: saga },
+        });
+      expect(await sagas(await soon())).toEqual(["a", "b"]);
+      expect(await sagas((await ports.claims.now()) - 10_000)).toEqual([]);
+      await wait(20);
+      const got: Delivery[] = [];
+      const consumption = await serve(ports, ref("search"), { inFlightMax: 5 }, (one) => got.push(one));
+      await until("both are delivered", () => got.length === 2);
+      expect(await sagas(await soon())).toEqual(["a", "b"]);
+      await got[0]!.ack();
+      await until("one is left", async () => (await sagas(await soon())).length === 1);
+      await consumption.stop();
+    });
+
     test("an intent published twice under one Msg-Id is delivered once", async () => {
       const { ports, wait, until } = mesh();
       expect((await put(ports, "search", "1-0")).duplicate).toBe(false);

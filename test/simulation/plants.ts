@@ -20,6 +20,8 @@
  * | a guest goes home | who stays is fenced by the compare-and-set, which costs time alone; the same test |
  * | what got no answer is left to its lease | given back, it is at two hosts, and the compare-and-set refuses one |
  * | what was handed on is not handed on again | the port refuses it: test/contract/hop.contract.ts |
+ * | a late claim is asked about after it is won, not before | the moment is too short for chance; test/model/claims.ts breaks it |
+ * | claims stay while a call of their saga lies in WORK | it is for workers of former versions; test/services/archive/left.test.ts |
  * | a snapshot counts only with its turn's hash | a ledger never loses a turn here |
  */
 export interface Plant {
@@ -28,6 +30,8 @@ export interface Plant {
   readonly from?: number;
   /** What the broken rule says. */
   readonly rule: string;
+  /** It is found by what comes weeks late (late.ts). */
+  readonly isLate?: true;
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
 }
 
@@ -333,9 +337,37 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
+    name: "late claim believed",
+    isLate: true,
+    rule: "who wins a claim for what was decided long ago asks the ledger whether it is asked for still",
+    edits: [
+      { file: claim, find: "(await deps.stillAsked?.(request, signal)) === false", replace: "timeoutMs < 0" },
+    ],
+  },
+  {
+    name: "tombstone alone asked",
+    isLate: true,
+    rule: "a late call is performed only where it is open by its ledger, for a deposed leader may lack the tombstone",
+    edits: [
+      {
+        file: "services/perform/still-asked.ts",
+        find: 'return told?.attempt === attempt && told.intent.kind === "tool" && told.intent.key === key;',
+        replace: "return told?.attempt !== -1 || key === intent;",
+      },
+    ],
+  },
+  {
+    name: "claims taken away at once",
+    isLate: true,
+    rule: "the claims of an archived saga go after the horizon",
+    edits: [
+      { file: "services/archive/left.ts", find: "if (lastAt >= horizonAt) return false;", replace: "" },
+    ],
+  },
+  {
     name: "takeover without asking",
     rule: "a probe takeover asks the outside first",
-    edits: [{ file: performing, find: "!isFirst || attempt.attempt > 1", replace: "false" }],
+    edits: [{ file: performing, find: "!claim.isFirst || attempt.attempt > 1", replace: "false" }],
   },
   {
     name: "once tried again",

@@ -1,7 +1,7 @@
 /**
  * The simulator as a command:
  *
- *     npm run test:simulation -- [--seeds N] [--from K] [--fault NAME] [--profile JSON] [--stop] [--trace] [--json]
+ *     npm run test:simulation -- [--seeds N] [--from K] [--fault NAME] [--profile JSON] [--late] [--stop] [--trace] [--json]
  *
  * Exit 0: nothing was found; 1: something was, with the seed and the command that runs it again; 2: bad usage.
  */
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     from: { type: "string", default: "1" },
     fault: { type: "string" },
     profile: { type: "string" },
+    late: { type: "boolean", default: false },
     stop: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
@@ -41,12 +42,16 @@ if (!Number.isInteger(seeds) || !Number.isInteger(from) || seeds < 1) {
 }
 const profile = values.profile === undefined ? undefined : (JSON.parse(values.profile) as Partial<Profile>);
 if (plant !== undefined) plantFault(plant);
-const { simulate } = await import("./simulator.ts"); // After the plant: what it loads is changed.
+// After the plant: what they load is changed.
+const simulate =
+  plant?.isLate === true || values.late
+    ? (await import("./late.ts")).simulateLate
+    : (await import("./simulator.ts")).simulate;
 
 const progressEveryMs = 5_000;
 const begun = performance.now();
 let toldAt = begun;
-const found: Outcome[] = [];
+const found: Pick<Outcome, "seed" | "violations">[] = [];
 const sums = { turns: 0, acts: 0, crashes: 0, virtualMs: 0 };
 let ran = 0;
 for (let seed = from; seed < from + seeds; seed++) {
@@ -74,6 +79,7 @@ const again = (seed: number) =>
     "npm run test:simulation -- --seeds 1 --from",
     seed,
     ...(plant === undefined ? [] : [`--fault "${plant.name}"`]),
+    ...(values.late ? ["--late"] : []),
     ...(values.profile === undefined ? [] : [`--profile '${values.profile}'`]),
   ].join(" ");
 const mean = (sum: number) => (sum / ran).toFixed(1);

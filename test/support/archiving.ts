@@ -7,6 +7,8 @@ import type { ArchiveDeps } from "../../services/archive/archive.ts";
 import type { Archive } from "../../services/archive/file.ts";
 import { openArchives, readSaga } from "../../services/archive/folder.ts";
 import type { ArchiveOptions } from "../../services/archive/look.ts";
+import type { ProcessGate } from "../../services/memory/gate.ts";
+import type { MemoryMesh } from "../../services/memory/mesh.ts";
 
 /** A run of one saga. Throws what failed, by its code. */
 export async function archiveOne(
@@ -35,4 +37,19 @@ export async function fileOfSaga(folder: string, saga: SagaId, named?: string): 
 export async function readArchived(folder: string, saga: SagaId): Promise<Archive> {
   const archives = openArchives(folder);
   return readSaga(archives, await fileOfSaga(folder, saga), saga);
+}
+
+/** Real time for files; virtual time for what the process asks of the server, and no more. */
+export async function drive<T>(
+  { clock }: Pick<MemoryMesh, "clock">,
+  gate: Pick<ProcessGate, "openCalls">,
+  work: Promise<T>,
+): Promise<T> {
+  const settled = new AbortController();
+  const settle = () => settled.abort();
+  work.then(settle, settle);
+  while (!settled.signal.aborted)
+    if (gate.openCalls() > 0) await clock.run({ idle: () => gate.openCalls() === 0 });
+    else await new Promise((resolve) => setImmediate(resolve));
+  return work;
 }

@@ -20,9 +20,10 @@ export const archive = defineCommand({
   summary: "move finished sagas from the server to compressed files",
   details:
     "The sagas of a run become one file, a bundle (several from 5,000 on), read back and verified before their turns are\n" +
-    "purged. inspect, verify and replay read each there, by its id. A tombstone stays, so its id is never started again. May\n" +
-    "be killed, run again, and run twice at once; for example daily by cron. Large values (over 64 KiB) are in the file, and\n" +
-    "stay on the server too. Exit code 1 if a saga failed, or one that was named was not due.",
+    "purged. inspect, verify and replay read each there, by its id. A tombstone stays, so its id is never started again, until\n" +
+    "--forget-after takes it away: then a start under the id begins a new saga, and what comes late is set aside. May be killed, run\n" +
+    "again, and run twice at once; for example daily by cron. Large values (over 64 KiB) are in the file, and stay on the server\n" +
+    "too. Exit code 1 if a saga failed, or one that was named was not due.",
   positionals: { sagas: { help: "the sagas' ids; all that are due unless given", multiple: true } },
   options: {
     after: {
@@ -35,6 +36,11 @@ export const archive = defineCommand({
       hint: "DIR",
       help: "folder of the bundles; archive/ in the data folder unless given",
     },
+    "forget-after": {
+      type: "string",
+      hint: "DURATION",
+      help: "also take away the tombstones of sagas archived so long ago, 30d at least; none unless given",
+    },
     force: {
       type: "boolean",
       help: "also sagas with an effect in doubt, and with --after those that ended just now",
@@ -43,11 +49,13 @@ export const archive = defineCommand({
   },
   examples: [
     "sagamesh archive --after 90d --to /backup/sagas",
+    "sagamesh archive --forget-after 365d",
     "sagamesh archive hire-41 --after 0s --force",
   ],
   run: async (args, context) => {
     const { output, config, signal } = context;
     const afterMs = readAfter(args.after, args.force);
+    const forgetAfterMs = readForgetAfter(args["forget-after"]);
     const folder = resolve(args.to ?? config.archiveDir);
     const named = args.sagas.map(parseSagaId);
     return withMesh(context, async ({ ports, deps: { clock, chance, from } }) => {
@@ -64,7 +72,7 @@ export const archive = defineCommand({
         saidAt = clock.elapsed();
         output.note(`looked at ${documents.length} of ${sagas.length} sagas`);
       };
-      const options = { afterMs, isForced: args.force, isDryRun: args["dry-run"], signal };
+      const options = { afterMs, isForced: args.force, isDryRun: args["dry-run"], forgetAfterMs, signal };
       const signer = signerFor(ports, config, args["dry-run"]);
       await archiveAll({ ports, clock, chance, by: from, folder, registered, signer }, sagas, options, tell);
       signal.throwIfAborted();
@@ -90,6 +98,16 @@ function readAfter(text: string | undefined, isForced: boolean): number {
   });
 }
 
+/** An id that is asked for again within this time is that of the saga it was. */
+function readForgetAfter(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = msOf(text);
+  if (ms >= limits.forgetAfterMsMin) return ms;
+  throw new MeshError("USAGE", `archive: --forget-after ${text}: expected 30d or more`, {
+    remedy: "Who starts a saga under its id again within that time is to be told of the one that was.",
+  });
+}
+
 function describe(documents: readonly ArchiveDocument[], folder: string, isNamed: boolean): string {
   const count = (outcome: ArchiveDocument["outcome"]) =>
     documents.filter((one) => one.outcome === outcome).length;
@@ -104,6 +122,7 @@ function describe(documents: readonly ArchiveDocument[], folder: string, isNamed
   return [
     ...(rows.length === 0 ? [] : [table(["SAGA", "OUTCOME", "TURNS", "BYTES", "FILE OR REASON"], rows), ""]),
     `${count("archived")} archived to ${folder}, ${count("due")} due, ${count("kept")} kept, ` +
-      `${count("already")} archived before, ${count("failed")} failed`,
+      `${count("already")} archived before, ` +
+      `${count("forgotten")} forgotten, ${count("failed")} failed`,
   ].join("\n");
 }

@@ -20,8 +20,9 @@ export const restored = defineCommand({
     "under its key. With --yes what may have begun is claimed for nobody, lost messages are handed on again, and what waits goes on.\n" +
     "What was done after the copy was made stands in no ledger: from then on the first attempt of each `once` call of a saga from\n" +
     "before is in doubt, with a task, and each `probe` call asks the outside. This holds until --settled says that all of it is\n" +
-    "known. Where LEDGER alone was put back and KV_CLAIM ran on, --claims-kept says so: the claims know, and nothing is asked.\n" +
-    "It may be broken off and said again. Exit code 1 if sagas could not be read.",
+    "known. Where LEDGER alone was put back and KV_CLAIM ran on, --claims-kept says so: the claims know, and nothing is asked,\n" +
+    "unless the copy is six days old or more: the claims of sagas that were archived since may be gone, so sagas as old are asked\n" +
+    "about. It may be broken off and said again. Exit code 1 if sagas could not be read.",
   positionals: {},
   options: {
     yes: { type: "boolean", help: "do it" },

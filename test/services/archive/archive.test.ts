@@ -29,10 +29,10 @@ import { readView } from "../../../services/views/view.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { findTombstone } from "../../../services/ledger/reader.ts";
 import { silentLog } from "../../../services/process/log.ts";
-import { createMemoryMesh, type MemoryProcess } from "../../../services/memory/mesh.ts";
+import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import type { Ports, StoredMessage } from "../../../services/wire/ports.ts";
 import { codeOf, sagaId } from "../../contract/mesh-under-test.ts";
-import { archiveOne, fileOfSaga, readArchived } from "../../support/archiving.ts";
+import { archiveOne, drive, fileOfSaga, readArchived } from "../../support/archiving.ts";
 import { calling, Of, sequence } from "../../support/workbench.ts";
 
 const large = "z".repeat(200_000);
@@ -81,16 +81,6 @@ async function openMesh() {
   const client = createClient({ ...outside, from: "tester" }, async () => undefined);
   const { ports } = outside;
 
-  /** Real time for files; virtual time for what the process asks of the server, and no more. */
-  const drive = async <T>({ gate }: MemoryProcess, work: Promise<T>): Promise<T> => {
-    const settled = new AbortController();
-    const settle = () => settled.abort();
-    work.then(settle, settle);
-    while (!settled.signal.aborted)
-      if (gate.openCalls() > 0) await clock.run({ idle: () => gate.openCalls() === 0 });
-      else await new Promise((resolve) => setImmediate(resolve));
-    return work;
-  };
   const registered = await clock.until(readRegistry(ports.registry));
   let archivers = 0;
   const archiver = (change: (ports: Ports) => Ports = (own) => own) => {
@@ -105,8 +95,8 @@ async function openMesh() {
     return {
       deps,
       archive: (saga: SagaId, options: ArchiveOptions = now) =>
-        drive(process, archiveOne(deps, saga, options)),
-      drive: <T>(work: Promise<T>) => drive(process, work),
+        drive(mesh, process.gate, archiveOne(deps, saga, options)),
+      drive: <T>(work: Promise<T>) => drive(mesh, process.gate, work),
     };
   };
   const settled = async () => {

@@ -147,6 +147,7 @@ function open(decisions: number) {
   const snapshots: SnapshotPort = {
     get: async (_, name = "") => Promise.resolve(shelf.get(name)),
     put: async (_, data, name = "") => Promise.resolve(void shelf.set(name, data)),
+    sagas: async () => Promise.resolve(new Set()),
     drop: async () => Promise.resolve(shelf.clear()),
   };
   const read = { turns: 0 };

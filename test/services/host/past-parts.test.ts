@@ -50,6 +50,7 @@ function shelfOf(endsAt = Number.POSITIVE_INFINITY) {
       count.bytes += data.length;
       entries.set(name, Uint8Array.from(data));
     },
+    sagas: async () => new Set<SagaId>(),
     drop: async () => entries.clear(),
   };
   return { deps: { ports: { snapshots }, clock: systemClock }, entries, count };

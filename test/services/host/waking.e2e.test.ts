@@ -123,6 +123,7 @@ function openMesh(app: ReturnType<typeof bookingApp>) {
       shelf.set(`${of} ${name}`, data);
       return Promise.resolve();
     },
+    sagas: async () => Promise.resolve(new Set()),
     drop: async (of) => {
       for (const key of shelf.keys()) if (key.startsWith(`${of} `)) shelf.delete(key);
       return Promise.resolve();

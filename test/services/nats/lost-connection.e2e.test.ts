@@ -63,6 +63,7 @@ const table: Table = {
   work: {
     publish: ({ work }) => work.publish(tool, message),
     stock: ({ work }) => work.stock(),
+    waiting: ({ work }) => work.waiting(0),
     open: ({ work }) => work.open(tool, {}),
     consume: ({ work }) => work.consume(tool, { inFlightMax: 1 }, () => undefined),
     pause: ({ work }) => work.pause("search"),
@@ -71,11 +72,14 @@ const table: Table = {
   claims: {
     create: ({ claims }) => claims.create("s1.1-0", 1, "n"),
     list: ({ claims }) => claims.list(saga),
+    sagas: ({ claims }) => claims.sagas(),
+    drop: ({ claims }) => claims.drop(saga),
     now: ({ claims }) => claims.now(),
   },
   snapshots: {
     get: ({ snapshots }) => snapshots.get(saga),
     put: ({ snapshots }) => snapshots.put(saga, bytes("x")),
+    sagas: ({ snapshots }) => snapshots.sagas(),
     drop: ({ snapshots }) => snapshots.drop(saga),
   },
   blobs: {
