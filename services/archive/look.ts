@@ -74,12 +74,14 @@ export async function lookAt(deps: LookDeps, saga: SagaId, options: ArchiveOptio
   for (let looks = 1; ; looks++) {
     const newest = await patiently(clock, () => ports.ledger.last(saga));
     if (newest === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
-    // Where even what was stored last is old enough it is not asked before what of it is a turn: all is read.
-    const isOld = !isTombstone(newest) && now() - newest.storedAt >= options.afterMs;
-    const told = isOld ? undefined : await patiently(clock, () => lastTurnOf(ports, saga));
-    if (!isOld && told === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
-    if (told !== undefined && !isTombstone(told) && now() - told.storedAt < options.afterMs)
-      return { document: { saga, outcome: "kept", reason: "its last turn is too young" } };
+    // Where even what was stored last is old enough, or says that it is all there is, it is not asked before what of it is a turn:
+    // all is read.
+    const isRead = isTombstone(newest) || now() - newest.storedAt >= options.afterMs;
+    const told = isRead ? undefined : await patiently(clock, () => lastTurnOf(ports, saga));
+    if (!isRead && told === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
+    const isYoung = (turn: StoredMessage) => !isTombstone(turn) && now() - turn.storedAt < options.afterMs;
+    const tooYoung = { document: { saga, outcome: "kept", reason: "its last turn is too young" } } as const;
+    if (told !== undefined && isYoung(told)) return tooYoung;
     // What somebody else published behind the last turn: the tombstone follows that too (AV2 of archive.ts).
     const endSeq = Math.max(newest.seq, told?.seq ?? 0);
     const stored = await patiently(clock, () => ports.ledger.read(saga, 0, endSeq));
@@ -92,6 +94,7 @@ export async function lookAt(deps: LookDeps, saga: SagaId, options: ArchiveOptio
     const last = tombstone ?? links.at(-1)?.message;
     if (last === undefined) throw new MeshError("SAGA_UNKNOWN", `there is no saga ${saga}`);
     if (told !== undefined && told.seq !== last.seq) continue; // One came meanwhile.
+    if (isYoung(last)) return tooYoung; // What stands behind it is no tombstone of it.
     const isBuried = tombstone !== undefined;
     const messages = links.map(({ message }) => message);
     if (!isBuried) return dueOf(deps, saga, { messages, endSeq }, options);

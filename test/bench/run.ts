@@ -15,6 +15,7 @@ import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
 import { measureFolds } from "./fold.ts";
 import { measureHop } from "./hop.ts";
+import { measureLeft } from "./left.ts";
 import { measureHosts } from "./hosts.ts";
 import { measureLimit } from "./limit.ts";
 import { measureLoads } from "./load.ts";
@@ -96,6 +97,11 @@ const benches: Readonly<Record<string, Bench>> = {
     does: "timers that come due within one minute; only by name, many minutes",
     isByName: true,
     run: ({ timers }) => measureDue({ timers, hosts: [1, 2] }),
+  },
+  left: {
+    does: "what archiving 13,286 sagas takes, and what they leave on the server; only by name",
+    isByName: true,
+    run: () => measureLeft(13_286),
   },
   waiting: {
     does: "what a client spends that waits for ends",

@@ -15,6 +15,7 @@ import { defineTool, NotPerformed } from "../../../actors/contract/tool.ts";
 import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { headers, subjects } from "../../../protocol/subjects.ts";
+import { tombstoneEvent } from "../../../protocol/tombstone.ts";
 import { archiveAll } from "../../../services/archive/all.ts";
 import { openFolder } from "../../../services/archive/archive.ts";
 import { readIndex } from "../../../services/archive/bundle.ts";
@@ -285,6 +286,19 @@ describe("what is not archived", () => {
       outcome: "archived",
     });
     expect(await until(findTombstone(ports, doubt))).toMatchObject({ unsettled: { "1-0": "in_doubt" } });
+  });
+
+  test("a saga whose last turn is young, though something that says it is a tombstone stands behind it", async () => {
+    const { run, archiver, messages, mesh } = await openMesh();
+    const saga = await run("s1", "rome");
+    const [{ data } = { data: Buffer.from("") }] = messages(saga);
+    const turns = messages(saga).length;
+    const forged = { data, headers: { [headers.event]: tombstoneEvent }, subject: subjects.ledger(saga) };
+    mesh.server.ledger.append(forged, () => undefined);
+    await mesh.clock.advance(100);
+    expect(await archiver().archive(saga, { ...now, afterMs: month })).toMatchObject({ outcome: "kept" });
+    expect(messages(saga)).toHaveLength(turns + 1);
+    expect(await archiver().archive(saga)).toMatchObject({ outcome: "archived", turns });
   });
 
   test("a saga that runs is kept however old its last turn is", async () => {
@@ -651,6 +665,9 @@ describe("archiving many", () => {
       "ledger.append": 3,
       "ledger.purgeBefore": 3,
     });
+    for (const key of Object.keys(asked)) delete asked[key];
+    await drive(archiveAll(deps, sagas, options, () => undefined));
+    expect(asked).toEqual({ "claims.now": 1, "ledger.last": 3, "ledger.read": 3 });
   });
 
   test("what fails for one is told and hinders no other", async () => {
