@@ -12,6 +12,7 @@ import type { ArchiveDocument } from "../../protocol/documents/archive.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { unreadableOf } from "../ledger/many.ts";
+import { isTombstone } from "../ledger/reader.ts";
 import { eachOf } from "../process/each-of.ts";
 import { patiently } from "../wire/patience.ts";
 import { type ArchiveDeps, bury, draftOf, nameBundle } from "./archive.ts";
@@ -41,16 +42,45 @@ export async function archiveAll(
   options: Options,
   tell: Tell,
 ): Promise<void> {
-  const { clock, ports } = deps;
-  // Asked once: by the server's clock, as the age of a turn is.
-  const ahead = (await patiently(clock, () => ports.claims.now())) - clock.elapsed();
-  const timed = { ...deps, now: () => ahead + clock.elapsed() };
-  const run = { ...timed, tell, left: createLeft(timed, sagas.length) };
+  const run = await begin(deps, sagas.length, tell);
   let left = sagas;
   for (let round = 1; left.length > 0 && round <= roundsMax; round++)
     left = await archiveRound(run, left, options);
   for (const saga of left)
     tell(failed(saga, new MeshError("WRONG_SEQUENCE", "its ledger moved each time it was looked at")));
+}
+
+/** Of all sagas but these sees to what those that were archived have left; of the others nothing but the last message is asked. */
+export async function seeToArchived(
+  deps: ArchiveDeps,
+  but: readonly SagaId[],
+  options: Options,
+  tell: Tell,
+): Promise<void> {
+  const { clock, ports } = deps;
+  const looked = new Set(but);
+  const all = await patiently(clock, () => ports.ledger.list());
+  const sagas = all.flatMap(({ saga }) => (looked.has(saga) ? [] : [saga]));
+  const run = await begin(deps, sagas.length, tell);
+  await eachOf(sagas, burialsAtOnce, async (saga) => {
+    if (options.signal.aborted) return;
+    try {
+      const last = await patiently(clock, () => ports.ledger.last(saga));
+      if (last === undefined || !isTombstone(last)) return;
+      const found = await lookAt(run, saga, options);
+      if ("buried" in found) tell(await seeToLeft(run, run.left, found.buried, options));
+    } catch (error) {
+      tell(failed(saga, error));
+    }
+  });
+}
+
+/** The time is asked for once: by the server's clock, as the age of a turn is. */
+async function begin(deps: ArchiveDeps, sagas: number, tell: Tell): Promise<Run> {
+  const { clock, ports } = deps;
+  const ahead = (await patiently(clock, () => ports.claims.now())) - clock.elapsed();
+  const timed = { ...deps, now: () => ahead + clock.elapsed() };
+  return { ...timed, tell, left: createLeft(timed, sagas) };
 }
 
 type Run = ArchiveDeps & {

@@ -3,7 +3,7 @@ import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
-import { archiveAll } from "../../archive/all.ts";
+import { archiveAll, seeToArchived } from "../../archive/all.ts";
 import { openFolder } from "../../archive/archive.ts";
 import { readRegistry } from "../../client/registry.ts";
 import { msOf } from "../../../protocol/duration.ts";
@@ -41,6 +41,10 @@ export const archive = defineCommand({
       hint: "DURATION",
       help: "also take away the tombstones of sagas archived so long ago, 30d at least; none unless given",
     },
+    archived: {
+      type: "boolean",
+      help: "also look at sagas archived before: what they have left on the server goes; as with --forget-after",
+    },
     force: {
       type: "boolean",
       help: "also sagas with an effect in doubt, and with --after those that ended just now",
@@ -74,6 +78,10 @@ export const archive = defineCommand({
       };
       const options = { afterMs, isForced: args.force, isDryRun: args["dry-run"], forgetAfterMs, signal };
       const signer = signerFor(ports, config, args["dry-run"]);
+      if (named.length === 0 && (args.archived || forgetAfterMs !== undefined)) {
+        const deps = { ports, clock, chance, by: from, folder, registered, signer };
+        await seeToArchived(deps, sagas, options, tell);
+      }
       await archiveAll({ ports, clock, chance, by: from, folder, registered, signer }, sagas, options, tell);
       signal.throwIfAborted();
       if (!output.json) output.print(undefined, () => describe(documents, folder, named.length > 0));

@@ -13,7 +13,7 @@ import { defineTool } from "../../../actors/contract/tool.ts";
 import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { headers } from "../../../protocol/subjects.ts";
-import { archiveAll } from "../../../services/archive/all.ts";
+import { archiveAll, seeToArchived } from "../../../services/archive/all.ts";
 import { createLeft, seeToLeft } from "../../../services/archive/left.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
@@ -233,6 +233,30 @@ test("a tombstone goes only by word, once it is as old as was said; then its id 
   await run("s1");
   expect(performed).toHaveLength(2);
   expect(new Set(performed).size).toBe(1); // The same decision has the same key.
+});
+
+test("of sagas that a run does not look at those that were archived are seen to, and of no other more than its end is asked", async () => {
+  const { run, archive, skip, claims, ledgers, mesh } = await openMesh();
+  const sagas = [await run("s1"), await run("s2"), await run("s3"), await run("lives", waiting)];
+  await archive(sagas.slice(0, 2)); // Their last turns are too young for their claims to go.
+  await skip(40 * day);
+  expect(claims()).toHaveLength(3);
+  const process = mesh.spawn("archiver");
+  const read: SagaId[] = [];
+  const ledger: Ports["ledger"] = {
+    ...process.ports.ledger,
+    read: (saga, ...range) => (read.push(saga), process.ports.ledger.read(saga, ...range)),
+  };
+  const ports = { ...process.ports, ledger };
+  const deps = { ...process, ports, by: "tester", folder, registered: { definitions: [], tools: [] } };
+  const documents: ArchiveDocument[] = [];
+  const options = { ...now, forgetAfterMs: 30 * day, signal: new AbortController().signal };
+  const work = seeToArchived(deps, [sagaId("s2")], options, (document) => documents.push(document));
+  await drive(mesh, process.gate, work);
+  expect(documents).toMatchObject([{ saga: "s1", outcome: "forgotten" }]);
+  expect([...new Set(read)]).toEqual(["s1"]);
+  expect(ledgers().sort()).toEqual(["lives", "s2", "s3"]);
+  expect(claims().map((name) => name.split(".")[0])).toEqual(["s2", "s3"]);
 });
 
 test("a tombstone stays while the saga's parent lives (XJ4)", async () => {
