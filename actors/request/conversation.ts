@@ -7,6 +7,7 @@
  *     that digest or is not sent.
  * CV3 A message that is kept for the next request is a copy that nothing can change, of which the chain is reckoned once: a
  *     decision late in a conversation hashes what was said since the one before it, and no more.
+ * CV4 A list that only grows is reckoned from where it was last: a model that is sent a window costs its host a window.
  */
 import { referenceWords, shownWithAfter } from "./call-references.ts";
 import { z } from "zod";
@@ -38,10 +39,30 @@ export function keepSaid(kept: ModelMessage[], said: readonly ModelMessage[]): v
   for (const message of said) kept.push(keptMessage(message));
 }
 
+/** Of lists that only grow: how long each was when its chain was reckoned last, and the chain's digest there. */
+const reckoned = new WeakMap<readonly ModelMessage[], { readonly length: number; readonly digest: string }>();
+
+/** From here on nothing is done to this list but to add to it: what was made of a part of it holds for good (CV4). */
+export function growing(messages: ModelMessage[]): ModelMessage[] {
+  if (!reckoned.has(messages)) reckoned.set(messages, { length: 0, digest: "" });
+  return messages;
+}
+
+/** Whether a list was said to only grow. */
+export const isGrowing = (messages: readonly ModelMessage[]): boolean => reckoned.has(messages);
+
 /** The digest of a whole conversation. */
 export function chainOf(messages: readonly ModelMessage[]): string {
-  let digest = "";
-  for (const message of messages) {
+  const known = reckoned.get(messages);
+  const digest = chainFrom(messages, known?.length ?? 0, known?.digest ?? "");
+  if (known !== undefined) reckoned.set(messages, { length: messages.length, digest });
+  return digest;
+}
+
+function chainFrom(messages: readonly ModelMessage[], from: number, before: string): string {
+  let digest = before;
+  for (let k = from; k < messages.length; k++) {
+    const message = messages[k] as ModelMessage; // Proof: a place of the list.
     const known = links.get(message);
     const after = known?.before === digest ? known.after : chainDigest(digest, message);
     if (known?.after !== after && links.has(message)) links.set(message, { before: digest, after });

@@ -13,6 +13,7 @@ import { canonicalJson, type Json, toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Call, ModelMessage, MessagePart } from "../../protocol/model.ts";
 import type { CuttingPolicy } from "../contract/context-policy.ts";
+import { isGrowing } from "./conversation.ts";
 import type { Cut } from "./retention.ts";
 
 /** Parts by which people instruct an agent are constraints, whatever signals the policy pins besides. */
@@ -33,26 +34,59 @@ export function sentMessages(
 
 function headOf(policy: CuttingPolicy, cut: Cut, messages: readonly ModelMessage[]): ModelMessage {
   const [first] = messages;
-  const dropped = messages.slice(0, cut.from);
-  const memory = messages.slice(0, cut.whole).flatMap(memoriesOf).at(-1);
-  const pins = policy.kind === "selective" ? (policy.pin ?? []) : [];
+  const { pinned, open, memory } = leftOut(policy, cut, messages);
   return {
     role: "user",
     at: first?.role === "user" ? first.at : 0,
     parts: [
       ...(first?.role === "user" ? first.parts.filter(({ type }) => type !== "memory") : []),
-      ...dropped.slice(1).flatMap((message) => pinnedParts(message, pins)),
-      ...textsOf(cut, dropped).map((text): MessagePart => ({ type: "text", text })),
+      ...pinned,
+      ...textsOf(cut, [...open.values()]).map((text): MessagePart => ({ type: "text", text })),
       ...(memory === undefined ? [] : [memory]),
     ],
   };
 }
 
+/** What the head says of the messages before a cut. */
+interface LeftOut {
+  /** As far as `cut.from` and `cut.whole` were followed. */
+  from: number;
+  whole: number;
+  readonly pins: string;
+  readonly pinned: MessagePart[];
+  /** Calls whose last known outcome is none, pending or in doubt. */
+  readonly open: Map<string, Call>;
+  memory: MessagePart | undefined;
+}
+
+/** By lists that only grow: a cut goes on from where the one before it was. */
+const followed = new WeakMap<readonly ModelMessage[], LeftOut>();
+
+function leftOut(policy: CuttingPolicy, cut: Cut, messages: readonly ModelMessage[]): LeftOut {
+  const named = policy.kind === "selective" ? (policy.pin ?? []) : [];
+  const pins = canonicalJson(toJson(named));
+  const known = followed.get(messages);
+  const goesOn =
+    known !== undefined && known.pins === pins && known.from <= cut.from && known.whole <= cut.whole;
+  const left = goesOn
+    ? known
+    : { from: 0, whole: 0, pins, pinned: [], open: new Map<string, Call>(), memory: undefined };
+  for (const message of messages.slice(left.from, cut.from)) {
+    if (left.from > 0) left.pinned.push(...pinnedParts(message, named));
+    followCalls(left.open, message);
+    left.from += 1;
+  }
+  for (const message of messages.slice(left.whole, cut.whole))
+    left.memory = memoriesOf(message).at(-1) ?? left.memory;
+  left.whole = cut.whole;
+  if (isGrowing(messages)) followed.set(messages, left);
+  return left;
+}
+
 /** What is said of the messages that are not sent. */
-function textsOf({ from, summary, unsummarized }: Cut, dropped: readonly ModelMessage[]): string[] {
+function textsOf({ from, summary, unsummarized }: Cut, open: readonly Call[]): string[] {
   const through = Math.max(1, summary?.through ?? 0);
   const failed = unsummarized === undefined ? "" : `, without a summary: [${unsummarized}]`;
-  const open = openCalls(dropped);
   return [
     ...(summary === undefined ? [] : [`Summary of the ${summary.through} messages before: ${summary.text}`]),
     ...(from > through ? [`Earlier messages: ${from - through}, dropped${failed}.`] : []),
@@ -64,17 +98,12 @@ function textsOf({ from, summary, unsummarized }: Cut, dropped: readonly ModelMe
 
 const shownCall = ({ id, tool, input }: Call): string => canonicalJson({ call: id, tool, input });
 
-/** Calls whose last known outcome is none, pending or in doubt. */
-function openCalls(messages: readonly ModelMessage[]): Call[] {
-  const open = new Map<string, Call>();
-  for (const message of messages) {
-    if (message.role === "assistant") for (const call of message.calls) open.set(call.id, call);
-    else
-      for (const part of message.parts)
-        if (part.type === "result" && part.outcome !== "pending" && part.outcome !== "in_doubt")
-          open.delete(part.call);
-  }
-  return [...open.values()];
+function followCalls(open: Map<string, Call>, message: ModelMessage): void {
+  if (message.role === "assistant") for (const call of message.calls) open.set(call.id, call);
+  else
+    for (const part of message.parts)
+      if (part.type === "result" && part.outcome !== "pending" && part.outcome !== "in_doubt")
+        open.delete(part.call);
 }
 
 const partsOf = (message: ModelMessage): readonly MessagePart[] =>

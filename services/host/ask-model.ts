@@ -93,7 +93,9 @@ async function requestOf(
   intent: IntentOf<"model">,
   context: OwnWorkContext,
 ): Promise<BuiltRequest> {
-  const messages = definition.kind.decision === undefined ? [] : await context.messages();
+  const said = definition.kind.decision === undefined ? [] : context.messages();
+  // What is in memory grows with the saga's next turn: the request is built before that can be.
+  const messages = said instanceof Promise ? await said : said;
   const recorded = { saga, variant: state.fork?.variant, intent, open: open.input };
   const build = () => definition.kind.requestOf(definition, recorded, messages);
   const request = holding.during(keyOf(saga), `the request of ${intent.id}`, build);

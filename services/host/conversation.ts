@@ -9,6 +9,7 @@
  * ZC3 What is in memory is kept as it was said (keepSaid of actors/request): a request of a thousand messages is proven by
  *     those that are new.
  */
+import { growing, keepSaid } from "../../actors/request/conversation.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 
 /** Messages that are stored together. Its place among all of a conversation, from 1, is its entry's name. */
@@ -24,6 +25,23 @@ export interface Conversation {
   /** What the segments hold, once it was read, or was said here. */
   before: ModelMessage[] | undefined;
   since: ModelMessage[];
+  /** Both, once they were asked for: a list that only grows (CV4 of actors/request/conversation.ts). */
+  all?: ModelMessage[];
+}
+
+/** All that was said; undefined while what was said before `since` is not in memory. */
+export function allSaid(conversation: Conversation): readonly ModelMessage[] | undefined {
+  const { before, since } = conversation;
+  if (before === undefined) return undefined;
+  return (conversation.all ??= growing([...before, ...since]));
+}
+
+/** More was said. */
+export function hear(conversation: Conversation, said: readonly ModelMessage[]): void {
+  const { since, all } = conversation;
+  const known = since.length;
+  keepSaid(since, said);
+  if (all !== undefined) for (let k = known; k < since.length; k++) all.push(since[k] as ModelMessage); // Proof: its place.
 }
 
 /** Of a saga that was folded from its first turn. */

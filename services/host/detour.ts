@@ -26,6 +26,7 @@ import { concernsSame } from "./intake.ts";
 import { answerArchived } from "./archived.ts";
 import { publishRefusal, publishTaken } from "./tell-sagas.ts";
 import { beginFork, type ForkBegun, type ForkStart } from "./fork.ts";
+import { allSaid } from "./conversation.ts";
 import type { HostDeps } from "./host-deps.ts";
 import type { InboxItem, ReadItem } from "./inputs.ts";
 import { refusalInLedger } from "./late-vote.ts";
@@ -250,15 +251,24 @@ export async function recallPast(self: Residence, own: Owned): Promise<void> {
   own.loaded = whole;
 }
 
-/** The conversation as of the open decision: from its segments, and folded anew where those are lost. */
-export async function conversationOf(self: Residence): Promise<readonly ModelMessage[]> {
+/**
+ * The conversation as of the open decision: from its segments, and folded anew where those are lost. What is in memory is there
+ * at once, and grows with the next turn: who takes it makes of it what is wanted before anything else happens.
+ */
+export function conversationOf(self: Residence): readonly ModelMessage[] | Promise<readonly ModelMessage[]> {
+  const own = ownOf(self);
+  return (own === undefined ? [] : allSaid(own.loaded.conversation)) ?? readConversation(self);
+}
+
+async function readConversation(self: Residence): Promise<readonly ModelMessage[]> {
   for (;;) {
     const own = ownOf(self);
     if (own === undefined) return [];
     const { loaded } = own;
     const { conversation } = loaded;
-    const { before, since, segments } = conversation;
-    if (before !== undefined) return [...before, ...since];
+    const all = allSaid(conversation);
+    if (all !== undefined) return [...all];
+    const { segments } = conversation;
     const read = segments && (await readSaid(self.deps, self.saga, segments));
     // A snapshot may have been written meanwhile, with what was said since.
     if (read !== undefined && conversation.segments === segments) conversation.before = read;

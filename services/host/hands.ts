@@ -9,6 +9,7 @@
  *    ordinary input. An attempt has begun before it asks for its claim: what was claimed and not performed would
  *    cost an attempt.
  */
+import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import { callKeyOf } from "../../actors/kernel/address.ts";
 import { lateCallOf } from "../../actors/kernel/late.ts";
 import { isSimulated } from "../../actors/kernel/lineage.ts";
@@ -39,7 +40,7 @@ export interface HandsOwner {
   current(): Loaded | undefined;
   isGone(): boolean;
   /** The conversation as of the open decision. */
-  conversation(): Promise<readonly ModelMessage[]>;
+  conversation(): readonly ModelMessage[] | Promise<readonly ModelMessage[]>;
   /** Takes what this host itself observed, as an input. */
   observe(event: Event, performed?: Performed): void;
   /** Something was finished: the activation may be quiet now. */
@@ -51,8 +52,8 @@ export interface HandsOwner {
 export interface Hands {
   /** Hands on one open intent of an acked turn. `settleFirst`: a model call waits for further signals; `again`: though it was sent. */
   handOn(open: OpenIntent, settleFirst?: boolean, again?: string): void;
-  /** What is settled needs no performer and no timer any more. */
-  callOff(before: SagaState | undefined, after: SagaState): void;
+  /** What a turn has closed needs no performer and no timer any more. */
+  callOff(before: SagaState | undefined, decided: Pick<DecidedTurn, "state" | "steps">): void;
   /** The event records how an attempt ended. */
   release(event: Event): void;
   isInHand(open: OpenIntent): boolean;
@@ -101,7 +102,7 @@ export function createHands(deps: HostDeps, saga: SagaId, owner: HandsOwner): Ha
   const { performing, inHand, reported } = self;
   return {
     handOn: (open, settleFirst = false, again) => handOn(self, open, settleFirst, again),
-    callOff: (before, after) => callOff(self, before, after),
+    callOff: (before, decided) => callOff(self, before, decided),
     release: (event) => {
       if (event.type === "result" || event.type === "deferred")
         inHand.delete(`${event.intent}#${event.attempt}`);
@@ -248,7 +249,11 @@ async function report(self: HandsState, open: OpenIntent, performed: Performed):
 /** What the event says of a result. */
 const observedBy = ({ type: _type, ...said }: Extract<Performed, { type: "result" }>) => said;
 
-function callOff(self: HandsState, before: SagaState | undefined, after: SagaState): void {
+function callOff(
+  self: HandsState,
+  before: SagaState | undefined,
+  { state: after, steps }: Pick<DecidedTurn, "state" | "steps">,
+): void {
   const { performing, inHand } = self;
   for (const [key, { intent, attempt, cutOff }] of performing)
     if (after.open[intent]?.attempt !== attempt) {
@@ -256,9 +261,12 @@ function callOff(self: HandsState, before: SagaState | undefined, after: SagaSta
       performing.delete(key);
       inHand.delete(key);
     }
-  if (before === undefined || before.open === after.open) return;
-  for (const [id, open] of Object.entries(before.open) as [IntentId, OpenIntent][])
-    if (after.open[id] === undefined && dueAtOf(open) !== undefined) disarm(self, id);
+  for (const { closed } of steps)
+    for (const { intent } of closed) {
+      const open = before?.open[intent];
+      if (open !== undefined && after.open[intent] === undefined && dueAtOf(open) !== undefined)
+        disarm(self, intent);
+    }
 }
 
 /** Best effort: a timer that fires all the same is known. */

@@ -16,7 +16,7 @@ export interface OwnWorkContext {
   readonly mayBegin: () => boolean;
   /** The saga as it is now; undefined once it leaves, or is another host's. */
   readonly current: () => Pick<Loaded, "definition" | "state"> | undefined;
-  readonly messages: () => Promise<readonly ModelMessage[]>;
+  readonly messages: () => readonly ModelMessage[] | Promise<readonly ModelMessage[]>;
 }
 
 /** Performs it once there is a place. What only waits, for a time or for a model's turn, takes none. */

@@ -14,11 +14,11 @@
 import { hasCountedCall } from "../../actors/kernel/late.ts";
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
-import { keepSaid } from "../../actors/request/conversation.ts";
 import type { Event } from "../../protocol/event.ts";
 import { type Head, emptyHead } from "../ledger/reader.ts";
 import { handOnAgain, nudgeIn, tellEndAgain } from "./again.ts";
 import { appendTurn } from "./append.ts";
+import { hear } from "./conversation.ts";
 import { appendDepsOf } from "./refused.ts";
 import {
   answerOther,
@@ -135,7 +135,7 @@ async function append(self: Residence, own: Owned, { at, decided }: Turn): Promi
   if (isGone(self) || outcome.type !== "appended") return false; // The next host finds the turn and hands on what is open.
   const next: Head = { turn: decided.state.turn, seq: outcome.seq, hash: message.hash };
   own.loaded = { ...own.loaded, state: own.keeper.grew(message.data.length, decided.state), head: next };
-  keepSaid(own.loaded.conversation.since, decided.said);
+  hear(own.loaded.conversation, decided.said);
   own.isProven = true;
   return true;
 }
@@ -147,7 +147,7 @@ async function handOn(self: Residence, own: Owned, { before, decided, batch }: T
   const { deps } = self;
   const { hands } = own;
   const { state } = decided;
-  hands.callOff(before, state);
+  hands.callOff(before, decided);
   const heardSignal = batch.events.some((event) => event.type === "signal");
   const isTakeover = !own.isRecovered && (batch.known || hasWorkOfAnother(self, own, before));
   for (const event of batch.events) hands.release(event);
