@@ -20,6 +20,7 @@ const leftOut: Readonly<Record<string, string>> = {
   "actors/kernel/read-signal.ts":
     "the reasons to refuse a signal, one after the other; accept.ts asks for them",
   "actors/kernel/folding.ts": "the draft of a turn, and the few ways to change it",
+  "actors/kernel/open-index.ts": "what is open, by what the fold asks of it",
   "actors/kernel/effects.ts": "what stands, with its undoing; settle.ts records it",
   "services/host/placement.ts": "beside the path: which host has which partition",
   "services/host/roster.ts": "beside the path: hosts hear of one another while the signal is on its way",

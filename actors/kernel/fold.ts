@@ -38,7 +38,7 @@ import {
   isAwaited,
   type Queued,
 } from "./folding.ts";
-import { servedBy } from "./open-index.ts";
+import { keepIndex, servedBy } from "./open-index.ts";
 import { settleEffects } from "./effects.ts";
 import { takeForked } from "./fork.ts";
 import { holdEvent, holdSignal, isPaused, isUnasked, nextHeld, queuedOf } from "./held.ts";
@@ -111,6 +111,7 @@ function decide(
   });
   settleEffects(f);
   if (f.undoing !== undefined) keepCounted(draft.effects, f.undoing);
+  keepIndex(draft.open, definition, f.index);
   if (draft.turn % limits.seenTidyTurns === 0) Object.assign(draft, tidySeen(draft, turn.at));
   return { state: draft, steps, said: f.said, asked: f.asked, shown: f.shown };
 }

@@ -32,6 +32,7 @@ import {
   leave,
   type OpenIndex,
   servedBy,
+  takeIndex,
 } from "./open-index.ts";
 import type {
   OpenIntent,
@@ -76,7 +77,7 @@ export interface Folding {
   /** What the machine's step asks for, and how much of that has been carried out, the action at hand included. */
   asks: readonly MachineAction[];
   asksDone: number;
-  /** What is open, by what is asked of it; undefined until that is asked (OX1 of open-index.ts). */
+  /** What is open, by what is asked of it; undefined until that is asked, or handed on (OX2 of open-index.ts). */
   index: OpenIndex | undefined;
   /** What stands, by its intent; undefined until that is asked. `state.effects` follows its changes (effects.ts). */
   effects: Map<IntentId, StandingEffect> | undefined;
@@ -141,7 +142,7 @@ export const folding = (definition: Definition, state: Draft, at: number, growin
   offered: 0,
   asks: [],
   asksDone: 0,
-  index: undefined,
+  index: takeIndex(state.open, definition),
   effects: undefined,
   areEffectsChanged: false,
   newEffects: [],

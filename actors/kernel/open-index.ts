@@ -1,11 +1,13 @@
 /**
  * Open index: what is open, by what the fold asks of it, so that no event of a turn looks through all that is open.
  *
- * OX1 It is made from what is open when it is first asked for in a turn, follows every change of that, and is gone with
- *     the turn: no state holds it.
+ * OX1 It is made from what is open when it is first asked for and follows every change of that. No state holds it.
+ * OX2 One of much that is open is handed on to the next turn, with the record that it is of: thousands in line are not counted
+ *     for each of them that ends. A state that was read back makes it anew, and it is the same.
  */
 import { type AmountName, amountNames } from "../../protocol/budget.ts";
 import { type IntentId, placeOf, turnOf } from "../../protocol/ids.ts";
+import type { Definition } from "../contract/definition.ts";
 import { isDeferred, isInLine, isOpen, type OpenIntent } from "../contract/state.ts";
 
 /** Every set is in the order in which its intents were opened. */
@@ -35,7 +37,9 @@ export type IsInFlight = (open: OpenIntent) => boolean;
 export const servedBy = ({ intent }: OpenIntent): IntentId | undefined =>
   intent.kind === "tool" || intent.kind === "timer" || intent.kind === "saga" ? intent.for : undefined;
 
-export function indexOf(open: Readonly<Record<IntentId, OpenIntent>>, isInFlight: IsInFlight): OpenIndex {
+type OpenRecord = Readonly<Record<IntentId, OpenIntent>>;
+
+export function indexOf(open: OpenRecord, isInFlight: IsInFlight): OpenIndex {
   const index: OpenIndex = {
     size: 0,
     children: 0,
@@ -48,6 +52,22 @@ export function indexOf(open: Readonly<Record<IntentId, OpenIntent>>, isInFlight
   };
   for (const one of Object.values(open)) enter(index, one, isInFlight);
   return index;
+}
+
+/** From so many on it is handed on: for fewer it is made sooner than found. */
+const handedOnMin = 16;
+const handedOn = new WeakMap<object, { readonly of: Definition; readonly index: OpenIndex }>();
+
+/** OX2. It is taken out by the turn that changes it: another one decided from the same state makes its own. */
+export function takeIndex(open: OpenRecord, of: Definition): OpenIndex | undefined {
+  const known = handedOn.get(open);
+  handedOn.delete(open);
+  return known?.of === of ? known.index : undefined;
+}
+
+/** OX2. */
+export function keepIndex(open: OpenRecord, of: Definition, index: OpenIndex | undefined): void {
+  if (index !== undefined && index.size >= handedOnMin) handedOn.set(open, { of, index });
 }
 
 /** One more is open. */

@@ -92,12 +92,20 @@ const parent = defineSaga({
   }),
 }).definition;
 
-/** A saga and its ledger, as bytes would hold it. */
-function ledgerOf(definition: Definition) {
+/**
+ * A saga and its ledger, as bytes would hold it: each turn is decided from a state that was read back, or both from that and from
+ * the one in memory, which must come to the same.
+ */
+function ledgerOf(definition: Definition, how: "read back" | "both ways" = "read back") {
   const turns: Turn[] = [];
   const self = decider(definition, (of, state, turn, ...rest) => {
     const revived = state && stateFromJson(of, JSON.parse(JSON.stringify(stateToJson(of, state))));
-    const decided = decideTurn(of, revived, turn, ...rest);
+    const anew = decideTurn(of, revived, turn, ...rest);
+    const decided = how === "read back" ? anew : decideTurn(of, state, turn, ...rest);
+    if (how === "both ways") {
+      expect(decided.steps).toEqual(anew.steps);
+      expect(stateToJson(of, decided.state)).toEqual(stateToJson(of, anew.state));
+    }
     const { saga, at } = turn;
     const whole = { v: ledgerVersion, saga, turn: decided.state.turn, at, host: "h", prev: "" } as const;
     const stored = toStored({ ...whole, steps: decided.steps });
@@ -430,6 +438,27 @@ describe("a budget", () => {
     expect(budgetFaults("x", { budget: { childrenInLineMax: 10_001 } })).toHaveLength(1);
     expect(budgetFaults("x", { budget: { childrenInLineMax: 0.5 } })).toHaveLength(1);
   });
+});
+
+test("many in line are counted from turn to turn as they are counted anew", () => {
+  const many = { ...parent, budget: { childrenOpenMax: 4, childrenInLineMax: 60 } } as Definition;
+  const move = fc.record({ drops: fc.boolean(), which: fc.nat(59), more: fc.nat(3) });
+  fc.assert(
+    fc.property(fc.array(move, { minLength: 10, maxLength: 40 }), (moves) => {
+      const ends = ledgerOf(many, "both ways");
+      ends.self.start();
+      ends.self.turn(signal("more", "first", { n: 50 }));
+      for (const [k, { drops, which, more }] of moves.entries()) {
+        const names = drops ? inLine(ends.self.state) : running(ends.self.state);
+        const name = names[which % Math.max(1, names.length)];
+        if (name === undefined) continue;
+        if (drops) ends.self.turn(signal("drop", `d${k}`, { id: name }));
+        else ends.self.turn(success(idOf(ends.self.state, name)));
+        if (more > 0) ends.self.turn(signal("more", `m${k}`, { n: more }));
+      }
+    }),
+    { seed, numRuns: 25, endOnFailure: true },
+  );
 });
 
 test("five thousand may stand in line, and each end lets one of them begin", () => {
