@@ -18,6 +18,7 @@ import { measureHop } from "./hop.ts";
 import { measureLeft } from "./left.ts";
 import { measureHosts } from "./hosts.ts";
 import { measureLimit } from "./limit.ts";
+import { measureLines } from "./line.ts";
 import { measureLoads } from "./load.ts";
 import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
@@ -149,6 +150,10 @@ const benches: Readonly<Record<string, Bench>> = {
   beats: {
     does: "how an event loop beats with one saga of thousands of open calls beside 200 small ones",
     run: ({ calls }) => measureBeats({ calls, kinds: ["agent", "machine"], small: 200 }),
+  },
+  line: {
+    does: "a saga with thousands of children, 64 at once and the others in line, on two hosts",
+    run: () => measureLines([500, 5_000]),
   },
   exits: {
     does: "how long commands that end early take to end, from the packed package",
