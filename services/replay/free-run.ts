@@ -21,7 +21,7 @@ import { type Agenda, createAgenda } from "./agenda.ts";
 import type { Answer, Answers } from "./answers.ts";
 import type { ModelTurn } from "./deciding.ts";
 import { accepted, hasEnded, openEntriesIn, openIn, type Run, takeTurn } from "./run.ts";
-import { notBeforeOf } from "../../actors/contract/state.ts";
+import { isInLine, notBeforeOf } from "../../actors/contract/state.ts";
 import { processLoop } from "../wire/loop.ts";
 
 export interface FreeRunDeps {
@@ -136,9 +136,16 @@ async function goOn(run: Run, turns: readonly Turn[], deps: Going): Promise<Stop
 const isReply = (run: Run, event: Event): boolean =>
   event.type === "result" && event.result.outcome === "succeeded" && run.askedWith.has(event.intent);
 
-/** What the steps opened, or opened again. */
+/** What the steps opened, or opened again, and the children that left the line. */
 const openedIn = (run: Run, steps: readonly Step[]): IntentId[] => [
-  ...new Set(steps.flatMap(({ intents }) => intents.map(({ id }) => id)).filter((id) => openIn(run, id))),
+  ...new Set(
+    steps
+      .flatMap(({ intents, begun = [] }) => [
+        ...intents.map(({ id }) => id),
+        ...begun.map(({ intent }) => intent),
+      ])
+      .filter((id) => openIn(run, id)),
+  ),
 ];
 
 async function eventOf(run: Run, coming: Coming, { ask }: FreeRunDeps): Promise<Event | Stop | undefined> {
@@ -163,7 +170,7 @@ function planFor(
   }: FreeRunDeps & { agenda: Agenda<Coming>; now: number; decisions: number },
 ): Stop | undefined {
   const open = openIn(run, id);
-  if (open === undefined) return undefined;
+  if (open === undefined || isInLine(open)) return undefined; // Planned once it begins.
   const { intent, attempt } = open;
   const notBefore = notBeforeOf(open) ?? 0;
   const began = run.openedAt.get(id) ?? now;

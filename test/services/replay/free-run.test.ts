@@ -97,6 +97,26 @@ describe("a free run", () => {
     expect(none.document.stopped?.why).toContain('none is given for "hold"');
   });
 
+  test("lets children in line begin as those before them end, beside the record too", async () => {
+    const leaf = agentOf({ name: "leaf", tools: [look] });
+    const lead = agentOf({
+      name: "lead",
+      budget: { childrenOpenMax: 1, childrenInLineMax: 5 },
+      agents: [leaf],
+    });
+    const calls = ["a", "b", "c"].map((of) => call("leaf", { of }));
+    const ended = (story: Story): Story =>
+      ["1", "2", "3"].reduce((before, answer) => before.when(succeeded("leaf", { answer })), story);
+    const recorded = ended(given(lead, started({ of: "x" }), replied({ calls }))).when(replied(finish));
+    const [a, b] = calls as [ReturnType<typeof call>, ReturnType<typeof call>];
+    const says = (seen: number) => (seen === 0 ? { calls: [b, a] } : seen < 2 ? { text: "…" } : finish);
+    const { document, run } = await replayed(recorded, says, {}, lead);
+    expect(document.leftRecordAt).toBe(2);
+    expect(document.outcome).toMatchObject({ equal: true });
+    const begun = run.turns.flatMap(({ steps }) => steps.flatMap((step) => step.begun ?? []));
+    expect(begun).toHaveLength(1);
+  });
+
   test("is bounded by its decisions", async () => {
     const { document } = await replayed(story, () => ({ calls: [call("look")] }), { stepsMax: 9 });
     expect(document.stopped?.because).toBe("bound");
