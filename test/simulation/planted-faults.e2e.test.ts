@@ -16,8 +16,9 @@ describe("planted faults", () => {
   test.concurrent.for(plants)(
     "$name is found",
     { timeout: 900_000 },
-    async ({ name, from = 1 }, { expect }) => {
-      const where = ["--from", String(from), "--seeds", String(seedsMax)];
+    async ({ name, from = 1, profile }, { expect }) => {
+      const runs = profile === undefined ? [] : ["--profile", JSON.stringify(profile)];
+      const where = ["--from", String(from), "--seeds", String(seedsMax), ...runs];
       const { report } = await runSimulation(["--fault", name, ...where, "--stop"]);
       expect(report.fault).toBe(name);
       expect(report.found).toHaveLength(1);

@@ -24,10 +24,14 @@
  * | claims stay while a call of their saga lies in WORK | it is for workers of former versions; test/services/archive/left.test.ts |
  * | a snapshot counts only with its turn's hash | a ledger never loses a turn here |
  */
+import type { Profile } from "./profile.ts";
+
 export interface Plant {
   readonly name: string;
   /** The seed that found it last: the search begins there, and costs seconds instead of half a minute. 1 unless given. */
   readonly from?: number;
+  /** Runs in which it can show, where the seed's own cannot. */
+  readonly profile?: Partial<Profile>;
   /** What the broken rule says. */
   readonly rule: string;
   /** It is found by what comes weeks late (late.ts). */
@@ -585,6 +589,42 @@ export const plants: readonly Plant[] = [
         openIntent(f, { ...open, attempt: 1, intent: { ...open.intent, id, key } });
       }
       return askModel(f, callable, actor, input);`,
+      },
+    ],
+  },
+  {
+    name: "in line and handed on",
+    profile: { crowds: 2, journeys: 0, planners: 0 },
+    rule: "a child in line is told to nobody before a turn says that it begins",
+    edits: [
+      {
+        file: "services/host/hands.ts",
+        find: "if (loaded === undefined || isInLine(open)) return;",
+        replace: "if (loaded === undefined || (isInLine(open) && open.attempt > 1)) return;",
+      },
+    ],
+  },
+  {
+    name: "one place too many",
+    profile: { crowds: 2, journeys: 0, planners: 0 },
+    rule: "no more children run at once than there are places",
+    edits: [
+      {
+        file: "actors/kernel/line.ts",
+        find: "if (children >= placesOf(f)) break;",
+        replace: "if (children > placesOf(f)) break;",
+      },
+    ],
+  },
+  {
+    name: "a line that stands",
+    profile: { crowds: 2, journeys: 0, planners: 0 },
+    rule: "a child that ends lets the first in line begin",
+    edits: [
+      {
+        file: "actors/kernel/fold.ts",
+        find: "else if (advanceLine(f)) most",
+        replace: "else if (moves > 1_000 && advanceLine(f)) most",
       },
     ],
   },
