@@ -69,7 +69,8 @@ const benches: Readonly<Record<string, Bench>> = {
   },
   shards: {
     does: "64 sagas of 100 no-op steps with the ledgers over 4 streams against one",
-    run: ({ rounds, syncs }) => measureShards({ rounds, syncs, shards: [1, 4], sagas: 64, steps: 100 }),
+    run: ({ rounds, syncs, placements }) =>
+      measureShards({ rounds, syncs, placements, shards: [1, 4], sagas: 64, steps: 100 }),
   },
   memory: {
     does: "resident size of a host, idle and with 1,000 running sagas",
