@@ -143,6 +143,12 @@ const law = [
   },
   // Only who draws loads the layout.
   { name: "services-views-layout", from: "^services/views/graph/layout\\.ts$", may: [packages("@dagrejs")] },
+  // Rows by which sagas are found: hosts write them, clients go by them, and where they are missing they are made of ledgers.
+  {
+    name: "services-listing",
+    from: services("listing"),
+    may: [protocol, actors("contract", "kernel"), services("wire", "process", "ledger", "views")],
+  },
   {
     name: "services-client",
     from: services("client"),
@@ -150,7 +156,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      services("wire", "process", "deployments", "app", "ledger", "views"),
+      services("wire", "process", "deployments", "app", "ledger", "views", "listing"),
       packages("zod", "pino"),
     ],
   },
@@ -183,7 +189,9 @@ const law = [
     may: [
       protocol,
       allActors,
-      services("wire", "process", "deployments", "app", "ledger", "perform", "throttle", "suspects"),
+      services(
+        ...["wire", "process", "deployments", "app", "ledger", "listing", "perform", "throttle", "suspects"],
+      ),
       packages("zod", "pino"),
     ],
   },

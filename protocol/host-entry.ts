@@ -34,6 +34,8 @@ export const HostEntry = z.object({
   told: Keys.optional(),
   /** How it can fold machines besides the oldest way; the same holds for each. */
   ...Hearing.shape,
+  /** It keeps the rows of its sagas; absent in a host of a version without rows, and while one could not be written. */
+  lists: z.literal(true).optional(),
   /** It finds ledgers over several streams; absent in a host of a version that knows of one. */
   shards: z.literal(true).optional(),
   /** What it knows of whose signatures count, by its revision, and the public key that it signs with, if it signs. */

@@ -45,6 +45,12 @@ export const limits = {
   turnHeldMs: 25,
   /** The farthest a timer or a deadline may lie ahead: 100 years, which every server can write as a date. */
   timerMaxMs: 100 * 365 * 86_400_000,
+  /** A saga that goes on is listed so soon; one that rests or ends before that, as most do, is written once. */
+  listedWithinMs: 250,
+  /** How long a host tries to write a row before it says that it owes one, and goes on. */
+  listingPatienceMs: 2_000,
+  /** The listing is said to be whole up to a later place this often: so much of the ledgers is read again after its keeper died. */
+  listingMarkEveryMs: 10_000,
   /** How long an un-acked inbox message waits before another host gets it: the lease of a running saga. */
   inboxAckWaitMs: 3_000,
   /** Three heartbeats fit into the lease, so one may be lost. */

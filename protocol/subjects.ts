@@ -20,6 +20,7 @@ export const buckets = {
   throttle: "THROTTLE",
   suspect: "SUSPECT",
   registry: "REGISTRY",
+  listing: "LISTING",
   blob: "BLOB",
 } as const;
 

@@ -6,6 +6,7 @@ import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import { type Many, manyOf, readMany } from "../ledger/many.ts";
+import { sagasOf } from "../listing/find.ts";
 import type { Ports } from "../wire/ports.ts";
 import { readView, type SagaView } from "../views/view.ts";
 
@@ -48,9 +49,12 @@ export const simulatedWords = ({ saga, turn }: Origin): string =>
 export const simulatedOf = ({ fork }: Pick<SagaView, "fork">): Origin | undefined =>
   fork?.effects === "simulated" ? { saga: fork.saga, turn: fork.turn } : undefined;
 
-/** Every open task of every saga, the earliest deadline first; beside them the sagas that cannot be read. */
-export async function openTasks(ports: Ports): Promise<Many<OpenTask>> {
-  const sagas = (await ports.ledger.list()).map(({ saga }) => saga);
+/**
+ * Every open task of every saga, the earliest deadline first; beside them the sagas that cannot be read. The ledgers of those that
+ * ask somebody are read, and where the listing does not tell which these are all of them; `report` is told why.
+ */
+export async function openTasks(ports: Ports, report?: (why: string) => void): Promise<Many<OpenTask>> {
+  const sagas = await sagasOf(ports, [{ asks: true }, { status: "unreadable" }], report);
   const read = await readMany(sagas, (saga) => tasksOf(ports, saga).catch(noneIfArchived));
   return manyOf(
     read.flat().sort((a, b) => a.dueAt - b.dueAt),

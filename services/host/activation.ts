@@ -74,6 +74,7 @@ export function createActivation(
       if (phase.type !== "loading") return undefined;
       const keeper = createKeeper(deps);
       keeper.found(loaded.snapshot);
+      inputs.row.found(loaded.state);
       const own = { loaded, keeper, hands: openHands(self), isProven: false, isRecovered };
       phase = { type: "owning", own };
       return own;
@@ -128,7 +129,6 @@ export function createActivation(
     log.debug({ sagaId: saga, reason }, "saga dropped");
     // Of the batch that is being taken, too: its turn may be refused, and if not its results are known.
     const { observed, given } = inputs.giveUp(onward);
-    inputs.poke();
     await given;
     if (was.type === "leaving") was.left.resolve();
     for (const { event, performed } of observed) await hands?.reportObserved(event, performed);

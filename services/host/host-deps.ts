@@ -18,6 +18,7 @@ import type { Isolate } from "../suspects/child.ts";
 import type { ChainSource } from "../ledger/chain.ts";
 import type { KnownTurns } from "../ledger/known-turns.ts";
 import type { Processes } from "./bury.ts";
+import type { Rows } from "../listing/rows.ts";
 import type { Routing } from "./routing.ts";
 import type { Trying } from "./tries.ts";
 import type { Throttle } from "../throttle/throttle.ts";
@@ -103,6 +104,8 @@ export interface HostDeps {
   readonly linesLost?: (() => number) | undefined;
   /** Which process this is, and which others have ended. */
   readonly processes?: Processes | undefined;
+  /** The rows of the sagas in its memory. */
+  readonly rows: Rows;
   /** What can still be stored, as far as this process knows. */
   readonly storageLeft?: (() => StorageLeft | undefined) | undefined;
   /** Whether each turn is decided twice before it is appended. */

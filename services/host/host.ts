@@ -122,7 +122,7 @@ export const depsOf = (
   options: HostOptions,
   app: App,
   signal: AbortSignal,
-): Omit<HostDeps, "hasLapsed" | "routing" | "movesOf"> => ({
+): Omit<HostDeps, "hasLapsed" | "routing" | "movesOf" | "rows"> => ({
   ...options,
   ports: { ...options.ports, met: tellForeign(options.log, options.observe ?? silentObserver) },
   known: createKnownTurns(options.ports),

@@ -20,6 +20,8 @@ import { createPartitions } from "./partitions.ts";
 import { createResidents, type Residents } from "./residents.ts";
 import { servedBy } from "./register.ts";
 import { joinRoster, type Roster } from "./roster.ts";
+import { createKeeping } from "../listing/keep.ts";
+import { createRows } from "../listing/rows.ts";
 import { createRouting } from "./routing.ts";
 import type { Weighing } from "./shedding.ts";
 import type { Strain } from "./strain.ts";
@@ -59,7 +61,7 @@ export interface HostProcess {
 
 /** Joins the mesh. `onLapse` is called once if it stood still for too long; it has ended then (IC1). */
 export function serveAs(
-  given: Omit<HostDeps, "hasLapsed" | "routing" | "movesOf">,
+  given: Omit<HostDeps, "hasLapsed" | "routing" | "movesOf" | "rows">,
   { name, returns, tries, waiting, strain, weighing }: HostProcess,
   onLapse: () => void,
 ): Incarnation {
@@ -70,12 +72,10 @@ export function serveAs(
   const known = { hosts: () => roster.hosts(), declared: () => roster.declared() };
   const unmark = (saga: SagaId) => quarantine.unmark(keyOf(saga));
   const routing = createRouting({ ...given, ...{ waiting, tries, roster: known, unmark } });
-  const deps: HostDeps = {
-    ...given,
-    movesOf: registeredMoves({ registry: given.ports.registry, clock }),
-    ...{ routing, tries },
-    hasLapsed: () => lapsed || clock.elapsed() - pulseAt > limits.inboxAckWaitMs,
-  };
+  const hasLapsed = () => lapsed || clock.elapsed() - pulseAt > limits.inboxAckWaitMs;
+  const rows = createRows({ ...given, hasLapsed, saysWhatItOwes: true });
+  const movesOf = registeredMoves({ registry: given.ports.registry, clock });
+  const deps: HostDeps = { ...given, movesOf, routing, tries, hasLapsed, rows };
   const residents = createResidents(deps);
   const quarantine = hostQuarantine(deps, {
     ...{ process: name, returns, isolate: given.isolate },
@@ -119,6 +119,7 @@ export function serveAs(
     every(whileServing, limits.hostBeatMs, "letting guests go", async () => guests.sweep()),
     every(whileServing, limits.lingerMs / 4, "releasing idle sagas", () => residents.sweep()),
     auditing(deps, roster, over.signal),
+    listingKept(deps, roster, over.signal),
   ];
 
   return {
@@ -136,6 +137,12 @@ async function auditing(deps: HostDeps, { hosts }: Roster, signal: AbortSignal):
   const audit = createAudit({ ...deps, everyMs, hosts, signal });
   await clock.sleep(everyMs, signal).catch(() => undefined); // Aborted: nothing follows.
   await every({ clock, log, signal }, everyMs, "looking for what is in no queue", audit);
+}
+
+/** Each host looks with its beat whether it is the one that keeps the listing. */
+function listingKept(deps: HostDeps, { hosts }: Roster, signal: AbortSignal): Promise<void> {
+  const keep = createKeeping({ ...deps, hosts, signal });
+  return every({ ...deps, signal }, limits.hostBeatMs, "keeping the listing", keep);
 }
 
 /** What a host has to come to rest. */

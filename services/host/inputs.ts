@@ -6,6 +6,7 @@
  * IP2 An input that cannot be taken now is put back for an hour, and for less where the saga has ended; only then is it
  *     refused, with a code, kept as a dead letter.
  * IP3 A start that is for another host goes there, or waits for one; only what no host ever served is refused (IP2).
+ * IP4 Before they are acked the saga's row in the listing says how it stands (services/listing/rows.ts).
  */
 import type { Acceptance } from "../../actors/kernel/accept.ts";
 import { assertNoReference, mayHoldBlob } from "../../protocol/codec.ts";
@@ -19,6 +20,7 @@ import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
 import type { Delivery } from "../wire/ports.ts";
 import { publishTaken } from "./tell-sagas.ts";
+import type { RowOfSaga } from "../listing/rows.ts";
 import type { HostDeps } from "./host-deps.ts";
 import { readEvent } from "./intake.ts";
 import { presentDefinitionOf } from "./routing.ts";
@@ -56,6 +58,8 @@ export interface Onward {
 
 /** What came for one saga and is not settled. */
 export interface Inputs {
+  /** The saga's row, as long as it is in memory. */
+  readonly row: RowOfSaga;
   /** Taken and not settled. */
   readonly held: ReadonlySet<Delivery>;
   put(item: Item): void;
@@ -73,6 +77,7 @@ export interface Inputs {
   poke(): void;
   /** The items with their events, without those that cannot be read: they are refused, or put back. */
   read(items: readonly Item[]): Promise<readonly ReadItem[]>;
+  /** IP4: unless its row cannot be written; then all stays held. */
   ackHeld(): Promise<void>;
   /** Settles an input that neither becomes an event nor is known. */
   answer(item: ReadItem, judged: Extract<Acceptance, { type: "refused" | "taken" }>): Promise<void>;
@@ -88,6 +93,7 @@ export interface Inputs {
 /** The inputs of one saga at one host. */
 export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
   const held = new Set<Delivery>();
+  const row = deps.rows.of(saga);
   const box: Item[] = [];
   let taken: readonly Item[] = [];
   let wake: (() => void) | undefined;
@@ -187,7 +193,10 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
     poke,
     read: async (items) =>
       (await Promise.all(items.map((item) => readOne(item)))).filter((item) => item !== undefined),
+    row,
     ackHeld: async () => {
+      const writing = row.settle([...held].some(({ deliveries }) => deliveries > 1));
+      if (writing !== undefined && !(await writing)) return; // IP4
       const acking = [...held];
       held.clear();
       await Promise.all(acking.map(ackDelivery));
@@ -211,6 +220,8 @@ export function createInputs(deps: HostDeps, saga: SagaId): Inputs {
       box.length = 0;
       held.clear();
       taken = [];
+      row.forget();
+      poke();
       return {
         observed,
         given:

@@ -15,6 +15,7 @@ import type { Isolated } from "../suspects/isolated.ts";
 import { type Activation, createActivation } from "./activation.ts";
 import { depsOf, type HostOptions } from "./host.ts";
 import type { HostDeps } from "./host-deps.ts";
+import { createRows } from "../listing/rows.ts";
 import { routingAlone } from "./routing.ts";
 import { setAside } from "./set-aside.ts";
 import { keyOf, sagaOf } from "../suspects/saga-key.ts";
@@ -27,11 +28,14 @@ export function serveIsolated(options: HostOptions, app: App, quiet: (key: strin
   const { clock, log } = options;
   const residents = new Map<SagaId, Activation>();
   let beatAt = clock.elapsed();
+  const hasLapsed = () => clock.elapsed() - beatAt > limits.inboxAckWaitMs;
+  const shared = depsOf(options, app, new AbortController().signal);
   const deps: HostDeps = {
-    ...depsOf(options, app, new AbortController().signal),
+    ...shared,
     movesOf: () => Promise.resolve("pinned"),
     routing: routingAlone(app),
-    hasLapsed: () => clock.elapsed() - beatAt > limits.inboxAckWaitMs,
+    hasLapsed,
+    rows: createRows({ ...shared, hasLapsed, saysWhatItOwes: false }),
   };
   const activationOf = (saga: SagaId): Activation => {
     const present = residents.get(saga);

@@ -21,6 +21,7 @@ import { limits } from "../../protocol/limits.ts";
 import type { StorageLeft } from "../../protocol/storage.ts";
 import { type Declared, readDeclared } from "../deployments/declared.ts";
 import type { LivingHost } from "../deployments/served.ts";
+import type { Rows } from "../listing/rows.ts";
 import { every } from "../process/every.ts";
 import type { Log } from "../process/log.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
@@ -39,6 +40,8 @@ export interface RosterOptions {
   readonly processes?: Processes | undefined;
   /** Whether what is handed on to this host is heard. It is not, unless given. */
   readonly isHeard?: (() => boolean) | undefined;
+  /** The rows of its sagas; it keeps none unless given. */
+  readonly rows?: Pick<Rows, "isWhole" | "said"> | undefined;
   readonly serves: readonly ServedDefinition[];
   readonly signer?: Pick<Signer, "publicKey"> | undefined;
   readonly linesLost?: (() => number) | undefined;
@@ -117,6 +120,7 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
     shards: true,
     weight: weighing.now(),
     ...(ports.trust === undefined ? {} : { trust: { revision: ports.trust.revision(), ...signs } }),
+    ...(options.rows?.isWhole() === true ? { lists: true } : {}),
     ...lostNow(),
     ...storageNow(),
     ...heardNow(),
@@ -137,7 +141,9 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
   const hosts = (): LivingHost[] => [{ host: incarnation, ...entry() }, ...[...others].flatMap(toHost)];
   async function beat(): Promise<void> {
     const at = clock.elapsed();
-    await membership.beat(incarnation, encodeHostEntry(entry()), limits.hostTtlMs);
+    const said = entry();
+    await membership.beat(incarnation, encodeHostEntry(said), limits.hostTtlMs);
+    options.rows?.said(said.lists === true);
     saidAt = Math.max(saidAt, at);
   }
 

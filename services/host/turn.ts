@@ -157,6 +157,7 @@ async function handOn(self: Residence, own: Owned, { before, decided, batch }: T
   }
   deps.observe.turn(decided, before);
   tellTurn(deps, own.loaded.definition, decided);
+  self.inputs.row.turned(decided);
   const all = isTakeover ? Object.values(state.open) : intentsToDispatch(decided, batch.events);
   await handOnEach(self, own, all, heardSignal);
   if (batch.nudge !== undefined) await handOnAgain(self, own, batch.nudge, all);

@@ -28,6 +28,7 @@ import { cancelBare, decideBare, maybe, ownCalls, readBare } from "./cancel-bare
 import { depsOf, type HostOptions } from "./host.ts";
 import { type HostDeps, silentObserver } from "./host-deps.ts";
 import { loadSaga } from "./load.ts";
+import { createRows } from "../listing/rows.ts";
 import { routingAlone } from "./routing.ts";
 import { type ForeseenUndo, foreseeUndo } from "./undo-foreseen.ts";
 
@@ -60,11 +61,14 @@ export interface ToldUndo {
  */
 export async function openAlone(options: HostOptions, app: App, saga: SagaId): Promise<Alone> {
   const letGo = new AbortController();
+  const shared = depsOf(options, app, letGo.signal);
+  const hasLapsed = () => false;
   const deps: HostDeps = {
-    ...depsOf(options, app, letGo.signal),
+    ...shared,
     movesOf: () => Promise.resolve("pinned"),
     routing: routingAlone(app),
-    hasLapsed: () => false,
+    hasLapsed,
+    rows: createRows({ ...shared, hasLapsed, saysWhatItOwes: false }),
     placementOf: (contract) => (app.bodies.has(contract) ? "host" : "worker"),
   };
   const cancelled = await cancelledIn(deps, saga);

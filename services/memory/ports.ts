@@ -7,7 +7,7 @@
  * MB1 Nothing is shared with the server: what is handed over is copied when the call is made.
  */
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
-import { headers, subjects } from "../../protocol/subjects.ts";
+import { headers, sagaOfLedger, subjects } from "../../protocol/subjects.ts";
 import type {
   ClaimPort,
   Consumption,
@@ -15,9 +15,11 @@ import type {
   Delivery,
   InboxPort,
   LedgerPort,
+  ListingPort,
   LivePort,
   LoopPort,
   Ports,
+  StoredMessage,
   WorkPort,
 } from "../wire/ports.ts";
 import { follow } from "./follow.ts";
@@ -35,6 +37,7 @@ export const memoryPorts = (server: MemoryServer, gate: ProcessGate, givesWayEve
   dead: createDead(server, gate),
   live: createLive(server, gate),
   loop: createLoop(gate, givesWayEvery),
+  listing: createListing(server, gate),
   ...createShelfPorts(server, gate),
 });
 
@@ -156,7 +159,10 @@ function createDead(server: MemoryServer, gate: ProcessGate): DeadPort {
   };
 }
 
-type ShelfPorts = Pick<Ports, "snapshots" | "blobs" | "registry" | "membership" | "throttles" | "suspects">;
+type ShelfPorts = Pick<
+  Ports,
+  "snapshots" | "blobs" | "registry" | "membership" | "throttles" | "suspects" | "listing"
+>;
 
 /** What is kept by name (shelves.ts). */
 function createShelfPorts({ shelves, inbox }: MemoryServer, gate: ProcessGate): ShelfPorts {
@@ -214,6 +220,34 @@ function createShelfPorts({ shelves, inbox }: MemoryServer, gate: ProcessGate): 
   };
 }
 
+/** The rows of the listing, which stand on a shelf too. */
+function createListing({ shelves }: MemoryServer, gate: ProcessGate): ListingPort {
+  const ask = askAs(gate, "listing");
+  return {
+    put: (key, data, msgId) => {
+      const own = new Uint8Array(data);
+      return gate.request(
+        "listing",
+        "put",
+        atOnce(() => shelves.putRow(key, own, msgId)),
+        repeat(msgId),
+      );
+    },
+    remove: (key, msgId) =>
+      gate.request(
+        "listing",
+        "remove",
+        atOnce(() => shelves.putRow(key, undefined, msgId)),
+        repeat(msgId),
+      ),
+    standing: (keys) => ask("standing", () => keys.filter((key) => shelves.hasRow(key))),
+    read: async function* (pattern, afterPlace) {
+      yield await ask("read", () => shelves.rows(pattern, afterPlace));
+    },
+    made: () => ask("made", () => shelves.rowsMade()),
+  };
+}
+
 const nothing = new Uint8Array();
 
 /** Only what carries a Msg-Id may arrive twice: the server would take the other for two. */
@@ -254,6 +288,9 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
       "end",
       atOnce(() => [server.ledger.end()]),
     ),
+  since: async function* ([place = 0]) {
+    yield await askAs(gate, "ledger")("since", () => sagasIn(server.ledger.after(undefined, place)));
+  },
   purgeBefore: (saga, seq) =>
     gate.request(
       "ledger",
@@ -271,6 +308,10 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
     return follow(gate, signal, { next, watch: (wake) => server.ledger.watch(saga, wake) });
   },
 });
+
+const sagasIn = (messages: readonly StoredMessage[]): SagaId[] => [
+  ...new Set(messages.map(({ subject }) => sagaOfLedger(subject))),
+];
 
 /** A follower that does not keep up loses the oldest. */
 const coreBacklogMax = 10_000;

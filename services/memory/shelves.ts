@@ -7,6 +7,7 @@
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { VirtualClock } from "./clock.ts";
+import type { StoredRow } from "../wire/ports.ts";
 import { payloadBytesMax } from "./stream.ts";
 
 /** A value, and how often it was written. */
@@ -35,6 +36,15 @@ export interface Shelves {
   getSuspect(key: string): Versioned | undefined;
   putSuspect(key: string, data: Uint8Array, ttlMs: number): number;
   removeSuspect(key: string, revision: number): void;
+  /** Without data it is taken away. The same Msg-Id is known for ever here. */
+  putRow(key: string, data: Uint8Array | undefined, msgId: string): void;
+  hasRow(key: string): boolean;
+  /** Those whose keys fit the pattern and that were written after the place, the oldest first. */
+  rows(pattern: string, afterPlace?: number): StoredRow[];
+  /** How often the rows were lost. */
+  rowsMade(): string;
+  /** Takes all rows away, as one who deletes what holds them. */
+  loseRows(): void;
   beat(host: string, data: Uint8Array, ttlMs: number): void;
   leave(host: string): void;
   /** False unless the revision still is this. */
@@ -93,11 +103,42 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
     removeSuspect: (key, revision) => {
       if ((suspects.get(key)?.revision ?? 0) <= revision) suspects.delete(key);
     },
+    ...createRows(write),
     ...createHosts(clock, write),
   };
 }
 
 type Write = (what: string, act: () => void, bytes?: number) => void;
+
+/** The rows of the listing. A pattern is one of subjects: `*` is any token. */
+function createRows(write: Write): Pick<Shelves, "putRow" | "hasRow" | "rows" | "rowsMade" | "loseRows"> {
+  const rows = new Map<string, StoredRow>();
+  const known = new Set<string>();
+  let place = 0;
+  let made = 1;
+  return {
+    putRow: (key, data, msgId) =>
+      write(key, () => {
+        if (known.has(msgId)) return;
+        known.add(msgId);
+        rows.delete(key); // The one written last stands last.
+        if (data !== undefined) rows.set(key, { key, data, place: (place += 1) });
+      }),
+    hasRow: (key) => rows.has(key),
+    rows: (pattern, afterPlace = 0) => {
+      const wanted = pattern.split(".");
+      const fits = (key: string) =>
+        key.split(".").every((token, at) => wanted[at] === "*" || wanted[at] === token);
+      return [...rows.values()].filter((row) => row.place > afterPlace && fits(row.key));
+    },
+    rowsMade: () => String(made),
+    loseRows: () => {
+      rows.clear();
+      known.clear();
+      made += 1;
+    },
+  };
+}
 
 /** What hosts say of themselves. */
 function createHosts(

@@ -11,14 +11,22 @@
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { arbiterOf, isGrown } from "../../protocol/shards.ts";
-import { headers, ledgerStream, subjects } from "../../protocol/subjects.ts";
+import { headers, ledgerStream, sagaOfLedger, subjects } from "../../protocol/subjects.ts";
 import type { Ack, LedgerPort, StoredMessage } from "../wire/ports.ts";
 import { isWithoutStream, translated } from "./errors.ts";
 import type { FollowContext } from "./follow.ts";
 import { followAll, followSaga } from "./follow-shards.ts";
 import type { Homes, Storing } from "./homes.ts";
 import { publish } from "./publish.ts";
-import { headOf, newestOfLeader, nextOfLeader, readRange, type Range, type ReadContext } from "./read.ts";
+import {
+  headOf,
+  newestOfLeader,
+  nextOfLeader,
+  readInPieces,
+  readRange,
+  type Range,
+  type ReadContext,
+} from "./read.ts";
 import { heldIn } from "./shards.ts";
 import type { Watched } from "./vigil.ts";
 
@@ -78,6 +86,7 @@ export const createLedger = (context: ReadContext & FollowContext & Watched, hom
     read: (saga, afterSeq, throughSeq, most) =>
       reading(saga, (all) => readRange(context, { ...all, afterSeq, throughSeq }, most)),
     list: () => present(() => listAll(context, homes)),
+    since: (places) => sagasSince(context, homes, places),
     purgeBefore: async (saga, seq) => {
       const shard = await homes.of(saga);
       if (shard === undefined) return;
@@ -99,6 +108,20 @@ async function endsOf({ jsm }: ReadContext, homes: Homes): Promise<number[]> {
   const { all } = await homes.shards();
   const shards = Array.from({ length: all }, (_, shard) => ledgerStream(shard));
   return Promise.all(shards.map(async (stream) => (await headOf(jsm, stream)).lastSeq));
+}
+
+/** A signpost is its saga's, too. */
+async function* sagasSince(
+  context: ReadContext,
+  homes: Homes,
+  places: readonly number[],
+): AsyncGenerator<SagaId[]> {
+  for (const [shard, throughSeq] of (await endsOf(context, homes)).entries()) {
+    const [stream, subject] = [ledgerStream(shard), subjects.ledgers(shard)];
+    const range = { stream, subject, afterSeq: places[shard] ?? 0, throughSeq };
+    for await (const messages of readInPieces(context, range))
+      yield [...new Set(messages.map((one) => sagaOfLedger(one.subject)))];
+  }
 }
 
 type Appended = Parameters<LedgerPort["append"]>[1];

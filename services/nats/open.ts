@@ -16,6 +16,7 @@ import { createHomes } from "./homes.ts";
 import { createInbox } from "./inbox.ts";
 import { createIntake } from "./intake.ts";
 import { createLedger } from "./ledger.ts";
+import { createListing } from "./listing.ts";
 import { createLive } from "./live.ts";
 import { restoredOf } from "./identity.ts";
 import { makeMesh } from "./make.ts";
@@ -124,6 +125,7 @@ export async function openNatsPorts(nc: NatsConnection, options: OpenOptions = {
     intake: createIntake(membership),
     throttles: createThrottles(context),
     suspects: createSuspects(context),
+    listing: createListing(context),
     loop: processLoop,
     mesh: made.mesh,
     restored: () => (vigil === undefined ? restoredOf(made.seen) : vigil.restored()),

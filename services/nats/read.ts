@@ -47,15 +47,28 @@ export async function readRange(
   most = Number.POSITIVE_INFINITY,
 ): Promise<StoredMessage[]> {
   const messages: StoredMessage[] = [];
-  for (;;) {
-    const afterSeq = messages.at(-1)?.seq ?? range.afterSeq;
-    if (afterSeq >= range.throughSeq || (messages.length > 0 && most < Infinity)) return messages;
+  for await (const some of readInPieces(context, range, most)) {
+    for (const message of some) messages.push(message);
+    if (most < Infinity) break;
+  }
+  return messages;
+}
+
+/** The same, a batch at a time. */
+export async function* readInPieces(
+  context: ReadContext,
+  range: Range,
+  most = Number.POSITIVE_INFINITY,
+): AsyncGenerator<StoredMessage[]> {
+  for (let { afterSeq } = range; afterSeq < range.throughSeq;) {
     const batch = await readBatch(context.requests, { ...range, afterSeq }, most);
-    for (const message of batch) messages.push(message);
-    if (batch.length > 0) continue;
-    const next = await nextOfLeader(context.jsm, { ...range, afterSeq }); // RE1
-    if (next === undefined || next.seq > range.throughSeq) return messages;
-    messages.push(next);
+    if (batch.length === 0) {
+      const next = await nextOfLeader(context.jsm, { ...range, afterSeq }); // RE1
+      if (next === undefined || next.seq > range.throughSeq) return;
+      batch.push(next);
+    }
+    afterSeq = batch.at(-1)!.seq; // Proof: it is not empty.
+    yield batch;
   }
 }
 
@@ -107,6 +120,23 @@ export async function newestByDirectRead(
   subject: string,
 ): Promise<StoredMessage | undefined> {
   return foundIn(await requests.one(`$JS.API.DIRECT.GET.${stream}.${subject}`, ""), `${stream} ${subject}`);
+}
+
+/** The newest messages of these literal subjects by one direct read, of those that have any; at most 1,024 of them. */
+export async function newestOfEach(
+  requests: Requests,
+  stream: string,
+  subjects: readonly string[],
+): Promise<StoredMessage[]> {
+  const messages: StoredMessage[] = [];
+  await requests.many(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify({ multi_last: subjects }), (answer) => {
+    const { status, description, fields } = decodeHeaders(answer);
+    if (status === 0) messages.push(toStored(answer, fields));
+    else if (status !== 204 && status !== 404)
+      throw refusalToMeshError({ code: status, description }, stream);
+    return status === 0 ? "more" : "done";
+  });
+  return messages;
 }
 
 /** The first message after a sequence by a direct read: of any replica, so that there is none is not said by it. */

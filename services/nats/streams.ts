@@ -54,6 +54,7 @@ export const declareStreams = (options: Plan): Declared[] =>
     bucket(buckets.throttle),
     { ...bucket(buckets.suspect), allow_msg_ttl: true },
     { ...bucket(buckets.hosts), allow_msg_ttl: true },
+    { ...bucket(buckets.listing), allow_msg_ttl: true },
     blobs,
   ].map((stream) =>
     options.replicas === undefined ? stream : { ...stream, num_replicas: options.replicas },

@@ -7,6 +7,7 @@ import type { SagaRow } from "../../protocol/documents/saga.ts";
 import type { UnreadableSaga } from "../../protocol/documents/unreadable.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
 import type { Turn } from "../../protocol/turn.ts";
+import type { Account } from "../ledger/account.ts";
 import { accountOf } from "../ledger/account-reader.ts";
 import { awaitedBy, describeAwaited, onlyAwaited, waitOf } from "./awaited.ts";
 import { steeringOf } from "./steering-view.ts";
@@ -15,7 +16,11 @@ import { type IntentView, type SagaView, type ViewOptions, viewOfAccount } from 
 /** The row of a ledger. Throws LEDGER_BROKEN. */
 export function rowOfLedger(ledger: readonly Turn[], options: ViewOptions): SagaRow {
   const account = accountOf(ledger);
-  const view = viewOfAccount(account, options);
+  return rowOfView(account, viewOfAccount(account, options), options);
+}
+
+/** The row of an account and its view. */
+export function rowOfView(account: Account, view: SagaView, options: ViewOptions): SagaRow {
   const { saga, status, turns, startedAt, updatedAt } = view;
   const { name, version, hash } = view.definition;
   return {

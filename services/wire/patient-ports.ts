@@ -10,7 +10,7 @@ import type { Clock, Ports } from "./ports.ts";
 /** The ports with reads that outlast an election: they throw UNAVAILABLE only after 30 s without an answer. */
 export function withPatientReads(ports: Ports, clock: Clock): Ports {
   const patient = <T>(read: () => Promise<T>): Promise<T> => patiently(clock, read);
-  const { ledger, inbox, snapshots, blobs, dead, registry, membership } = ports;
+  const { ledger, inbox, snapshots, blobs, dead, registry, membership, listing } = ports;
   return {
     ...ports,
     ledger: {
@@ -18,6 +18,7 @@ export function withPatientReads(ports: Ports, clock: Clock): Ports {
       last: (saga) => patient(() => ledger.last(saga)),
       read: (...range) => patient(() => ledger.read(...range)),
       list: () => patient(() => ledger.list()),
+      end: () => patient(() => ledger.end()),
     },
     inbox: { ...inbox, standingStart: (saga) => patient(() => inbox.standingStart(saga)) },
     snapshots: { ...snapshots, get: (saga, name) => patient(() => snapshots.get(saga, name)) },
@@ -28,6 +29,7 @@ export function withPatientReads(ports: Ports, clock: Clock): Ports {
       list: () => patient(() => registry.list()),
       read: (key) => patient(() => registry.read(key)),
     },
+    ...(listing === undefined ? {} : { listing: { ...listing, made: () => patient(() => listing.made()) } }),
     membership: { ...membership, hosts: () => patient(() => membership.hosts()) },
   };
 }

@@ -96,6 +96,8 @@ export interface LedgerPort {
     options:
       { saga: SagaId; afterSeq?: number; signal: AbortSignal } | { saga?: undefined; signal: AbortSignal },
   ): AsyncIterable<StoredMessage>;
+  /** Sagas on whose ledgers something was stored after these places, one for each shard (`end`), in pieces; each may come twice. */
+  since(places: readonly number[]): AsyncIterable<readonly SagaId[]>;
   /** Ids of all sagas on whose ledger's subject something is stored, with how many messages. */
   list(): Promise<{ saga: SagaId; turns: number }[]>;
   /**
@@ -331,6 +333,28 @@ export interface SuspectPort {
   remove(key: string, revision: number): Promise<void>;
 }
 
+/** A row of the listing as it is stored. */
+export interface StoredRow {
+  readonly key: string;
+  readonly data: Uint8Array;
+  /** Where it stands among all rows, in the order in which they were written. */
+  readonly place: number;
+}
+
+/** Rows by which sagas are found. They may be lost at any time, and are written again. */
+export interface ListingPort {
+  /** Writes a row, in place of the one under its key; the same Msg-Id again is free. Throws STORAGE_FULL, UNAVAILABLE. */
+  put(key: string, data: Uint8Array, msgId: string): Promise<void>;
+  /** Takes one away, likewise. One that is not there is no error. */
+  remove(key: string, msgId: string): Promise<void>;
+  /** Those of the keys under which a row stands: one question. */
+  standing(keys: readonly string[]): Promise<string[]>;
+  /** The rows whose keys fit the pattern and that were written after the place, as they are now, in pieces, the oldest first. */
+  read(pattern: string, afterPlace?: number): AsyncIterable<readonly StoredRow[]>;
+  /** A word for what holds the rows, another one once that was lost and made anew; undefined: there is nothing. Throws UNAVAILABLE. */
+  made(): Promise<string | undefined>;
+}
+
 export interface MembershipPort {
   /** Writes this host's entry; it vanishes by itself `ttlMs` after the last write. */
   beat(host: string, data: Uint8Array, ttlMs: number): Promise<void>;
@@ -378,6 +402,8 @@ export interface Ports {
   readonly loop: LoopPort;
   /** Without it whatever is new is taken. */
   readonly intake?: IntakePort;
+  /** Without it every ledger is read. */
+  readonly listing?: ListingPort;
   /** Without it no signature is asked for. */
   readonly trust?: TrustPort;
   /** What was last said of a restore, as far as this process has heard. Without it nothing was. */

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe } from "vitest";
 import { hopContract } from "./hop.contract.ts";
 import { inboxContract } from "./inbox.contract.ts";
 import { ledgerContract } from "./ledger.contract.ts";
+import { listingContract } from "./listing.contract.ts";
 import { liveContract } from "./live.contract.ts";
 import { type MeshUnderTest, type Opened, prepareMesh } from "./mesh-under-test.ts";
 import { storesContract } from "./stores.contract.ts";
@@ -26,6 +27,7 @@ const all = [
   storesContract,
   throttlesContract,
   suspectsContract,
+  listingContract,
   liveContract,
 ];
 

@@ -2,7 +2,7 @@
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Headers } from "../../protocol/subjects.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
-import type { StoredMessage } from "../../services/wire/ports.ts";
+import type { StoredMessage, StoredRow } from "../../services/wire/ports.ts";
 import type { Pool } from "./profile.ts";
 import type { Act, Asked } from "./world.ts";
 
@@ -31,6 +31,8 @@ export interface Account {
   /** Who held something then, or was down. */
   readonly busy: readonly string[];
   readonly open: { readonly inbox: number; readonly work: number };
+  /** The rows of the listing, where it is judged. */
+  readonly rows?: readonly StoredRow[];
   /** What each host serves, where they differ. */
   readonly pools: readonly Pool[] | undefined;
   /** How often each input was handed on from host to host, by its sequence. */

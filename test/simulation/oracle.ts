@@ -10,6 +10,7 @@
  * | END | a saga that does not end; messages that nobody takes |
  * | LIE | done, but recorded as not done; undone never, or twice, though the saga was called off |
  * | LINE | more children of a crowd at once than it has places; one that began before its parent's ledger said so |
+ * | LIST | a saga whose row in the listing says otherwise than its ledger, or of which there are two, or none |
  * | CODE | something was thrown that is no error of the mesh's own |
  *
  * What it leaves out, and why:
@@ -20,6 +21,7 @@
  * | an `idempotent` or `probe` effect done under an attempt that failed last, attempts being used up | how often to try is the tool's own rule; the tools here try forty times |
  * | an effect that arrived after its undoing and that nobody lived to report | nobody but the outside knows of it |
  * | votes on a task that was closed meanwhile | they say nothing new |
+ * | a row that says `running` beside the right one | its write was held up until another host had ended the saga; who looks reads the ledger |
  * | timers left armed when all sagas have ended | taking them back is best effort; one that fires is known |
  */
 import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";
@@ -33,13 +35,14 @@ import { canonicalJson, toJson } from "../../protocol/json.ts";
 import { headers as names, parseInboxSubject } from "../../protocol/subjects.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
 import { isUndoable } from "./contracts.ts";
+import { misListed } from "./listed.ts";
 import { overcrowded } from "../support/overcrowded.ts";
 import { crowdPlaces, crowds, errand, journey, planner, second } from "./sagas.ts";
 import type { Account, StoredInput } from "./account.ts";
 import type { Act, Asked } from "./world.ts";
 
 export interface Violation {
-  readonly promise: "P1" | "P2" | "P3" | "P4" | "END" | "LIE" | "HOP" | "LINE" | "CODE";
+  readonly promise: "P1" | "P2" | "P3" | "P4" | "END" | "LIE" | "HOP" | "LINE" | "LIST" | "CODE";
   readonly what: string;
 }
 
@@ -61,6 +64,9 @@ export function judge(account: Account): Violation[] {
     ...strangers(account, readings),
     ...overcrowded(new Map([...readings].map(([saga, { turns }]) => [saga, turns])), crowdPlaces).map(
       (what): Violation => ({ promise: "LINE", what }),
+    ),
+    ...misListed(account.rows, new Map([...readings].map(([saga, { turns }]) => [saga, turns]))).map(
+      (what): Violation => ({ promise: "LIST", what }),
     ),
   ];
 }

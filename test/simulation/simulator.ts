@@ -42,6 +42,8 @@ export interface SimulateOptions {
 /** After the faults a run has so long to come to rest, milliseconds. */
 const restWithinMs = 150_000;
 const lookMs = 250;
+/** What a host owes of the listing it tries again with each beat. */
+const rowsWithinMs = 2_000;
 
 /** Runs a seed to its end and judges it. Never throws for what the oracle finds. */
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Outcome> {
@@ -78,10 +80,11 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     rested = mesh.clock.now() > calmAt && isAtRest() && haveEnded(mesh);
   }
 
+  await mesh.clock.run({ until: mesh.clock.now() + rowsWithinMs });
   const { ledgers, broken } = await readLedgers(mesh);
   const account: Account = {
     ...{ seed, sagas: workload.sagas, ledgers, broken, inputs, rested, busy: crew.busy(), mistakes },
-    ...{ pools: profile.pools, hops },
+    ...{ pools: profile.pools, hops, rows: mesh.server.shelves.rows("*.*.*.*") },
     stoodStill: ({ by }) => paused.has(by),
     ...{ dead: mesh.server.dead.list(), acts: world.acts, asked: world.asked, open: mesh.server.open() },
   };

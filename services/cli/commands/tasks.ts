@@ -36,7 +36,7 @@ export const tasks = defineCommand({
         output.print(document, () => describeTask(document));
         return 0;
       }
-      const tasks = await openTasks(ports);
+      const tasks = await openTasks(ports, output.note);
       const documents = tasks.map(taskDocument);
       if (output.json) for (const document of documents) output.print(document, () => "");
       else output.print(undefined, () => list(documents));

@@ -226,6 +226,7 @@ describe("the table of readers", () => {
       "services/cli/commands/replay-sources.ts", // Counts them.
       "services/cli/commands/verify.ts", // A document for each: verifying.ts.
       "services/host/living.ts", // In its log.
+      "services/listing/find.ts", // Their readers do.
       "services/runtime/evidence.ts", // Only their ids: what one saga started, and whether it is there.
       "services/testing/crash-matrix.ts", // A test's own mesh, in which nothing is broken.
     ];

@@ -13,6 +13,7 @@ import { defineTool } from "../../../actors/contract/tool.ts";
 import { IntentId, parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { subjects } from "../../../protocol/subjects.ts";
 import { defineApp } from "../../../services/app/app.ts";
+import { createRows } from "../../../services/listing/rows.ts";
 import { depsOf } from "../../../services/host/host.ts";
 import { routingAlone } from "../../../services/host/routing.ts";
 import { setAside } from "../../../services/host/set-aside.ts";
@@ -112,6 +113,11 @@ const withMesh = async (work: (mesh: RealMesh) => Promise<void>): Promise<void> 
   }
 };
 
+const rowsBase = {
+  ...{ clock: systemClock, log: silentLog, signal: new AbortController().signal },
+  ...{ hasLapsed: () => false, saysWhatItOwes: false, incarnation: "h-last-1" },
+};
+
 const depsFor = ({ ports }: RealMesh) => ({
   ...depsOf(
     {
@@ -127,6 +133,7 @@ const depsFor = ({ ports }: RealMesh) => ({
   ),
   routing: routingAlone(app),
   hasLapsed: () => false,
+  rows: createRows({ ...rowsBase, ports }),
   movesOf: async () => "pinned" as const,
 });
 

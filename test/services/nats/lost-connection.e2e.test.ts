@@ -25,7 +25,7 @@ type Methods<P> = { [K in keyof P]: P[K] extends (...given: never[]) => unknown 
 type Asked = (ports: Ports, held: Delivery) => Promise<unknown>;
 type Table = {
   readonly [P in Exclude<keyof Ports, "loop" | "trust" | "restored" | "intake">]: Readonly<
-    Record<Methods<Ports[P]>, Asked>
+    Record<Methods<Required<Ports>[P]>, Asked>
   >;
 };
 
@@ -45,6 +45,7 @@ const table: Table = {
     read: ({ ledger }) => ledger.read(saga, 0, 1),
     follow: ({ ledger }) => first(ledger.follow({ saga, signal: over })),
     list: ({ ledger }) => ledger.list(),
+    since: ({ ledger }) => first(ledger.since([0])),
     purgeBefore: ({ ledger }) => ledger.purgeBefore(saga, 1),
     end: ({ ledger }) => ledger.end(),
   },
@@ -95,6 +96,13 @@ const table: Table = {
   live: {
     publish: async ({ live }) => live.publish(saga, "lane", bytes("x")),
     follow: ({ live }) => first(live.follow(saga, over)),
+  },
+  listing: {
+    put: async ({ listing }) => listing?.put("running.rests.x.s1", bytes("x"), "m1"),
+    remove: async ({ listing }) => listing?.remove("running.rests.x.s1", "m2"),
+    standing: async ({ listing }) => listing?.standing(["running.rests.x.s1"]),
+    read: async ({ listing }) => listing && first(listing.read("*.*.*.*")),
+    made: async ({ listing }) => listing?.made(),
   },
   registry: {
     put: ({ registry }) => registry.put("k", bytes("x")),

@@ -1,0 +1,147 @@
+/**
+ * Take in: the rows of sagas are written from their ledgers, where no host has written them.
+ *
+ * TI1 A ledger that moved while it was read is read again: its host may have written a row meanwhile, and an older one would take
+ *     its place. So the row that stands last is of the last turn, or that turn's host is about to write it.
+ * TI2 Ledgers are read a few at a time, beside all else that the host does: who looks meanwhile reads the ledgers itself.
+ * TI3 A ledger that cannot be read has a row that says so, and hinders no other.
+ */
+import { type RowKey, unreadableKey } from "../../protocol/documents/listing.ts";
+import { DefinitionDocument } from "../../protocol/documents/registry.ts";
+import { isMeshError } from "../../protocol/errors.ts";
+import type { SagaId } from "../../protocol/ids.ts";
+import { limits } from "../../protocol/limits.ts";
+import { readMany } from "../ledger/many.ts";
+import { findTombstone } from "../ledger/reader.ts";
+import type { Log } from "../process/log.ts";
+import { rowOfView } from "../views/saga-row.ts";
+import { accountOfSaga, viewOfAccount, type ViewOptions } from "../views/view.ts";
+import { patiently } from "../wire/patience.ts";
+import type { Clock, ListingPort, Ports } from "../wire/ports.ts";
+import { type Row, rowOfTaken } from "./row-of.ts";
+import { createIds, dropRows, writeRow } from "./write.ts";
+
+/** What ledgers are read with. */
+export interface TakeInDeps {
+  readonly ports: Pick<Ports, "ledger" | "blobs" | "loop" | "registry" | "listing">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** This process, new at each start. */
+  readonly incarnation: string;
+}
+
+/** TI2. */
+const ledgersAtOnce = 2;
+/** After so many rounds turns come as fast as they are read, and their host writes the row. */
+const roundsMax = 5;
+/** How often the log says how far it is. */
+const saidEveryMs = 10_000;
+
+/** Takes in all sagas, or those on whose ledgers something was stored after these places. Throws UNAVAILABLE. */
+export async function takeIn(
+  deps: TakeInDeps,
+  listing: ListingPort,
+  places: readonly number[] | undefined,
+): Promise<void> {
+  const { ports, clock, log, signal } = deps;
+  const viewing = await readBudgets(ports.registry);
+  const nextId = createIds(`${deps.incarnation}.in${clock.now()}`);
+  const taken = new Set<SagaId>();
+  let saidAt = clock.elapsed();
+  const take = async (saga: SagaId): Promise<void> => {
+    await takeInOne(deps, listing, saga, { viewing, patienceMs: limits.serverPatienceMs, idOf: nextId });
+    taken.add(saga);
+    if (clock.elapsed() - saidAt < saidEveryMs) return;
+    saidAt = clock.elapsed();
+    log.info({ sagas: taken.size }, "listing: ledgers are taken in");
+  };
+  const some = { atOnce: ledgersAtOnce, signal };
+  if (places === undefined)
+    await readMany(
+      (await ports.ledger.list()).map(({ saga }) => saga),
+      take,
+      some,
+    );
+  else
+    for await (const sagas of ports.ledger.since(places))
+      await readMany(
+        sagas.filter((saga) => !taken.has(saga)),
+        take,
+        some,
+      );
+  if (taken.size > 0) log.debug({ sagas: taken.size }, "listing: ledgers were taken in");
+}
+
+/** How one is taken in. */
+export interface TakingIn {
+  readonly viewing: ViewOptions;
+  /** How long a server that does not answer is asked again. */
+  readonly patienceMs: number;
+  /** The Msg-Id of a write. */
+  readonly idOf: (row: Pick<Row, "key"> & { readonly row: Row["row"] | undefined }) => string;
+}
+
+/** TI1: the row of one saga, for which nobody else need be waited. Throws STORAGE_FULL, UNAVAILABLE. */
+export async function takeInOne(
+  { ports, clock, signal }: TakeInDeps,
+  listing: ListingPort,
+  saga: SagaId,
+  { viewing, patienceMs, idOf }: TakingIn,
+): Promise<void> {
+  const patience = { patienceMs, signal };
+  const endOf = async () => (await patiently(clock, () => ports.ledger.last(saga), patience))?.seq;
+  let end = await endOf();
+  for (let round = 1; round <= roundsMax; round++) {
+    const { key, row } = await patiently(clock, () => readRow(ports, viewing, saga), patience);
+    const id = idOf({ key, row });
+    await patiently(
+      clock,
+      () => (row === undefined ? dropRows(listing, key, id) : writeRow(listing, { key, row }, "unknown", id)),
+      patience,
+    );
+    const next = await endOf();
+    if (next === end) return;
+    end = next;
+  }
+}
+
+/** Without a row: it is archived. */
+async function readRow(
+  ports: TakeInDeps["ports"],
+  viewing: ViewOptions,
+  saga: SagaId,
+): Promise<Row | { readonly key: RowKey; readonly row: undefined }> {
+  try {
+    const tombstone = await findTombstone(ports, saga);
+    if (tombstone !== undefined) {
+      const { definition, end } = tombstone;
+      return { key: { status: end.status, asks: false, name: definition.name, saga }, row: undefined };
+    }
+    const account = await accountOfSaga(ports, saga);
+    const view = viewOfAccount(account, viewing);
+    const asks = view.open.some(({ intent }) => intent.kind === "task");
+    return rowOfTaken(rowOfView(account, view, viewing), { asks, hasEnded: view.phase === "ended" });
+  } catch (error) {
+    if (isMeshError(error, "UNAVAILABLE")) throw error;
+    return { key: unreadableKey(saga), row: { turn: 0, at: 0 } }; // TI3
+  }
+}
+
+/** What definitions declare of their budgets, as they were registered. */
+export async function readBudgets(registry: Pick<Ports["registry"], "list">): Promise<ViewOptions> {
+  const budgets = new Map<string, DefinitionDocument["budget"]>();
+  for (const { key, data } of await registry.list()) {
+    const read = key.startsWith("saga.") ? DefinitionDocument.safeParse(parsed(data)) : undefined;
+    if (read?.success === true) budgets.set(read.data.hash, read.data.budget);
+  }
+  return { budgetOf: ({ hash }) => budgets.get(hash) };
+}
+
+function parsed(data: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(data));
+  } catch {
+    return undefined; // Of another hand.
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Whole: whether the listing has a row for every saga, so that one may go by it.
+ *
+ * WL1 A mark in the registry says up to where in the ledgers the rows are whole. Beyond that they are as long as the host that
+ *     wrote the mark lives and all hosts keep rows; or where nothing was stored since.
+ * WL2 The mark holds for the bucket that it was written beside: in one that was made anew rows are missing.
+ * WL3 A host whose entry cannot be read may be of a version that keeps none.
+ */
+import { decodeListingMark, type ListingMark, listingMarkKey } from "../../protocol/documents/listing.ts";
+import { decodeHostEntry } from "../../protocol/host-entry.ts";
+import { isMeshError } from "../../protocol/errors.ts";
+import type { ListingPort, Ports } from "../wire/ports.ts";
+
+/** What is asked. */
+export interface ListingPorts {
+  readonly listing?: ListingPort | undefined;
+  readonly registry: Pick<Ports["registry"], "read">;
+  readonly membership: Pick<Ports["membership"], "hosts">;
+  readonly ledger: Pick<Ports["ledger"], "end">;
+}
+
+/** The mark, and its revision to write it anew; 0: there is none. Throws UNAVAILABLE. */
+export async function readListingMark(
+  registry: ListingPorts["registry"],
+): Promise<{ readonly mark?: ListingMark | undefined; readonly revision: number }> {
+  const stored = await registry.read(listingMarkKey);
+  return stored === undefined
+    ? { revision: 0 }
+    : { mark: decodeListingMark(stored.data), revision: stored.revision };
+}
+
+/** The listing where it is whole, else in words why every ledger is read. Throws UNAVAILABLE. */
+export async function wholeListing(ports: ListingPorts): Promise<ListingPort | string> {
+  const { listing, registry, membership, ledger } = ports;
+  if (listing === undefined) return "no listing is kept here";
+  const made = await listing.made().catch(unmade);
+  if (made === undefined) return "the listing of sagas was lost";
+  const { mark } = await readListingMark(registry);
+  if (mark === undefined) return "no host has written the listing of sagas yet";
+  if (mark.made !== made) return "the listing of sagas was lost and is being written anew"; // WL2
+  const hosts = (await membership.hosts()).map(({ host, data }) => ({ host, entry: decodeHostEntry(data) }));
+  const without = hosts.find(({ entry }) => entry?.lists !== true); // WL3
+  if (without !== undefined) return `host ${without.host} does not keep the listing of sagas`;
+  if (hosts.some(({ host }) => host === mark.keeper)) return listing;
+  const end = await ledger.end();
+  const isAtEnd = end.every((seq, shard) => seq === (mark.through[shard] ?? 0));
+  return isAtEnd ? listing : "the listing of sagas is being caught up with the ledgers";
+}
+
+/** A bucket that is not there, as in a mesh of a former version that is only read. */
+function unmade(error: unknown): undefined {
+  if (isMeshError(error, "UNAVAILABLE")) throw error;
+}

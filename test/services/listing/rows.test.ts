@@ -1,0 +1,149 @@
+/**
+ * Goal: a host writes a saga's row when what that says changes, before anything of it is acked, and never else.
+ * Method: machines that call tools, one of which asks a person, on the mesh in memory. The rows are read as they stand, and each
+ * write is counted; a host dies before and after each of them.
+ */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../../../actors/contract/tool.ts";
+import { decodeRow } from "../../../protocol/documents/listing.ts";
+import { defineApp } from "../../../services/app/app.ts";
+import { createClient } from "../../../services/client/mesh.ts";
+import { startHost } from "../../../services/host/host.ts";
+import { silentLog } from "../../../services/process/log.ts";
+import { createMemoryMesh, type MemoryMesh } from "../../../services/memory/mesh.ts";
+import { openTestMesh, type TestMesh } from "../../../services/testing/test-mesh.ts";
+import type { TestMeshHooks } from "../../../services/testing/test-processes.ts";
+import { calling, Of, sequence } from "../../support/workbench.ts";
+
+const base = { description: "Does it.", effect: "idempotent", input: Of, output: z.object({}) } as const;
+const gone = { ...base, compensation: "point_of_no_return", perform: async () => ({}) } as const;
+const quick = defineTool({ ...gone, name: "quick", placement: "host" });
+const paid = defineTool({
+  ...gone,
+  name: "paid",
+  approval: { by: ["ana"], withinMs: 86_400_000, otherwise: "deny" },
+});
+
+interface Watched {
+  readonly t: TestMesh;
+  readonly mesh: MemoryMesh;
+  /** Keys that were written, and with a minus those that were taken away. */
+  readonly writes: string[];
+}
+
+const rowsOf = ({ mesh }: Watched): string[] =>
+  mesh.server.shelves
+    .rows("*.*.*.*")
+    .map(({ key, data }) => `${key}${decodeRow(data)?.ended === undefined ? "" : " whole"}`);
+
+async function withMesh(
+  app: ReturnType<typeof defineApp>,
+  work: (watched: Watched) => Promise<void>,
+  hooks: TestMeshHooks = {},
+): Promise<void> {
+  const writes: string[] = [];
+  let mesh: MemoryMesh | undefined;
+  const opened = (one: MemoryMesh) => {
+    mesh = one;
+    const { shelves } = one.server;
+    const { putRow } = shelves;
+    shelves.putRow = (key, data, msgId) => {
+      writes.push(data === undefined ? `-${key}` : key);
+      putRow(key, data, msgId);
+    };
+  };
+  await using t = openTestMesh(app, {}, { ...hooks, opened });
+  await work({ t, mesh: mesh!, writes });
+}
+
+test.each([1, 40])("a saga of %i calls that ends before it rests is one write", (count) => {
+  const saga = sequence(...Array.from({ length: count }, () => quick));
+  return withMesh(defineApp({ sagas: [saga] }), async (watched) => {
+    const one = await watched.t.start(saga, null, { id: "s1" });
+    expect(rowsOf(watched)).toEqual(["running.rests.sequence.s1"]);
+    const begun = watched.writes.length;
+    expect(begun).toBe(1); // It waits for `go`.
+    await one.signal("go", null);
+    expect((await one.result()).status).toBe("completed");
+    expect(rowsOf(watched)).toEqual(["completed.rests.sequence.s1 whole"]);
+    expect(watched.writes.slice(begun)).toEqual([
+      "completed.rests.sequence.s1",
+      "-running.rests.sequence.s1",
+    ]);
+  });
+});
+
+test("who asks a person is found by it, as long as it does", () => {
+  const saga = calling(paid);
+  return withMesh(defineApp({ sagas: [saga] }), async (watched) => {
+    const one = await watched.t.start(saga, { of: "x" }, { id: "s1" });
+    expect(rowsOf(watched)).toEqual(["running.asks.calling.s1"]);
+    const [task] = await watched.t.tasks();
+    await watched.t.vote(task!, { vote: "approve", by: "ana" });
+    expect((await one.result()).status).toBe("completed");
+    expect(rowsOf(watched)).toEqual(["completed.rests.calling.s1 whole"]);
+  });
+});
+
+test("what goes on without rest is listed soon after it began, and once", async () => {
+  const mesh = createMemoryMesh({ seed: 1 });
+  const process = mesh.spawn("host");
+  const slow = defineTool({
+    ...{ ...gone, name: "slow", placement: "host" },
+    perform: async () => {
+      await process.clock.sleep(30_000);
+      return {};
+    },
+  });
+  const saga = calling(slow);
+  const own = { ...process, log: silentLog, callbackBase: "sagamesh:", incarnation: "h" };
+  await mesh.clock.until(startHost(own, defineApp({ sagas: [saga] })));
+  const client = createClient({ ...mesh.spawn("client"), from: "tester" }, async () => undefined);
+  await mesh.clock.until(client.start(saga, { of: "x" }, { id: "s1" }));
+  const keys = () => mesh.server.shelves.rows("*.*.*.*").map(({ key, place }) => [key, place]);
+  await mesh.clock.advance(150);
+  expect(keys()).toEqual([]);
+  await mesh.clock.advance(450);
+  expect(keys()).toEqual([["running.rests.calling.s1", 1]]);
+  await mesh.clock.advance(20_000);
+  expect(keys()).toEqual([["running.rests.calling.s1", 1]]);
+  await mesh.clock.advance(12_000);
+  expect(keys()).toEqual([["completed.rests.calling.s1", 2]]);
+});
+
+describe("a host that dies", () => {
+  const saga = calling(paid);
+  const app = defineApp({ sagas: [saga] });
+  const points = ["put", "remove"].flatMap((method) =>
+    (["before", "after"] as const).flatMap((when) => [1, 2, 3].map((count) => ({ method, when, count }))),
+  );
+  test.each(points)(
+    "$when its $method number $count leaves the row to who takes the inputs",
+    async (point) => {
+      let left = point.count;
+      let crashes = 0;
+      const crashesAt: TestMeshHooks["crashesAt"] = (role, port, method, when) => {
+        if (role !== "host" || port !== "listing" || method !== point.method || when !== point.when)
+          return false;
+        left -= 1;
+        if (left === 0) crashes += 1;
+        return left === 0;
+      };
+      await withMesh(
+        app,
+        async (watched) => {
+          const one = await watched.t.start(saga, { of: "x" }, { id: "s1" });
+          expect(rowsOf(watched)).toEqual(["running.asks.calling.s1"]);
+          const [task] = await watched.t.tasks();
+          await watched.t.vote(task!, { vote: "approve", by: "ana" });
+          await one.result();
+          await watched.t.settled();
+          expect(rowsOf(watched)).toEqual(["completed.rests.calling.s1 whole"]);
+        },
+        { crashesAt },
+      );
+      if (point.count === 1) expect(crashes).toBe(1);
+    },
+  );
+});
