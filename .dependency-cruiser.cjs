@@ -366,7 +366,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      "^services/(wire|process|deployments|app|workflow|ledger|views|client|archive|recordings|replay|throttle|runtime|demo|new|check)/",
+      "^services/(wire|process|deployments|app|workflow|ledger|listing|views|client|archive|recordings|replay|throttle|runtime|demo|new|check)/",
       services("cli/frame", "cli/telling"),
       packages("zod", "pino"),
     ],

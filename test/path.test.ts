@@ -22,6 +22,7 @@ const leftOut: Readonly<Record<string, string>> = {
   "actors/kernel/folding.ts": "the draft of a turn, and the few ways to change it",
   "actors/kernel/open-index.ts": "what is open, by what the fold asks of it",
   "actors/kernel/effects.ts": "what stands, with its undoing; settle.ts records it",
+  "services/host/inputs.ts": "the box of what came and is not settled; activation.ts takes from it and acks",
   "services/host/placement.ts": "beside the path: which host has which partition",
   "services/host/roster.ts": "beside the path: hosts hear of one another while the signal is on its way",
 };

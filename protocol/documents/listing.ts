@@ -2,8 +2,8 @@
  * Listing: a row for each saga, by which those of a kind are found without a look at any other. Hosts write the rows beside the
  * ledgers. A row may be thrown away and decides nothing; what is shown of a saga that goes on is its ledger's.
  *
- * LK1 A row's key says all that sagas are looked for by, so a server picks them by their subjects and sends no other.
- * LK2 The row of a saga that has ended says what its ledger does, so that need not be read.
+ * LJ1 A row's key says all that sagas are looked for by, so a server picks them by their subjects and sends no other.
+ * LJ2 The row of a saga that has ended says what its ledger does, so that need not be read.
  */
 import { z } from "zod";
 import { SagaId } from "../ids.ts";
@@ -13,7 +13,7 @@ import { SagaRow, SagaStatus } from "./saga.ts";
 export const ListedStatus = z.enum([...SagaStatus.options, "unreadable"]);
 export type ListedStatus = z.infer<typeof ListedStatus>;
 
-/** What a row's key says (LK1). */
+/** What a row's key says (LJ1). */
 export interface RowKey {
   readonly status: ListedStatus;
   /** A task of it waits for a person. */
@@ -64,7 +64,7 @@ export const ListedRow = z.object({
   turn: z.int().nonnegative(),
   /** When that was decided, milliseconds since the epoch; of a row that was taken in, when the saga's last was. */
   at: z.number(),
-  /** Of a saga that has ended (LK2). */
+  /** Of a saga that has ended (LJ2). */
   ended: SagaRow.optional(),
 });
 export type ListedRow = z.infer<typeof ListedRow>;

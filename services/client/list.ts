@@ -3,36 +3,22 @@
  */
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
+import type { UnreadableSaga } from "../../protocol/documents/unreadable.ts";
 import { isSameDefinition } from "../../protocol/deployments.ts";
-import type { DefinitionRef } from "../../protocol/event.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { readStay, type Stay, stayEntry } from "../../protocol/stay.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
-import { type Many, manyOf, readMany } from "../ledger/many.ts";
-import { findTombstone } from "../ledger/reader.ts";
+import { type Many, manyOf } from "../ledger/many.ts";
 import { inspectedOf } from "../views/inspected.ts";
-import { parseQuery } from "../views/query.ts";
-import { rowOfArchived, rowOfLedger, rowOfUnreadable } from "../views/saga-row.ts";
 import { readLedger, type ViewOptions } from "../views/view.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
-import { livingHosts } from "../deployments/served.ts";
-import { parkedOf } from "./parked.ts";
+import { listPages } from "./listed.ts";
+import { assertFilter, assertKeys, type SagaFilter } from "./saga-filter.ts";
 import { readRegistry, viewingBy } from "./registry.ts";
-import { unservedAmong, type Waiting, waitingOf } from "./unserved.ts";
-import { eachOf } from "../process/each-of.ts";
+import { type Waiting, waitingOf } from "./unserved.ts";
 import { inPieces } from "../wire/loop.ts";
-
-/** Which sagas are meant; all conditions hold. */
-export interface SagaFilter {
-  /** Only those that have not ended. */
-  readonly running?: boolean | undefined;
-  /** Only those of this definition. */
-  readonly name?: string | undefined;
-  /** Conditions as `sagamesh ls --query` takes them: `status=failed and ended>2026-01-31`. */
-  readonly query?: string | undefined;
-}
 
 /** What is described of a saga. */
 export interface DescribeOptions {
@@ -42,54 +28,24 @@ export interface DescribeOptions {
   readonly app?: App | undefined;
 }
 
-/** `Mesh.list`. */
-export async function listSagas(ports: Ports, filter: SagaFilter, now: number): Promise<Many<SagaRow>> {
-  assertKeys("list", filter, { running: "boolean", name: "string", query: "string" });
-  const { running = false, name, query } = filter;
-  const isMeant = query === undefined ? () => true : parseQuery(query, now);
-  const rows = await readRows(ports, viewingBy(await readRegistry(ports.registry)));
-  const hosts = await livingHosts(ports.membership);
-  const meant = rows
-    .filter(
-      (row) =>
-        (!running || row.status === "running") && (name === undefined || row.name === name) && isMeant(row),
-    )
-    .map((row) => {
-      const isOver = row.status !== "running" || row.fault !== undefined;
-      const unserved = isOver ? undefined : unservedAmong(hosts, refOf(row));
-      return unserved === undefined ? row : { ...row, unserved };
-    });
-  return manyOf(await eachOf(meant, lookedAtOnce, (row) => withParked(ports, row, now)), rows.unreadable);
-}
-
-/** How many notes are asked for at once. */
-const lookedAtOnce = 32;
-
-/** The same, with why its hosts cannot take what comes for it. */
-async function withParked(ports: Ports, row: SagaRow, now: number): Promise<SagaRow> {
-  if (row.status !== "running") return row;
-  const parked = await parkedOf({ ports, clock: { now: () => now } }, row.saga);
-  return parked === undefined ? row : { ...row, parked };
-}
-
-const refOf = ({ name, version, hash }: SagaRow): DefinitionRef => ({ name, version, hash });
-
-/** A row for each saga, the one that changed last comes last. */
-async function readRows(ports: Ports, options: ViewOptions): Promise<Many<SagaRow>> {
-  const sagas = new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
-  const read = await readMany([...sagas.keys()], (saga) => readRow(ports, saga, options));
-  const faulty = read.unreadable.map((one) => rowOfUnreadable(one, sagas.get(one.saga) ?? 0));
-  const rows = [...read, ...faulty].sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1));
-  return manyOf(rows, read.unreadable);
-}
-
-async function readRow(ports: Ports, saga: SagaId, options: ViewOptions): Promise<SagaRow> {
-  const tombstone = await findTombstone(ports, saga);
-  if (tombstone !== undefined) return rowOfArchived(tombstone);
-  return rowOfLedger(
-    (await readLedger(ports, saga)).map(({ turn }) => turn),
-    options,
-  );
+/** `Mesh.list`; `report` is told where every ledger is read, and why. */
+export async function listSagas(
+  ports: Ports,
+  filter: SagaFilter,
+  now: number,
+  report?: (why: string) => void,
+): Promise<Many<SagaRow>> {
+  assertFilter(filter);
+  const rows: SagaRow[] = [];
+  const unreadable: UnreadableSaga[] = [];
+  for await (const page of listPages(ports, filter, now, report)) {
+    for (const row of page.rows) rows.push(row);
+    for (const one of page.unreadable) unreadable.push(one);
+  }
+  // By pages the order is that of the listing; whoever has all of them wants what changed last to come last.
+  if (filter.limit === undefined && filter.after === undefined)
+    rows.sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1));
+  return manyOf(rows, unreadable);
 }
 
 /** `Mesh.describe`. */
@@ -144,21 +100,4 @@ export function* describedUpTo(
   const last = turns.at(-1);
   const asOf = of === undefined || last === undefined ? {} : { asOf: { turn: last.turn, at: last.at, of } };
   return { ...(yield* inspectedOf(turns, viewing, app)), ...asOf };
-}
-
-/** Throws USAGE for what no option is: a filter that is misspelt would mean every saga. */
-function assertKeys(call: string, options: unknown, known: Readonly<Record<string, string>>): void {
-  if (typeof options !== "object" || options === null)
-    throw new MeshError("USAGE", `${call}: its options are one object`);
-  for (const [key, value] of Object.entries(options)) {
-    const type = Object.hasOwn(known, key) ? known[key] : undefined;
-    if (type !== undefined && (value === undefined || typeof value === type)) continue;
-    throw new MeshError(
-      "USAGE",
-      `${call}: ${type === undefined ? `there is no "${key}"` : `${key} is no ${type}`}`,
-      {
-        remedy: `It takes ${Object.keys(known).join(", ")}.`,
-      },
-    );
-  }
 }

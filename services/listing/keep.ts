@@ -1,11 +1,11 @@
 /**
  * Keep: one of the hosts sees to it that the listing is whole, and says so by the mark (whole.ts).
  *
- * KL1 The keeper is the first by name of the hosts that serve. What was stored before it became that, or while a host served that
+ * KQ1 The keeper is the first by name of the hosts that serve. What was stored before it became that, or while a host served that
  *     keeps no rows, it takes in: all ledgers where there is no mark, else those on which something was stored since the mark.
- * KL2 A host that keeps no rows may have served for a moment before it is heard of. So the mark is put to where the ledgers ended
+ * KQ2 A host that keeps no rows may have served for a moment before it is heard of. So the mark is put to where the ledgers ended
  *     when it was written before, and never to where they end now.
- * KL3 While not all hosts keep rows the mark stays where it is, and who takes it up goes on from there.
+ * KQ3 While not all hosts keep rows the mark stays where it is, and who takes it up goes on from there.
  */
 import { encodeListingMark, type ListingMark, listingMarkKey } from "../../protocol/documents/listing.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -13,7 +13,7 @@ import { isRivalry } from "../wire/patience.ts";
 import type { ListingPort } from "../wire/ports.ts";
 import type { Rows } from "./rows.ts";
 import { takeIn, type TakeInDeps } from "./take-in.ts";
-import { readListingMark } from "./whole.ts";
+import { isBeyond, readListingMark } from "./whole.ts";
 
 /** What the keeping lives on. */
 export interface KeepDeps extends TakeInDeps {
@@ -28,7 +28,7 @@ export interface KeepDeps extends TakeInDeps {
 
 /** What the keeper has found out. */
 interface Kept {
-  /** Where the ledgers ended then (KL2). */
+  /** Where the ledgers ended then (KQ2). */
   readonly end: readonly number[];
   /** By the time elapsed. */
   readonly at: number;
@@ -42,17 +42,17 @@ export function createKeeping(deps: KeepDeps): () => Promise<void> {
   const isDue = (): boolean => {
     const living = hosts();
     const [first] = living.flatMap(({ host, draining }) => (draining ? [] : [host])).sort();
-    const isKeeper = first === incarnation && living.every(({ lists }) => lists === true); // KL3
+    const isKeeper = first === incarnation && living.every(({ lists }) => lists === true); // KQ3
     if (!isKeeper) kept = undefined;
     return isKeeper && (kept === undefined || clock.elapsed() - kept.at >= limits.listingMarkEveryMs);
   };
 
   async function keep(listing: ListingPort, made: string): Promise<void> {
     const { mark, revision } = await readListingMark(ports.registry);
-    const isOfThis = mark?.made === made;
-    const before = isOfThis && mark.keeper === incarnation ? kept : undefined;
     const end = await ports.ledger.end();
-    if (before === undefined) await takeIn(deps, listing, isOfThis ? mark.through : undefined); // KL1
+    const isOfThis = mark?.made === made && !isBeyond(mark, end);
+    const before = isOfThis && mark.keeper === incarnation ? kept : undefined;
+    if (before === undefined) await takeIn(deps, listing, isOfThis ? mark.through : undefined); // KQ1
     const next = { made, through: [...(before?.end ?? end)], keeper: incarnation };
     if (!isSame(mark, next)) await ports.registry.write(listingMarkKey, encodeListingMark(next), revision);
     kept = { end, at: clock.elapsed() };

@@ -30,7 +30,7 @@ export function rowOfState(state: SagaState): Row {
   return { key: keyOfState(state), row: { turn, at, ...ended } };
 }
 
-/** LK2: all that `ls` says of it. */
+/** LJ2 of listing.ts (protocol/documents): all that `ls` says of it. */
 function endedRow(state: SagaState, status: SagaRow["status"]): SagaRow {
   const { saga, definition, turn: turns, startedAt, updatedAt, parent, fork, spent, below } = state;
   const { name, version, hash } = definition;

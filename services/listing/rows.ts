@@ -1,17 +1,17 @@
 /**
  * Rows: a host writes the row of each saga in its memory as what that says changes.
  *
- * RW1 Before a saga's inputs are acked its row says how it stands after their turns. So of a host that dies before that the
+ * YR1 Before a saga's inputs are acked its row says how it stands after their turns. So of a host that dies before that the
  *     inputs come again, and who takes them writes the row.
- * RW2 A saga that goes on is written within `listedWithinMs`; else only at rest. No turn waits for a row, and one that changes
+ * YR2 A saga that goes on is written within `listedWithinMs`; else only at rest. No turn waits for a row, and one that changes
  *     neither how the saga stands nor whether it asks somebody writes none.
- * RW3 The row before is taken away after the new one is there: a saga may have two for a moment, and never none. Where that
+ * YR3 The row before is taken away after the new one is there: a saga may have two for a moment, and never none. Where that
  *     one is not known, because inputs came again or a write failed, all that there may be are looked for.
- * RW4 A host that stood still for longer than a lease writes none: its sagas are others', and nothing is acked.
- * RW5 What cannot be written holds up nothing for long. It is owed: once the host has said so (`lists` in its entry), so that
+ * YR4 A host that stood still for longer than a lease writes none: its sagas are others', and nothing is acked.
+ * YR5 What cannot be written holds up nothing for long. It is owed: once the host has said so (`lists` in its entry), so that
  *     nobody goes by the listing, its inputs are acked, and it is written as soon as that can be. Should the host die before
  *     that, the listing's keeper has heard it (keep.ts).
- * RW6 A host that was cut off may have lost the saga and not know it. So what is in memory is written only right after a turn of
+ * YR6 A host that was cut off may have lost the saga and not know it. So what is in memory is written only right after a turn of
  *     this host was acked, or where the ledger has no later one before and after; and where a write was not answered the row is
  *     made of the ledger, as one that is taken in (take-in.ts).
  */
@@ -40,7 +40,7 @@ export interface RowOfSaga {
   /** A turn is acked. */
   turned(decided: Pick<DecidedTurn, "state" | "steps">): void;
   /**
-   * RW1: undefined where there is nothing to write. Else true once it is written, or owed; false: nothing may be acked.
+   * YR1: undefined where there is nothing to write. Else true once it is written, or owed; false: nothing may be acked.
    * `again`: what is to be acked was delivered before.
    */
   settle(again: boolean): Promise<boolean> | undefined;
@@ -51,7 +51,7 @@ export interface RowOfSaga {
 /** The rows of a host's sagas. */
 export interface Rows {
   of(saga: SagaId): RowOfSaga;
-  /** RW5: tries what is owed once more. */
+  /** YR5: tries what is owed once more. */
   payOwed(): Promise<void>;
   /** Whether rows are written and none is owed. */
   isWhole(): boolean;
@@ -65,7 +65,7 @@ interface Written {
   readonly turn: number | undefined;
 }
 
-/** What stands: this row, none, for the saga begins here, or any (RW3). */
+/** What stands: this row, none, for the saga begins here, or any (YR3). */
 type Before = Written | "none" | "unknown";
 
 /** Rows of a host that has none in memory yet. */
@@ -76,7 +76,7 @@ export function createRows(deps: RowsDeps): Rows {
   const owed = new Set<SagaId>();
   let isSaid = false;
 
-  /** RW6. `sent`: what was not answered, and under which id (WW1 of write.ts). Throws what the port does. */
+  /** YR6. `sent`: what was not answered, and under which id (AC1 of write.ts). Throws what the port does. */
   async function mend(to: ListingPort, saga: SagaId, sent?: { row: Row; id: string }): Promise<void> {
     const viewing = await readBudgets(ports.registry);
     const idOf: TakingIn["idOf"] = ({ key, row }) =>
@@ -87,7 +87,7 @@ export function createRows(deps: RowsDeps): Rows {
     owed.delete(saga);
   }
 
-  /** RW5. */
+  /** YR5. */
   async function owe(saga: SagaId, error: unknown): Promise<void> {
     if (!owed.has(saga) && !signal.aborted) log.warn({ err: error, sagaId: saga }, "row not written");
     owed.add(saga);
@@ -109,7 +109,7 @@ export function createRows(deps: RowsDeps): Rows {
     return remedy(to, state, sent);
   }
 
-  /** RW6. Throws UNAVAILABLE. */
+  /** YR6. Throws UNAVAILABLE. */
   async function isLast({ saga, turn }: SagaState): Promise<boolean> {
     const last = await lastTurnOf(ports, saga);
     const claim = last && claimOf(last);
@@ -143,7 +143,7 @@ export function createRows(deps: RowsDeps): Rows {
 /** Between two looks whether it was said what is owed: with the next beat it is. */
 const lookMs = limits.hostBeatMs / 4;
 
-/** RW6: no host is found dead so soon after a turn of its own. */
+/** YR6: no host is found dead so soon after a turn of its own. */
 const freshMs = limits.listedWithinMs + 100;
 
 /** Where none are written. */
@@ -161,9 +161,9 @@ function createRow(
   let state: SagaState | undefined;
   let before: Before = "unknown";
   let last: Promise<boolean> = Promise.resolve(true);
-  /** Takes the next look back (RW2). */
+  /** Takes the next look back (YR2). */
   let cancel: (() => void) | undefined;
-  /** When a turn was acked last, by the time elapsed (RW6). */
+  /** When a turn was acked last, by the time elapsed (YR6). */
   let turnedAt = Number.NEGATIVE_INFINITY;
 
   const isFresh = () => clock.elapsed() - turnedAt < freshMs;
@@ -171,7 +171,7 @@ function createRow(
     state === undefined || (typeof before === "object" && isSame(before, writtenOf(state)));
   const writeNow = async (): Promise<boolean> => {
     if (state === undefined || isWritten()) return true;
-    if (hasLapsed()) return false; // RW4
+    if (hasLapsed()) return false; // YR4
     before = await write(state, isFresh() ? before : "unknown");
     return before !== "unknown" || !hasLapsed();
   };
@@ -185,7 +185,7 @@ function createRow(
   return {
     found: (loaded) => {
       state = loaded;
-      before = loaded === undefined ? "none" : isCopied(loaded) ? "unknown" : writtenOf(loaded); // RW1
+      before = loaded === undefined ? "none" : isCopied(loaded) ? "unknown" : writtenOf(loaded); // YR1
     },
     turned: ({ state: after, steps }) => {
       state = after;
@@ -198,7 +198,7 @@ function createRow(
     },
     settle: (again) => {
       disarm();
-      if (again) before = "unknown"; // RW3
+      if (again) before = "unknown"; // YR3
       return isWritten() ? undefined : writeNext();
     },
     forget: disarm,

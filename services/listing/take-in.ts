@@ -1,12 +1,12 @@
 /**
  * Take in: the rows of sagas are written from their ledgers, where no host has written them.
  *
- * TI1 A ledger that moved while it was read is read again: its host may have written a row meanwhile, and an older one would take
+ * IT1 A ledger that moved while it was read is read again: its host may have written a row meanwhile, and an older one would take
  *     its place. So the row that stands last is of the last turn, or that turn's host is about to write it.
- * TI2 Ledgers are read a few at a time, beside all else that the host does: who looks meanwhile reads the ledgers itself.
- * TI3 A ledger that cannot be read has a row that says so, and hinders no other.
+ * IT2 Ledgers are read a few at a time, beside all else that the host does: who looks meanwhile reads the ledgers itself.
+ * IT3 A ledger that cannot be read has a row that says so, and hinders no other.
  */
-import { type RowKey, unreadableKey } from "../../protocol/documents/listing.ts";
+import { parseRowKey, type RowKey, rowPattern, unreadableKey } from "../../protocol/documents/listing.ts";
 import { DefinitionDocument } from "../../protocol/documents/registry.ts";
 import { isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -31,7 +31,7 @@ export interface TakeInDeps {
   readonly incarnation: string;
 }
 
-/** TI2. */
+/** IT2. */
 const ledgersAtOnce = 2;
 /** After so many rounds turns come as fast as they are read, and their host writes the row. */
 const roundsMax = 5;
@@ -57,13 +57,11 @@ export async function takeIn(
     log.info({ sagas: taken.size }, "listing: ledgers are taken in");
   };
   const some = { atOnce: ledgersAtOnce, signal };
-  if (places === undefined)
-    await readMany(
-      (await ports.ledger.list()).map(({ saga }) => saga),
-      take,
-      some,
-    );
-  else
+  if (places === undefined) {
+    const all = (await ports.ledger.list()).map(({ saga }) => saga);
+    await readMany(all, take, some);
+    await removeUnknown(ports.ledger, listing, taken, nextId);
+  } else
     for await (const sagas of ports.ledger.since(places))
       await readMany(
         sagas.filter((saga) => !taken.has(saga)),
@@ -71,6 +69,21 @@ export async function takeIn(
         some,
       );
   if (taken.size > 0) log.debug({ sagas: taken.size }, "listing: ledgers were taken in");
+}
+
+/** Rows of sagas of which there is no ledger, as after one was lost. */
+async function removeUnknown(
+  ledger: Pick<Ports["ledger"], "last">,
+  listing: ListingPort,
+  known: ReadonlySet<SagaId>,
+  nextId: () => string,
+): Promise<void> {
+  for await (const rows of listing.read(rowPattern({})))
+    for (const { key } of rows) {
+      const saga = parseRowKey(key)?.saga;
+      if (saga !== undefined && !known.has(saga) && (await ledger.last(saga)) === undefined)
+        await listing.remove(key, nextId());
+    }
 }
 
 /** How one is taken in. */
@@ -82,7 +95,7 @@ export interface TakingIn {
   readonly idOf: (row: Pick<Row, "key"> & { readonly row: Row["row"] | undefined }) => string;
 }
 
-/** TI1: the row of one saga, for which nobody else need be waited. Throws STORAGE_FULL, UNAVAILABLE. */
+/** IT1: the row of one saga, for which nobody else need be waited. Throws STORAGE_FULL, UNAVAILABLE. */
 export async function takeInOne(
   { ports, clock, signal }: TakeInDeps,
   listing: ListingPort,
@@ -124,7 +137,7 @@ async function readRow(
     return rowOfTaken(rowOfView(account, view, viewing), { asks, hasEnded: view.phase === "ended" });
   } catch (error) {
     if (isMeshError(error, "UNAVAILABLE")) throw error;
-    return { key: unreadableKey(saga), row: { turn: 0, at: 0 } }; // TI3
+    return { key: unreadableKey(saga), row: { turn: 0, at: 0 } }; // IT3
   }
 }
 

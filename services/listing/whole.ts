@@ -1,10 +1,10 @@
 /**
  * Whole: whether the listing has a row for every saga, so that one may go by it.
  *
- * WL1 A mark in the registry says up to where in the ledgers the rows are whole. Beyond that they are as long as the host that
+ * YW1 A mark in the registry says up to where in the ledgers the rows are whole. Beyond that they are as long as the host that
  *     wrote the mark lives and all hosts keep rows; or where nothing was stored since.
- * WL2 The mark holds for the bucket that it was written beside: in one that was made anew rows are missing.
- * WL3 A host whose entry cannot be read may be of a version that keeps none.
+ * YW2 The mark holds for the bucket that it was written beside: in one that was made anew rows are missing.
+ * YW3 A host whose entry cannot be read may be of a version that keeps none.
  */
 import { decodeListingMark, type ListingMark, listingMarkKey } from "../../protocol/documents/listing.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
@@ -37,15 +37,20 @@ export async function wholeListing(ports: ListingPorts): Promise<ListingPort | s
   if (made === undefined) return "the listing of sagas was lost";
   const { mark } = await readListingMark(registry);
   if (mark === undefined) return "no host has written the listing of sagas yet";
-  if (mark.made !== made) return "the listing of sagas was lost and is being written anew"; // WL2
+  if (mark.made !== made) return "the listing of sagas was lost and is being written anew"; // YW2
+  const end = await ledger.end();
+  if (isBeyond(mark, end)) return "the ledgers were put back from a copy";
   const hosts = (await membership.hosts()).map(({ host, data }) => ({ host, entry: decodeHostEntry(data) }));
-  const without = hosts.find(({ entry }) => entry?.lists !== true); // WL3
+  const without = hosts.find(({ entry }) => entry?.lists !== true); // YW3
   if (without !== undefined) return `host ${without.host} does not keep the listing of sagas`;
   if (hosts.some(({ host }) => host === mark.keeper)) return listing;
-  const end = await ledger.end();
   const isAtEnd = end.every((seq, shard) => seq === (mark.through[shard] ?? 0));
   return isAtEnd ? listing : "the listing of sagas is being caught up with the ledgers";
 }
+
+/** Whether the rows know of more than the ledgers hold. */
+export const isBeyond = ({ through }: ListingMark, end: readonly number[]): boolean =>
+  through.some((seq, shard) => seq > (end[shard] ?? 0));
 
 /** A bucket that is not there, as in a mesh of a former version that is only read. */
 function unmade(error: unknown): undefined {

@@ -1,7 +1,7 @@
 /**
  * Write: a row is put in its place, and those that stood for the saga before are taken away after it.
  *
- * WW1 A write has a Msg-Id of its own, under which it is sent again: the first, should it arrive late, takes no later row's place.
+ * AC1 A write has a Msg-Id of its own, under which it is sent again: the first, should it arrive late, takes no later row's place.
  *     Another write of the same row has another, for the row may have been taken away in between.
  */
 import { encodeRow, otherKeys, type RowKey, rowKey } from "../../protocol/documents/listing.ts";

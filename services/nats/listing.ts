@@ -1,9 +1,9 @@
 /**
  * ListingPort on the bucket LISTING, an entry for each row under the row's own key.
  *
- * LN1 A row that is taken away is written over by a mark that vanishes within seconds: a publish, where a purge of one subject
+ * JN1 A row that is taken away is written over by a mark that vanishes within seconds: a publish, where a purge of one subject
  *     is a request to the API for each, and nothing is left behind.
- * LN2 A row that is written again while others are read stands behind them all, so reading goes on to where the leader is then:
+ * JN2 A row that is written again while others are read stands behind them all, so reading goes on to where the leader is then:
  *     a row that is there all the while is not missed, and may come twice.
  */
 import { buckets } from "../../protocol/subjects.ts";
@@ -16,7 +16,7 @@ import type { Remaking } from "./remake.ts";
 import { bucketStream, entryKey, entrySubject } from "./streams.ts";
 
 const stream = bucketStream(buckets.listing);
-/** LN1: the server's least time to live. */
+/** JN1: the server's least time to live. */
 const gone = { ttlMs: 0, control: { [natsHeaders.kvOperation]: "DEL" } } as const;
 
 export const createListing = (context: ReadContext & Remaking): ListingPort => {
@@ -49,7 +49,7 @@ async function* readRows(
 ): AsyncGenerator<readonly StoredRow[]> {
   const subject = entrySubject(buckets.listing, pattern);
   for (let afterSeq = afterPlace, round = 1; round <= roundsMax; round++) {
-    const { lastSeq: throughSeq } = await headOf(context.jsm, stream); // LN2
+    const { lastSeq: throughSeq } = await headOf(context.jsm, stream); // JN2
     if (throughSeq <= afterSeq) return;
     for await (const messages of readInPieces(context, { stream, subject, afterSeq, throughSeq }))
       yield messages.filter(isRow).map(rowOf);

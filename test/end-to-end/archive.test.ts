@@ -102,7 +102,7 @@ describe("the commands", () => {
     });
     expect((await cli("archive", "book-1", "--after", "0s", "--force")).code).toBe(0);
 
-    const rows = lines(SagaRow, await cli("ls", "--json"));
+    const rows = lines(SagaRow, await cli("ls", "--archived", "--json"));
     expect(rows.find(({ saga }) => saga === "book-1")).toMatchObject({
       status: "completed",
       archived: basename(await file("book-1")),
@@ -110,7 +110,10 @@ describe("the commands", () => {
       startedAt: before?.startedAt,
     });
     expect(rows.find(({ saga }) => saga === "wait-1")?.archived).toBeUndefined();
-    expect((await cli("ls")).stdout).toMatch(/book-1 .* completed, archived/);
+    expect((await cli("ls", "--archived")).stdout).toMatch(/book-1 .* completed, archived/);
+    const others = lines(SagaRow, await cli("ls", "--json"));
+    expect(others.some(({ saga }) => saga === "book-1")).toBe(false);
+    expect(others.some(({ saga }) => saga === "wait-1")).toBe(true);
 
     for (const ended of [
       await cli("inspect", "book-1", "--json"),
@@ -155,7 +158,7 @@ describe("the commands", () => {
     expect(again.stdout).toBe('book-1 completed {"done":"after 2"}\n');
     expect((await start("book-1", "pay")).stderr).toContain("[SAGA_ID_TAKEN]");
     expect((await cli("signal", "book-1", "note", '{"text":"late"}')).stderr).toContain("[SAGA_ARCHIVED]");
-    const row = lines(SagaRow, await cli("ls", "--json")).find(({ saga }) => saga === "book-1");
+    const row = lines(SagaRow, await cli("ls", "--archived", "--json")).find(({ saga }) => saga === "book-1");
     expect(row?.archived).toBe(basename(await file("book-1")));
   });
 });

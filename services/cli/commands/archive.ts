@@ -1,7 +1,10 @@
 import { resolve } from "node:path";
 import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import { MeshError } from "../../../protocol/errors.ts";
-import { parseSagaId } from "../../../protocol/ids.ts";
+import { ListedStatus } from "../../../protocol/documents/listing.ts";
+import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
+import { forgetRows, sagasOf } from "../../listing/find.ts";
+import type { Ports } from "../../wire/ports.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { archiveAll, seeToArchived } from "../../archive/all.ts";
 import { openFolder } from "../../archive/archive.ts";
@@ -65,7 +68,7 @@ export const archive = defineCommand({
     return withMesh(context, async ({ ports, deps: { clock, chance, from } }) => {
       const registered = await readRegistry(ports.registry);
       if (!args["dry-run"]) await openFolder(folder, clock.now());
-      const sagas = named.length > 0 ? named : (await ports.ledger.list()).map(({ saga }) => saga);
+      const sagas = named.length > 0 ? named : await endedSagas(ports, clock.now() - afterMs, output.note);
       const documents: ArchiveDocument[] = [];
       let saidAt = clock.elapsed();
       const tell = (document: ArchiveDocument) => {
@@ -83,6 +86,11 @@ export const archive = defineCommand({
         await seeToArchived(deps, sagas, options, tell);
       }
       await archiveAll({ ports, clock, chance, by: from, folder, registered, signer }, sagas, options, tell);
+      const gone = documents.flatMap(({ saga, outcome }) =>
+        outcome === "archived" || outcome === "already" ? [saga] : [],
+      );
+      if (ports.listing !== undefined && !args["dry-run"])
+        await forgetRows(ports.listing, new Set(gone), () => chance.nonce());
       signal.throwIfAborted();
       if (!output.json) output.print(undefined, () => describe(documents, folder, named.length > 0));
       const isDone = ({ outcome }: ArchiveDocument) =>
@@ -91,6 +99,12 @@ export const archive = defineCommand({
     });
   },
 });
+
+/** Those that have ended, and not since; by whose clock the ledger tells, so some that ended just after are among them. */
+function endedSagas(ports: Ports, before: number, report: (why: string) => void): Promise<SagaId[]> {
+  const kinds = ListedStatus.exclude(["running"]).options.map((status) => ({ status }));
+  return sagasOf(ports, kinds, report, ({ row }) => (row?.at ?? 0) < before + limits.clockSkewMs);
+}
 
 /** Of these a person who named no saga need not hear one by one. */
 const quiet: ReadonlySet<ArchiveDocument["outcome"]> = new Set(["kept", "already"]);

@@ -222,7 +222,6 @@ describe("the table of readers", () => {
 
   test("has all: what lists ledgers in the source reads them by readMany, or is known to name them otherwise", () => {
     const otherwise = [
-      "services/cli/commands/archive.ts", // An outcome for each: services/archive/all.ts.
       "services/cli/commands/replay-sources.ts", // Counts them.
       "services/cli/commands/verify.ts", // A document for each: verifying.ts.
       "services/host/living.ts", // In its log.

@@ -160,6 +160,7 @@ describe("what is no queue", () => {
     ["KV_THROTTLE", () => ports.throttles.read("tool.search")],
     ["KV_THROTTLE", () => ports.throttles.write("tool.search", bytes("{}"), 0)],
     ["KV_HOSTS", () => ports.membership.beat("h1", bytes("{}"), 5_000)],
+    ["KV_LISTING", () => ports.listing!.put("running.rests.x.s1", bytes("{}"), "m1")],
     ["KV_SUSPECT", () => ports.suspects.put("s1", bytes("{}"), 5_000)],
     ["KV_SNAPSHOT", () => ports.snapshots.put(sagaId("s1"), bytes("{}"))],
     [
