@@ -83,7 +83,10 @@ export function createRows(deps: RowsDeps): Rows {
       sent !== undefined && row?.turn === sent.row.row.turn && rowKey(key) === rowKey(sent.row.key)
         ? sent.id
         : nextId();
-    await takeInOne(deps, to, saga, { viewing, patienceMs: limits.listingPatienceMs, idOf });
+    await takeInOne(deps, to, saga, {
+      ...{ viewing, patienceMs: limits.listingPatienceMs, idOf },
+      before: "unknown",
+    });
     owed.delete(saga);
   }
 

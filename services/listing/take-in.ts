@@ -49,8 +49,12 @@ export async function takeIn(
   const nextId = createIds(`${deps.incarnation}.in${clock.now()}`);
   const taken = new Set<SagaId>();
   let saidAt = clock.elapsed();
+  const how: TakingIn = {
+    ...{ viewing, patienceMs: limits.serverPatienceMs, idOf: nextId },
+    before: places === undefined ? "replaced" : "unknown",
+  };
   const take = async (saga: SagaId): Promise<void> => {
-    await takeInOne(deps, listing, saga, { viewing, patienceMs: limits.serverPatienceMs, idOf: nextId });
+    await takeInOne(deps, listing, saga, how);
     taken.add(saga);
     if (clock.elapsed() - saidAt < saidEveryMs) return;
     saidAt = clock.elapsed();
@@ -91,6 +95,7 @@ export interface TakingIn {
   readonly viewing: ViewOptions;
   /** How long a server that does not answer is asked again. */
   readonly patienceMs: number;
+  readonly before: "unknown" | "replaced";
   /** The Msg-Id of a write. */
   readonly idOf: (row: Pick<Row, "key"> & { readonly row: Row["row"] | undefined }) => string;
 }
@@ -100,7 +105,7 @@ export async function takeInOne(
   { ports, clock, signal }: TakeInDeps,
   listing: ListingPort,
   saga: SagaId,
-  { viewing, patienceMs, idOf }: TakingIn,
+  { viewing, patienceMs, idOf, before }: TakingIn,
 ): Promise<void> {
   const patience = { patienceMs, signal };
   const endOf = async () => (await patiently(clock, () => ports.ledger.last(saga), patience))?.seq;
@@ -110,7 +115,7 @@ export async function takeInOne(
     const id = idOf({ key, row });
     await patiently(
       clock,
-      () => (row === undefined ? dropRows(listing, key, id) : writeRow(listing, { key, row }, "unknown", id)),
+      () => (row === undefined ? dropRows(listing, key, id) : writeRow(listing, { key, row }, before, id)),
       patience,
     );
     const next = await endOf();

@@ -3,17 +3,22 @@
  *
  * AC1 A write has a Msg-Id of its own, under which it is sent again: the first, should it arrive late, takes no later row's place.
  *     Another write of the same row has another, for the row may have been taken away in between.
+ * AC2 A row of a later turn than the one to be written is left alone: whoever would write was told of the ledger by a leader that
+ *     is deposed. Only where all ledgers are taken in anew is it of another time, as after a ledger was put back from a copy.
  */
-import { encodeRow, otherKeys, type RowKey, rowKey } from "../../protocol/documents/listing.ts";
+import { decodeRow, encodeRow, otherKeys, type RowKey, rowKey } from "../../protocol/documents/listing.ts";
 import type { ListingPort } from "../wire/ports.ts";
 import type { Row } from "./row-of.ts";
 
-/** Which row stood there: the one of this key, none, or any, which is looked for. */
-export type RowBefore = { readonly key: string } | "none" | "unknown";
+/**
+ * Which row stood there: the one of this key, none, or any, which is looked for. `replaced`: any, and it is known to be of another
+ * time (AC2).
+ */
+export type RowBefore = { readonly key: string } | "none" | "unknown" | "replaced";
 
 /**
- * Writes a row, in place of the one before. After a failure
- * both may stand, and the same may be asked for again under the same id. Throws STORAGE_FULL, UNAVAILABLE.
+ * Writes a row, in place of the one before. After a failure both may stand, and the same may be asked for again under the same id.
+ * Throws STORAGE_FULL, UNAVAILABLE.
  */
 export async function writeRow(
   listing: ListingPort,
@@ -22,17 +27,18 @@ export async function writeRow(
   id: string,
 ): Promise<void> {
   const own = rowKey(key);
+  const isAny = before === "unknown" || before === "replaced";
+  const standing = isAny ? await listing.standing([own, ...otherKeys(key)]) : [];
+  if (before === "unknown" && standing.some(({ data }) => (decodeRow(data)?.turn ?? 0) > row.turn)) return; // AC2
   await listing.put(own, encodeRow(row), id);
-  if (before === "unknown") await removeStanding(listing, otherKeys(key), id);
-  else if (before !== "none" && before.key !== own) await listing.remove(before.key, `${id}-${before.key}`);
+  const others = isAny || before === "none" ? standing.map((one) => one.key) : [before.key];
+  for (const other of others) if (other !== own) await listing.remove(other, `${id}-${other}`);
 }
 
 /** Takes away whatever stands for a saga of which the key says all but how it stood before. Throws as `writeRow`. */
-export const dropRows = (listing: ListingPort, key: RowKey, id: string): Promise<void> =>
-  removeStanding(listing, [rowKey(key), ...otherKeys(key)], id);
-
-async function removeStanding(listing: ListingPort, keys: readonly string[], id: string): Promise<void> {
-  for (const key of await listing.standing(keys)) await listing.remove(key, `${id}-${key}`);
+export async function dropRows(listing: ListingPort, key: RowKey, id: string): Promise<void> {
+  const standing = await listing.standing([rowKey(key), ...otherKeys(key)]);
+  for (const one of standing) await listing.remove(one.key, `${id}-${one.key}`);
 }
 
 /** Ids of writes: of this process, and each once. */

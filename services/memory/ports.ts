@@ -240,7 +240,7 @@ function createListing({ shelves }: MemoryServer, gate: ProcessGate): ListingPor
         atOnce(() => shelves.putRow(key, undefined, msgId)),
         repeat(msgId),
       ),
-    standing: (keys) => ask("standing", () => keys.filter((key) => shelves.hasRow(key))),
+    standing: (keys) => ask("standing", () => keys.flatMap((key) => shelves.getRow(key) ?? [])),
     read: async function* (pattern, afterPlace) {
       yield await ask("read", () => shelves.rows(pattern, afterPlace));
     },

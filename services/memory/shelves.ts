@@ -38,7 +38,7 @@ export interface Shelves {
   removeSuspect(key: string, revision: number): void;
   /** Without data it is taken away. The same Msg-Id is known for ever here. */
   putRow(key: string, data: Uint8Array | undefined, msgId: string): void;
-  hasRow(key: string): boolean;
+  getRow(key: string): StoredRow | undefined;
   /** Those whose keys fit the pattern and that were written after the place, the oldest first. */
   rows(pattern: string, afterPlace?: number): StoredRow[];
   /** How often the rows were lost. */
@@ -111,7 +111,7 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
 type Write = (what: string, act: () => void, bytes?: number) => void;
 
 /** The rows of the listing. A pattern is one of subjects: `*` is any token. */
-function createRows(write: Write): Pick<Shelves, "putRow" | "hasRow" | "rows" | "rowsMade" | "loseRows"> {
+function createRows(write: Write): Pick<Shelves, "putRow" | "getRow" | "rows" | "rowsMade" | "loseRows"> {
   const rows = new Map<string, StoredRow>();
   const known = new Set<string>();
   let place = 0;
@@ -124,7 +124,7 @@ function createRows(write: Write): Pick<Shelves, "putRow" | "hasRow" | "rows" | 
         rows.delete(key); // The one written last stands last.
         if (data !== undefined) rows.set(key, { key, data, place: (place += 1) });
       }),
-    hasRow: (key) => rows.has(key),
+    getRow: (key) => rows.get(key),
     rows: (pattern, afterPlace = 0) => {
       const wanted = pattern.split(".");
       const fits = (key: string) =>

@@ -30,9 +30,7 @@ export const createListing = (context: ReadContext & Remaking): ListingPort => {
     },
     standing: async (keys) => {
       const subjects = keys.map((key) => entrySubject(buckets.listing, key));
-      return (await newestOfEach(context.requests, stream, subjects))
-        .filter(isRow)
-        .map((row) => rowOf(row).key);
+      return (await newestOfEach(context.requests, stream, subjects)).filter(isRow).map(rowOf);
     },
     read: (pattern, afterPlace = 0) => readRows(context, pattern, afterPlace),
     made: async () => (await found(stream, () => context.jsm.streams.info(stream)))?.created,

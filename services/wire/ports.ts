@@ -347,8 +347,8 @@ export interface ListingPort {
   put(key: string, data: Uint8Array, msgId: string): Promise<void>;
   /** Takes one away, likewise. One that is not there is no error. */
   remove(key: string, msgId: string): Promise<void>;
-  /** Those of the keys under which a row stands: one question. */
-  standing(keys: readonly string[]): Promise<string[]>;
+  /** The rows that stand under these keys, perhaps not the newest: one question. */
+  standing(keys: readonly string[]): Promise<StoredRow[]>;
   /** The rows whose keys fit the pattern and that were written after the place, as they are now, in pieces, the oldest first. */
   read(pattern: string, afterPlace?: number): AsyncIterable<readonly StoredRow[]>;
   /** A word for what holds the rows, another one once that was lost and made anew; undefined: there is nothing. Throws UNAVAILABLE. */

@@ -12,7 +12,7 @@ const keysOf = async ({ listing }: Ports, pattern: string, afterPlace?: number):
 
 /** Asked for beside others, of which one stands never. */
 const standing = async ({ listing }: Ports, key: string): Promise<string[]> =>
-  listing!.standing([key, "failed.asks.hire.never"]);
+  (await listing!.standing([key, "failed.asks.hire.never"])).map((row) => row.key);
 
 async function rowsOf(
   listing: NonNullable<Ports["listing"]>,
