@@ -3,6 +3,7 @@
  *
  * QL1 What has ended is told by its row. What goes on is read from its ledger, which alone tells how it stands now.
  * QL2 Rows come in the order in which it last changed how their sagas stand, and a saga comes once.
+ * QL3 Where it was said whose signatures count, no row is believed: nobody signs it, and its ledger tells.
  */
 import type { ListedStatus } from "../../protocol/documents/listing.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
@@ -125,13 +126,14 @@ async function placeOf(whole: ListingPort, after: string): Promise<number> {
 
 /** QL1, QL2. */
 async function pageOf(listing: Listing, found: readonly FoundRow[], seen: Set<SagaId>): Promise<ListedPage> {
+  const isSigned = (listing.ports.trust?.revision() ?? 0) > 0; // QL3
   const told = new Map<SagaId, SagaRow>();
   const fresh: SagaId[] = [];
   for (const { key, row } of found) {
     if (seen.has(key.saga)) continue;
     seen.add(key.saga);
     fresh.push(key.saga);
-    if (row?.ended !== undefined) told.set(key.saga, row.ended);
+    if (row?.ended !== undefined && !isSigned) told.set(key.saga, row.ended);
   }
   const { rows, unreadable } = await readRows(
     listing,
@@ -163,8 +165,8 @@ async function readRow(ports: Ports, saga: SagaId, options: ViewOptions): Promis
 
 /** The same, with what keeps one that goes on from going on. */
 async function withWaits({ ports, hosts, now }: Listing, row: SagaRow): Promise<SagaRow> {
-  if (row.status !== "running" || row.fault !== undefined) return row;
-  const unserved = unservedAmong(hosts, refOf(row));
+  if (row.status !== "running") return row;
+  const unserved = row.fault === undefined ? unservedAmong(hosts, refOf(row)) : undefined;
   const parked = await parkedOf({ ports, clock: { now: () => now } }, row.saga);
   return {
     ...row,
