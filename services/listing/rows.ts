@@ -20,7 +20,7 @@ import type { SagaState } from "../../actors/contract/state.ts";
 import { rowKey } from "../../protocol/documents/listing.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import { claimOf, lastTurnOf } from "../ledger/chain.ts";
+import { claimOf } from "../ledger/chain.ts";
 import type { ListingPort } from "../wire/ports.ts";
 import { keyOfState, type Row, rowOfState } from "./row-of.ts";
 import { readBudgets, takeInOne, type TakeInDeps, type TakingIn } from "./take-in.ts";
@@ -114,8 +114,8 @@ export function createRows(deps: RowsDeps): Rows {
 
   /** YR6. Throws UNAVAILABLE. */
   async function isLast({ saga, turn }: SagaState): Promise<boolean> {
-    const last = await lastTurnOf(ports, saga);
-    const claim = last && claimOf(last);
+    const last = await ports.ledger.last(saga);
+    const claim = last && claimOf(last); // Of what somebody else published there is none: then the ledger is read.
     return claim?.kind === "turn" && claim.turn === turn;
   }
 

@@ -82,6 +82,7 @@ async function open() {
       defineApp({ sagas: [resting] }),
     ),
   );
+  await mesh.clock.advance(200); // The host has found that the listing is whole.
   const asked = async (work: () => Promise<unknown>) => {
     noted.client.length = noted.host.length = 0;
     await mesh.clock.until(work());
@@ -140,6 +141,8 @@ test("a start that comes again long after costs its host no reading of the whole
   const { host } = await asked(() =>
     storeStart(outside.ports, { ...{ saga: parseSagaId(id), as, data, headers: {} }, msgId: "again" }),
   );
-  expect(host).toEqual([turn, "ledger.last", "ledger.first", "snapshots.get", "ledger.last"]);
+  const loading = [turn, "ledger.last", "ledger.first", "snapshots.get", "ledger.last"];
+  // It was delivered again, so its row is written again, as long as the ledger has no later turn before and after.
+  expect(host).toEqual([...loading, "ledger.last", "ledger.last"]);
   expect(mesh.server.open().inbox).toBe(0);
 });
