@@ -60,6 +60,10 @@ const bucketsOf = (saga: SagaId, chance: SeededChance): readonly string[] => [
   entrySubject(buckets.throttle, chance.pick(["model.script", "tool.charge", "tool.nobody"])),
   entrySubject(buckets.suspect, `junk-${chance.between(0, 99)}`),
   entrySubject(buckets.registry, chance.pick(["deployments", "definition.junk", "junk"])),
+  entrySubject(
+    buckets.listing,
+    chance.pick([`failed.rests.planner.${saga}`, "running.asks.nobody.junk", "junk"]),
+  ),
   chunkSubject("junk"),
   `$O.${buckets.blob}.M.${Buffer.from("junk").toString("base64url")}`,
 ];
