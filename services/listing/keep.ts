@@ -52,7 +52,8 @@ export function createKeeping(deps: KeepDeps): () => Promise<void> {
     const end = await ports.ledger.end();
     const isOfThis = mark?.made === made && !isBeyond(mark, end);
     const before = isOfThis && mark.keeper === incarnation ? kept : undefined;
-    if (before === undefined) await takeIn(deps, listing, isOfThis ? mark.through : undefined); // KQ1
+    const isOther = revision > 0 && (mark === undefined || isBeyond(mark, end)); // Spoiled, or of ledgers that were put back.
+    if (before === undefined) await takeIn(deps, listing, isOfThis ? mark.through : undefined, isOther); // KQ1
     const next = { made, through: [...(before?.end ?? end)], keeper: incarnation };
     if (!isSame(mark, next)) await ports.registry.write(listingMarkKey, encodeListingMark(next), revision);
     kept = { end, at: clock.elapsed() };

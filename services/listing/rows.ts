@@ -73,7 +73,8 @@ export function createRows(deps: RowsDeps): Rows {
   const { ports, clock, log, hasLapsed, signal, saysWhatItOwes } = deps;
   const { listing } = ports;
   const nextId = createIds(deps.incarnation);
-  const owed = new Set<SagaId>();
+  /** Since when, by the time elapsed. */
+  const owed = new Map<SagaId, number>();
   let isSaid = false;
 
   /** YR6. `sent`: what was not answered, and under which id (AC1 of write.ts). Throws what the port does. */
@@ -86,6 +87,7 @@ export function createRows(deps: RowsDeps): Rows {
     await takeInOne(deps, to, saga, {
       ...{ viewing, patienceMs: limits.listingPatienceMs, idOf },
       before: "unknown",
+      since: owed.get(saga),
     });
     owed.delete(saga);
   }
@@ -93,7 +95,7 @@ export function createRows(deps: RowsDeps): Rows {
   /** YR5. */
   async function owe(saga: SagaId, error: unknown): Promise<void> {
     if (!owed.has(saga) && !signal.aborted) log.warn({ err: error, sagaId: saga }, "row not written");
-    owed.add(saga);
+    if (!owed.has(saga)) owed.set(saga, clock.elapsed());
     const isUnsaid = () => saysWhatItOwes && !isSaid && owed.has(saga) && !hasLapsed();
     while (isUnsaid() && !signal.aborted) await clock.sleep(lookMs, signal).catch(() => undefined);
   }
@@ -103,8 +105,8 @@ export function createRows(deps: RowsDeps): Rows {
     const sent = { row: rowOfState(state), id: nextId() };
     try {
       if (before !== "unknown" || (await isLast(state))) {
-        await writeRow(to, sent.row, before, sent.id);
-        if (before !== "unknown" || (await isLast(state))) return writtenOf(state);
+        const isWritten = await writeRow(to, sent.row, before, sent.id);
+        if (isWritten && (before !== "unknown" || (await isLast(state)))) return writtenOf(state);
       }
     } catch {
       // Written by what the ledger says.
@@ -133,7 +135,7 @@ export function createRows(deps: RowsDeps): Rows {
     of: () => (listing === undefined ? noRow : createRow(deps, (...row) => write(listing, ...row))),
     payOwed: async () => {
       if (listing === undefined || hasLapsed()) return;
-      for (const saga of [...owed])
+      for (const saga of [...owed.keys()])
         await mend(listing, saga).catch((error: unknown) =>
           log.debug({ err: error, sagaId: saga }, "row not written"),
         );

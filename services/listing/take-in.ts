@@ -8,7 +8,7 @@
  */
 import { parseRowKey, type RowKey, rowPattern, unreadableKey } from "../../protocol/documents/listing.ts";
 import { DefinitionDocument } from "../../protocol/documents/registry.ts";
-import { isMeshError } from "../../protocol/errors.ts";
+import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { readMany } from "../ledger/many.ts";
@@ -38,11 +38,15 @@ const roundsMax = 5;
 /** How often the log says how far it is. */
 const saidEveryMs = 10_000;
 
-/** Takes in all sagas, or those on whose ledgers something was stored after these places. Throws UNAVAILABLE. */
+/**
+ * Takes in all sagas, or those on whose ledgers something was stored after these places. `isOfAnotherTime`: the rows may know of
+ * more than the ledgers do now. Throws UNAVAILABLE.
+ */
 export async function takeIn(
   deps: TakeInDeps,
   listing: ListingPort,
   places: readonly number[] | undefined,
+  isOfAnotherTime: boolean,
 ): Promise<void> {
   const { ports, clock, log, signal } = deps;
   const viewing = await readBudgets(ports.registry);
@@ -51,7 +55,7 @@ export async function takeIn(
   let saidAt = clock.elapsed();
   const how: TakingIn = {
     ...{ viewing, patienceMs: limits.serverPatienceMs, idOf: nextId },
-    before: places === undefined ? "replaced" : "unknown",
+    before: isOfAnotherTime ? "replaced" : "unknown",
   };
   const take = async (saga: SagaId): Promise<void> => {
     await takeInOne(deps, listing, saga, how);
@@ -96,6 +100,8 @@ export interface TakingIn {
   /** How long a server that does not answer is asked again. */
   readonly patienceMs: number;
   readonly before: "unknown" | "replaced";
+  /** When it was tried first, by the time elapsed; now unless given. */
+  readonly since?: number | undefined;
   /** The Msg-Id of a write. */
   readonly idOf: (row: Pick<Row, "key"> & { readonly row: Row["row"] | undefined }) => string;
 }
@@ -105,19 +111,21 @@ export async function takeInOne(
   { ports, clock, signal }: TakeInDeps,
   listing: ListingPort,
   saga: SagaId,
-  { viewing, patienceMs, idOf, before }: TakingIn,
+  { viewing, patienceMs, idOf, before, since = clock.elapsed() }: TakingIn,
 ): Promise<void> {
   const patience = { patienceMs, signal };
   const endOf = async () => (await patiently(clock, () => ports.ledger.last(saga), patience))?.seq;
+  const write = async (): Promise<void> => {
+    const { key, row } = await readRow(ports, viewing, saga);
+    const id = idOf({ key, row });
+    if (row === undefined) return dropRows(listing, key, id);
+    const isOther = clock.elapsed() - since > limits.deposedMsMax; // AC2 of write.ts
+    if (await writeRow(listing, { key, row }, isOther ? "replaced" : before, id)) return;
+    throw new MeshError("UNAVAILABLE", `the row of ${saga} knows of more turns than its ledger`);
+  };
   let end = await endOf();
   for (let round = 1; round <= roundsMax; round++) {
-    const { key, row } = await patiently(clock, () => readRow(ports, viewing, saga), patience);
-    const id = idOf({ key, row });
-    await patiently(
-      clock,
-      () => (row === undefined ? dropRows(listing, key, id) : writeRow(listing, { key, row }, before, id)),
-      patience,
-    );
+    await patiently(clock, write, patience);
     const next = await endOf();
     if (next === end) return;
     end = next;

@@ -48,6 +48,12 @@ export async function wholeListing(ports: ListingPorts): Promise<ListingPort | s
   return isAtEnd ? listing : "the listing of sagas is being caught up with the ledgers";
 }
 
+/** Has all ledgers taken in anew, as after a store was put back. Throws UNAVAILABLE, WRONG_SEQUENCE where it was written meanwhile. */
+export async function spoilListing(registry: Pick<Ports["registry"], "read" | "write">): Promise<void> {
+  const { revision } = await readListingMark(registry);
+  if (revision > 0) await registry.write(listingMarkKey, new TextEncoder().encode("spoiled"), revision);
+}
+
 /** Whether the rows know of more than the ledgers hold. */
 export const isBeyond = ({ through }: ListingMark, end: readonly number[]): boolean =>
   through.some((seq, shard) => seq > (end[shard] ?? 0));

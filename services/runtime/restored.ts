@@ -37,6 +37,7 @@ import {
   type Stand,
 } from "../views/verify-evidence.ts";
 import { publishNudge } from "../wire/nudge.ts";
+import { spoilListing } from "../listing/whole.ts";
 import { patiently } from "../wire/patience.ts";
 import type { RestoreMark } from "../wire/restored.ts";
 import type { Config } from "./config.ts";
@@ -102,6 +103,7 @@ export async function sayRestored(config: Config, options: RestoredOptions): Pro
     await eachOf(standing, atOnce, ({ saga, handOn }) =>
       patiently(mesh.clock, () => publishNudge(mesh.ports, saga, handOn), { signal }),
     );
+    await patiently(mesh.clock, () => spoilListing(mesh.ports.registry), { signal });
     await onStreams(config, options, (context) => releaseRestored(context, broken));
     return { outcome: "said", ...document, nudged: standing.length };
   } finally {

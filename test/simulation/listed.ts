@@ -20,7 +20,7 @@ export function misListed(
     if (turns.length === 0) return [];
     const [key, ended] = told(turns);
     const found = (bySaga.get(saga) ?? [])
-      .filter((row) => row.key === key || parseRowKey(row.key)?.status !== "running")
+      .filter((row) => row.key === key || !isReadAnyway(row.key))
       .map((row) => [row.key, decodeRow(row.data)?.ended]);
     const isSame =
       found.length === 1 && canonicalJson(toJson(found[0])) === canonicalJson(toJson([key, ended]));
@@ -28,6 +28,10 @@ export function misListed(
     return isSame ? [] : [`${saga}: listed as ${JSON.stringify(found)}, and its ledger says ${says}`];
   });
 }
+
+/** Of these whoever looks reads the ledger. */
+const isReadAnyway = (key: string): boolean =>
+  ["running", "unreadable"].includes(parseRowKey(key)?.status ?? "");
 
 function told(turns: readonly StoredTurn[]) {
   const account = accountOf(turns.map(({ turn }) => turn));

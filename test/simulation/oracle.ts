@@ -21,7 +21,7 @@
  * | an `idempotent` or `probe` effect done under an attempt that failed last, attempts being used up | how often to try is the tool's own rule; the tools here try forty times |
  * | an effect that arrived after its undoing and that nobody lived to report | nobody but the outside knows of it |
  * | votes on a task that was closed meanwhile | they say nothing new |
- * | a row that says `running` beside the right one | its write was held up until another host had ended the saga; who looks reads the ledger |
+ * | a row that says `running` or `unreadable` beside the right one | its write was held up until another host had ended the saga; who looks reads the ledger |
  * | timers left armed when all sagas have ended | taking them back is best effort; one that fires is known |
  */
 import { foldTurn, stateFromJson, stateToJson } from "../../actors/kernel/replay.ts";

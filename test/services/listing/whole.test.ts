@@ -7,12 +7,14 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../../actors/contract/tool.ts";
+import { encodeRow } from "../../../protocol/documents/listing.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { openTasks } from "../../../services/client/tasks.ts";
 import { type Host, startHost } from "../../../services/host/host.ts";
+import { spoilListing } from "../../../services/listing/whole.ts";
 import { createMemoryMesh, type MemoryMesh } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import type { ListingPort } from "../../../services/wire/ports.ts";
@@ -167,6 +169,23 @@ test("rows that are lost are written again, and nobody goes by an empty listing 
   });
   await t.pass(limits.listingMarkEveryMs + 2_000);
   expect(await t.look()).toMatchObject({ asking: ["a1"], why: "" });
+});
+
+test("rows that know of more than the ledgers are written anew once a person said that those were put back", async () => {
+  const t = openMesh();
+  await t.host("h1");
+  await t.ask("a1");
+  await t.pass(2_000);
+  const later = { turn: 99, at: 0 };
+  t.mesh.server.shelves.loseRows();
+  t.mesh.server.shelves.putRow("completed.rests.calling.a1", encodeRow(later), "of the time before");
+  t.mesh.server.shelves.putRow("completed.rests.calling.gone", encodeRow(later), "of the time before, too");
+  const { ports } = t.mesh.spawn("operator");
+  await t.mesh.clock.until(spoilListing(ports.registry));
+  expect((await t.look()).why).toContain("every ledger is read");
+  await t.pass(limits.listingMarkEveryMs + 2_000);
+  expect(await t.look()).toMatchObject({ asking: ["a1"], why: "" });
+  expect(t.keys()).toEqual(["running.asks.calling.a1"]);
 });
 
 test("another host keeps the listing once its keeper died, and until then ledgers are read", async () => {
