@@ -20,25 +20,8 @@ import { document, documents, expectError } from "../../support/cli-said.ts";
 import { type Ended, runHere } from "../../support/cli.ts";
 import { startTestServer, type TestServer } from "../../support/nats-server.ts";
 import { openRealMesh, type RealMesh, until } from "../../support/real-mesh.ts";
+import { waitingFor } from "../../support/waiting-saga.ts";
 
-/** On `go` it waits a day, or an hour: its hash, which knows no functions, is the same. */
-const waitingFor = (delayMs: number) =>
-  defineSaga({
-    ...{ name: "sleeper", version: 1, input: z.null(), output: z.any() },
-    signals: { go: z.object({}), note: z.object({}) },
-    machine: createMachine(
-      {
-        ...{ id: "sleeper", initial: "idle" },
-        on: { note: {} },
-        states: {
-          idle: { on: { go: "asleep" } },
-          asleep: { after: { nap: "done" } },
-          done: { type: "final" },
-        },
-      },
-      { delays: { nap: () => delayMs } },
-    ),
-  });
 const right = waitingFor(86_400_000);
 const wrong = waitingFor(3_600_000);
 const odd = defineSaga({

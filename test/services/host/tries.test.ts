@@ -20,6 +20,7 @@ import { silentLog } from "../../../services/process/log.ts";
 import { createReturns } from "../../../services/suspects/returns.ts";
 import type { Delivery } from "../../../services/wire/ports.ts";
 import { bytes } from "../../contract/mesh-under-test.ts";
+import { waitingFor } from "../../support/waiting-saga.ts";
 
 const minuteMs = 60_000;
 const nameOf = (n: number): SagaId => parseSagaId(`s-${n}`);
@@ -205,24 +206,6 @@ describe("a saga that could not be taken", () => {
   });
 });
 
-/** On `go` it waits a day, or an hour: its hash, which knows no functions, is the same. */
-const waitingFor = (delayMs: number) =>
-  defineSaga({
-    ...{ name: "sleeper", version: 1, input: z.null(), output: z.any() },
-    signals: { go: z.object({}), note: z.object({}) },
-    machine: createMachine(
-      {
-        ...{ id: "sleeper", initial: "idle" },
-        on: { note: {} },
-        states: {
-          idle: { on: { go: "asleep" } },
-          asleep: { after: { nap: "done" } },
-          done: { type: "final" },
-        },
-      },
-      { delays: { nap: () => delayMs } },
-    ),
-  });
 const right = waitingFor(86_400_000);
 const [appRight, appWrong] = [right, waitingFor(3_600_000)].map((one) => defineApp({ sagas: [one] }));
 
