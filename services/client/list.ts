@@ -14,7 +14,7 @@ import { type Many, manyOf } from "../ledger/many.ts";
 import { inspectedOf } from "../views/inspected.ts";
 import { readLedger, type ViewOptions } from "../views/view.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
-import { listPages } from "./listed.ts";
+import { byChange, listPages } from "./listed.ts";
 import { assertFilter, assertKeys, type SagaFilter } from "./saga-filter.ts";
 import { readRegistry, viewingBy } from "./registry.ts";
 import { type Waiting, waitingOf } from "./unserved.ts";
@@ -43,8 +43,7 @@ export async function listSagas(
     for (const one of page.unreadable) unreadable.push(one);
   }
   // By pages the order is that of the listing; whoever has all of them wants what changed last to come last.
-  if (filter.limit === undefined && filter.after === undefined)
-    rows.sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1));
+  if (filter.limit === undefined && filter.after === undefined) rows.sort(byChange);
   return manyOf(rows, unreadable);
 }
 

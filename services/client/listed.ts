@@ -44,6 +44,10 @@ interface Listing {
   readonly hosts: readonly LivingHost[];
 }
 
+/** Order in which what changed last comes last. */
+export const byChange = (a: SagaRow, b: SagaRow): number =>
+  a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1);
+
 /** The sagas that are meant, a page after the other. `report` is told where every ledger is read, and why. Throws USAGE, UNAVAILABLE. */
 export async function* listPages(
   ports: Ports,
@@ -87,10 +91,7 @@ function meantBy(
 async function* byLedgers(listing: Listing): AsyncGenerator<ListedPage> {
   const turnsOf = new Map((await listing.ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
   const { rows, unreadable } = await readRows(listing, [...turnsOf.keys()], turnsOf);
-  yield {
-    rows: [...rows].sort((a, b) => a.updatedAt - b.updatedAt || (a.saga < b.saga ? -1 : 1)),
-    unreadable,
-  };
+  yield { rows: [...rows].sort(byChange), unreadable };
 }
 
 async function* byRows(
