@@ -26,7 +26,10 @@ export interface BenchServer {
 }
 
 /** A server of its own with the mesh's streams, and a connection. */
-export async function openServer(sync: Sync, options: { shards?: number } = {}): Promise<BenchServer> {
+export async function openServer(
+  sync: Sync,
+  options: { shards?: number; partitions?: number } = {},
+): Promise<BenchServer> {
   const server = await startTestServer({ syncAlways: sync === "always" });
   const nc = await connectNats({ servers: server.url, name: "bench" });
   const ports = await openNatsPorts(nc, options);

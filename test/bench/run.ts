@@ -17,6 +17,7 @@ import { measureFolds } from "./fold.ts";
 import { measureHop } from "./hop.ts";
 import { measureLeft } from "./left.ts";
 import { measureHosts } from "./hosts.ts";
+import { measureIdle } from "./idle.ts";
 import { measureLimit } from "./limit.ts";
 import { measureLines } from "./line.ts";
 import { measureLoads } from "./load.ts";
@@ -61,6 +62,14 @@ interface Bench {
   run(options: Options): Promise<Report | readonly Report[]>;
 }
 
+const idleMeshes = [
+  { partitions: 8, shards: 1 },
+  { partitions: 64, shards: 1 },
+  { partitions: 256, shards: 1 },
+  { partitions: 8, shards: 4 },
+  { partitions: 8, shards: 16 },
+];
+
 const benches: Readonly<Record<string, Bench>> = {
   steps: { does: "no-op steps per second against the same messages without sagamesh", run: measureSteps },
   cost: {
@@ -71,6 +80,11 @@ const benches: Readonly<Record<string, Bench>> = {
     does: "64 sagas of 100 no-op steps with the ledgers over 4 streams against one",
     run: ({ rounds, syncs, placements }) =>
       measureShards({ rounds, syncs, placements, shards: [1, 4], sagas: 64, steps: 100 }),
+  },
+  idle: {
+    does: "what a mesh costs in which nothing happens, by partitions and shards; only by name, minutes",
+    isByName: true,
+    run: () => measureIdle(idleMeshes),
   },
   memory: {
     does: "resident size of a host, idle and with 1,000 running sagas",

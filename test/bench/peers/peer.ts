@@ -8,7 +8,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { Sync } from "../bench-mesh.ts";
 
-export const caseNames = ["one", "many", "crowd", "fan", "signal", "kill", "talk", "resume"] as const;
+export const caseNames = ["one", "many", "fan", "signal", "kill", "resume", "crowd", "talk"] as const;
 export type CaseName = (typeof caseNames)[number];
 
 export interface Peer {
@@ -23,6 +23,8 @@ export interface Peer {
   readonly durability: Readonly<Record<Sync, string>>;
   /** What it cannot do, and why. */
   readonly cannot: Partial<Readonly<Record<CaseName, string>>>;
+  /** How many steps where as many as the others' would take minutes; the figure is one of a step. */
+  readonly fewer?: { readonly one: number; readonly each: number };
   /** After a restart the application asks for each saga that was running (`again`); else it goes on by itself. */
   readonly asksForItself?: true;
   /** Gets what the package registry does not have. Resolves to what it got, for the table of versions. */

@@ -9,6 +9,7 @@
  *
  * It does not measure: several apps or servers, a network, real effects or models.
  */
+import { loadavg } from "node:os";
 import { describeError } from "../../../protocol/errors.ts";
 import type { Sync } from "../bench-mesh.ts";
 import { median, type Report, rounded, spread } from "../figures.ts";
@@ -92,8 +93,8 @@ async function measureCase(setting: Setting, installed: ReadonlyMap<Peer, Instal
       const began = performance.now();
       const { folder } = installed.get(peer)!;
       const outcome = await withSession({ peer, folder, sync }, async (session) => {
-        await warm(session, sizes, cases[name]);
-        return cases[name].run(session, sizes);
+        await warm(session, { ...sizes, ...peer.fewer }, cases[name]);
+        return cases[name].run(session, { ...sizes, ...peer.fewer });
       }).catch(failureOf);
       found.set(peer, typeof outcome === "string" ? outcome : [...before, outcome]);
       const seconds = ((performance.now() - began) / 1_000).toFixed(1);
@@ -129,6 +130,7 @@ export function reportOf({ name, sync, rounds }: Setting, found: Found): Report 
     else rows.push(...rowsOf(peer, figures, typeof own === "string" ? [] : (own ?? []), cases[name]));
   const notes = [
     `medians of rounds; of sagamesh's: ${by} as a multiple of sagamesh's, round by round (least to most)`,
+    `(load average of its last five minutes ${rounded(loadavg()[1]!)}, which what is measured is part of)`,
   ];
   return { title: `${title}; ${sync === "always" ? "synced" : "not synced"}, ${rounds} rounds`, rows, notes };
 }
