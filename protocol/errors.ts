@@ -179,9 +179,10 @@ const table = {
       "Name a file with the seed of a trusted key with SAGAMESH_HOST_NKEY; `sagamesh trust` lists them, `sagamesh trust add KEY` adds one.",
   },
   HOSTS_UNREADY: {
-    meaning: "a living host is of a version that would not look for ledgers in more than one stream",
+    meaning: "a living host would not know of what is to be changed, and leave it alone",
     retriable: true,
-    remedy: "Update the hosts that the message names, and all workers and clients, then run this again.",
+    remedy:
+      "Update or stop the hosts that the message names, as it says, and all workers and clients, then run this again.",
   },
   SIGNERS_UNREADY: {
     meaning: "a living host signs with no key that would count, or does not know yet that it must",

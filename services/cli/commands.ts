@@ -51,6 +51,7 @@ export const commands: CommandGroups = {
     restored: async () => (await import("./commands/restored.ts")).restored,
     rebuild: async () => (await import("./commands/rebuild.ts")).rebuild,
     shards: async () => (await import("./commands/shards.ts")).shards,
+    partitions: async () => (await import("./commands/partitions.ts")).partitions,
     deployments: async () => (await import("./commands/deployments.ts")).deployments,
     trust: async () => (await import("./commands/trust.ts")).trust,
     nudge: async () => (await import("./commands/nudge.ts")).nudge,

@@ -7,6 +7,7 @@ import type { NatsConnection } from "@nats-io/nats-core";
 import { describeError } from "../../protocol/errors.ts";
 import { minOf } from "../../protocol/extremes.ts";
 import { limits } from "../../protocol/limits.ts";
+import { partitionsDefault } from "../../protocol/partitions.ts";
 import { oneShard, type Shards } from "../../protocol/shards.ts";
 import { consumers, parseWorkConsumer, streams } from "../../protocol/subjects.ts";
 import type { ContractRef } from "../../protocol/tool.ts";
@@ -14,7 +15,7 @@ import { type Difference, differences, found } from "./declare.ts";
 import { type Seen, seenOf } from "./identity.ts";
 import { inputsConsumer, startsConsumer } from "./inbox.ts";
 import { findStreams, shardsNow } from "./shards.ts";
-import { declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
+import { declareStreams, partitionsKey } from "./streams.ts";
 import { contractConsumer } from "./work.ts";
 import { managerOf } from "./manager.ts";
 

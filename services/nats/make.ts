@@ -11,6 +11,7 @@ import type { JetStreamManager, StreamConfig, StreamInfo } from "@nats-io/jetstr
 import { randomBytes } from "node:crypto";
 import type { Census } from "../../protocol/census.ts";
 import { describeError, MeshError } from "../../protocol/errors.ts";
+import { partitionsDefault } from "../../protocol/partitions.ts";
 import { isLedgerStream, streams } from "../../protocol/subjects.ts";
 import type { Shards } from "../../protocol/shards.ts";
 import { readCensus } from "./census.ts";
@@ -33,7 +34,7 @@ import { inboxConsumers, numberedFrom } from "./queues.ts";
 import type { ReadContext } from "./read.ts";
 import { findStreams, shardsTold } from "./shards.ts";
 import { sleep } from "./sleep.ts";
-import { type Declared, declareStreams, partitionsDefault, partitionsKey } from "./streams.ts";
+import { type Declared, declareStreams, partitionsKey } from "./streams.ts";
 
 export interface MakeOptions {
   readonly partitions?: number | undefined;
@@ -81,7 +82,11 @@ export async function makeMesh(context: ReadContext, options: MakeOptions): Prom
   const asked = options.shards ?? 1;
   const shards = looked.shards ?? { arbiters: asked, all: asked };
   const existing = existingMesh(there);
-  const partitions = options.partitions ?? existing?.partitions ?? census?.partitions ?? partitionsDefault;
+  const partitions = existing?.partitions ?? census?.partitions ?? options.partitions ?? partitionsDefault;
+  if (options.partitions !== undefined && options.partitions !== partitions)
+    options.report(
+      `the mesh has ${partitions} partitions and keeps them; \`sagamesh partitions ${options.partitions}\` is for adding some`,
+    );
   const without = new Set(standing.faults.map(({ stream }) => stream));
   const declared = declareStreams({ partitions, shards, replicas: options.replicas }).filter(
     ({ name }) => !without.has(name),

@@ -42,7 +42,7 @@ import { managerOf } from "./manager.ts";
 const askTimeoutMs = 1_000;
 
 export interface OpenOptions {
-  /** Of a new mesh; default 8. An existing one keeps its own, and another number given here is refused. */
+  /** Of a new mesh; default 8. An existing one keeps its own (grow-partitions.ts). */
   readonly partitions?: number;
   /**
    * Copies of every stream, bucket and consumer: 1, 3 or 5. Default: as many as the mesh has, and 1 for a new one.

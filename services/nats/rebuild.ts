@@ -16,6 +16,7 @@ import type { StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { MeshError } from "../../protocol/errors.ts";
 import { maxOf } from "../../protocol/extremes.ts";
 import { SagaId } from "../../protocol/ids.ts";
+import { partitionsDefault } from "../../protocol/partitions.ts";
 import { arbiterOf, isGrown, oneShard, type Shards } from "../../protocol/shards.ts";
 import { buckets, ledgerStream, shardOfStream, streams, subjects } from "../../protocol/subjects.ts";
 import type { DeadPort, StoredMessage } from "../wire/ports.ts";
@@ -39,14 +40,7 @@ import { publish } from "./publish.ts";
 import { headOf, nextOfLeader, type ReadContext } from "./read.ts";
 import { findStreams, shardsTold } from "./shards.ts";
 import { mendSignposts, sagasByShard, signedTo } from "./signposts.ts";
-import {
-  declareStreams,
-  entrySubject,
-  fillingSubject,
-  ledger,
-  partitionsDefault,
-  type Declared,
-} from "./streams.ts";
+import { declareStreams, entrySubject, fillingSubject, ledger, type Declared } from "./streams.ts";
 
 /** The mesh as it stands for somebody who mends it. */
 export interface Broken {

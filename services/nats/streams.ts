@@ -12,6 +12,7 @@ import { DiscardPolicy, RetentionPolicy, StorageType, type StreamConfig } from "
 import { nanos } from "@nats-io/nats-core";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
+import { partitionsDefault } from "../../protocol/partitions.ts";
 import { oneShard, type Shards } from "../../protocol/shards.ts";
 import {
   buckets,
@@ -26,8 +27,6 @@ import {
 
 /** A stream's configuration with the fields that count; what is not named may be as the operator likes. */
 export type Declared = Partial<StreamConfig> & { readonly name: string; readonly subjects: string[] };
-
-export const partitionsDefault = 8;
 
 /** Where INBOX says how many partitions it has, for hosts that join and for people who look. */
 export const partitionsKey = "sagamesh.partitions";

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { limits } from "../../protocol/limits.ts";
 import { weightDefault, weightOf } from "../../protocol/host-weight.ts";
+import { partitionsMax, partitionsOf } from "../../protocol/partitions.ts";
 import { shardsMax } from "../../protocol/shards.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { dataFolder, type Environment } from "../nats/server/user-folders.ts";
@@ -39,6 +40,8 @@ export interface Config {
   readonly replicas: number | undefined;
   /** Streams of ledgers that a new mesh is made with. Undefined: one. */
   readonly shards: number | undefined;
+  /** Partitions that a new mesh is made with. Undefined: as many as is usual. */
+  readonly partitions: number | undefined;
   /** How long one saga may hold the loop of its host's process before that is ended, milliseconds of processor time. */
   readonly heldMaxMs: number;
   /** How much is kept for what runs, when little is left to store in: bytes. Undefined: a twentieth, at most 1 GiB. */
@@ -187,9 +190,10 @@ export function withHealth(
 const readSizes = (
   env: Environment,
   faults: string[],
-): Pick<Config, "reserveBytes" | "shards" | "weight"> => ({
+): Pick<Config, "reserveBytes" | "shards" | "partitions" | "weight"> => ({
   reserveBytes: readReserve(env["SAGAMESH_RESERVE_MB"], faults),
   shards: readShards(env["SAGAMESH_SHARDS"], faults),
+  partitions: readPartitions(env["SAGAMESH_PARTITIONS"], faults),
   weight: readWeight(env["SAGAMESH_WEIGHT"], faults),
 });
 
@@ -205,6 +209,14 @@ function readShards(text: string | undefined, faults: string[]): number | undefi
   if (/^[1-9]\d?$/.test(text) && Number(text) <= shardsMax) return Number(text);
   faults.push(`SAGAMESH_SHARDS: expected 1 to ${shardsMax}, got "${text}"`);
   return undefined;
+}
+
+function readPartitions(text: string | undefined, faults: string[]): number | undefined {
+  if (!text) return undefined;
+  const partitions = partitionsOf(text);
+  if (partitions === undefined)
+    faults.push(`SAGAMESH_PARTITIONS: expected 1 to ${partitionsMax}, got "${text}"`);
+  return partitions;
 }
 
 /** The configuration with what a command's own flag says of copies. Throws USAGE. */

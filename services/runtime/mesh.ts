@@ -38,6 +38,8 @@ export interface MeshOptions {
   readonly replicas?: number | undefined;
   /** Streams of ledgers of a new mesh. */
   readonly shards?: number | undefined;
+  /** Of a new mesh. */
+  readonly partitions?: number | undefined;
   /** Fsync before each ack, for an embedded server that is started now. */
   readonly syncAlways?: boolean | undefined;
   /** Nothing is performed on it: opened also where the claims are gone, and not watched. False unless given. */
@@ -71,7 +73,7 @@ export interface OpenMesh {
  * SERVER_MISCONFIGURED, STORAGE_FULL, MESH_INCOMPLETE or MESH_MIXED, each with its remedy. Nothing keeps running after a failure.
  */
 export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
-  const { name, report, replicas, shards, signal, reading = false } = options;
+  const { name, report, replicas, shards, partitions, signal, reading = false } = options;
   const server = await openServer(options);
   try {
     const { url, dataDir, embedded } = server;
@@ -89,6 +91,7 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
       const made = {
         ...(replicas === undefined ? {} : { replicas }),
         ...(shards === undefined ? {} : { shards }),
+        ...(partitions === undefined ? {} : { partitions }),
       };
       const opened = await openNatsPorts(nc, { report, reading, signal, ...made });
       const { clock, stop } = await openMeshClock(() => opened.claims.now(), { report });

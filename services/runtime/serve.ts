@@ -111,8 +111,9 @@ export async function openServing(
     // Until it serves a person may be waiting; from then on it is a matter for the log.
     const report = (line: string) =>
       isServing ? log.warn({ detail: line }, "server heard") : options.report(line);
-    const { servers, serverDir: dataDir, replicas, shards } = config;
-    const opening = { servers, dataDir, replicas, shards, name: `sagamesh ${process.pid}`, report, signal };
+    const { servers, serverDir: dataDir, replicas, shards, partitions } = config;
+    const made = { replicas, shards, partitions };
+    const opening = { servers, dataDir, ...made, name: `sagamesh ${process.pid}`, report, signal };
     const waiting = { report, signal, waits: (why: MeshError | undefined) => health?.waits(why) };
     mesh = await whileFull(waiting, () => openMesh(opening));
     const whenStored: WhenStored = (begin) => whileFull(waiting, begin);

@@ -47,6 +47,10 @@ export const tellShards = (
       throw new MeshError(
         "HOSTS_UNREADY",
         `${former.map(({ host }) => host).join(", ")}: of a version that looks for ledgers in one stream`,
+        {
+          remedy:
+            "Update the hosts that the message names, and all workers and clients, then run this again.",
+        },
       );
     const grown = await growShards(context, all, { isDryRun });
     if (isDryRun) return { outcome: "due", ...before, all: grown.all };

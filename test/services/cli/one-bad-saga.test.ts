@@ -131,6 +131,7 @@ const readNotMany = [
   ...["new", "demo", "up", "host", "worker", "gateway", "plan", "run", "start", "fork", "signal", "cancel"],
   ...["link", "inspect", "tail", "why", "import", "export", "approve", "deny", "edit", "answer", "pause"],
   ...["resume", "dead", "decode", "mcp", "completion", "undo", "trust", "shards", "check", "graph"],
+  "partitions",
   "rebuild", // Only where the claims are gone: the last test of this part.
 ];
 

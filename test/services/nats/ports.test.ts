@@ -93,16 +93,6 @@ describe("openNatsPorts", () => {
     for (const ports of all) await ports.close();
   });
 
-  test("another number of partitions than there is is refused, naming both", async () => {
-    await (await openNatsPorts(nc, { partitions: 3 })).close();
-    await expect(openNatsPorts(nc, { partitions: 4 })).rejects.toMatchObject({
-      code: "SERVER_MISCONFIGURED",
-      message: expect.stringMatching(
-        /stream INBOX: subject_transform: expected .*partition\(4,1\).* got .*partition\(3,1\)/,
-      ) as string,
-    });
-  });
-
   test.each([
     [
       "LEDGER",
