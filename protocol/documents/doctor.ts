@@ -144,7 +144,8 @@ export const DoctorDocument = z.object({
     .optional(),
   /**
    * Sagas of which something is open and in no queue, so that nothing moves them but the hosts' audit or a nudge; absent where
-   * ledgers or queues could not be read. Of very many living sagas those that have stood longest are looked at.
+   * ledgers or queues could not be read. Of those that were looked at (`looked`) and live, the ones that have stood longest, up
+   * to a thousand.
    */
   orphaned: z
     .object({
@@ -156,7 +157,8 @@ export const DoctorDocument = z.object({
     .optional(),
   /**
    * Sagas whose snapshot, or a host's note, knows of more turns than their ledger has (0: it is gone); of very many living sagas
-   * those that have stood longest were looked at. Absent where ledgers or snapshots could not be read.
+   * those that have stood longest were looked at, and all that a host has noted. Absent where ledgers or snapshots could not be
+   * read.
    */
   ahead: z
     .object({
@@ -167,7 +169,20 @@ export const DoctorDocument = z.object({
     .optional(),
   /** Sagas whose hosts cannot take what comes for them, and why; absent where ledgers or snapshots could not be read. */
   parked: z.object({ sagas: z.int(), some: z.array(Parked.extend({ saga: z.string() })) }).optional(),
-  /** Sagas that cannot be read, of all whose last turn was looked at and of those that were read whole. */
+  /**
+   * Into which sagas' ledgers was looked for what is said of sagas; absent where none could be read. `rows`: those that go on by
+   * the listing and had no turn for a while, `more` if not all of them, for they are very many. `ledgers`: of all sagas, as
+   * `--deep` does, and for the reason `why` where the listing is not whole.
+   */
+  looked: z
+    .object({
+      by: z.enum(["rows", "ledgers"]),
+      sagas: z.int(),
+      more: z.boolean(),
+      why: z.string().optional(),
+    })
+    .optional(),
+  /** Sagas that cannot be read, of those that were looked at. */
   unreadable: z.array(UnreadableSaga).optional(),
   /** Whose signatures count; absent where nothing was ever said of it, or it could not be asked for. */
   trust: TrustShown.optional(),

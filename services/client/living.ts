@@ -20,19 +20,27 @@ export interface LivingSaga {
   readonly awaits?: AwaitedDocument;
   /** When its last turn was decided, milliseconds since the epoch. */
   readonly updatedAt: number;
+  readonly turns: number;
   /** Its moves so far. */
   readonly migrations: SagaView["migrations"];
 }
 
 export interface LivingOptions {
+  /** Only these; all that there are unless given. */
+  readonly of?: readonly SagaId[];
   /** Only those under such a definition: the others' last messages alone are read. */
   readonly under?: (definition: DefinitionRef) => boolean;
   /** Only those whose last turn was stored before this, milliseconds since the epoch by the server's clock. */
   readonly quietSince?: number;
-  /** Filled with how many messages on a ledger are no turns, where counting alone tells: those stored beside its last turn. */
+  /**
+   * Filled with how many messages on a ledger are no turns: of all sagas where counting alone tells, those stored beside the last
+   * turn; of those that are named where the ledger is read.
+   */
   readonly foreign?: Map<SagaId, number>;
   /** Sagas known to have ended, which are not read; filled with those that are found so. */
   readonly ended?: Set<SagaId>;
+  /** Told after each saga that was looked at, with how many there are to look at. */
+  readonly told?: ((looked: number, of: number) => void) | undefined;
 }
 
 /**
@@ -45,20 +53,28 @@ export async function livingSagas(
     readonly blobs: LedgerSource["blobs"];
   },
   {
+    of,
     under = () => true,
     quietSince = Number.POSITIVE_INFINITY,
     ended = new Set(),
     foreign,
+    told,
   }: LivingOptions = {},
 ): Promise<Many<LivingSaga>> {
-  const listed = new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
-  const sagas = [...listed.keys()].filter((saga) => !ended.has(saga));
+  const listed = new Map(
+    of === undefined ? (await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]) : [],
+  );
+  const sagas = (of ?? [...listed.keys()]).filter((saga) => !ended.has(saga));
+  const source: LedgerSource =
+    of === undefined ? ports : { ...ports, met: (saga, messages) => foreign?.set(saga, messages) };
+  let looked = 0;
   const living = await readMany(sagas, async (saga) => {
-    const last = await lastTurnOf(ports, saga);
+    told?.((looked += 1), sagas.length);
+    const last = await lastTurnOf(source, saga);
     // The list is older than the last turn: it can only count too few.
     const beside = (listed.get(saga) ?? 0) - turnsUpTo(last);
     if (beside > 0) foreign?.set(saga, beside);
-    const found = await readLiving(ports, saga, { under, quietSince, last });
+    const found = await readLiving(source, saga, { under, quietSince, last });
     if (found === "ended") ended.add(saga);
     return typeof found === "string" ? undefined : found;
   });
@@ -93,9 +109,9 @@ async function readLiving(
   const account = await accountOfSaga(ports, saga);
   const view = viewOfAccount(account);
   if (view.status !== "running") return "ended";
-  const { definition, migrations, updatedAt } = view;
+  const { definition, migrations, updatedAt, turns } = view;
   if (!under(definition)) return "another";
   const awaits = account.paused === undefined ? onlyAwaited(view) : undefined;
   const waiting = awaits === undefined ? {} : { awaits };
-  return { saga, definition, asleep: isAsleep(view), migrations, updatedAt, ...waiting };
+  return { saga, definition, asleep: isAsleep(view), migrations, updatedAt, turns, ...waiting };
 }

@@ -55,6 +55,8 @@ export interface OrphanedSaga {
 export interface LookOptions extends ManyOptions {
   /** Only these; all unless given. */
   readonly of?: ((saga: SagaId) => boolean) | undefined;
+  /** Only these, each with its number of turns: it is not asked then which ledgers there are. For who looks once, at a few. */
+  readonly among?: ReadonlyMap<SagaId, number> | undefined;
   /** Only sagas whose last turn was stored before, milliseconds since the epoch by the server's clock. */
   readonly quietSince: number;
   /** Also sagas that have an input in INBOX (OE2): of those whose owner asks itself. */
@@ -110,13 +112,16 @@ export function createOrphanSearch(ports: OrphanPorts): OrphanSearch {
   let inboxRemadeAt: number | undefined;
   return {
     inboxRemadeAt: () => inboxRemadeAt,
-    look: async ({ of = () => true, quietSince, alsoHeld = false, told, ...options }) => {
+    look: async ({ of = () => true, among, quietSince, alsoHeld = false, told, ...options }) => {
       const work = await ports.work.stock(); // OE1
       const { sagas: held, starts, timers, remadeAt } = await ports.inbox.stock();
       inboxRemadeAt = remadeAt;
-      const turnsOf = new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns]));
-      for (const saga of known.keys()) if (!turnsOf.has(saga)) known.delete(saga);
-      const stock: Stock = { work, timers, held, starts, turnsOf, isOver: (child) => isOver(child) };
+      const turnsOf =
+        among ?? new Map((await ports.ledger.list()).map(({ saga, turns }) => [saga, turns] as const));
+      if (among === undefined) for (const saga of known.keys()) if (!turnsOf.has(saga)) known.delete(saga);
+      const hasBegun = async (child: SagaId) =>
+        turnsOf.has(child) || (among !== undefined && (await ports.ledger.last(child)) !== undefined);
+      const stock: Stock = { work, timers, held, starts, hasBegun, isOver: (child) => isOver(child) };
 
       const recall = async (saga: SagaId): Promise<Remembered | undefined> => {
         const turns = turnsOf.get(saga) ?? 0;
@@ -153,7 +158,8 @@ interface Stock {
   readonly timers: InboxStock["timers"];
   readonly held: InboxStock["sagas"];
   readonly starts: InboxStock["starts"];
-  readonly turnsOf: ReadonlyMap<SagaId, number>;
+  /** It has a ledger. */
+  readonly hasBegun: (child: SagaId) => Promise<boolean>;
   readonly isOver: (child: SagaId) => Promise<boolean>;
 }
 
@@ -171,7 +177,7 @@ async function isOnItsWay(
   saga: SagaId,
   { intent, by }: Open,
   since: number,
-  { work, timers, held, starts, turnsOf, isOver }: Stock,
+  { work, timers, held, starts, hasBegun, isOver }: Stock,
 ): Promise<boolean> {
   switch (by.type) {
     case "timer":
@@ -182,7 +188,7 @@ async function isOnItsWay(
     }
     case "child": // One that lives is looked after for itself.
       // One without a ledger begins with a start alone; a result of turns that were lost begins nothing.
-      if (!turnsOf.has(by.child)) return starts.has(by.child);
+      if (!(await hasBegun(by.child))) return starts.has(by.child);
       return held.has(by.child) || !(await isOver(by.child));
     case "owner":
       return false; // OE2

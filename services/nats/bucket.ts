@@ -48,8 +48,8 @@ export interface Bucket {
    * its last value and is left out. With `under` only keys that begin with that and a dot.
    */
   list(under?: string): Promise<Entry[]>;
-  /** The keys as they are, without their values: a question for each 100,000 of them. */
-  keys(): Promise<string[]>;
+  /** The keys as they are, without their values: a question for each 100,000 of them. Those that fit a pattern; all unless given. */
+  keys(pattern?: string): Promise<string[]>;
   /** Takes away what is stored under a key, which may hold wildcards, and leaves no marker; up to a revision, if given. */
   purge(key: string, throughRevision?: number): Promise<void>;
 }
@@ -88,9 +88,10 @@ export function openBucket(context: ReadContext & Remaking, name: string): Bucke
       }
       return [...entries.values()];
     },
-    keys: () =>
+    keys: (pattern = ">") =>
       within(async () => {
-        const { state } = await translated(stream, () => jsm.streams.info(stream, { subjects_filter: ">" }));
+        const subjects_filter = entrySubject(name, pattern);
+        const { state } = await translated(stream, () => jsm.streams.info(stream, { subjects_filter }));
         return Object.keys(state.subjects ?? {}).map((subject) => entryKey(name, subject));
       }),
     purge: async (key, throughRevision) => {

@@ -5,12 +5,13 @@
  */
 import { jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/nats-core";
-import type { BlobPort, InboxPort, LedgerPort, RegistryPort, WorkPort } from "../wire/ports.ts";
+import type { BlobPort, InboxPort, LedgerPort, ListingPort, RegistryPort, WorkPort } from "../wire/ports.ts";
 import { createBlobs } from "./blobs.ts";
 import { isWithoutStream } from "./errors.ts";
 import { inboxStock } from "./inbox.ts";
 import { createHomes } from "./homes.ts";
 import { createLedger } from "./ledger.ts";
+import { createListing } from "./listing.ts";
 import type { ReadContext } from "./read.ts";
 import { createRegistry } from "./registry.ts";
 import { createRequests } from "./requests.ts";
@@ -19,9 +20,11 @@ import { managerOf } from "./manager.ts";
 
 /** What is read of ledgers and queues. */
 export interface Ledgers {
-  readonly ledger: Pick<LedgerPort, "last" | "first" | "read" | "list">;
+  readonly ledger: Pick<LedgerPort, "last" | "first" | "read" | "list" | "end">;
   readonly blobs: Pick<BlobPort, "get">;
   readonly registry: Pick<RegistryPort, "read">;
+  /** Of which nothing is written. */
+  readonly listing: ListingPort;
   readonly inbox: Pick<InboxPort, "stock">;
   readonly work: Pick<WorkPort, "stock">;
 }
@@ -38,6 +41,7 @@ export async function withLedgers<T>(
     const registry = createRegistry(context);
     return await read({
       ...{ context, ledger: createLedger(context, createHomes(context)), blobs: blobsWhenAsked(context) },
+      listing: createListing(context),
       registry: { read: (key) => registry.read(key).catch(nothingThere) },
       inbox: { stock: () => inboxStock(jsm) },
       work: { stock: () => workStock(jsm) },

@@ -4,6 +4,7 @@
  * A snapshot is read directly, from any replica: an older one than the newest costs a few turns to fold, and
  * the ledger's head is what the reader compares with.
  */
+import { SagaId } from "../../protocol/ids.ts";
 import { buckets } from "../../protocol/subjects.ts";
 import type { SnapshotPort } from "../wire/ports.ts";
 import { openBucket, sagasIn } from "./bucket.ts";
@@ -14,6 +15,12 @@ const keyOf = (saga: string, name?: string): string => (name === undefined ? sag
 /** What is there, by name: `<saga>`, and `<saga>.<name>` beside it. One question. Throws UNAVAILABLE. */
 export const snapshotNames = async (context: ReadContext): Promise<ReadonlySet<string>> =>
   new Set(await openBucket(context, buckets.snapshot).keys());
+
+/** The sagas that have an entry of this name beside their snapshot. One question, answered with these alone. Throws UNAVAILABLE. */
+export const sagasNoted = async (context: ReadContext, name: string): Promise<SagaId[]> =>
+  (await openBucket(context, buckets.snapshot).keys(`*.${name}`)).flatMap(
+    (key) => SagaId.safeParse(key.slice(0, -name.length - 1)).data ?? [],
+  );
 
 export const createSnapshots = (context: ReadContext): SnapshotPort => {
   const bucket = openBucket(context, buckets.snapshot);

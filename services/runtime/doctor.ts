@@ -10,15 +10,11 @@
 import type { DoctorDocument, Finding } from "../../protocol/documents/doctor.ts";
 import { describeError, isMeshError, type MeshError } from "../../protocol/errors.ts";
 import { trustKey } from "../../protocol/trust.ts";
-import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
-import { ThrottleState, throttledOf } from "../../protocol/throttle.ts";
-import type { LivingSaga } from "../client/living.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
 import { shown } from "../client/trust.ts";
 import { livingAmong } from "../deployments/served.ts";
-import type { Many } from "../ledger/many.ts";
 import { trustingOf } from "../ledger/trust.ts";
 import { checkServer, dial } from "../nats/connection.ts";
 import { isWithoutStream } from "../nats/errors.ts";
@@ -31,12 +27,13 @@ import { deploymentsOf } from "./doctor/deployments.ts";
 import type { AboutServer } from "./doctor/finding.ts";
 import { isPassing, judge } from "./doctor/findings.ts";
 import { lettersByCode } from "./doctor/letters.ts";
+import { hostsOf, pausesOf } from "./doctor/entries.ts";
 import { oldestOf } from "./doctor/oldest.ts";
 import { storageOf } from "./doctor/storage-findings.ts";
 import { waitsOf } from "./doctor/waits.ts";
 import { aheadAmong } from "./examine-ahead.ts";
 import { parkedAmong } from "./examine-parked.ts";
-import { livingIn, orphanedAfterMs, orphanedAmong } from "./examine-sagas.ts";
+import { lookingIn, type Looking, orphanedAfterMs, orphanedAmong, type Quiet } from "./examine-sagas.ts";
 import { openServer } from "./mesh.ts";
 import { systemClock } from "./system.ts";
 
@@ -62,6 +59,8 @@ const nothing: DoctorDocument = {
 export interface ExamineOptions {
   /** Monitoring endpoints of servers, `http://host:8222`: only these tell how a server syncs. */
   readonly monitors?: readonly string[] | undefined;
+  /** Looks into the ledgers of all sagas, whatever the listing says of them. False unless given. */
+  readonly deep?: boolean | undefined;
   readonly report: (line: string) => void;
   readonly signal: AbortSignal;
 }
@@ -90,23 +89,23 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
         });
       let document = nothing;
       const foreign = new Map<SagaId, number>();
-      let quiet: Many<LivingSaga> | MeshError | undefined; // ZS1 of examine-sagas.ts
+      let quiet: Quiet | MeshError | undefined; // ZS1 of examine-sagas.ts
       let orphaned: Sagas["orphaned"];
       let ahead: Sagas["ahead"];
       let parked: Sagas["parked"];
       for (let look = 1; look <= looksMax; look++) {
         const examined = await examineMesh(nc);
-        const living = livingIn(nc, examined);
+        const looking = lookingIn(nc, examined, { isDeep: options.deep === true, ...options });
         const quietSince = examined.now - orphanedAfterMs;
         if (quiet === undefined) {
-          quiet = await living({ quietSince, foreign }).catch(asMeshError);
+          quiet = await looking.quiet({ quietSince, foreign }).catch(asMeshError);
           if (!isMeshError(quiet)) {
             orphaned = await orphanedAmong(nc, examined, quiet).catch(asMeshError);
             ahead = await aheadAmong(nc, examined, quiet).catch(asMeshError);
             parked = await parkedAmong(nc, examined).catch(asMeshError);
           }
         }
-        const sagas = { refusal, living, quiet, orphaned, ahead, parked, foreign };
+        const sagas = { refusal, looking, quiet, orphaned, ahead, parked, foreign };
         const storage = await storageOf(examined, { nc, ...options, serverDir: embeddedIn });
         document = await describeMesh(examined, about, await durability(examined), { ...sagas, storage });
         const isTorn = [quiet, orphaned, ahead, parked].some(isWithoutStream);
@@ -148,9 +147,9 @@ function refusalOf(check: () => void): Finding | undefined {
 }
 
 interface Sagas {
-  readonly living: ReturnType<typeof livingIn>;
+  readonly looking: Looking;
   /** Those without a turn for a while. */
-  readonly quiet: Many<LivingSaga> | MeshError;
+  readonly quiet: Quiet | MeshError;
   readonly orphaned: DoctorDocument["orphaned"] | MeshError;
   readonly ahead: DoctorDocument["ahead"] | MeshError;
   readonly parked: DoctorDocument["parked"] | MeshError;
@@ -165,7 +164,7 @@ async function describeMesh(
   {
     refusal,
     storage,
-    living,
+    looking,
     quiet,
     orphaned,
     ahead,
@@ -174,26 +173,19 @@ async function describeMesh(
   }: Sagas & Pick<DoctorDocument, "storage"> & { refusal: Finding | undefined },
 ): Promise<DoctorDocument> {
   const { health } = examined;
-  const { info } = about;
   const registered = await readRegistry({ list: async () => [...(examined.registry ?? [])] });
   const { definitions } = registered;
   const hosts = hostsOf(examined);
-  const looked = await deploymentsOf(examined, definitions, (under) => living({ under })).catch(asMeshError);
+  let isMore = false;
+  const looked = await deploymentsOf(examined, definitions, async (isOne) => {
+    const { living, more } = await looking.under(definitions.filter(isOne), isOne);
+    isMore = more;
+    return living;
+  }).catch(asMeshError);
   const deployments = isMeshError(looked) ? undefined : looked;
   const document: DoctorDocument = {
     ...nothing,
-    ...(info === undefined
-      ? {}
-      : {
-          server: {
-            url: about.url,
-            version: info.version,
-            apiLevel: info.api_lvl ?? 0,
-            embedded: about.embedded,
-            name: info.server_name,
-            ...(info.cluster === undefined ? {} : { cluster: info.cluster }),
-          },
-        }),
+    ...serverOf(about),
     ...(health?.clockOffsetMs === undefined ? {} : { clockOffsetMs: health.clockOffsetMs }),
     streams: (health?.streams ?? []).map((stream) => ({
       name: stream.name,
@@ -212,7 +204,7 @@ async function describeMesh(
     definitions: definitions.map(({ kind, name, version, hash }) => ({ kind, name, version, hash })),
     ...(deployments === undefined ? {} : { deployments }),
     ...waitsIn(examined, quiet, viewingBy(registered).signalsOf),
-    ...standingIn({ quiet, orphaned, ahead, parked }),
+    ...standingIn({ quiet, orphaned, ahead, parked }, isMore),
     ...foreignIn(foreign),
     ...trustIn(examined),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
@@ -227,6 +219,16 @@ async function describeMesh(
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
 }
+
+const serverOf = ({ url, embedded, info }: AboutServer): Pick<DoctorDocument, "server"> =>
+  info === undefined
+    ? {}
+    : {
+        server: {
+          ...{ url, version: info.version, apiLevel: info.api_lvl ?? 0, embedded, name: info.server_name },
+          ...(info.cluster === undefined ? {} : { cluster: info.cluster }),
+        },
+      };
 
 const partitionsOf = (
   { health, inbox, now }: Examination,
@@ -269,19 +271,17 @@ function foreignIn(foreign: ReadonlyMap<SagaId, number>): Pick<DoctorDocument, "
 const firstOf = (all: readonly unknown[]): Finding[] =>
   all.flatMap((one) => (isMeshError(one) ? [findingOf(one)] : [])).slice(0, 1);
 
-const standingIn = ({
-  quiet,
-  orphaned,
-  ahead,
-  parked,
-}: Pick<Sagas, "quiet" | "orphaned" | "ahead" | "parked">): Pick<
-  DoctorDocument,
-  "orphaned" | "ahead" | "parked" | "unreadable"
-> => ({
+const standingIn = (
+  { quiet, orphaned, ahead, parked }: Pick<Sagas, "quiet" | "orphaned" | "ahead" | "parked">,
+  isMore: boolean,
+): Pick<DoctorDocument, "looked" | "orphaned" | "ahead" | "parked" | "unreadable"> => ({
+  ...(isMeshError(quiet) ? {} : { looked: { ...quiet.looked, more: quiet.looked.more || isMore } }),
   ...(isMeshError(parked) || parked === undefined ? {} : { parked }),
   ...(isMeshError(ahead) || ahead === undefined ? {} : { ahead }),
   ...(isMeshError(orphaned) || orphaned === undefined ? {} : { orphaned }),
-  ...(isMeshError(quiet) || quiet.unreadable.length === 0 ? {} : { unreadable: [...quiet.unreadable] }),
+  ...(isMeshError(quiet) || quiet.living.unreadable.length === 0
+    ? {}
+    : { unreadable: [...quiet.living.unreadable] }),
 });
 
 const waitsIn = (
@@ -293,7 +293,7 @@ const waitsIn = (
     ? {}
     : {
         waits: waitsOf(
-          quiet.filter(({ updatedAt }) => updatedAt < now - limits.signalAwaitedMs),
+          quiet.living.filter(({ updatedAt }) => updatedAt < now - limits.signalAwaitedMs),
           now,
           signalsOf,
         ),
@@ -304,32 +304,4 @@ function faultOf(stream: NonNullable<Examination["health"]>["streams"][number]):
   if (stream.state === "silent") return { fault: stream.why ?? "it does not answer" };
   const [first] = stream.differences;
   return first === undefined ? {} : { fault: `${first.field}: expected ${first.expected}, got ${first.got}` };
-}
-
-const hostsOf = ({ hosts }: Examination): DoctorDocument["hosts"] =>
-  (hosts ?? []).map(({ key, data }) => {
-    const entry = decodeHostEntry(data); // A newer host may say more than we understand.
-    return {
-      host: key,
-      partitions: entry?.partitions ?? [],
-      draining: entry?.draining ?? false,
-      ...(entry === undefined ? {} : { since: entry.since }),
-      ...(entry?.linesLost === undefined ? {} : { linesLost: entry.linesLost }),
-      ...(entry?.weight === undefined ? {} : { weight: entry.weight }),
-    };
-  });
-
-const pausesOf = ({ throttles }: Examination): DoctorDocument["paused"] =>
-  (throttles ?? []).flatMap(({ key, data }) => {
-    const what = throttledOf(key);
-    const paused = pauseIn(data);
-    return what === undefined || paused === undefined ? [] : [{ ...what, ...paused }];
-  });
-
-function pauseIn(data: Uint8Array): ThrottleState["paused"] {
-  try {
-    return ThrottleState.parse(JSON.parse(Buffer.from(data).toString())).paused;
-  } catch {
-    return undefined; // Not one that a process would read either.
-  }
 }

@@ -2,16 +2,16 @@
  * Examining sagas, for doctor: those whose hosts noted that they cannot take what comes for them.
  */
 import type { DoctorDocument } from "../../protocol/documents/doctor.ts";
-import { SagaId } from "../../protocol/ids.ts";
 import { parkedEntry } from "../../protocol/parked.ts";
 import { buckets } from "../../protocol/subjects.ts";
 import { parkedOf } from "../client/parked.ts";
 import { readMany } from "../ledger/many.ts";
 import { type Examination, hasLedgers, isThere } from "../nats/examine.ts";
 import { withLedgers } from "../nats/ledgers.ts";
-import { createSnapshots, snapshotNames } from "../nats/snapshots.ts";
+import { createSnapshots, sagasNoted } from "../nats/snapshots.ts";
 import { bucketStream } from "../nats/streams.ts";
-import { lookedAtMax, namedMax } from "./examine-sagas.ts";
+import { namedMax } from "./examine-sagas.ts";
+import { lookedAtMax } from "./examine-which.ts";
 
 /** Which are parked, those found out last first; of very many notes so many are looked at. Throws UNAVAILABLE. */
 export async function parkedAmong(
@@ -21,9 +21,7 @@ export async function parkedAmong(
   if (!hasLedgers(examined.health) || !isThere(examined.health, bucketStream(buckets.snapshot)))
     return undefined;
   return withLedgers(nc, async ({ ledger, context }) => {
-    const noted = [...(await snapshotNames(context))]
-      .filter((name) => name.endsWith(`.${parkedEntry}`))
-      .flatMap((name) => SagaId.safeParse(name.slice(0, -parkedEntry.length - 1)).data ?? []);
+    const noted = await sagasNoted(context, parkedEntry);
     const deps = {
       ports: { ledger, snapshots: createSnapshots(context) },
       clock: { now: () => examined.now },

@@ -10,11 +10,12 @@ import { examine } from "../../services/runtime/doctor.ts";
 /** Examines the mesh at this address. */
 export const doctor = async (
   url: string,
-  options: { monitors?: readonly string[] } = {},
+  options: { monitors?: readonly string[]; deep?: boolean } = {},
 ): Promise<DoctorDocument> => {
   const { signal } = new AbortController();
   const document = await examine(readConfig({ server: url }, {}), {
     monitors: options.monitors,
+    deep: options.deep,
     report: () => undefined,
     signal,
   });

@@ -11,7 +11,8 @@ export const doctor = defineCommand({
   summary: "check server, streams, hosts, lag, what is served, dead letters",
   details:
     "Exit code 1 if something is wrong; each finding comes with what to do. Changes nothing. How a server syncs " +
-    "its disk only its monitoring endpoint tells; the usual one of a server on port 8222 is asked unless --monitor names others.",
+    "its disk only its monitoring endpoint tells; the usual one of a server on port 8222 is asked unless --monitor names others.\n" +
+    "Of sagas those are looked into that go on and rest, a thousand at most, by the listing that hosts keep; where that is not whole, all.",
   positionals: {},
   options: {
     monitor: {
@@ -20,10 +21,14 @@ export const doctor = defineCommand({
       multiple: true,
       help: "monitoring endpoint of a server, http://host:8222; may be repeated",
     },
+    deep: {
+      type: "boolean",
+      help: "look into the ledgers of all sagas: half a millisecond and more for each",
+    },
   },
   examples: ["sagamesh doctor --server nats://10.0.0.5:4222 --monitor http://10.0.0.5:8222"],
-  run: async ({ monitor: monitors }, { config, output, signal }) => {
-    const document = await examine(config, { monitors, report: output.note, signal });
+  run: async ({ monitor: monitors, deep }, { config, output, signal }) => {
+    const document = await examine(config, { monitors, deep, report: output.note, signal });
     output.print(document, () => describe(document));
     return document.ok ? 0 : 1;
   },

@@ -1,10 +1,12 @@
 /** Ahead: sagas of which something beside their ledger knows more turns. Pure. */
-import { fine, type Judge, warning, wrong } from "./finding.ts";
+import { amongThem, fine, type Judge, warning, wrong } from "./finding.ts";
 
-export const judgeAhead: Judge = ({ ahead }) => {
+export const judgeAhead: Judge = (document) => {
+  const { ahead } = document;
   if (ahead === undefined) return [];
   const { sagas, some } = ahead;
-  if (sagas === 0) return [fine("LEDGERS", "no snapshot knows more than its ledger has")];
+  if (sagas === 0)
+    return [fine("LEDGERS", `no snapshot knows more than its ledger has${amongThem(document)}`)];
   const names = some.map(({ saga, turns, knows, noted }) =>
     turns === 0
       ? `${saga} (its ledger is gone; its snapshot is of turn ${knows})`

@@ -1,11 +1,12 @@
 /** What is wrong with what is served and declared: sagas that cannot go on, and starts that wait. Pure. */
 import { briefDefinition } from "../../../protocol/definition-text.ts";
-import { fine, type Judge, warning, wrong } from "./finding.ts";
+import { amongThem, fine, type Judge, warning, wrong } from "./finding.ts";
 
 const serveOrMove =
   "Start a host of it: `sagamesh host --app FILE`; or move its sagas to a definition that is served: `sagamesh migrate --app FILE`.";
 
-export const judgeDeployments: Judge = ({ deployments, hosts }) => {
+export const judgeDeployments: Judge = (document) => {
+  const { deployments, hosts } = document;
   // Without any host that is all there is to say, and it is said of the hosts.
   if (deployments === undefined || hosts.every(({ draining }) => draining)) return [];
   const { unserved, declared, faults } = deployments;
@@ -47,5 +48,5 @@ export const judgeDeployments: Judge = ({ deployments, hosts }) => {
   ];
   return findings.length > 0
     ? findings
-    : [fine("DEPLOYMENTS", "the definition of every living saga is served")];
+    : [fine("DEPLOYMENTS", `the definition of every living saga is served${amongThem(document)}`)];
 };

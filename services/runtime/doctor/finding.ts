@@ -64,3 +64,7 @@ export const of = (saga: string | undefined, ageMs: number | undefined): string 
 
 export const span = (ms: number): string =>
   ms < 120_000 ? `${Math.round(ms / 1_000)} s` : `${Math.round(ms / 60_000)} min`;
+
+/** What is said of sagas is said of those that were looked at. */
+export const amongThem = ({ looked }: Pick<DoctorDocument, "looked">): string =>
+  looked?.more === true ? ", of those that were looked at" : "";

@@ -10,6 +10,7 @@ import { judgeAhead } from "./ahead.ts";
 import { judgeParked } from "./parked.ts";
 import { judgeDeployments } from "./deployment-findings.ts";
 import { fine, type Judge, warning, wrong } from "./finding.ts";
+import { judgeLooked } from "./looked.ts";
 import { judgeHosts, judgeLoad, judgeLogs } from "./host-findings.ts";
 import { judgeOrphaned } from "./orphaned.ts";
 import { judgeInputs, judgeTools } from "./queue-findings.ts";
@@ -34,6 +35,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeTrust,
     judgeLogs,
     judgeLoad,
+    judgeLooked,
     judgeDeployments,
     judgeWaits,
     judgeOrphaned,

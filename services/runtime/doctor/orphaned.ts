@@ -5,15 +5,16 @@
  *     that stands until a person acts.
  */
 import { limits } from "../../../protocol/limits.ts";
-import { fine, type Judge, span, warning, wrong } from "./finding.ts";
+import { amongThem, fine, type Judge, span, warning, wrong } from "./finding.ts";
 
 /** Three rounds of the audit: one to find it, one that a change of hosts may cost. */
 const auditsMs = 3 * limits.auditEveryMs;
 
-export const judgeOrphaned: Judge = ({ orphaned }) => {
+export const judgeOrphaned: Judge = (document) => {
+  const { orphaned } = document;
   if (orphaned === undefined) return [];
   const { sagas, notLookedAt, some } = orphaned;
-  const beside = notLookedAt === 0 ? "" : `; ${notLookedAt} living sagas were not looked at`;
+  const beside = notLookedAt === 0 ? amongThem(document) : `; ${notLookedAt} living sagas were not looked at`;
   const [longest] = some;
   if (longest === undefined) return [fine("ORPHANS", `no saga stands for want of a lost message${beside}`)];
   const names = some.map(({ saga, standsMs, open }) => `${saga} for ${span(standsMs)} (${open.join(", ")})`);

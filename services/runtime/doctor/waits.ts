@@ -9,7 +9,7 @@ import type { DoctorDocument } from "../../../protocol/documents/doctor.ts";
 import { briefDefinition } from "../../../protocol/definition-text.ts";
 import type { DefinitionRef } from "../../../protocol/event.ts";
 import { limits } from "../../../protocol/limits.ts";
-import { fine, type Judge, span, warning } from "./finding.ts";
+import { amongThem, fine, type Judge, span, warning } from "./finding.ts";
 
 /** Sagas that are named of each group. */
 const someMax = 3;
@@ -55,7 +55,8 @@ export function waitsOf(
 }
 
 /** WX1. */
-export const judgeWaits: Judge = ({ waits }) => {
+export const judgeWaits: Judge = (document) => {
+  const { waits } = document;
   if (waits === undefined) return [];
   const findings = waits.map(({ definition, signals, sagas, some, longestMs }) =>
     warning(
@@ -67,7 +68,7 @@ export const judgeWaits: Judge = ({ waits }) => {
   const long = `longer than ${span(limits.signalAwaitedMs)}`;
   return findings.length > 0
     ? findings
-    : [fine("WAITS", `no saga waits for a signal without a deadline for ${long}`)];
+    : [fine("WAITS", `no saga waits for a signal without a deadline for ${long}${amongThem(document)}`)];
 };
 
 function named(signals: readonly string[] | undefined): string {

@@ -133,6 +133,7 @@ describe("doctor on a mesh that runs", () => {
         "HOSTS",
         "INBOX",
         "LEDGERS",
+        "LOOKED",
         "PARKED",
         "ORPHANS",
         "SERVER",
