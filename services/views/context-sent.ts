@@ -3,9 +3,11 @@
  */
 import { promptTokens } from "../../actors/kernel/spending.ts";
 import type { ContextSentDocument } from "../../protocol/documents/prompt.ts";
+import type { ModelReply } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { aboutOf, isProved, lastRequest, replyTo } from "./prompt.ts";
+import type { RecordedRequest } from "./requests.ts";
 
 /** Bytes that make a token, of English text and JSON; fewer of other languages. */
 const bytesPerToken = 4;
@@ -16,10 +18,14 @@ export function* contextSentOf(
   turns: readonly Turn[],
 ): Generator<undefined, ContextSentDocument | undefined> {
   const found = yield* lastRequest(app, turns, turns.at(-1)?.turn ?? 0);
-  if (found === undefined) return undefined;
+  return found && contextOf(found, replyTo(found.intent.id, turns));
+}
+
+/** The same of a request that is at hand, and what came back for it. */
+export function contextOf(found: RecordedRequest, reply: ModelReply | undefined): ContextSentDocument {
   const { intent, turn, request, conversation, cut } = found;
   const { instructions, messages, tools } = request;
-  const usage = replyTo(intent.id, turns)?.usage;
+  const usage = reply?.usage;
   const reported = usage === undefined ? 0 : promptTokens(usage);
   const bytes = Buffer.byteLength(JSON.stringify([instructions, messages, tools]));
   return {
@@ -40,6 +46,6 @@ export function* contextSentOf(
             ...(cut.unsummarized === undefined ? {} : { unsummarized: cut.unsummarized }),
           },
         }),
-    proved: isProved(found, turns),
+    proved: isProved(found, reply),
   };
 }

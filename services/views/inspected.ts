@@ -1,6 +1,7 @@
 /**
  * Inspected: everything that a ledger, or its first turns, says of a saga, as one document.
  */
+import type { SagaState } from "../../actors/contract/state.ts";
 import type { EndDocument } from "../../protocol/documents/saga.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { SagaId } from "../../protocol/ids.ts";
@@ -13,10 +14,12 @@ import { createAccountReader } from "../ledger/account-reader.ts";
 import { lastOf } from "../ledger/last-of.ts";
 import { awaitedBy } from "./awaited.ts";
 import { childrenOf } from "./children.ts";
-import { contextSentOf } from "./context-sent.ts";
+import { contextOf, contextSentOf } from "./context-sent.ts";
 import { failing } from "./failures.ts";
-import { viewingByFold } from "./folded.ts";
+import { readFolded, viewingByFold } from "./folded.ts";
+import { findingLastAsked, readRequest } from "./last-request.ts";
 import { steeringOf } from "./steering-view.ts";
+import type { ReadUpTo } from "./up-to.ts";
 import { type ViewOptions, viewOfAccount } from "./view.ts";
 
 const lastEvents = 10;
@@ -65,10 +68,55 @@ export function* inspectedOf(
     inspecting.take(turn);
     yield;
   }
-  const state = folded?.state;
   const contextSent = app === undefined ? undefined : yield* contextSentOf(app, turns);
+  return withFolded(inspecting, viewing, folded?.state, contextSent);
+}
+
+/** How a ledger that is read some turns at a time is shown. */
+export interface InspectOptions {
+  readonly viewing: ViewOptions;
+  /** As `createInspecting` says it. */
+  readonly remembers: number | undefined;
+  readonly app: App | undefined;
+  /** These are not all of its turns, and it is said how many there are. */
+  readonly isPast: boolean;
+}
+
+/** The same of a ledger that is read some turns at a time, up to a moment. Throws as `inspectedOf` and as `read`. */
+export async function readInspected(
+  read: ReadUpTo,
+  { viewing, remembers, app, isPast }: InspectOptions,
+): Promise<InspectDocument> {
+  const begin = () => {
+    const [inspecting, finding] = [createInspecting(remembers), findingLastAsked()];
+    return {
+      ...{ inspecting, finding },
+      take: (turn: Turn) => {
+        inspecting.take(turn);
+        if (app !== undefined) finding.take(turn);
+      },
+    };
+  };
+  const folded = app === undefined ? undefined : await readFolded(app, read, begin);
+  const found = folded ?? (await read(begin));
+  const { inspecting, finding } = found.taker;
+  const asked = finding.asked();
+  const contextSent =
+    app === undefined || asked === undefined
+      ? undefined
+      : contextOf(await readRequest(app, asked, read), asked.reply);
+  const asOf = isPast && found.last !== undefined ? { asOf: { ...found.last, of: found.of } } : {};
+  return { ...withFolded(inspecting, viewing, folded?.state, contextSent), ...asOf };
+}
+
+function withFolded(
+  inspecting: Inspecting,
+  viewing: ViewOptions,
+  state: SagaState | undefined,
+  contextSent: InspectDocument["contextSent"],
+): InspectDocument {
   return {
-    ...inspecting.document({ ...viewing, ...folded }),
+    ...inspecting.document(state === undefined ? viewing : { ...viewing, state }),
     ...(state === undefined
       ? {}
       : {

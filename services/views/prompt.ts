@@ -8,13 +8,15 @@ import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import type { PromptDocument } from "../../protocol/documents/prompt.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import { type IntentId, turnOf } from "../../protocol/ids.ts";
+import { type IntentId, type SagaId, turnOf } from "../../protocol/ids.ts";
 import { toJson } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
+import { findingLastAsked, readRequest } from "./last-request.ts";
 import { type RecordedRequest, requestsOf } from "./requests.ts";
 import { segmentsOf, servedBy } from "./segments.ts";
+import type { ReadUpTo } from "./up-to.ts";
 
 /**
  * The call of a model at a turn, or the last one before it. Throws INTENT_UNKNOWN if there is none, VERSION_UNSERVED
@@ -26,10 +28,22 @@ export function* promptOf(
   at: number,
 ): Generator<undefined, PromptDocument> {
   const found = yield* lastRequest(app, turns, at);
-  if (found !== undefined) return documentOf(found, turns);
-  throw new MeshError("INTENT_UNKNOWN", `no model was asked up to turn ${at}`, {
+  if (found === undefined) throw nothingAsked(at);
+  // Of a request before a fork, `request` names the origin.
+  return documentOf(found, replyTo(found.intent.id, turns), turns[0]?.saga);
+}
+
+const nothingAsked = (at: number): MeshError =>
+  new MeshError("INTENT_UNKNOWN", `no model was asked up to turn ${at}`, {
     remedy: "`sagamesh inspect SAGA` lists the turns in which one was.",
   });
+
+/** The same of a ledger that is read some turns at a time, up to a moment. Throws as `promptOf` and as `read`. */
+export async function readPrompt(app: App, read: ReadUpTo): Promise<PromptDocument> {
+  const { taker, last } = await read(findingLastAsked);
+  const asked = taker.asked();
+  if (asked === undefined) throw nothingAsked(last?.turn ?? 1);
+  return documentOf(await readRequest(app, asked, read), asked.reply, asked.saga);
 }
 
 /** The request of that call; undefined if no model was asked up to there. Throws VERSION_UNSERVED, FOLD_DIVERGED. */
@@ -66,12 +80,15 @@ export function* lastRequest(
   return found;
 }
 
-function documentOf(found: RecordedRequest, turns: readonly Turn[]): PromptDocument {
+function documentOf(
+  found: RecordedRequest,
+  reply: ModelReply | undefined,
+  saga: SagaId | undefined,
+): PromptDocument {
   const { intent, turn, request, digest, sent: recomputed } = found;
-  const recorded = replyTo(intent.id, turns)?.sent;
+  const recorded = reply?.sent;
   return {
-    // Of a request before a fork, `request` names the origin.
-    saga: turns[0]?.saga ?? (request.saga as PromptDocument["saga"]),
+    saga: saga ?? (request.saga as PromptDocument["saga"]),
     turn,
     intent: intent.id,
     about: aboutOf(found),
@@ -86,7 +103,7 @@ function documentOf(found: RecordedRequest, turns: readonly Turn[]): PromptDocum
             ...(recomputed === undefined ? {} : { recomputed }),
           },
         }),
-    proved: isProved(found, turns),
+    proved: isProved(found, reply),
   };
 }
 
@@ -94,8 +111,7 @@ export const aboutOf = ({ isSummary, intent }: RecordedRequest): PromptDocument[
   isSummary ? "summary" : intent.input === undefined ? "decision" : "call";
 
 /** Whether the recorded digests say that this is what was sent. */
-export function isProved({ intent, digest, sent }: RecordedRequest, turns: readonly Turn[]): boolean {
-  const reply = replyTo(intent.id, turns);
+export function isProved({ intent, digest, sent }: RecordedRequest, reply: ModelReply | undefined): boolean {
   return digest === intent.request && (reply === undefined || reply.sent === sent);
 }
 

@@ -18,21 +18,42 @@ export interface Segment {
   readonly to: number;
 }
 
-/** In the order of the ledger. Throws LEDGER_BROKEN for one without a start. */
+/** Finds them as turns are read. */
+export interface SegmentFinder {
+  take(turn: Turn): void;
+  /** Of the turns taken, in their order. Throws LEDGER_BROKEN for a ledger without a start. */
+  segments(): readonly [Segment, ...Segment[]];
+}
+
+/** Nothing was taken yet. */
+export function findingSegments(): SegmentFinder {
+  let first: Turn | undefined;
+  let last = 0;
+  const moves: Pick<Segment, "definition" | "from">[] = [];
+  return {
+    take: (turn) => {
+      first ??= turn;
+      last = turn.turn;
+      for (const { event } of turn.steps)
+        if (event.type === "migrated") moves.push({ from: turn.turn, definition: event.to });
+    },
+    segments: () => {
+      if (first === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
+      const began = [{ from: first.turn, definition: definitionOf(first) }, ...moves];
+      const segments = began.map(({ from, definition }, index) => ({
+        ...{ definition, from },
+        to: (began[index + 1]?.from ?? last + 1) - 1,
+      }));
+      return segments as [Segment, ...Segment[]]; // Proof: a ledger begins with a definition.
+    },
+  };
+}
+
+/** Of turns at hand. Throws as `SegmentFinder.segments`. */
 export function segmentsOf(turns: readonly Turn[]): readonly [Segment, ...Segment[]] {
-  const [first] = turns;
-  if (first === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
-  const moves = turns.flatMap(({ turn, steps }) =>
-    steps.flatMap(({ event }) => (event.type === "migrated" ? [{ turn, definition: event.to }] : [])),
-  );
-  const began = [{ turn: first.turn, definition: definitionOf(first) }, ...moves];
-  const last = turns.at(-1) ?? first;
-  const segments = began.map(({ turn, definition }, index) => ({
-    definition,
-    from: turn,
-    to: (began[index + 1]?.turn ?? last.turn + 1) - 1,
-  }));
-  return segments as [Segment, ...Segment[]]; // Proof: a ledger begins with a definition.
+  const finder = findingSegments();
+  for (const turn of turns) finder.take(turn);
+  return finder.segments();
 }
 
 /** The definition of a segment. Throws VERSION_UNSERVED if the application lacks it. */

@@ -109,7 +109,7 @@ export function viewOfAccount(account: Account, { state, budgetOf: declaredOf }:
 }
 
 /** The children that wait for a place, by their places in the line, from 1. */
-function placesInLine({ open }: Account): Map<IntentId, number> {
+export function placesInLine({ open }: Account): Map<IntentId, number> {
   const places = new Map<IntentId, number>();
   for (const [id, { inLine }] of open) if (inLine) places.set(id, places.size + 1);
   return places;

@@ -6,14 +6,12 @@ import { didYouMean } from "../../../protocol/nearest.ts";
 import type { App } from "../../app/app.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
-import { servedDefinition, viewingByFold } from "../../views/folded.ts";
+import { readFolded } from "../../views/folded.ts";
 import { statesMermaid, statesText } from "../../views/graph/states.ts";
-import { readLedger } from "../../views/view.ts";
-import { inPieces } from "../../wire/loop.ts";
 import type { CommandContext } from "../frame/context.ts";
 import { defineCommand } from "../frame/command.ts";
 import { writeTextFile } from "../frame/file.ts";
-import { momentHelp, momentHint, turnsUpTo } from "../frame/moment.ts";
+import { momentHelp, momentHint, upToMoment } from "../frame/moment.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 
 /** The states of a definition, with those that a saga is in. */
@@ -42,12 +40,10 @@ export const graph = defineCommand({
     const app = await loadApp(file);
     if (id === undefined) return printStates(context, statesOf(definitionIn(app, name), []), mermaid);
     return withSaga(context, { saga: id, archive }, async ({ saga, source }) => {
-      const all = (await readLedger(source, saga)).map(({ turn }) => turn);
-      const turns = turnsUpTo(all, at, systemClock.now());
-      const { state } = await inPieces(source.loop, viewingByFold(app, turns));
-      const drawn = statesOf(servedDefinition(app, turns), presentIn(state.snapshot));
-      const turn = turns.at(-1)?.turn;
-      return printStates(context, { ...drawn, saga, ...(turn === undefined ? {} : { turn }) }, mermaid);
+      const read = upToMoment(source, saga, at, systemClock.now());
+      const { definition, state, last } = await readFolded(app, read, () => ({ take: () => undefined }));
+      const drawn = statesOf(definition, presentIn(state.snapshot));
+      return printStates(context, { ...drawn, saga, ...(last && { turn: last.turn }) }, mermaid);
     });
   },
 });

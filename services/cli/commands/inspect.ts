@@ -1,21 +1,20 @@
 import { MeshError } from "../../../protocol/errors.ts";
-import type { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
 import { graphOf } from "../../views/graph/graph.ts";
 import { viewingByFold } from "../../views/folded.ts";
-import { describedUpTo, withWaiting } from "../../client/list.ts";
+import { withWaiting } from "../../client/list.ts";
 import { withStacks } from "../../views/failures.ts";
-import { promptOf } from "../../views/prompt.ts";
+import { readPrompt } from "../../views/prompt.ts";
 import { stateOf } from "../../views/state-view.ts";
-import { createInspecting } from "../../views/inspected.ts";
-import { readLedger, takeLedger } from "../../views/view.ts";
+import { readInspected } from "../../views/inspected.ts";
+import { keeping } from "../../views/up-to.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
 import { dimensions } from "../../../protocol/documents/state.ts";
 import { defineCommand } from "../frame/command.ts";
 import { printGraph } from "../telling/graph.ts";
 import { describeInspected } from "../telling/inspect-text.ts";
-import { momentHelp, momentHint, turnsUpTo } from "../frame/moment.ts";
+import { momentHelp, momentHint, upToMoment } from "../frame/moment.ts";
 import { printPrompt } from "../telling/prompt.ts";
 import { describeState, dimensionOf } from "../telling/state.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
@@ -83,37 +82,35 @@ export const inspect = defineCommand({
       const tellForeign = () => {
         if (foreign > 0) context.output.note(foreignNote(saga, foreign));
       };
-      const show = async (described: InspectDocument) => {
-        const told = await withStacks(described, source.blobs);
-        const document = waiting === undefined ? told : await withWaiting(told, waiting);
-        context.output.print(document, () => describeInspected(document));
-        return 0;
-      };
-      if (!isGraph && at === undefined && app === undefined) {
-        // What is shown by default is found as the ledger is read: none of its turns is kept.
-        const inspecting = createInspecting(isWhole ? undefined : shownMax);
-        await takeLedger({ ...source, met }, saga, inspecting);
+      const read = upToMoment({ ...source, met }, saga, at, systemClock.now());
+      if (isGraph || (dimension !== undefined && app !== undefined)) {
+        const { taker, of } = await read(keeping);
+        const { turns } = taker;
         tellForeign();
-        return show(inspecting.document(viewing));
+        if (isGraph) {
+          const folded = app === undefined ? {} : await inPieces(source.loop, viewingByFold(app, turns));
+          const told = await inPieces(source.loop, graphOf(turns, { ...viewing, ...folded }));
+          return printGraph(context.output, told, { mermaid, svg });
+        }
+        if (dimension !== undefined && app !== undefined) {
+          const said = await inPieces(source.loop, stateOf(app, turns, dimension, of));
+          context.output.print(said, () => describeState(said));
+          return 0;
+        }
       }
-      const all = (await readLedger({ ...source, met }, saga)).map(({ turn }) => turn);
+      if (prompt && app !== undefined) {
+        const shown = await readPrompt(app, read);
+        tellForeign();
+        return printPrompt(context.output, shown);
+      }
+      // What is shown is found as the ledger is read: none of its turns is kept.
+      const remembers = isWhole ? undefined : shownMax;
+      const described = await readInspected(read, { viewing, remembers, app, isPast: at !== undefined });
       tellForeign();
-      const turns = turnsUpTo(all, at, systemClock.now());
-      const last = turns.at(-1);
-      if (isGraph) {
-        const folded = app === undefined ? {} : await inPieces(source.loop, viewingByFold(app, turns));
-        const told = await inPieces(source.loop, graphOf(turns, { ...viewing, ...folded }));
-        return printGraph(context.output, told, { mermaid, svg });
-      }
-      if (dimension !== undefined && app !== undefined) {
-        const said = await inPieces(source.loop, stateOf(app, turns, dimension, all.length));
-        context.output.print(said, () => describeState(said));
-        return 0;
-      }
-      if (prompt && app !== undefined)
-        return printPrompt(context.output, await inPieces(source.loop, promptOf(app, all, last?.turn ?? 1)));
-      const of = at === undefined ? undefined : all.length;
-      return show(await inPieces(source.loop, describedUpTo(turns, of, viewing, app)));
+      const told = await withStacks(described, source.blobs);
+      const document = waiting === undefined ? told : await withWaiting(told, waiting);
+      context.output.print(document, () => describeInspected(document));
+      return 0;
     });
   },
 });

@@ -1,12 +1,14 @@
 import { type IntentId, parseIntentId } from "../../../protocol/ids.ts";
 import type { WhyDocument, WhySentence } from "../../../protocol/documents/why.ts";
-import { readLedger } from "../../views/view.ts";
-import { whyOf } from "../../views/why/why.ts";
+import type { App } from "../../app/app.ts";
+import { keeping, type ReadUpTo } from "../../views/up-to.ts";
+import { tellWhy, type WhyHead, whyOf } from "../../views/why/why.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
 import { defineCommand } from "../frame/command.ts";
 import { dateOf } from "../telling/describe.ts";
-import { momentHelp, momentHint, turnsUpTo } from "../frame/moment.ts";
+import { momentHelp, momentHint, upToMoment } from "../frame/moment.ts";
+import type { Output } from "../frame/output.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
 import { inPieces } from "../../wire/loop.ts";
 
@@ -29,26 +31,63 @@ export const why = defineCommand({
     const intent: IntentId | undefined = word === undefined ? undefined : parseIntentId(word);
     const app = file === undefined ? undefined : await loadApp(file);
     return withSaga(context, which, async ({ saga, source, viewing }) => {
-      const all = (await readLedger(source, saga)).map(({ turn }) => turn);
-      const turns = turnsUpTo(all, at, systemClock.now());
-      const document = await inPieces(source.loop, whyOf(turns, { intent, viewing, app }));
-      context.output.print(document, () => describe(document));
+      const read = upToMoment(source, saga, at, systemClock.now());
+      if (intent === undefined) await tellStory(context.output, read, app);
+      else {
+        const { turns } = (await read(keeping)).taker;
+        const document = await inPieces(source.loop, whyOf(turns, { intent, viewing, app }));
+        context.output.print(document, () => describe(document));
+      }
       return 0;
     });
   },
 });
 
-function describe({ saga, intent, definition, status, turns, sentences, sum }: WhyDocument): string {
-  const of = intent === undefined ? "" : `, intent ${intent}`;
-  return [
-    `${saga}${of}: ${definition.name}@${definition.version}, ${status}, ${turns} turns`,
-    "",
-    ...sentences.map((sentence, k) => `${headOf(sentence, sentences[k - 1])}${sentence.text}`),
-    "",
-    "in sum:",
-    ...sum.map(({ text }) => `  ${text}`),
-  ].join("\n");
+/** For a person as it is told, for a program as one document. */
+async function tellStory(output: Output, read: ReadUpTo, app: App | undefined): Promise<void> {
+  const all: WhySentence[] = [];
+  let head: WhyHead | undefined;
+  let before: WhySentence | undefined;
+  const sum = await tellWhy(read, app, {
+    begin: (begun) => {
+      head = begun;
+      if (!output.json) output.print(undefined, () => `${headLine(begun)}\n`);
+    },
+    say: (sentences) => {
+      if (output.json) all.push(...sentences);
+      else if (sentences.length > 0) {
+        const former = before;
+        output.print(undefined, () => linesOf(sentences, former).join("\n"));
+      }
+      before = sentences.at(-1) ?? before;
+    },
+  });
+  if (!output.json) output.print(undefined, () => ["", ...sumLines(sum)].join("\n"));
+  else output.print({ ...head, sentences: all, sum } satisfies Partial<WhyDocument>, () => "");
 }
+
+function describe({ sentences, sum, ...head }: WhyDocument): string {
+  return [headLine(head), "", ...linesOf(sentences, undefined), "", ...sumLines(sum)].join("\n");
+}
+
+function headLine({
+  saga,
+  intent,
+  definition,
+  status,
+  turns,
+}: Omit<WhyDocument, "sentences" | "sum">): string {
+  const of = intent === undefined ? "" : `, intent ${intent}`;
+  return `${saga}${of}: ${definition.name}@${definition.version}, ${status}, ${turns} turns`;
+}
+
+const linesOf = (sentences: readonly WhySentence[], former: WhySentence | undefined): string[] =>
+  sentences.map((sentence, k) => `${headOf(sentence, sentences[k - 1] ?? former)}${sentence.text}`);
+
+const sumLines = (sum: readonly WhySentence[]): string[] => [
+  "in sum:",
+  ...sum.map(({ text }) => `  ${text}`),
+];
 
 const headOf = ({ turn, at }: WhySentence, before: WhySentence | undefined): string =>
   before?.turn === turn ? "  " : `#${turn}  ${dateOf(at)}\n  `;

@@ -6,8 +6,10 @@
  *     with all before it.
  */
 import { MeshError } from "../../../protocol/errors.ts";
-import type { Turn } from "../../../protocol/turn.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
 import { msOf } from "../../../protocol/duration.ts";
+import type { LedgerSource } from "../../ledger/reader.ts";
+import { ledgerUpTo, type Moment, type ReadUpTo } from "../../views/up-to.ts";
 
 export const momentHint = "TURN|TIME";
 export const momentHelp =
@@ -15,23 +17,37 @@ export const momentHelp =
 
 const dayMs = 86_400_000;
 
-/** The first turns of a ledger, up to the moment; all of them without one. Throws USAGE. */
-export function turnsUpTo(turns: readonly Turn[], moment: string | undefined, now: number): readonly Turn[] {
-  if (moment === undefined) return turns;
-  if (/^\d+$/.test(moment)) return upToTurn(turns, moment);
-  const time = timeOf(moment, now);
-  const last = turns.findLastIndex(({ at }) => at <= time);
-  if (last >= 0) return turns.slice(0, last + 1);
-  const [first] = turns;
-  throw new MeshError(
-    "USAGE",
-    `--at: the saga's first turn is of ${first === undefined ? "no time" : new Date(first.at).toISOString()}, which is after ${new Date(time).toISOString()}`,
-  );
+/**
+ * A saga's ledger up to the moment, all of it without one. Throws USAGE for what is no moment; and as it is read, for one that the
+ * ledger has not.
+ */
+export function upToMoment(
+  source: LedgerSource,
+  saga: SagaId,
+  moment: string | undefined,
+  now: number,
+): ReadUpTo {
+  const asked = momentOf(moment, now);
+  const readSome = ledgerUpTo(source, saga, asked);
+  return async (begin, through) => {
+    const read = await readSome(begin, through);
+    const { last, of, firstAt } = read;
+    if (through !== undefined) return read;
+    if (asked.turn !== undefined && last?.turn !== asked.turn)
+      throw new MeshError("USAGE", `--at: expected a turn from 1 to ${of}, got "${moment}"`);
+    if (asked.time !== undefined && last === undefined)
+      throw new MeshError(
+        "USAGE",
+        `--at: the saga's first turn is of ${new Date(firstAt).toISOString()}, which is after ${new Date(asked.time).toISOString()}`,
+      );
+    return read;
+  };
 }
 
-function upToTurn(turns: readonly Turn[], moment: string): readonly Turn[] {
-  if (Number(moment) >= 1 && Number(moment) <= turns.length) return turns.slice(0, Number(moment));
-  throw new MeshError("USAGE", `--at: expected a turn from 1 to ${turns.length}, got "${moment}"`);
+/** What people have typed. Throws USAGE. */
+function momentOf(moment: string | undefined, now: number): Moment {
+  if (moment === undefined) return {};
+  return /^\d+$/.test(moment) ? { turn: Number(moment) } : { time: timeOf(moment, now) };
 }
 
 const isoForm =

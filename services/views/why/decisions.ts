@@ -104,9 +104,9 @@ export function tellAnswered(
 }
 
 /** A reply to a decision that another has taken the place of decides nothing. */
-function lateWord({ index }: Telling, { turn, step }: StepPlace, id: string): string {
+function lateWord({ index, decided }: Telling, { turn, step }: StepPlace, id: string): string {
   const next = [...index.superseded].find(([, before]) => before === id)?.[0];
-  const place = next === undefined ? undefined : index.places.get(next);
+  const place = next === undefined ? undefined : decided.get(next);
   const isLate = place !== undefined && (place.turn < turn || (place.turn === turn && place.step <= step));
   return isLate ? ", too late to count" : "";
 }

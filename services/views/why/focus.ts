@@ -6,22 +6,31 @@
  */
 import { minOf } from "../../../protocol/extremes.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
-import type { Turn } from "../../../protocol/turn.ts";
+import type { Account } from "../../ledger/account.ts";
 import { intentOfEvent } from "../../ledger/account-decisions.ts";
-import { begunRef, eventRef, intentRef, retryRef, type Telling, type Told } from "./telling.ts";
+import type { LedgerIndex } from "../ledger-index.ts";
+import type { IntentView } from "../view.ts";
+import { begunRef, eventRef, intentRef, retryRef, type Told } from "./telling.ts";
 
-export function focused(t: Telling, id: IntentId, story: readonly Told[], turns: readonly Turn[]): Told[] {
+/** A ledger that is held whole, for an intent is related to others before and after it. */
+export interface Whole extends Pick<Account, "effects"> {
+  readonly index: LedgerIndex;
+  readonly views: ReadonlyMap<IntentId, IntentView>;
+}
+
+/** These of the story's sentences; the ledger has so many turns. */
+export function focused(t: Whole, id: IntentId, story: readonly Told[], turns: number): Told[] {
   const about = relatedTo(t, id);
   const refs = new Set([...about].flatMap((one) => refsOf(t, one)));
   for (const ref of [...causes(t, id), ...consequences(t, id)]) refs.add(ref);
-  const begun = minOf([...about].map((one) => t.index.places.get(one)?.turn ?? turns.length));
-  const end = t.views.get(id)?.settledTurn ?? turns.length;
+  const begun = minOf([...about].map((one) => t.index.places.get(one)?.turn ?? turns));
+  const end = t.views.get(id)?.settledTurn ?? turns;
   const isMeanwhile = ({ about: topic, turn }: Told) => topic === "host" && turn > begun && turn <= end;
   return story.filter((told) => told.tells.some((ref) => refs.has(ref)) || isMeanwhile(told));
 }
 
 /** An intent and all that is recorded of it. */
-function refsOf({ index }: Telling, id: IntentId): string[] {
+function refsOf({ index }: Whole, id: IntentId): string[] {
   return [
     intentRef(id),
     begunRef(id),
@@ -35,7 +44,7 @@ function refsOf({ index }: Telling, id: IntentId): string[] {
 }
 
 /** The intent, those of the same call on its way, and those that are about it or undo it. */
-function relatedTo({ index, views }: Telling, id: IntentId): Set<IntentId> {
+function relatedTo({ index, views }: Whole, id: IntentId): Set<IntentId> {
   const own = index.places.get(id);
   const call = own !== undefined && "call" in own.intent ? own.intent.call : undefined;
   const related = new Set<IntentId>([id]);
@@ -59,7 +68,7 @@ function relatedTo({ index, views }: Telling, id: IntentId): Set<IntentId> {
 }
 
 /** The decision that proposed it, or the step that it was decided on. */
-function causes(t: Telling, id: IntentId): string[] {
+function causes(t: Whole, id: IntentId): string[] {
   const place = t.index.places.get(id);
   if (place === undefined) return [];
   if (place.proposedBy !== undefined) return refsOf(t, place.proposedBy);
@@ -77,7 +86,7 @@ function causes(t: Telling, id: IntentId): string[] {
 }
 
 /** What was decided from its result: the decision that heard of it first, or what a machine did in the same step. */
-function consequences(t: Telling, id: IntentId): string[] {
+function consequences(t: Whole, id: IntentId): string[] {
   const hearer = [...t.index.news].find(([, news]) => news.some(({ intent }) => intent === id))?.[0];
   const isDecision = t.index.news.has(id);
   const proposed = isDecision

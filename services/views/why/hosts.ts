@@ -5,17 +5,25 @@
  * its cause: a crash, a deploy or a hand-over look the same in a ledger.
  */
 import type { EventOf } from "../../../protocol/event.ts";
+import type { IntentId } from "../../../protocol/ids.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { StepPlace } from "../../ledger/account.ts";
 import { eventRef, nameOf, tell, type Telling, type Told } from "./telling.ts";
 import { counted, lasting, listed } from "./words.ts";
 
-/** At the first turn of an incarnation that goes on in another's place. */
-export function tellChange(t: Telling, turn: Turn, before: Turn | undefined): Told[] {
+/** What is told of turns by who wrote them. */
+type Written = Pick<Turn, "turn" | "at" | "host">;
+
+/** At the first turn of an incarnation that goes on in another's place; `open`: what was open before it. */
+export function tellChange(
+  t: Telling,
+  turn: Turn,
+  before: Written | undefined,
+  open: readonly IntentId[],
+): Told[] {
   if (before === undefined || before.host === turn.host) return [];
   if (turn.steps[0]?.event.type === "forked") return []; // Another saga goes on, which is told by itself.
-  const open = openAt(t, turn.turn).map((id) => nameOf(t, id));
-  const waiting = open.length === 0 ? "" : ` Still open: ${listed(open)}.`;
+  const waiting = open.length === 0 ? "" : ` Still open: ${listed(open.map((id) => nameOf(t, id)))}.`;
   const gap = lasting(turn.at - before.at);
   return [
     tell(
@@ -25,18 +33,6 @@ export function tellChange(t: Telling, turn: Turn, before: Turn | undefined): To
       [],
     ),
   ];
-}
-
-/** What had been decided before a turn and was not settled before it. */
-function openAt({ view }: Telling, turn: number) {
-  return view.intents
-    .filter(
-      ({ intent, turn: decided, outcome, settledTurn }) =>
-        intent.kind !== "end" &&
-        decided < turn &&
-        (settledTurn === undefined ? outcome === undefined : settledTurn >= turn),
-    )
-    .map(({ intent }) => intent.id);
 }
 
 export function tellAdopted(at: StepPlace, { anew }: EventOf<"adopted">): Told {
@@ -49,16 +45,15 @@ export function tellAdopted(at: StepPlace, { anew }: EventOf<"adopted">): Told {
   ]);
 }
 
+/** Turns in a row by one incarnation. */
+export interface Run {
+  readonly host: string;
+  readonly from: number;
+  to: number;
+}
+
 /** For the sum: who wrote which turns. */
-export function tellHosts(turns: readonly Turn[]): Told[] {
-  const last = turns.at(-1);
-  if (last === undefined) return [];
-  const runs: { host: string; from: number; to: number }[] = [];
-  for (const { host, turn } of turns) {
-    const run = runs.at(-1);
-    if (run?.host === host) run.to = turn;
-    else runs.push({ host, from: turn, to: turn });
-  }
+export function tellHosts(runs: readonly Run[], last: Written): Told {
   const parts = runs.map(
     ({ host, from, to }) => `${host} (${from === to ? `turn ${from}` : `turns ${from} to ${to}`})`,
   );
@@ -67,5 +62,5 @@ export function tellHosts(turns: readonly Turn[]): Told[] {
     changes === 0
       ? `One host wrote it: ${runs[0]?.host ?? ""}.`
       : `The host changed ${changes === 1 ? "once" : counted(changes, "time")}: ${listed(parts)}. Each change may have been a crash, a deploy or a hand-over.`;
-  return [tell(last, "host", text, [])];
+  return tell(last, "host", text, []);
 }

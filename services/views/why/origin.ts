@@ -39,7 +39,7 @@ export function tellForked(
   at: StepPlace,
   { by, effects, model, instructions, idleMs }: EventOf<"forked">,
 ): Told {
-  const from = t.view.fork === undefined ? "its origin" : t.view.fork.saga;
+  const from = t.fork === undefined ? "its origin" : t.fork.saga;
   const other = [
     ...(model === undefined ? [] : [` From here on ${model} is asked.`]),
     ...(instructions === undefined ? [] : [` Its instructions are others: ${quoted(instructions)}.`]),

@@ -6,22 +6,42 @@ import type { IntentId } from "../../../protocol/ids.ts";
 import type { MessagePart } from "../../../protocol/model.ts";
 import type { WhySentence, WhyTopic } from "../../../protocol/documents/why.ts";
 import { oneLine } from "../graph/text.ts";
-import type { StepPlace } from "../../ledger/account.ts";
-import type { LedgerIndex } from "../ledger-index.ts";
-import type { IntentView, SagaView } from "../view.ts";
+import type { Json } from "../../../protocol/json.ts";
+import type { DecidedIntent, StepPlace } from "../../ledger/account.ts";
+import type { LedgerIndex, Place } from "../ledger-index.ts";
+import type { SagaView } from "../view.ts";
 
 /** A sentence, and what of the ledger it tells. */
 export interface Told extends WhySentence {
   readonly tells: readonly string[];
 }
 
+/** What a sentence says of an intent that it names. */
+export interface Known {
+  /** Of one that is over a part: what it is called, and what it is about. */
+  readonly intent: DecidedIntent;
+  /** Found in the model's reply where the intent only names the call; of one that is long over undefined. */
+  readonly input: Json | undefined;
+  /** Of a child that has no place when the ledger ends: how many begin before it, and it. */
+  readonly inLine: number | undefined;
+}
+
+/** What is looked up by an intent's id. */
+interface By<T> {
+  get(id: IntentId): T | undefined;
+}
+
 export interface Telling {
-  readonly view: SagaView;
-  readonly views: ReadonlyMap<IntentId, IntentView>;
-  readonly index: LedgerIndex;
+  /** Of a fork, where it comes from. */
+  readonly fork: SagaView["fork"];
+  readonly views: By<Known>;
+  /** Where an intent was decided, which is not known for ever, and what the account has of decisions. */
+  readonly index: Pick<LedgerIndex, "numbers" | "news" | "superseded"> & { readonly places: By<Place> };
+  /** When an intent was decided. */
+  readonly decided: By<Pick<StepPlace, "turn" | "step" | "at">>;
   readonly prices: ModelPrices;
   /** What the last message before a decision held; only with the definition. */
-  readonly shown: ReadonlyMap<IntentId, readonly MessagePart[]>;
+  readonly shown: By<readonly MessagePart[]>;
   /** Votes that counted so far, by task. */
   readonly approvals: Map<IntentId, Set<string>>;
   /** Intents whose first definite word is in. */
@@ -76,8 +96,8 @@ export function nameOf({ views, index }: Telling, id: IntentId): string {
 }
 
 /** How long an intent had been there when something happened. */
-export const ageOf = ({ index }: Telling, id: IntentId, at: number): number =>
-  at - (index.places.get(id)?.at ?? at);
+export const ageOf = ({ decided }: Telling, id: IntentId, at: number): number =>
+  at - (decided.get(id)?.at ?? at);
 
 /** A sentence's first word, unless it is the name of a person or a tool. */
 export const capital = (text: string): string =>

@@ -6,32 +6,26 @@
  * WY2 Every event and every intent is told by a sentence, or is named with the reason in why-silent.ts.
  * WY3 With the definition (`app`) outcomes are the fold's, and what a decision was told is its very message; without
  *     it, what had come in.
+ * WY4 A ledger is read twice: for how it ends, and to be told. No turn is kept but for the story of one intent, which rests on what
+ *     was before and after it.
  */
-import { decideTurn } from "../../../actors/kernel/fold.ts";
 import type { SagaState } from "../../../actors/contract/state.ts";
 import { MeshError } from "../../../protocol/errors.ts";
-import type { Event } from "../../../protocol/event.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
-import type { MessagePart } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { WhyDocument, WhySentence } from "../../../protocol/documents/why.ts";
 import type { App } from "../../app/app.ts";
-import { viewingByFold } from "../folded.ts";
-import { accounting } from "../../ledger/account-reader.ts";
-import type { StepPlace } from "../../ledger/account.ts";
+import { readFolded, viewingByFold } from "../folded.ts";
+import { createAccountReader, stepsOf } from "../../ledger/account-reader.ts";
 import { indexOf } from "../ledger-index.ts";
-import { requestsOf } from "../requests.ts";
-import { segmentsOf } from "../segments.ts";
-import { type ViewOptions, viewOfAccount } from "../view.ts";
-import { focused } from "./focus.ts";
-import { tellForked, tellMigrated, tellStart } from "./origin.ts";
-import { tellAdopted, tellChange } from "./hosts.ts";
-import { tellBegun, tellIntent } from "./intents.ts";
-import { tellSignal, tellVote } from "./people.ts";
-import { tellDeferred, tellResult, tellTimer } from "./results.ts";
+import { findingSegments } from "../segments.ts";
+import type { ReadUpTo, TurnTaker } from "../up-to.ts";
+import { placesInLine, type ViewOptions, viewOfAccount } from "../view.ts";
+import { focused, type Whole } from "./focus.ts";
 import { isSilent } from "./silent.ts";
-import { sumOf, sumOfIntent } from "./sum.ts";
-import { begunRef, eventRef, intentRef, retryRef, type Telling, type Told } from "./telling.ts";
+import { createStoryteller, type Outlook, type Storyteller } from "./storyteller.ts";
+import { sumOfIntent } from "./sum-of-intent.ts";
+import { begunRef, eventRef, intentRef, retryRef, type Told } from "./telling.ts";
 
 export interface WhyOptions {
   /** Tell the story of this intent. */
@@ -40,132 +34,127 @@ export interface WhyOptions {
   readonly app?: App | undefined;
 }
 
+/** What a story is of. */
+export type WhyHead = Omit<WhyDocument, "sentences" | "sum" | "intent">;
+
 /**
- * The story of a ledger, or of its first turns, in pieces. Throws LEDGER_BROKEN unless it begins with a start, INTENT_UNKNOWN, and
- * with `app` VERSION_UNSERVED and FOLD_DIVERGED.
+ * The story of a ledger at hand, or of its first turns, in pieces. Throws LEDGER_BROKEN unless it begins with a start,
+ * INTENT_UNKNOWN, and with `app` VERSION_UNSERVED and FOLD_DIVERGED.
  */
 export function* whyOf(
   turns: readonly Turn[],
   { intent, viewing = {}, app }: WhyOptions = {},
 ): Generator<undefined, WhyDocument> {
-  const t = yield* tellingOf(turns, viewing, app);
-  if (intent !== undefined && !t.views.has(intent))
-    throw new MeshError("INTENT_UNKNOWN", `${t.view.saga} has no intent ${intent}`);
-  const story = yield* storyOf(t, turns);
-  const { saga, definition, status, startedAt, updatedAt } = t.view;
-  const sentences = intent === undefined ? story : focused(t, intent, story, turns);
-  const sum = intent === undefined ? sumOf(t, turns) : sumOfIntent(t, intent, turns);
+  const looking = lookingAhead(undefined);
+  for (const turn of turns) {
+    looking.take(turn);
+    yield;
+  }
+  const state = app === undefined ? undefined : (yield* viewingByFold(app, turns)).state;
+  const teller = createStoryteller(looking.outlook(state), app);
+  const story: Told[] = [];
+  for (const turn of turns) {
+    for (const told of teller.take(turn)) story.push(told);
+    yield;
+  }
+  const head = looking.head(app !== undefined);
+  if (intent === undefined)
+    return { ...head, sentences: story.map(sentenceOf), sum: teller.sum().map(sentenceOf) };
+  const whole = wholeOf(teller, turns, { ...viewing, ...(state === undefined ? {} : { state }) });
+  if (!whole.views.has(intent)) throw new MeshError("INTENT_UNKNOWN", `${head.saga} has no intent ${intent}`);
   return {
-    saga,
-    ...(intent === undefined ? {} : { intent }),
-    definition,
-    status,
-    turns: turns.length,
-    startedAt,
-    updatedAt,
-    sentences: sentences.map(sentenceOf),
-    sum: sum.map(sentenceOf),
-    folded: app !== undefined,
+    ...{ ...head, intent },
+    sentences: focused(whole, intent, story, turns.length).map(sentenceOf),
+    sum: sumOfIntent(teller.telling, whole, intent).map(sentenceOf),
   };
+}
+
+/** So many of what is over are known whole, beyond what any turn closes. */
+const remembered = 4_000;
+
+/** Takes a story as it is told. */
+export interface Listener {
+  /** Before the first sentence. */
+  begin(head: WhyHead): void;
+  /** Sentences of a turn. */
+  say(sentences: readonly WhySentence[]): void;
+}
+
+/**
+ * Tells the story of a ledger that is read some turns at a time, and gives what it comes to (WY4). `remembers`: so many of what is
+ * over are known whole. Throws as `whyOf` does and as `read`, all before it begins.
+ */
+export async function tellWhy(
+  read: ReadUpTo,
+  app: App | undefined,
+  listener: Listener,
+  remembers = remembered,
+): Promise<WhySentence[]> {
+  const begin = () => lookingAhead(remembers);
+  const folded = app === undefined ? undefined : await readFolded(app, read, begin);
+  const { taker, last } = folded ?? (await read(begin));
+  listener.begin(taker.head(app !== undefined));
+  const outlook = taker.outlook(folded?.state);
+  const { taker: told } = await read(() => {
+    const teller = createStoryteller(outlook, app, remembers);
+    return {
+      take: (turn: Turn) => listener.say(teller.take(turn).map(sentenceOf)),
+      sum: () => teller.sum(),
+    };
+  }, last?.turn);
+  return told.sum().map(sentenceOf);
 }
 
 const sentenceOf = ({ tells: _tells, ...sentence }: Told): WhySentence => sentence;
 
-function* tellingOf(
-  turns: readonly Turn[],
-  viewing: ViewOptions,
-  app: App | undefined,
-): Generator<undefined, Telling> {
-  const account = yield* accounting(turns);
-  const view = viewOfAccount(account, {
-    ...viewing,
-    ...(app === undefined ? {} : yield* viewingByFold(app, turns)),
-  });
-  const start = turns[0]?.steps[0]?.event;
+interface LookingAhead extends TurnTaker {
+  head(folded: boolean): WhyHead;
+  outlook(state: SagaState | undefined): Outlook;
+}
+
+/** How a ledger ends, for its story. */
+function lookingAhead(remembers: number | undefined): LookingAhead {
+  const reader = createAccountReader(remembers);
+  const finder = findingSegments();
   return {
-    view,
-    views: new Map(view.intents.map((one) => [one.intent.id, one])),
-    index: indexOf(turns, account),
-    prices: start?.type === "start" ? (start.prices ?? {}) : {},
-    shown: app === undefined ? new Map() : yield* shownBy(app, turns),
-    approvals: new Map(),
-    settled: new Set(),
-    undoing: new Map(),
-    calledOff: undefined,
+    take: (turn) => {
+      reader.take(turn);
+      finder.take(turn);
+    },
+    head: (folded) => {
+      const { saga, definition, end, turns, startedAt, updatedAt } = reader.account;
+      const status = end?.intent.status ?? "running";
+      return { saga, definition, status, turns, startedAt, updatedAt, folded };
+    },
+    outlook: (state) => ({ inLine: placesInLine(reader.account), segments: finder.segments(), state }),
   };
 }
 
-/** WY3. What the last message of each request held, where the definition that asked it is at hand. */
-function* shownBy(
-  app: App,
-  turns: readonly Turn[],
-): Generator<undefined, Map<IntentId, readonly MessagePart[]>> {
-  const shown = new Map<IntentId, readonly MessagePart[]>();
-  for (const { definition: ref, from, to } of segmentsOf(turns)) {
-    const definition = app.definition(ref);
-    if (definition === undefined) continue;
-    let state: SagaState | undefined;
-    const until = turns.filter(({ turn }) => turn <= to);
-    const all = yield* requestsOf(definition, until, ({ saga, at, steps }) => {
-      const decided = decideTurn(definition, state, { saga, at, events: steps.map(({ event }) => event) });
-      state = decided.state;
-      return decided;
-    });
-    for (const { intent, turn, request } of all) {
-      const last = request.messages.at(-1);
-      if (turn >= from) shown.set(intent.id, last?.role === "user" ? last.parts : []);
-    }
-  }
-  return shown;
-}
-
-function* storyOf(t: Telling, turns: readonly Turn[]): Generator<undefined, Told[]> {
-  const story: Told[] = [];
-  const changes = new Map(turns.map((turn, k) => [turn.turn, tellChange(t, turn, turns[k - 1])]));
-  for (const at of t.index.steps) {
-    if (at.step === 0) story.push(...(changes.get(at.turn) ?? []));
-    if (!isSilent(t, at.event)) story.push(tellEvent(t, at, at.event));
-    for (const intent of at.intents) story.push(tellIntent(t, at, intent));
-    for (const one of at.begun ?? []) story.push(tellBegun(t, at, one));
-    yield;
-  }
-  return story;
-}
-
-function tellEvent(t: Telling, at: StepPlace, event: Event): Told {
-  switch (event.type) {
-    case "start":
-      return tellStart(t, at, event);
-    case "signal":
-      return tellSignal(t, at, event);
-    case "result":
-      return tellResult(t, at, event);
-    case "deferred":
-      return tellDeferred(t, at, event);
-    case "timer":
-      return tellTimer(t, at, event);
-    case "task":
-      return tellVote(t, at, event);
-    case "adopted":
-      return tellAdopted(at, event);
-    case "forked":
-      return tellForked(t, at, event);
-    case "migrated":
-      return tellMigrated(at, event);
-  }
+function wholeOf({ account }: Storyteller, turns: readonly Turn[], options: ViewOptions): Whole {
+  const { intents } = viewOfAccount(account, options);
+  const views = new Map(intents.map((one) => [one.intent.id, one]));
+  return { index: indexOf(turns, account), views, effects: account.effects };
 }
 
 /** WY2. What of a ledger no sentence tells and nothing declares silent: nothing, or the story is wrong. */
-export function* untoldOf(turns: readonly Turn[], viewing: ViewOptions = {}): Generator<undefined, string[]> {
-  const t = yield* tellingOf(turns, viewing, undefined);
-  const told = new Set((yield* storyOf(t, turns)).flatMap(({ tells }) => tells));
-  return t.index.steps.flatMap((at) =>
-    [
-      ...(isSilent(t, at.event) ? [] : [eventRef(at)]),
-      ...at.intents.map((intent) =>
-        intent.kind === "retry" ? retryRef(intent.id, intent.attempt) : intentRef(intent.id),
-      ),
-      ...(at.begun ?? []).map(({ intent }) => begunRef(intent)),
-    ].filter((ref) => !told.has(ref)),
-  );
+export function* untoldOf(turns: readonly Turn[]): Generator<undefined, string[]> {
+  const looking = lookingAhead(undefined);
+  for (const turn of turns) looking.take(turn);
+  const teller = createStoryteller(looking.outlook(undefined), undefined);
+  const told = new Set<string>();
+  for (const turn of turns) {
+    for (const { tells } of teller.take(turn)) for (const ref of tells) told.add(ref);
+    yield;
+  }
+  return turns
+    .flatMap(stepsOf)
+    .flatMap((at) =>
+      [
+        ...(isSilent(teller.telling, at.event) ? [] : [eventRef(at)]),
+        ...at.intents.map((intent) =>
+          intent.kind === "retry" ? retryRef(intent.id, intent.attempt) : intentRef(intent.id),
+        ),
+        ...(at.begun ?? []).map(({ intent }) => begunRef(intent)),
+      ].filter((ref) => !told.has(ref)),
+    );
 }

@@ -1,0 +1,233 @@
+/**
+ * Goal: whoever reads a ledger some turns at a time, up to whatever moment, shows what who holds it whole shows; and what they hold does
+ * not grow with the ledger.
+ *
+ * Method: the ledgers of the examples, written by hosts that die and with people who vote, read in pages of a few messages, up to turns
+ * and times drawn by chance, beside the same of all turns at hand. What is held is counted: of the events that were read, those that
+ * a collection of garbage leaves, in a ledger and in one four times as long.
+ */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { encodeJson } from "../../../protocol/codec.ts";
+import { chainHash } from "../../../protocol/digest.ts";
+import type { Event } from "../../../protocol/event.ts";
+import { toStored, type Turn } from "../../../protocol/turn.ts";
+import type { App } from "../../../services/app/app.ts";
+import { describedUpTo } from "../../../services/client/list.ts";
+import type { LedgerSource } from "../../../services/ledger/reader.ts";
+import { readFolded, servedDefinition, viewingByFold } from "../../../services/views/folded.ts";
+import { readInspected } from "../../../services/views/inspected.ts";
+import { promptOf, readPrompt } from "../../../services/views/prompt.ts";
+import { ledgerUpTo, type Moment, type ReadUpTo, type TurnTaker } from "../../../services/views/up-to.ts";
+import { readLedger } from "../../../services/views/view.ts";
+import { tellWhy } from "../../../services/views/why/why.ts";
+import { atOnce } from "../../../services/wire/loop.ts";
+import type { StoredMessage } from "../../../services/wire/ports.ts";
+import { type RecordedLedger, recordExamples, sourceOf } from "../../support/recorded.ts";
+import { tickingApp, tickingLedger, tickingSaga } from "../../support/ticking.ts";
+import { longHelper, toldLedgers } from "../../support/told-ledgers.ts";
+import { whyWhole } from "../../support/why-whole.ts";
+
+/** The same turns as a host stores them. */
+function stored(app: App, turns: readonly Turn[]): RecordedLedger {
+  let prev = "";
+  const messages = turns.map((turn, k): StoredMessage => {
+    const data = encodeJson(toStored({ ...turn, prev }));
+    prev = chainHash(data);
+    return { subject: "", seq: k + 1, headers: {}, data, storedAt: turn.at };
+  });
+  return { app, saga: turns[0]!.saga, messages, blobs: new Map() };
+}
+
+let ledgers: RecordedLedger[];
+beforeAll(async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined); // The examples' outside world speaks there.
+  const told = Object.values(await toldLedgers()).map(({ app, turns }) => stored(app, turns));
+  ledgers = [...told, ...(await recordExamples())];
+  vi.restoreAllMocks();
+}, 60_000);
+
+/** Read so many messages at a time, whatever is asked for. */
+function inPagesOf(size: number, ledger: RecordedLedger): LedgerSource {
+  const { messages } = ledger;
+  const { last } = sourceOf(ledger).ledger;
+  return {
+    blobs: sourceOf(ledger).blobs,
+    ledger: {
+      last,
+      read: async (_saga, after, through, most = Number.POSITIVE_INFINITY) => {
+        await new Promise(setImmediate);
+        return messages.filter(({ seq }) => seq > after && seq <= through).slice(0, Math.min(most, size));
+      },
+    },
+  };
+}
+
+/** What is given, or the code of what is thrown. */
+const given = async (work: () => unknown): Promise<unknown> => {
+  try {
+    return await work();
+  } catch (error) {
+    return (error as { code?: string }).code ?? Promise.reject(error);
+  }
+};
+
+/** The turns up to a moment, of all at hand. */
+function firstOf(turns: readonly Turn[], { turn, time }: Moment): readonly Turn[] {
+  if (turn !== undefined) return turns.slice(0, turn);
+  if (time === undefined) return turns;
+  return turns.slice(0, turns.findLastIndex(({ at }) => at <= time) + 1);
+}
+
+async function whyByPages(read: ReadUpTo, app: App | undefined, remembers: number) {
+  const story: string[] = [];
+  const begun: unknown[] = [];
+  const sum = await tellWhy(
+    read,
+    app,
+    {
+      begin: (head) => void begun.push(head),
+      say: (sentences) => void story.push(...sentences.map(({ text }) => text)),
+    },
+    remembers,
+  );
+  expect(begun).toHaveLength(1);
+  return { story, sum: sum.filter(({ about }) => about !== "cost").map(({ text }) => text) };
+}
+
+test("by pages the same is shown as of all turns, up to whatever moment", async () => {
+  const draw = fc.record({
+    n: fc.nat(),
+    size: fc.integer({ min: 1, max: 7 }),
+    by: fc.constantFrom("turn", "time", "all"),
+    at: fc.nat(),
+    folds: fc.boolean(),
+    remembers: fc.constantFrom(20, Number.POSITIVE_INFINITY),
+  });
+  const compared = { inspected: 0, prompts: 0, stories: 0 };
+  await fc.assert(
+    fc.asyncProperty(draw, async ({ n, size, by, at, folds, remembers }) => {
+      const ledger = ledgers[n % ledgers.length]!;
+      const { saga } = ledger;
+      const all = (await readLedger(sourceOf(ledger), saga)).map(({ turn }) => turn);
+      const drawn = all[at % all.length]!;
+      const moment = by === "turn" ? { turn: drawn.turn } : by === "time" ? { time: drawn.at } : {};
+      const read = ledgerUpTo(inPagesOf(size, ledger), saga, moment);
+      const turns = firstOf(all, moment);
+      const app = folds ? ledger.app : undefined;
+      const isPast = by !== "all";
+
+      const shown = await given(() =>
+        readInspected(read, { viewing: {}, remembers: undefined, app, isPast }),
+      );
+      expect(shown).toEqual(
+        await given(() => atOnce(describedUpTo(turns, isPast ? all.length : undefined, {}, app))),
+      );
+      compared.inspected += 1;
+
+      const why = await given(() => whyByPages(read, app, remembers));
+      expect(why).toEqual(await given(() => whyWhole(turns, app)));
+      compared.stories += typeof why === "object" ? 1 : 0;
+      if (app === undefined) return;
+
+      const folded = await given(async () => {
+        const { state, definition } = await readFolded(app, read, () => ({ take: () => undefined }));
+        return { state, hash: definition.hash };
+      });
+      expect(JSON.stringify(folded)).toBe(
+        JSON.stringify(
+          await given(() => ({
+            state: atOnce(viewingByFold(app, turns)).state,
+            hash: servedDefinition(app, turns).hash,
+          })),
+        ),
+      );
+      const prompt = await given(() => readPrompt(app, read));
+      expect(prompt).toEqual(await given(() => atOnce(promptOf(app, all, turns.at(-1)!.turn))));
+      compared.prompts += typeof prompt === "object" ? 1 : 0;
+    }),
+    { numRuns: 150 },
+  );
+  expect(compared.stories).toBeGreaterThan(100);
+  expect(compared.prompts).toBeGreaterThan(20);
+});
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** A ledger that is read, and how many events of it were held when most of it was read: those that a collection left. */
+function watched(ledger: RecordedLedger, size: number): { read: ReadUpTo; held: () => number } {
+  const events: WeakRef<Event>[] = [];
+  let held = 0;
+  const source = inPagesOf(size, ledger);
+  const reading = ledgerUpTo(
+    {
+      ...source,
+      ledger: {
+        ...source.ledger,
+        read: async (saga, after, through, most) => {
+          const page = await source.ledger.read(saga, after, through, most);
+          if (after < through - size) return page;
+          collect(); // Before the last page, when the most was read.
+          held = Math.max(held, events.filter((one) => one.deref() !== undefined).length);
+          return page;
+        },
+      },
+    },
+    ledger.saga,
+    {},
+  );
+  const read: ReadUpTo = (begin, through) =>
+    reading(() => {
+      const taker = begin();
+      const take = (turn: Turn) => {
+        for (const { event } of turn.steps) events.push(new WeakRef(event));
+        taker.take(turn);
+      };
+      return Object.assign(Object.create(taker) as typeof taker, { take } satisfies TurnTaker);
+    }, through);
+  return { read, held: () => held };
+}
+
+const remembers = 20;
+const readers: Readonly<Record<string, (read: ReadUpTo, app: App) => Promise<unknown>>> = {
+  "shows it": (read) => readInspected(read, { viewing: {}, remembers, app: undefined, isPast: false }),
+  "shows it with its definition": (read, app) =>
+    readInspected(read, { viewing: {}, remembers, app, isPast: false }),
+  "folds it": (read, app) => readFolded(app, read, () => ({ take: () => undefined })),
+  "tells its story": (read) =>
+    tellWhy(read, undefined, { begin: () => undefined, say: () => undefined }, remembers),
+  "tells its story with its definition": (read, app) =>
+    tellWhy(read, app, { begin: () => undefined, say: () => undefined }, remembers),
+};
+
+describe.each(Object.keys(readers))("whoever %s", (how) => {
+  test.each([
+    ["a machine's", (n: number) => machines(n)],
+    ["an agent's", (n: number) => agents(n)],
+  ])("holds as many turns of %s ledger, however long that is", async (_whose, ledgerOf) => {
+    const heldOf = async (turns: number) => {
+      const ledger = ledgerOf(turns);
+      const { read, held } = watched(ledger, 10);
+      await readers[how]!(read, ledger.app);
+      return held();
+    };
+    const short = await heldOf(150);
+    expect(short).toBeLessThan(100);
+    expect(await heldOf(longest)).toBeLessThan(short + 20);
+  });
+});
+
+const machines = (turns: number): RecordedLedger => ({
+  ...{ app: tickingApp().app, saga: tickingSaga, messages: tickingLedger(turns), blobs: new Map() },
+});
+
+const longest = 600;
+let agent: ReturnType<typeof longHelper> | undefined;
+
+function agents(turns: number): RecordedLedger {
+  const { app, turns: all } = (agent ??= longHelper(longest / 2));
+  return stored(app, all.slice(0, turns));
+}
