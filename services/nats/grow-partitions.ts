@@ -1,10 +1,10 @@
 /**
  * Growing: more partitions for the inputs that come from now on. No input is moved: what is stored stays with the partition it is in.
  *
- * GP1 The new partitions' consumers are there before the first input is in one of them; INBOX, which alone is believed while it is there
+ * XN1 The new partitions' consumers are there before the first input is in one of them; INBOX, which alone is believed while it is there
  *     (MQ2 of make.ts), changes last and at once. Broken off anywhere, the mesh has as many as before, and it is run again.
- * GP2 A saga's inputs may be in two partitions for a while, with two hosts: which of them is first its ledger decides, as ever.
- * GP3 A host learns how many there are as it starts. Nobody grows them beside one that runs: it would leave the new ones alone.
+ * XN2 A saga's inputs may be in two partitions for a while, with two hosts: which of them is first its ledger decides, as ever.
+ * XN3 A host learns how many there are as it starts. Nobody grows them beside one that runs: it would leave the new ones alone.
  */
 import { MeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
@@ -32,7 +32,7 @@ export async function countPartitions({ jsm }: ReadContext): Promise<number> {
 }
 
 /**
- * Gives the mesh as many partitions. No host runs meanwhile (GP3): the caller sees to it. As many as it has is free, and mends what was
+ * Gives the mesh as many partitions. No host runs meanwhile (XN3): the caller sees to it. As many as it has is free, and mends what was
  * broken off. Throws USAGE for fewer or too many, MESH_INCOMPLETE, MESH_MIXED, MESH_RESTORED, UNAVAILABLE.
  */
 export async function growPartitions(
@@ -55,7 +55,7 @@ export async function growPartitions(
     );
   if (isDryRun) return;
   for (const consumer of inboxConsumers(all, limits.inboxAckWaitMs))
-    await declareConsumer(jsm, streams.inbox, consumer); // GP1
+    await declareConsumer(jsm, streams.inbox, consumer); // XN1
   for (const stream of [streams.ledger, streams.inbox])
     await translated(stream, async () => {
       const { config } = await jsm.streams.info(stream);

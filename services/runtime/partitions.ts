@@ -17,7 +17,7 @@ export interface PartitionsOptions extends OnLedgersOptions {
 }
 
 /**
- * Looks, and grows them where that is meant. Throws HOSTS_UNREADY where a host lives (GP3 of nats/grow-partitions.ts), USAGE for fewer
+ * Looks, and grows them where that is meant. Throws HOSTS_UNREADY where a host lives (XN3 of nats/grow-partitions.ts), USAGE for fewer
  * than there are or too many, MESH_INCOMPLETE, MESH_MIXED, MESH_RESTORED, UNAVAILABLE; broken off it is run again.
  */
 export const tellPartitions = (

@@ -29,7 +29,7 @@ function failingAt(jsm: JetStreamManager, failing: number): { jsm: JetStreamMana
   return { jsm: wrap(jsm), asked: () => asked };
 }
 
-test("GP1 broken off at any request, the mesh has as many partitions as before or as asked, all with their consumers", async () => {
+test("XN1 broken off at any request, the mesh has as many partitions as before or as asked, all with their consumers", async () => {
   await (await own.opened({ partitions: 2 })).close();
   const found = new Set<number>();
   let isDone = false;
