@@ -140,6 +140,9 @@ export function trustedLedger(
       trust.assertAppendable(message.headers[headers.signature]);
       return ledger.append(saga, message);
     },
+    async *since(places) {
+      for await (const piece of ledger.since(places)) yield { ...piece, messages: piece.messages.map(told) };
+    },
     async *follow(options) {
       for await (const message of ledger.follow(options)) {
         while (trust.standing(message).kind === "unsettled" && !options.signal.aborted)

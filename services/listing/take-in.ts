@@ -9,7 +9,7 @@
 import { parseRowKey, type RowKey, rowPattern, unreadableKey } from "../../protocol/documents/listing.ts";
 import { DefinitionDocument } from "../../protocol/documents/registry.ts";
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
-import type { SagaId } from "../../protocol/ids.ts";
+import { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { readMany } from "../ledger/many.ts";
 import { findTombstone } from "../ledger/reader.ts";
@@ -17,7 +17,7 @@ import type { Log } from "../process/log.ts";
 import { rowOfView } from "../views/saga-row.ts";
 import { accountOfSaga, viewOfAccount, type ViewOptions } from "../views/view.ts";
 import { patiently } from "../wire/patience.ts";
-import type { Clock, ListingPort, Ports } from "../wire/ports.ts";
+import type { Clock, ListingPort, Ports, StoredMessage } from "../wire/ports.ts";
 import { type Row, rowOfTaken } from "./row-of.ts";
 import { createIds, dropRows, writeRow } from "./write.ts";
 
@@ -70,14 +70,19 @@ export async function takeIn(
     await readMany(all, take, some);
     await removeUnknown(ports.ledger, listing, taken, nextId);
   } else
-    for await (const sagas of ports.ledger.since(places))
+    for await (const { messages } of ports.ledger.since(places))
       await readMany(
-        sagas.filter((saga) => !taken.has(saga)),
+        sagasIn(messages).filter((saga) => !taken.has(saga)),
         take,
         some,
       );
   if (taken.size > 0) log.debug({ sagas: taken.size }, "listing: ledgers were taken in");
 }
+
+/** Whose they are, each once. Of a subject that no saga can have there is none. */
+const sagasIn = (messages: readonly StoredMessage[]): SagaId[] => [
+  ...new Set(messages.flatMap(({ subject }) => SagaId.safeParse(subject.split(".")[1]).data ?? [])),
+];
 
 /** Rows of sagas of which there is no ledger, as after one was lost. */
 async function removeUnknown(

@@ -7,7 +7,7 @@
  * MB1 Nothing is shared with the server: what is handed over is copied when the call is made.
  */
 import { parseSagaId, type SagaId } from "../../protocol/ids.ts";
-import { headers, sagaOfLedger, subjects } from "../../protocol/subjects.ts";
+import { headers, subjects } from "../../protocol/subjects.ts";
 import type {
   ClaimPort,
   Consumption,
@@ -19,7 +19,6 @@ import type {
   LivePort,
   LoopPort,
   Ports,
-  StoredMessage,
   WorkPort,
 } from "../wire/ports.ts";
 import { follow } from "./follow.ts";
@@ -289,7 +288,10 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
       atOnce(() => [server.ledger.end()]),
     ),
   since: async function* ([place = 0]) {
-    yield await askAs(gate, "ledger")("since", () => sagasIn(server.ledger.after(undefined, place)));
+    yield await askAs(gate, "ledger")("since", () => ({
+      ...{ shard: 0, through: server.ledger.end() },
+      messages: server.ledger.after(undefined, place),
+    }));
   },
   purgeBefore: (saga, seq) =>
     gate.request(
@@ -308,10 +310,6 @@ const createLedger = (server: MemoryServer, gate: ProcessGate): LedgerPort => ({
     return follow(gate, signal, { next, watch: (wake) => server.ledger.watch(saga, wake) });
   },
 });
-
-const sagasIn = (messages: readonly StoredMessage[]): SagaId[] => [
-  ...new Set(messages.map(({ subject }) => sagaOfLedger(subject))),
-];
 
 /** A follower that does not keep up loses the oldest. */
 const coreBacklogMax = 10_000;

@@ -11,8 +11,8 @@
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { arbiterOf, isGrown } from "../../protocol/shards.ts";
-import { headers, ledgerStream, sagaOfLedger, subjects } from "../../protocol/subjects.ts";
-import type { Ack, LedgerPort, StoredMessage } from "../wire/ports.ts";
+import { headers, ledgerStream, subjects } from "../../protocol/subjects.ts";
+import type { Ack, LedgerPiece, LedgerPort, StoredMessage } from "../wire/ports.ts";
 import { isWithoutStream, translated } from "./errors.ts";
 import type { FollowContext } from "./follow.ts";
 import { followAll, followSaga } from "./follow-shards.ts";
@@ -86,7 +86,7 @@ export const createLedger = (context: ReadContext & FollowContext & Watched, hom
     read: (saga, afterSeq, throughSeq, most) =>
       reading(saga, (all) => readRange(context, { ...all, afterSeq, throughSeq }, most)),
     list: () => present(() => listAll(context, homes)),
-    since: (places) => sagasSince(context, homes, places),
+    since: (places) => piecesSince(context, homes, places),
     purgeBefore: async (saga, seq) => {
       const shard = await homes.of(saga);
       if (shard === undefined) return;
@@ -110,17 +110,20 @@ async function endsOf({ jsm }: ReadContext, homes: Homes): Promise<number[]> {
   return Promise.all(shards.map(async (stream) => (await headOf(jsm, stream)).lastSeq));
 }
 
-/** A signpost is its saga's, too. */
-async function* sagasSince(
+/** Messages of a piece: as many as make a batch worth its request, and of them no more bytes than one reader should hold. */
+const pieceMax = 500;
+
+async function* piecesSince(
   context: ReadContext,
   homes: Homes,
   places: readonly number[],
-): AsyncGenerator<SagaId[]> {
+): AsyncGenerator<LedgerPiece> {
   for (const [shard, throughSeq] of (await endsOf(context, homes)).entries()) {
     const [stream, subject] = [ledgerStream(shard), subjects.ledgers(shard)];
     const range = { stream, subject, afterSeq: places[shard] ?? 0, throughSeq };
-    for await (const messages of readInPieces(context, range))
-      yield [...new Set(messages.map((one) => sagaOfLedger(one.subject)))];
+    for await (const messages of readInPieces(context, range, pieceMax))
+      yield { shard, through: messages.at(-1)?.seq ?? range.afterSeq, messages };
+    yield { shard, through: throughSeq, messages: [] }; // What lay behind the last of them is no longer there.
   }
 }
 

@@ -69,6 +69,14 @@ export interface Ack {
   readonly duplicate: boolean;
 }
 
+/** Some of what was stored in a shard of the ledgers, signposts and what others published there too. */
+export interface LedgerPiece {
+  readonly shard: number;
+  /** All that is stored up to this sequence was told by now. */
+  readonly through: number;
+  readonly messages: readonly StoredMessage[];
+}
+
 export interface LedgerPort {
   /**
    * One compare-and-set on the saga's literal subject: stored only if the subject's last sequence is
@@ -96,8 +104,11 @@ export interface LedgerPort {
     options:
       { saga: SagaId; afterSeq?: number; signal: AbortSignal } | { saga?: undefined; signal: AbortSignal },
   ): AsyncIterable<StoredMessage>;
-  /** Sagas on whose ledgers something was stored after these places, one for each shard (`end`), in pieces; each may come twice. */
-  since(places: readonly number[]): AsyncIterable<readonly SagaId[]>;
+  /**
+   * What was stored on all ledgers after these places, one for each shard (`end`), up to where they end as this begins: in pieces,
+   * each shard's in its order. Every shard has one at least. Throws UNAVAILABLE.
+   */
+  since(places: readonly number[]): AsyncIterable<LedgerPiece>;
   /** Ids of all sagas on whose ledger's subject something is stored, with how many messages. */
   list(): Promise<{ saga: SagaId; turns: number }[]>;
   /**

@@ -108,7 +108,8 @@ export const listingContract = (mesh: () => MeshUnderTest): void => {
         ledger.append(sagaId(saga), { data: bytes(saga), headers: {}, expectedSeq });
       const since = async (places: readonly number[]): Promise<string[]> => {
         const found = new Set<string>();
-        for await (const sagas of ledger.since(places)) for (const saga of sagas) found.add(saga);
+        for await (const { messages } of ledger.since(places))
+          for (const { subject } of messages) found.add(subject.split(".")[1] ?? "");
         return [...found].sort();
       };
       const start = await ledger.end();
@@ -121,6 +122,32 @@ export const listingContract = (mesh: () => MeshUnderTest): void => {
       expect(await since(middle)).toEqual(["a", "c"]);
       expect(await since(await ledger.end())).toEqual([]);
       expect(await since([])).toEqual(["a", "b", "c"]);
+    });
+
+    test("is told up to where each shard ends, and what is stored later from there on", async () => {
+      const { ledger } = mesh().ports;
+      const append = (saga: string) =>
+        ledger.append(sagaId(saga), { data: bytes(saga), headers: {}, expectedSeq: 0 });
+      const places: number[] = [];
+      const read = async (): Promise<string[]> => {
+        const found: string[] = [];
+        for await (const { shard, through, messages } of ledger.since(places)) {
+          for (const { subject, seq } of messages) {
+            expect(seq).toBeGreaterThan(places[shard] ?? 0);
+            expect(seq).toBeLessThanOrEqual(through);
+            found.push(subject.split(".")[1] ?? "");
+          }
+          places[shard] = through;
+        }
+        return [...new Set(found)].sort();
+      };
+      await append("a");
+      await append("b");
+      expect(await read()).toEqual(["a", "b"]);
+      expect(places).toEqual(await ledger.end());
+      expect(await read()).toEqual([]);
+      await append("c");
+      expect(await read()).toEqual(["c"]);
     });
   });
 };
