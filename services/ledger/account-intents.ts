@@ -44,7 +44,7 @@ export function takeIntent(reading: Reading, intent: Intent, at: StepPlace): voi
     const before = reading.intents.get(intent.after.task);
     if (before !== undefined) before.followedBy = intent.id;
   }
-  if (intent.kind === "end") reading.end = { intent, turn: at.turn };
+  if (intent.kind === "end") reading.end = { intent, turn: at.turn, at: at.at };
   if (intent.kind === "denied" && intent.for === undefined) reading.fresh.push({ at, intent: intent.id });
   if (isDecision(intent)) askDecision(reading, intent.id);
   countIntent(reading, intent, told.inLine);

@@ -4,12 +4,11 @@
 import { usageOf } from "../../actors/kernel/settle.ts";
 import { addAmounts, excessOf, nothingSpent, spentWith, sumOf } from "../../actors/kernel/spending.ts";
 import { recallTool } from "../../actors/request/recall.ts";
-import { type Amounts, BudgetRaise, type Spending } from "../../protocol/budget.ts";
+import { type Amounts, BudgetRaise, dollars, type Spending } from "../../protocol/budget.ts";
 import type { Closing } from "../../protocol/closing.ts";
 import type { EventOf } from "../../protocol/event.ts";
 import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import type { Intent } from "../../protocol/intent.ts";
-import type { Result } from "../../protocol/result.ts";
 import type { DecidedIntent, Reading, StepPlace, Telling } from "./account.ts";
 
 /** Each attempt of a model call is one; one that never began is taken back. */
@@ -54,7 +53,7 @@ export function takeSpending(reading: Reading, at: StepPlace): void {
   const { intent: id, attempt, result } = event;
   const told = reading.intents.get(id);
   const key = `${id}#${attempt}`;
-  if (told?.intent.kind === "model") takeCost(reading, told, key, result);
+  if (told?.intent.kind === "model") takeCost(reading, told, event);
   if (result.outcome !== "cancelled" || result.usage !== undefined) reading.reserved.delete(key);
   if (told?.intent.kind === "saga" && reading.open.has(id)) {
     const { budget } = told.intent;
@@ -64,15 +63,21 @@ export function takeSpending(reading: Reading, at: StepPlace): void {
 }
 
 /** What an attempt of a model call has cost: once, and above its reservation as often as it is told. */
-function takeCost(reading: Reading, { intent, ended }: Telling, key: string, result: Result): void {
+function takeCost(reading: Reading, told: Telling, { attempt, result }: EventOf<"result">): void {
+  const { intent, ended } = told;
   if (intent.kind !== "model") return;
+  const key = `${intent.id}#${attempt}`;
   const usage = usageOf(result);
   const price = pricesOf(reading)[intent.name];
   reading.exceeded = addAmounts(reading.exceeded, excessOf(reading.reserved.get(key), usage, price));
   if (reading.paid.has(key)) return;
   reading.paid.add(key);
+  if (usage === undefined) return;
+  const { usd: before } = reading.spent;
   const isLate = ended !== undefined && intent.budget === undefined;
-  if (usage !== undefined) reading.spent = spentWith(reading.spent, usage, isLate ? undefined : price);
+  reading.spent = spentWith(reading.spent, usage, isLate ? undefined : price);
+  const usd = dollars(reading.spent.usd - before);
+  reading.changes.push({ type: "paid", intent: told, attempt, usage, usd });
 }
 
 /** What an event adds to the limits: the signal, a human's answer who was asked, what a child was given besides. */

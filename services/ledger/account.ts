@@ -16,6 +16,7 @@ import type { Effects, Lineage } from "../../protocol/fork.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
 import type { Intent, IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
+import type { Usage } from "../../protocol/result.ts";
 import type { Step, Turn } from "../../protocol/turn.ts";
 import type { Flag, Paused, Spent } from "../../actors/contract/state.ts";
 
@@ -126,7 +127,7 @@ export interface Account {
   /** Calls whose end is not known. */
   readonly doubts: ReadonlySet<IntentId>;
   /** The last one; an undoing after it ends in another. */
-  readonly end: { readonly intent: IntentOf<"end">; readonly turn: number } | undefined;
+  readonly end: { readonly intent: IntentOf<"end">; readonly turn: number; readonly at: number } | undefined;
   /** An agent's decisions with their numbers, from 1. One that is asked anew has the same. */
   readonly numbers: ReadonlyMap<IntentId, number>;
   /** What was new to each decision. */
@@ -163,6 +164,14 @@ export type Change =
   | { readonly type: "closed" | "corrected"; readonly intent: ToldIntent; readonly ended: Ended }
   | { readonly type: "said"; readonly task: ToldIntent; readonly said: Said }
   | { readonly type: "stood" | "undone"; readonly effect: StandingEffect }
+  /** The cost of an attempt of a model call came in, in dollars as it was charged. */
+  | {
+      readonly type: "paid";
+      readonly intent: ToldIntent;
+      readonly attempt: number;
+      readonly usage: Usage;
+      readonly usd: number;
+    }
   | { readonly type: "spent"; readonly spent: Spent; readonly below: Spending | undefined };
 
 export interface AccountReader {
