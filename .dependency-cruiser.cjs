@@ -161,6 +161,13 @@ const law = [
     ],
   },
 
+  // The ledgers as tables for SQL: a cache that any process can fill, and lose.
+  {
+    name: "services-tables",
+    from: services("tables"),
+    node: true,
+    may: [protocol, actors("kernel"), services("wire", "ledger", "views")],
+  },
   // How one intent is performed: host and worker both do it, and never import each other.
   {
     name: "services-perform",
@@ -347,6 +354,7 @@ const law = [
         "views",
         "views/graph",
         "client",
+        "tables",
         "runtime",
         "cli/frame",
       ),
@@ -366,7 +374,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      "^services/(wire|process|deployments|app|workflow|ledger|listing|views|client|archive|recordings|replay|throttle|runtime|demo|new|check)/",
+      "^services/(wire|process|deployments|app|workflow|ledger|listing|tables|views|client|archive|recordings|replay|throttle|runtime|demo|new|check)/",
       services("cli/frame", "cli/telling"),
       packages("zod", "pino"),
     ],

@@ -120,6 +120,22 @@ const table = {
     retriable: true,
     remedy: "Free space in the folder named, or name another with --to; nothing more was purged.",
   },
+  INDEX_UNUSABLE: {
+    meaning: "the tables that queries read cannot be kept here",
+    retriable: true,
+    remedy: "Free space in the folder named, or set SAGAMESH_CACHE to one that this user may write to.",
+  },
+  INDEX_BROKEN: {
+    meaning: "the file of the tables that queries read was broken, and was taken away",
+    retriable: true,
+    remedy: "Send the same again: the tables are filled from the ledgers anew.",
+  },
+  QUERY_TOO_LONG: {
+    meaning: "a query was not answered within its time",
+    retriable: true,
+    remedy:
+      "Ask for less, by a condition on an indexed column such as status or started, or give it more time with --within.",
+  },
   RECORDING_INVALID: {
     meaning: "a file cannot be read as a recorded conversation",
     retriable: false,

@@ -28,6 +28,7 @@ export const commands: CommandGroups = {
     settle: async () => (await import("./commands/settle.ts")).settle,
   },
   "Read sagas": {
+    query: async () => (await import("./commands/query.ts")).query,
     ls: async () => (await import("./commands/ls.ts")).ls,
     inspect: async () => (await import("./commands/inspect.ts")).inspect,
     graph: async () => (await import("./commands/graph.ts")).graph,
@@ -47,6 +48,7 @@ export const commands: CommandGroups = {
     answer: async () => (await import("./commands/answer.ts")).answer,
   },
   Operate: {
+    index: async () => (await import("./commands/indexing.ts")).indexing,
     doctor: async () => (await import("./commands/doctor.ts")).doctor,
     restored: async () => (await import("./commands/restored.ts")).restored,
     rebuild: async () => (await import("./commands/rebuild.ts")).rebuild,

@@ -14,7 +14,7 @@ import { weightDefault, weightOf } from "../../protocol/host-weight.ts";
 import { partitionsMax, partitionsOf } from "../../protocol/partitions.ts";
 import { shardsMax } from "../../protocol/shards.ts";
 import { MeshError } from "../../protocol/errors.ts";
-import { dataFolder, type Environment } from "../nats/server/user-folders.ts";
+import { cacheFolder, dataFolder, type Environment } from "../nats/server/user-folders.ts";
 
 export interface Config {
   /** `nats://host:port`, several separated by commas. Undefined: the embedded server. */
@@ -29,6 +29,8 @@ export interface Config {
   readonly planDir: string;
   /** Folder of archives, beside the embedded server's. */
   readonly archiveDir: string;
+  /** Folder of the tables that queries read; it may be deleted. */
+  readonly indexDir: string;
   /** What callback URLs begin with; a token follows. */
   readonly callbackBase: string;
   /** Undefined: the process's own default. */
@@ -139,10 +141,8 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
   return {
     servers: servers || undefined,
     dataDir: flags.data,
-    serverDir: join(folder, "server"),
-    replayDir: join(folder, "replays"),
-    planDir: join(folder, "plans"),
-    archiveDir: join(folder, "archive"),
+    ...foldersIn(folder),
+    indexDir: join(cacheFolder(env), "index"),
     callbackBase: callback === undefined ? noCallbackBase : callback.replace(/\/?$/, "/"),
     logLevel: env["LOG_LEVEL"] ? level.data : undefined,
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
@@ -160,6 +160,13 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     from: flags.from ?? userName(),
   };
 }
+
+const foldersIn = (data: string): Pick<Config, "serverDir" | "replayDir" | "planDir" | "archiveDir"> => ({
+  serverDir: join(data, "server"),
+  replayDir: join(data, "replays"),
+  planDir: join(data, "plans"),
+  archiveDir: join(data, "archive"),
+});
 
 /** What `--data` cannot be: a person means a signal's data by it. */
 function dataFaults(data: string | undefined): string[] {

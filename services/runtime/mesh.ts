@@ -51,6 +51,8 @@ export interface MeshOptions {
 
 export interface OpenMesh {
   readonly ports: Ports;
+  /** The identity of the mesh. */
+  readonly meshId: string;
   /** The server's time. */
   readonly clock: Clock;
   /** What others need to reach the same server. */
@@ -102,6 +104,7 @@ export async function openMesh(options: MeshOptions): Promise<OpenMesh> {
       });
       return {
         ports,
+        meshId: opened.mesh,
         clock,
         url,
         version: nc.info?.version ?? "unknown",

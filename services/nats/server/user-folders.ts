@@ -33,7 +33,10 @@ export const makeFolder = async (
   {
     code,
     variable,
-  }: { code: "SERVER_MISSING" | "UNAVAILABLE"; variable: "SAGAMESH_CACHE" | "SAGAMESH_DATA" },
+  }: {
+    code: "SERVER_MISSING" | "UNAVAILABLE" | "INDEX_UNUSABLE";
+    variable: "SAGAMESH_CACHE" | "SAGAMESH_DATA";
+  },
 ): Promise<void> => {
   try {
     await makeEach(path);

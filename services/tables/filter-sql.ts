@@ -1,0 +1,92 @@
+/**
+ * Filter as SQL: the sagas of the tables that a filter means (services/views/filter.ts).
+ *
+ * BC1 What a person wrote is a value beside the statement, never a part of it.
+ * BC2 What is said of calls holds for one and the same call of a tool.
+ * BC3 Of a saga it means what `services/views/query.ts` means of its row. One that cannot be read is never meant.
+ */
+import { type FieldKind, parseFilter, type Test } from "../views/filter.ts";
+import { queryHelp, sagaFields } from "../views/query.ts";
+import { type Cell, timeText } from "./rows.ts";
+
+/** Every way in which a call may stand. */
+const outcomes = ["open", "succeeded", "failed", "denied", "in_doubt", "cancelled", "superseded"];
+
+/** What a filter of the tables can name, and what it holds. */
+export const tableFields: Readonly<Record<string, FieldKind>> = {
+  ...sagaFields,
+  tokens: "number",
+  error: "text",
+  ...{ tool: "text", outcome: outcomes },
+  text: "words",
+};
+
+/** What it takes, for help texts. */
+export const filterHelp = `${queryHelp}; tokens (as cost); error (=, !=); of one and the same call of a tool: tool, outcome (=, !=; ${outcomes.join(", ")}); text (~ words of its messages)`;
+
+/** Names that need no table but `sagas`; by their columns. Null where a word about it means nothing. */
+const columns: Readonly<Record<string, string>> = {
+  ...{ name: "agent", agent: "agent", saga: "agent", id: "saga", parent: "coalesce(parent, '')" },
+  ...{ version: "version", turns: "turns", cost: "coalesce(cost, 0)", tokens: "coalesce(tokens, 0)" },
+  ...{ status: "status", error: "coalesce(error, '')", started: "started", changed: "updated" },
+  ended: "case when status = 'running' then null else updated end",
+};
+const callColumns: Readonly<Record<string, string>> = { tool: "name", outcome: "outcome" };
+
+/** A condition of SQL, and what stands in the place of its question marks. */
+export interface Where {
+  readonly sql: string;
+  readonly values: readonly Cell[];
+}
+
+/** Reads a filter. Throws USAGE as `parseFilter`. */
+export const filterOf = (text: string, now: number): Test[] =>
+  parseFilter(text, tableFields, filterHelp, now);
+
+/** What a filter says of a row of `sagas`. */
+export function whereOf(tests: readonly Test[]): Where {
+  const parts: Where[] = [{ sql: "fault is null", values: [] }];
+  const calls: Where[] = [];
+  for (const test of tests) {
+    const call = Object.hasOwn(callColumns, test.field) ? callColumns[test.field] : undefined;
+    const column = Object.hasOwn(columns, test.field) ? columns[test.field] : undefined;
+    if (call !== undefined) calls.push(partOf(call, test));
+    else if (column !== undefined) parts.push(partOf(column, test));
+    else parts.push(wordsOf(test));
+  }
+  if (calls.length > 0) {
+    const { sql, values } = allOf(calls);
+    parts.push({ sql: `saga in (select saga from intents where kind = 'tool' and ${sql})`, values }); // BC2
+  }
+  return allOf(parts);
+}
+
+/** The sagas that a filter means, the ones that changed last first. */
+export function sagasWhere(tests: readonly Test[], shown: string): Where {
+  const { sql, values } = whereOf(tests);
+  return { sql: `select ${shown} from sagas where ${sql} order by updated desc`, values };
+}
+
+const allOf = (parts: readonly Where[]): Where => ({
+  sql: parts.map(({ sql }) => sql).join(" and "),
+  values: parts.flatMap(({ values }) => values),
+});
+
+/** The greatest text that begins with another one stands before this. */
+const last = "\u{10ffff}";
+
+/** BC1. */
+function partOf(column: string, test: Test): Where {
+  if (test.kind === "words") return wordsOf(test);
+  const value = test.kind === "time" ? timeText(test.value) : test.value;
+  if (test.kind !== "text" || !test.isPrefix) return { sql: `${column} ${test.op} ?`, values: [value] };
+  const begins = `(${column} >= ? and ${column} < ?)`;
+  const values = [test.value, test.value + last];
+  return { sql: test.op === "=" ? begins : `not ${begins}`, values };
+}
+
+/** One phrase of the index of words. */
+const wordsOf = ({ value }: Test): Where => ({
+  sql: "saga in (select saga from messages where id in (select rowid from words where words match ?))",
+  values: [`"${String(value).replaceAll('"', '""')}"`],
+});
