@@ -425,7 +425,7 @@ const law = [
       protocol,
       allActors,
       "^(services|actors)/((testing|models|workflow|validators|policies)/)?index\\.ts$",
-      services("app", "ledger", "runtime", "client"),
+      services("app", "ledger", "runtime", "client", "process"),
       packages("zod", "xstate"),
     ],
   },
@@ -434,7 +434,7 @@ const law = [
     name: "deploy",
     from: "^deploy/.*\\.ts$",
     node: true,
-    may: ["^deploy/", protocol, services("wire", "nats", "nats/server")],
+    may: ["^deploy/", protocol, services("wire", "nats", "nats/server"), packages("rolldown")],
   },
   // What a program imports to have workflows, and the planner, whose judge is performed like any tool.
   {

@@ -7,9 +7,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MeshError } from "../../protocol/errors.ts";
+import { ownFile } from "../process/own-file.ts";
 import { pidOf } from "../runtime/system.ts";
 
 /** What starting them takes. */
@@ -97,8 +98,7 @@ function startMember(
   folder: string,
   environment: Readonly<Record<string, string>>,
 ): Member {
-  // The script has the form of this file: .ts in the sources, .js in the package.
-  const script = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url));
+  const script = fileURLToPath(ownFile("services/demo/process"));
   const logFile = join(folder, `${name.replace(" ", "-")}.log`);
   const log = openSync(logFile, "a");
   const child = spawn(process.execPath, [...process.execArgv, script, role], {

@@ -4,9 +4,9 @@
  * IO1 It has the options and the environment of its parent, so what kills one kills the other.
  */
 import { fork } from "node:child_process";
-import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MeshError } from "../../protocol/errors.ts";
+import { ownFile } from "../process/own-file.ts";
 import type { FromChild, Isolate, ToChild } from "../suspects/child.ts";
 import type { GatewayConfig, LogLevel } from "./config.ts";
 
@@ -25,9 +25,7 @@ export interface Serves {
   readonly type: "serves";
 }
 
-const entry = fileURLToPath(
-  new URL(`./isolated-process${extname(new URL(import.meta.url).pathname)}`, import.meta.url),
-);
+const entry = fileURLToPath(ownFile("services/runtime/isolated-process"));
 
 export const forkIsolated =
   (order: IsolateOrder): Isolate =>

@@ -6,9 +6,9 @@
  * XW2 It is told of by holdings alone: what is no saga's may hold the loop as long as it likes.
  */
 import { Worker } from "node:worker_threads";
-import { extname } from "node:path";
 import { type Holding, holdMemory, tellHolds, unwatched } from "../process/holding.ts";
 import type { Log } from "../process/log.ts";
+import { ownFile } from "../process/own-file.ts";
 import type { Marking } from "./mark-held.ts";
 
 /** What the thread is given. */
@@ -29,7 +29,7 @@ export interface Watch {
 /** It loads what marks and what it is judged by, and no application. */
 const heapMb = 48;
 
-const entry = new URL(`./holds-thread${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
+const entry = ownFile("services/runtime/holds-thread");
 
 /** A process that a person debugs stands still by their wish. */
 const isDebugged = (): boolean =>

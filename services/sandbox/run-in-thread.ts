@@ -5,8 +5,8 @@
  *     left for the next. A thread that does not come back is ended, whatever it is doing.
  */
 import { availableParallelism } from "node:os";
-import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { ownFile } from "../process/own-file.ts";
 import { createWaitingLine } from "../process/waiting-line.ts";
 import type { Order, Report } from "./order.ts";
 
@@ -15,7 +15,7 @@ const stackSizeMb = 32;
 /** What the thread needs beside QuickJS's own memory: its code, and an output twice. */
 const heapSizeMb = 96;
 
-const entry = new URL(`./thread${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
+const entry = ownFile("services/sandbox/thread");
 const line = createWaitingLine<undefined>();
 let running = 0;
 

@@ -5,6 +5,7 @@
  * build. The server's binary is the one the suite has found already.
  */
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { access, constants, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -141,6 +142,31 @@ test("no command that ends early hangs, or has to be killed", async () => {
       expect(ended.exitMs, command).toBeLessThan(exitMsMax);
     }
 }, 120_000);
+
+test("a host loads few files of the package, and a thread of it not the host's", async () => {
+  const server = await startTestServer();
+  const file = join(folder, "modules");
+  const record = new URL("../support/record-modules.ts", import.meta.url);
+  const words = [main, "host", "--app", "app.mjs", "--server", server.url];
+  const host = spawn(process.execPath, words, {
+    cwd: folder,
+    env: { ...env, MODULES_FILE: file, NODE_OPTIONS: `--import=${record.href}` },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    for await (const text of host.stdout) if (String(text).includes("serves greeting@1")) break;
+    host.kill("SIGTERM");
+    await once(host, "exit");
+    const loaded = (await readFile(file, "utf8")).split("\n").filter((url) => /\/sagamesh\/dist\//.test(url));
+    expect(loaded.length).toBeGreaterThan(3);
+    expect(loaded.length).toBeLessThan(25); // Of 458 files of the sources.
+    const watch = join(folder, "node_modules/sagamesh/dist/services/runtime/holds-thread.js");
+    expect(await readFile(watch, "utf8")).not.toContain("parts/host.js");
+  } finally {
+    host.kill("SIGKILL");
+    await server.stop();
+  }
+});
 
 test("a folder that installs the package keeps its own Node", async () => {
   const brought = (await readdir(join(folder, "node_modules"))).filter((name) => /^node(-|$)/.test(name));
