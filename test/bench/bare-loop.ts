@@ -1,7 +1,7 @@
 /**
  * The bare loop: the least that a step can cost on this server and this client, with nothing of sagamesh in it.
  *
- * Method: the messages of DESIGN.md section 4 and nothing else. In the host, a step is one compare-and-set
+ * Method: the messages of a turn (ARCHITECTURE.md) and nothing else. In the host, a step is one compare-and-set
  * append of about 500 bytes; the effect is no work at all. Through WORK, a step is: the intent to WORK, taken
  * by a worker, its result to an inbox, taken by the host, appended, both acked. Callbacks instead of promises,
  * one subscription for all answers, header blocks as text, one pull request for hundreds of messages.

@@ -33,6 +33,7 @@ import { measureShards } from "./shards.ts";
 import { measureSleeping } from "./sleeping.ts";
 import { measureStarved } from "./starved.ts";
 import { measureSteps } from "./steps.ts";
+import { measureStreams } from "./stream.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureTurns } from "./turns.ts";
 import { measureWaiting } from "./waiting.ts";
@@ -85,6 +86,11 @@ const benches: Readonly<Record<string, Bench>> = {
     does: "what a mesh costs in which nothing happens, by partitions and shards; only by name, minutes",
     isByName: true,
     run: () => measureIdle(idleMeshes),
+  },
+  stream: {
+    does: "how many messages a second one stream takes, on one server and on three; only by name",
+    isByName: true,
+    run: ({ syncs }) => measureStreams(syncs),
   },
   memory: {
     does: "resident size of a host, idle and with 1,000 running sagas",
