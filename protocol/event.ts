@@ -9,6 +9,7 @@ import { Effects, ForkOrder, Lineage } from "./fork.ts";
 import { IntentId, SagaId } from "./ids.ts";
 import { Payload } from "./json.ts";
 import { Result } from "./result.ts";
+import { Traceparent } from "./trace.ts";
 
 /** The definition a saga was started with, or was moved to. `hash` covers prompt, tools, schemas, configuration. */
 export const DefinitionRef = z.object({ name: z.string(), version: z.int(), hash: z.string() });
@@ -85,6 +86,8 @@ const otherEvents = [
     keys: Keys.optional(),
     /** The same of the ids of signals to other sagas; only beside `keys`. */
     told: Keys.optional(),
+    /** The trace that it was started in, where that does not follow from its parent and tree (trace.ts). */
+    traceparent: Traceparent.optional(),
     ...Hearing.shape,
   }),
   /** `sentAt` is the server's time of the message; repeats are recognised by `id`. */

@@ -151,6 +151,7 @@ export const headers = {
   /** What the server compared when it stored the message: the sequence of the one before it on its subject, 0 for none. */
   expectedSeq: "Nats-Expected-Last-Subject-Sequence",
   contentType: "Content-Type",
+  /** W3C: of a start, the span that it is started from; of a call, the call's own; of a turn, its place in its saga's trace. */
   trace: "traceparent",
   signature: "Saga-Signature",
   /** Of a signpost: the shard that has the saga's turns (services/nats/homes.ts). */

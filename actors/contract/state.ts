@@ -361,6 +361,8 @@ export interface SagaState {
   readonly budget?: BudgetState;
   /** Where it lies in its tree of sagas; undefined for the root, which has no parent. */
   readonly tree?: Pick<TreePlace, "root" | "depth" | "depthMax">;
+  /** The trace that it was started in, as its start recorded it. */
+  readonly traceparent?: string;
   /** What policies remember, by name. Each bounds its own, and limits.guardBytesMax all that do not. */
   readonly guards?: Readonly<Record<string, Json>>;
   /** An agent's working memory, as it was given (memory.ts); undefined for a saga that declares none. */

@@ -35,6 +35,11 @@ export interface PerformContext {
   readonly abort: AbortSignal;
   /** From 1; recorded in the ledger. */
   readonly attempt: number;
+  /**
+   * The call's place in its trace, as W3C's `traceparent` has it: hand it to the outside, and what is traced there lies below
+   * the call. Undefined where a host of a former version handed the call on.
+   */
+  readonly traceparent: string | undefined;
   /** Sends a note to the live lane: best effort, never recorded. */
   progress(note: unknown): void;
   /** Hands the matter to the outside: return its value. Nothing runs until the answer or the deadline. */

@@ -42,12 +42,16 @@ export const nothingDecided = ({
 
 /** What a saga's start says for the whole of its ledger. */
 export const begunAs = (
-  start: Pick<EventOf<"start">, "keys" | "told" | "follows" | "causes" | "errorNames">,
-): Partial<Pick<SagaState, "decided" | "follows" | "causes" | "errorNames">> => ({
+  start: Pick<
+    EventOf<"start">,
+    "keys" | "told" | "follows" | "causes" | "errorNames" | "traceparent" | "fork"
+  >,
+): Partial<Pick<SagaState, "decided" | "follows" | "causes" | "errorNames" | "traceparent">> => ({
   ...nothingDecided(start),
   ...(start.follows === undefined ? {} : { follows: start.follows }),
   ...(start.causes === undefined ? {} : { causes: start.causes }),
   ...(start.errorNames === undefined ? {} : { errorNames: start.errorNames }),
+  ...(start.traceparent === undefined || start.fork !== undefined ? {} : { traceparent: start.traceparent }),
 });
 
 /**

@@ -58,7 +58,8 @@ export function inheritedTurns(
   if (first === undefined || start?.event.type !== "start")
     throw new MeshError("LEDGER_BROKEN", `the ledger of ${from.saga} does not begin with a start`);
   const fork = { ...from, ...beforeOf(start.event.fork, from.turn) };
-  const steps = [{ ...start, event: { ...start.event, fork } }, ...rest];
+  const { traceparent: _, ...event } = start.event; // A fork is a trace of its own (protocol/trace.ts).
+  const steps = [{ ...start, event: { ...event, fork } }, ...rest];
   return [{ ...first, steps }, ...turns.slice(1, from.turn)].map((turn) => ({ ...turn, saga }));
 }
 

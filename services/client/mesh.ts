@@ -113,12 +113,13 @@ export interface Mesh extends AsyncDisposable {
    * another input SAGA_ID_TAKEN, at once, whether or not a host is running, and for all but one of several that start it at
    * the same time. It begins with what new sagas of this name begin with then: the definition that was promoted, else the
    * newest that a host serves, whatever version this caller's own code has; `version` names one, for a caller that has to
-   * have that one's output, say. Throws INPUT_INVALID, USAGE. Resolves when the start is stored.
+   * have that one's output, say. `traceparent` (W3C's) is the span that it is started from: its spans, and those of all
+   * sagas below it, then lie in that trace (`sagamesh trace`). Throws INPUT_INVALID, USAGE. Resolves when the start is stored.
    */
   start<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     input: z.input<I>,
-    options?: { id?: string; version?: number },
+    options?: { id?: string; version?: number; traceparent?: string },
   ): Promise<SagaHandle<z.infer<O>, S>>;
   /** A saga of this definition; with `early` one that may start later. Throws BAD_ID. */
   saga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
@@ -216,7 +217,8 @@ export function createClient(given: ClientDeps, close: () => Promise<void>): Mes
       const parsed = saga.input.safeParse(input);
       if (!parsed.success)
         throw new MeshError("INPUT_INVALID", `the input of ${saga.name}: ${z.prettifyError(parsed.error)}`);
-      const start = { id, name: saga.name, version: versionOf(options), input: value };
+      const { traceparent } = options ?? {};
+      const start = { id, name: saga.name, version: versionOf(options), input: value, traceparent };
       await startSaga(deps, { ...start, isMinted: options?.id === undefined });
       return handleOf(deps, id, saga, { started: ownStart(saga.name, start.input) });
     },

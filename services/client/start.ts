@@ -14,6 +14,7 @@ import { Name, type SagaId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { askedFor, isSameStart, startDigest, type StartIdentity } from "../../protocol/start.ts";
 import { headers } from "../../protocol/subjects.ts";
+import { traceparentIn } from "../../protocol/trace.ts";
 import { assertValue } from "../../protocol/value.ts";
 import { type BegunSaga, readBegun } from "../ledger/begun.ts";
 import { encodeBody, makeHeaders } from "../wire/messages.ts";
@@ -32,13 +33,16 @@ export async function startSaga(
     input: Json;
     /** Its id was made for it just now. */
     isMinted?: boolean;
+    /** The span that it is started from. What is none is left out: the saga has a trace of its own then. */
+    traceparent?: string | undefined;
   },
 ): Promise<void> {
-  const { id, name, version, input, isMinted } = start;
+  const { id, name, version, input, isMinted, traceparent } = start;
   if (!Name.safeParse(name).success)
     throw new MeshError("AGENT_UNKNOWN", `"${name}" is not a definition's name`);
   assertValue(input, `the input of ${name}`);
-  await storeOnce(deps, id, { name, ...(version === undefined ? {} : { version }), input }, isMinted);
+  const body = { name, ...(version === undefined ? {} : { version }), input };
+  await storeOnce(deps, id, body, { isMinted, traceparent });
 }
 
 /** Stores the start of a fork; throws as `Mesh.fork`. */
@@ -50,7 +54,10 @@ async function storeOnce(
   deps: ClientDeps,
   saga: SagaId,
   body: StartMessage,
-  isMinted = false,
+  {
+    isMinted = false,
+    traceparent,
+  }: { isMinted?: boolean | undefined; traceparent?: string | undefined } = {},
 ): Promise<void> {
   const { ports, clock } = deps;
   const as = askedFor(body);
@@ -63,6 +70,7 @@ async function storeOnce(
   const fields = makeHeaders({
     [headers.saga]: saga,
     [headers.from]: deps.from,
+    [headers.trace]: traceparentIn(traceparent),
     [headers.contentType]: contentType,
   });
   for (let msgId = `${saga}:start:${startDigest(as)}`; ;) {

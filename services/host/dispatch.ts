@@ -10,6 +10,7 @@ import type { EventOf } from "../../protocol/event.ts";
 import type { IntentOf } from "../../protocol/intent.ts";
 import { limits } from "../../protocol/limits.ts";
 import { headers } from "../../protocol/subjects.ts";
+import { traceparentOfIntent } from "../../protocol/trace.ts";
 import type { WorkMessage } from "../../protocol/tool.ts";
 import { describeFault, faultOfValue, ownLimits } from "../../protocol/value.ts";
 import { makeHeaders } from "../wire/messages.ts";
@@ -41,12 +42,17 @@ export function dispatch(
     case "tool":
       return isDeferred(open)
         ? arm(deps, from, open, open.dueAt ?? 0)
-        : publishWork(deps, from, open, intent);
+        : publishWork(deps, from, open, intent, traceparentOfIntent(state, intent.id));
     case "saga": {
       if (intent.undoes !== undefined && intent.starts !== true) return publishUndo(deps, from, open, intent);
       const child = definition.sagas.get(intent.name);
       if (child === undefined) return undefined;
-      return publishStart(deps, from, open, intent, { child, tree: treeOfChild(state, definition, intent) });
+      const tree = treeOfChild(state, definition, intent);
+      return publishStart(deps, from, open, intent, {
+        child,
+        tree,
+        traceparent: traceparentOfIntent(state, intent.id),
+      });
     }
     case "timer":
     case "task":
@@ -81,6 +87,7 @@ function publishWork(
   from: Sender,
   open: OpenIntent,
   intent: IntentOf<"tool">,
+  traceparent: string,
 ): Promise<void> {
   const { saga, agent } = from;
   const { attempt, input, decidedAt } = open;
@@ -104,6 +111,7 @@ function publishWork(
         [headers.agent]: agent,
         [headers.intent]: intent.id,
         [headers.attempt]: String(attempt),
+        [headers.trace]: traceparent,
         [headers.contentType]: contentType,
       }),
       msgId: msgIdOf(deps, `${saga}:${intent.id}:${attempt}`, open),

@@ -2,12 +2,12 @@
  * Intake: ② an inbox message becomes an event, or is refused with a code.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
-import type { DefinitionRef, Event } from "../../protocol/event.ts";
-import { StartMessage, Vote } from "../../protocol/event.ts";
+import { type DefinitionRef, type Event, type EventOf, StartMessage, Vote } from "../../protocol/event.ts";
 import { digestOfOrder, type ForkOrder, type Lineage } from "../../protocol/fork.ts";
 import type { Json } from "../../protocol/json.ts";
 import { type ResultMessage as ResultBody, ResultMessage } from "../../protocol/result.ts";
 import { type Address, headers } from "../../protocol/subjects.ts";
+import { recordedTrace } from "../../protocol/trace.ts";
 import { decodeBody, eventIdOf, readBody } from "../wire/messages.ts";
 import type { BlobPort, Delivery } from "../wire/ports.ts";
 import { recordedPrices } from "../app/prices.ts";
@@ -38,7 +38,9 @@ export async function readEvent(
       const ref = meant ?? meantFor(delivery) ?? reading.routing.choose(body, address.saga);
       const definition = reading.app.definition(ref);
       if (definition === undefined) throw new Unserved(address.saga, ref);
-      return readStart(reading, definition, body);
+      const { parent, tree, fork } = body;
+      const trace = recordedTrace(delivery.headers[headers.trace], { saga: address.saga, parent, tree });
+      return { ...readStart(reading, definition, body), ...(fork === undefined ? trace : {}) };
     }
     case "signal":
       return {
@@ -65,7 +67,7 @@ export async function readEvent(
 /** The definition that the sender writes to, if it says so. */
 const addressee = (agent: string | undefined) => (agent === undefined ? {} : { to: agent });
 
-function readStart({ app, routing }: Reading, definition: Definition, body: StartMessage): Event {
+function readStart({ app, routing }: Reading, definition: Definition, body: StartMessage): EventOf<"start"> {
   const { name, version, hash } = definition;
   const tree = body.parent === undefined ? undefined : body.tree;
   const countsUsd = definition.budget.usd !== undefined || tree?.budget?.usd !== undefined;

@@ -10,6 +10,7 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { toJson } from "../../protocol/json.ts";
 import { limits } from "../../protocol/limits.ts";
 import { lanes } from "../../protocol/live.ts";
+import { traceparentOfIntent } from "../../protocol/trace.ts";
 import { claimsOf } from "../perform/asked.ts";
 import type { Performed } from "../perform/outcome.ts";
 import { withFailure } from "../perform/failure.ts";
@@ -62,7 +63,10 @@ function performTool(
     progress: (_: unknown, note: unknown) =>
       deps.live(saga, lanes.progress, toJson({ intent: intent.id, attempt: open.attempt, note })),
   };
-  const attempt = { saga, intent: intent.id, attempt: open.attempt, key: intent.key, input: open.input };
+  const { state } = context.current() ?? {};
+  const traceparent = state && traceparentOfIntent(state, intent.id);
+  const { attempt: of, input } = open;
+  const attempt = { saga, intent: intent.id, attempt: of, key: intent.key, input, traceparent };
   return inRoom(deps, context, "tool", tool.name, async () =>
     context.mayBegin()
       ? withFailure(deps, tool, attempt, await perform(performDeps, tool, body, attempt, context))

@@ -52,6 +52,13 @@ export interface Sender {
   readonly agent: string;
 }
 
+/** What a child is, and where it lies: in the tree of its sagas, and in their trace. */
+export interface ChildPlace {
+  readonly child: Definition;
+  readonly tree: TreePlace;
+  readonly traceparent: string;
+}
+
 /**
  * A child's start. Its id is a hash of the intent: published again, it is the same child. Where another start of that id
  * stands in the inbox, the parent is told at once.
@@ -61,7 +68,7 @@ export async function publishStart(
   from: Sender,
   open: OpenIntent,
   intent: IntentOf<"saga">,
-  { child, tree }: { readonly child: Definition; readonly tree: TreePlace },
+  { child, tree, traceparent }: ChildPlace,
 ): Promise<void> {
   const body: StartMessage = {
     name: child.name,
@@ -79,6 +86,7 @@ export async function publishStart(
       [headers.saga]: intent.saga,
       [headers.agent]: child.name,
       [headers.from]: from.saga,
+      [headers.trace]: traceparent,
       [headers.contentType]: contentType,
     });
     const msgId = msgIdOf(deps, `${intent.saga}:start:${from.saga}:${intent.id}`, open);

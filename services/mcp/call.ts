@@ -19,8 +19,12 @@ import type { McpCall, McpToolSettings } from "./settings.ts";
 /** The runtime's own timeout ends a call; the library's must not come first. */
 const noTimeoutMs = 2 ** 31 - 1;
 const reasonCharactersMax = 4_000;
-/** Under `_meta`, for servers that know it. */
+/** Under `_meta`, for servers that know it. The trace's name there is W3C's own, as the protocol has it. */
 const keyName = "sagamesh/effect-key";
+const metaOf = (key: string, traceparent: string | undefined) => ({
+  [keyName]: key,
+  ...(traceparent === undefined ? {} : { traceparent }),
+});
 
 type Answer = Awaited<ReturnType<Client["callTool"]>>;
 type Input = Readonly<Record<string, Json>>;
@@ -35,11 +39,11 @@ export function bodyOf(
   const { keyIn, onError = "in_doubt", probe } = settings;
   const perform = (given: unknown, context: PerformContext): Promise<Json> =>
     connection.during(async () => {
-      const { key, abort } = context;
+      const { key, abort, traceparent } = context;
       const progress = (note: unknown) => context.progress(note);
       const ready = await connection.ready(listed.name, abort);
       const input = { ...(given as Input), ...(keyIn === undefined ? {} : { [keyIn]: key }) };
-      const answer = await ask(connection, ready, listed.name, input, { key, abort, progress });
+      const answer = await ask(connection, ready, listed.name, input, { key, abort, traceparent, progress });
       if (answer.isError !== true) return outputOf(answer, listed, ready);
       const text = textOf(answer, ready);
       if (effect === "once" || effect === "probe")
@@ -70,6 +74,7 @@ export function bodyOf(
 interface Asking {
   readonly key?: string;
   readonly abort: AbortSignal;
+  readonly traceparent?: string | undefined;
   readonly progress?: PerformContext["progress"];
 }
 
@@ -79,11 +84,11 @@ async function ask(
   { client, secrets, protocolCodeOf }: Ready,
   name: string,
   input: Input,
-  { key, abort, progress }: Asking,
+  { key, abort, traceparent, progress }: Asking,
 ): Promise<Answer> {
   try {
     return await client.callTool(
-      { name, arguments: { ...input }, ...(key === undefined ? {} : { _meta: { [keyName]: key } }) },
+      { name, arguments: { ...input }, ...(key === undefined ? {} : { _meta: metaOf(key, traceparent) }) },
       {
         signal: abort,
         timeout: noTimeoutMs,

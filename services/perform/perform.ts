@@ -16,6 +16,7 @@ import { DeferredCall, failed, inDoubt, type Performed, succeeded, thrown } from
 /** Which attempt of which intent, and what it is given. */
 export interface Attempt extends Call {
   readonly input: Json;
+  readonly traceparent?: string | undefined;
 }
 
 /** What every attempt is performed with. */
@@ -99,6 +100,7 @@ async function runBody(
   const context: PerformContext = {
     key: attempt.key,
     attempt: attempt.attempt,
+    traceparent: attempt.traceparent,
     get abort() {
       return cutOff.signal;
     },

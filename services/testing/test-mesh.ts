@@ -41,7 +41,7 @@ export interface TestMesh extends Mesh {
   start<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(
     saga: SagaDefinition<I, O, S>,
     input: z.input<I>,
-    options?: { id?: string; version?: number },
+    options?: { id?: string; version?: number; traceparent?: string },
   ): Promise<TestSaga<z.infer<O>, S>>;
   /** As `Mesh.saga`. */
   saga<I extends z.ZodType, O extends z.ZodType, S extends SignalSchemas>(

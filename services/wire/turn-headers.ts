@@ -3,16 +3,15 @@
  * the turn can tell whether they are still those it was stored with; and one of the last turn alone, which definition the
  * saga goes on under.
  */
-import { sha256, spanOf } from "../../protocol/digest.ts";
+import { spanOf } from "../../protocol/digest.ts";
 import { definitionOfText, textOfDefinition } from "../../protocol/definition-text.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
-import type { SagaId } from "../../protocol/ids.ts";
 import { type Headers, headers } from "../../protocol/subjects.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { StoredMessage } from "./ports.ts";
 
-/** One trace per saga, made of its id: every host and every replay arrives at the same. */
-export const traceIdOf = (saga: SagaId): string => sha256(saga).slice(0, 32);
+/** A turn's trace is made of its saga's id alone, whatever tree that is in: every host and every replay arrives at the same. */
+export { traceIdOf } from "../../protocol/trace.ts";
 
 /** Which definition the saga goes on under after a turn, and its trace. */
 export interface TurnOrigin {

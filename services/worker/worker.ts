@@ -19,6 +19,7 @@ import { lanes } from "../../protocol/live.ts";
 import type { Result } from "../../protocol/result.ts";
 import { headers, parseWorkSubject } from "../../protocol/subjects.ts";
 import { type ContractRef, toolLabel, WorkMessage } from "../../protocol/tool.ts";
+import { traceparentIn } from "../../protocol/trace.ts";
 import { type App, assertServable, workerTools } from "../app/app.ts";
 import { deadLetter } from "../wire/dead-letter.ts";
 import { ackDelivery, nakDelivery } from "../wire/delivery.ts";
@@ -205,13 +206,16 @@ async function handle(
   }
   const waitMs = (work.notBefore ?? 0) - deps.clock.now();
   if (waitMs > 0) return nakDelivery(delivery, waitMs);
+  const traceparent = traceparentIn(delivery.headers[headers.trace]);
   const body = app.bodies.get(work.contract);
   if (body === undefined) return nakDelivery(delivery, limits.unservedDelayMs);
   const performed =
     delivery.deliveries > limits.workDeliveriesMax
       ? await giveUp(deps, tool, work, delivery, { error: tooOften(tool, delivery), signal: cutOff.signal })
       : await inTurn(deps, tool, cutOff, () =>
-          observed(deps, "tool", tool.name, () => performTold(deps, tool, body, work, cutOff)),
+          observed(deps, "tool", tool.name, () =>
+            performTold(deps, tool, body, { ...work, traceparent }, cutOff),
+          ),
         );
   if (performed.type === "silent") return nakDelivery(delivery);
   await publishResult(deps, { ...work, call: delivery.seq }, performed, deps.signal);
@@ -236,7 +240,7 @@ const performTold = async (
   deps: WorkerDeps,
   tool: Tool,
   body: AnyBody,
-  work: WorkMessage,
+  work: Attempt,
   cutOff: CutOff,
 ): Promise<Performed> =>
   withFailure(deps, tool, work, await perform(performDeps(deps), tool, body, work, { cutOff }));

@@ -100,7 +100,11 @@ const tools: Record<string, Tool> = {
     throw new ProtocolFault(-32603, `cannot log in with ${secret}`);
   },
   pay: ({ idempotency_key: key }, { params }) =>
-    text(JSON.stringify({ key, meta: params?._meta?.["sagamesh/effect-key"] })),
+    text(
+      JSON.stringify({
+        ...{ key, meta: params?._meta?.["sagamesh/effect-key"], trace: params?._meta?.["traceparent"] },
+      }),
+    ),
 };
 let changed = false;
 

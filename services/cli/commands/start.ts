@@ -1,6 +1,7 @@
 import type { StartedDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { mintSagaId, parseSagaId } from "../../../protocol/ids.ts";
+import { traceparentIn } from "../../../protocol/trace.ts";
 import { parseNamed } from "../../deployments/named.ts";
 import { startSaga } from "../../client/start.ts";
 import { checkStart, readRegistry } from "../../client/registry.ts";
@@ -28,13 +29,19 @@ export const start = defineCommand({
       hint: "N",
       help: "begin with this version; else with the one that was promoted, else the newest that is served",
     },
+    traceparent: {
+      type: "string",
+      hint: "VALUE",
+      help: "W3C: the span that it is started from; its spans (`trace`) then lie below that",
+    },
     wait: {
       type: "boolean",
       help: "show what happens and what is said, and wait for the end; exit 1 unless it completes",
     },
   },
   examples: [`sagamesh start hire_for_role --input '{"role":"dev","recruiterId":"r1"}' --id hire-41 --wait`],
-  run: async ({ name: word, input: text, id, version: number, wait }, context) => {
+  run: async ({ name: word, input: text, id, version: number, traceparent: told, wait }, context) => {
+    const traceparent = told === undefined ? undefined : parseTraceparent(told);
     const input = parseJson(text ?? "{}", "--input");
     const { name, version } = wantedOf(word, number);
     const given = id === undefined ? undefined : parseSagaId(id);
@@ -42,7 +49,7 @@ export const start = defineCommand({
       const saga = given ?? mintSagaId(name, deps.clock.now(), deps.chance.random());
       const begins = await beginsWith(ports, { name, version }, saga);
       checkStart(await readRegistry(ports.registry), { name, version, as: begins.definition }, input);
-      await startSaga(deps, { id: saga, name, version, input });
+      await startSaga(deps, { id: saga, name, version, input, traceparent });
       if (begins.waits !== undefined) context.output.note(begins.waits);
       const { definition, unserved } = begins;
       const document: StartedDocument = {
@@ -75,6 +82,13 @@ function wantedOf(word: string, number: string | undefined): { name: string; ver
       },
     );
   return named;
+}
+
+/** Throws USAGE: who names one by hand means it. */
+function parseTraceparent(text: string): string {
+  const read = traceparentIn(text);
+  if (read !== undefined) return read;
+  throw new MeshError("USAGE", `--traceparent: expected 00-<32 hex>-<16 hex>-<2 hex>, got "${text}"`);
 }
 
 /** Throws USAGE. */

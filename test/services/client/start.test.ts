@@ -181,7 +181,7 @@ describe("other doors", () => {
           { saga: parseSagaId(parent), agent: "p" },
           { intent, input: { n: 1 }, attempt: 1 },
           intent,
-          { child, tree: { root: parseSagaId(parent), depth: 1, depthMax: 8 } },
+          { child, tree: { root: parseSagaId(parent), depth: 1, depthMax: 8 }, traceparent: "" },
         ),
       );
     const told: string[] = [];

@@ -60,10 +60,11 @@ interface Ended {
 async function call(
   tool: Tool,
   input: unknown,
-  { signal, notes }: { signal?: AbortSignal; notes?: unknown[] } = {},
+  { signal, notes, traceparent }: { signal?: AbortSignal; notes?: unknown[]; traceparent?: string } = {},
 ): Promise<Ended> {
   const context = {
     key: "s1.1-0.abc",
+    traceparent,
     abort: signal ?? new AbortController().signal,
     progress: (note: unknown) => void notes?.push(note),
   };
@@ -365,6 +366,14 @@ describe("an effect's end", () => {
     expect((await call(pay, { amount: 3 })).output).toEqual([
       { type: "text", text: '{"key":"s1.1-0.abc","meta":"s1.1-0.abc"}' },
     ]);
+  });
+
+  test("the call's place in its trace goes with it, under W3C's own name", async () => {
+    const { server } = oddServer(folder);
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const tools = await serve({ ...server, with: { pay: { keyIn: "idempotency_key" } } });
+    const { output } = await call(tools.tool("pay"), { amount: 3 }, { traceparent });
+    expect(JSON.stringify(output)).toContain(traceparent);
   });
 
   test("can be asked for by a probe that uses the server's other tools", async () => {
