@@ -143,6 +143,19 @@ const law = [
   },
   // Only who draws loads the layout.
   { name: "services-views-layout", from: "^services/views/graph/layout\\.ts$", may: [packages("@dagrejs")] },
+  // A ledger as spans, by the names that tracing systems know.
+  {
+    name: "services-traces",
+    from: services("traces"),
+    may: [protocol, actors("contract", "kernel"), services("ledger")],
+  },
+  // Spans and metrics on their way out: what they are of is not known here.
+  {
+    name: "services-otlp",
+    from: services("otlp"),
+    node: true,
+    may: [protocol, services("wire"), packages("zod")],
+  },
   // Rows by which sagas are found: hosts write them, clients go by them, and where they are missing they are made of ledgers.
   {
     name: "services-listing",
@@ -353,6 +366,7 @@ const law = [
         "ledger",
         "views",
         "views/graph",
+        "traces",
         "client",
         "tables",
         "runtime",
@@ -374,7 +388,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      "^services/(wire|process|deployments|app|workflow|ledger|listing|tables|views|client|archive|recordings|replay|throttle|runtime|demo|new|check)/",
+      "^services/(wire|process|deployments|app|workflow|ledger|listing|tables|views|traces|client|archive|recordings|replay|throttle|runtime|demo|new|check)/",
       services("cli/frame", "cli/telling"),
       packages("zod", "pino"),
     ],

@@ -481,6 +481,18 @@ const table = {
     remedy:
       "Check what the message names: the server's command or address, its log, the variables that it needs.",
   },
+  OTLP_UNREACHABLE: {
+    meaning: "the receiver of spans or metrics does not answer, or takes nothing now",
+    retriable: true,
+    remedy:
+      "See that it runs and that the URL leads to its port for OTLP over HTTP, which is 4318 mostly; the same again sends the same spans.",
+  },
+  OTLP_REFUSED: {
+    meaning: "the receiver of spans or metrics does not take what is sent",
+    retriable: false,
+    remedy:
+      "Its answer says why: a path or a port that is another's (404), headers that it asks for (401, 403: OTEL_EXPORTER_OTLP_HEADERS), too much at once (413).",
+  },
   INSPECTOR_UNREACHABLE: {
     meaning:
       "nothing that takes the Stately inspector's messages listens at the address, or it has closed the connection",

@@ -34,6 +34,7 @@ export const commands: CommandGroups = {
     graph: async () => (await import("./commands/graph.ts")).graph,
     tail: async () => (await import("./commands/tail.ts")).tail,
     why: async () => (await import("./commands/why.ts")).why,
+    trace: async () => (await import("./commands/trace.ts")).trace,
     verify: async () => (await import("./commands/verify.ts")).verify,
     import: async () => (await import("./commands/import.ts")).importing,
     export: async () => (await import("./commands/export.ts")).exporting,

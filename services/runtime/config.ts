@@ -31,6 +31,10 @@ export interface Config {
   readonly archiveDir: string;
   /** Folder of the tables that queries read; it may be deleted. */
   readonly indexDir: string;
+  /** Folder of what exporters of spans remember. */
+  readonly traceDir: string;
+  /** The variables of OpenTelemetry, as they are. Some hold secrets. */
+  readonly otel: Environment;
   /** What callback URLs begin with; a token follows. */
   readonly callbackBase: string;
   /** Undefined: the process's own default. */
@@ -143,6 +147,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     dataDir: flags.data,
     ...foldersIn(folder),
     indexDir: join(cacheFolder(env), "index"),
+    otel: Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("OTEL_"))),
     callbackBase: callback === undefined ? noCallbackBase : callback.replace(/\/?$/, "/"),
     logLevel: env["LOG_LEVEL"] ? level.data : undefined,
     anthropicApiKey: env["ANTHROPIC_API_KEY"] || undefined,
@@ -161,11 +166,14 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
   };
 }
 
-const foldersIn = (data: string): Pick<Config, "serverDir" | "replayDir" | "planDir" | "archiveDir"> => ({
-  serverDir: join(data, "server"),
-  replayDir: join(data, "replays"),
-  planDir: join(data, "plans"),
-  archiveDir: join(data, "archive"),
+const foldersIn = (
+  folder: string,
+): Pick<Config, "serverDir" | "replayDir" | "planDir" | "archiveDir" | "traceDir"> => ({
+  serverDir: join(folder, "server"),
+  replayDir: join(folder, "replays"),
+  planDir: join(folder, "plans"),
+  archiveDir: join(folder, "archive"),
+  traceDir: join(folder, "traces"),
 });
 
 /** What `--data` cannot be: a person means a signal's data by it. */
@@ -284,6 +292,7 @@ export const describeConfig = ({ anthropicApiKey, ...config }: Config): Record<s
   ...config,
   ...(config.servers === undefined ? {} : { servers: redactUrl(config.servers) }),
   gateway: { ...config.gateway, secrets: config.gateway.secrets.map(() => "[redacted]") },
+  otel: Object.keys(config.otel),
   // What is not set is left out: a log that redacts by name would show it as something.
   ...(anthropicApiKey === undefined ? {} : { anthropicApiKey: "[redacted]" }),
 });

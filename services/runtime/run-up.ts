@@ -5,6 +5,7 @@ import { type App, assertServable } from "../app/app.ts";
 import type { Config } from "./config.ts";
 import { withProvidedModels } from "./provided-models.ts";
 import type { HostTelling } from "../host/host.ts";
+import type { Part } from "./health/part.ts";
 import { hostPart, type HostPlace } from "./run-host.ts";
 import { workerPart } from "./run-worker.ts";
 import { serve, type ServeOptions, type Service } from "./serve.ts";
@@ -20,6 +21,17 @@ export async function servedByUp(bare: App, config: Config): Promise<App> {
   const app = await withProvidedModels(bare, config);
   for (const role of ["host", "worker"] as const) assertServable(app, role);
   return app;
+}
+
+/** Spans go where OpenTelemetry's variables say; where they say nothing, nothing of it is loaded. */
+async function exportedSpans(
+  service: Service,
+  config: Config,
+  report: (line: string) => void,
+): Promise<Part | undefined> {
+  if (Object.keys(config.otel).length === 0) return undefined;
+  const { tracePart } = await import("./run-traces.ts");
+  return tracePart(service, config, report);
 }
 
 /**
@@ -47,6 +59,8 @@ export async function runUp(
       ];
       if (door !== undefined && own !== undefined)
         parts.push(door.gatewayPart(service, own.gateway, own.secrets));
+      const spans = await exportedSpans(service, config, options.report);
+      if (spans !== undefined) parts.push(spans);
       onReady(service, own?.config.gateway.url);
       return parts;
     });

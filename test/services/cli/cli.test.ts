@@ -98,6 +98,7 @@ describe("help", () => {
       "inspect",
       "tail",
       "why",
+      "trace",
       "verify",
       "replay",
       "tasks",

@@ -129,7 +129,20 @@ const readers: Readonly<Record<string, readonly Reader[]>> = {
 /** Commands that read no saga, one saga, or one and those it names; `export` names those below it. */
 const readNotMany = [
   ...["new", "demo", "up", "host", "worker", "gateway", "plan", "run", "start", "fork", "signal", "cancel"],
-  ...["link", "inspect", "tail", "why", "import", "export", "approve", "deny", "edit", "answer", "pause"],
+  ...[
+    "link",
+    "inspect",
+    "tail",
+    "why",
+    "trace",
+    "import",
+    "export",
+    "approve",
+    "deny",
+    "edit",
+    "answer",
+    "pause",
+  ],
   ...["resume", "dead", "decode", "mcp", "completion", "undo", "trust", "shards", "check", "graph"],
   "partitions",
   ...["index", "query"], // A row says so: test/services/tables/fill.test.ts.
