@@ -103,7 +103,7 @@ export async function startHealth({
 }
 
 /** The gauges of what hosts tell; those whose labels come and go are written anew each time. */
-function partGauges({ gauge }: Exposition): (parts: readonly Part[]) => void {
+export function partGauges({ gauge }: Exposition): (parts: readonly Part[]) => void {
   const resident = gauge("sagamesh_sagas_resident", "Sagas in this host's memory.");
   const partitions = gauge("sagamesh_partitions", "Partitions this host takes inputs of.");
   const waiting = gauge(
