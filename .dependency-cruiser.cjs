@@ -149,7 +149,7 @@ const law = [
     from: services("traces"),
     may: [protocol, actors("contract", "kernel"), services("ledger")],
   },
-  // Spans and metrics on their way out: what they are of is not known here.
+  // Spans on their way out: what they are of is not known here.
   {
     name: "services-otlp",
     from: services("otlp"),

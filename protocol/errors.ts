@@ -482,13 +482,13 @@ const table = {
       "Check what the message names: the server's command or address, its log, the variables that it needs.",
   },
   OTLP_UNREACHABLE: {
-    meaning: "the receiver of spans or metrics does not answer, or takes nothing now",
+    meaning: "the receiver of spans does not answer, or takes nothing now",
     retriable: true,
     remedy:
       "See that it runs and that the URL leads to its port for OTLP over HTTP, which is 4318 mostly; the same again sends the same spans.",
   },
   OTLP_REFUSED: {
-    meaning: "the receiver of spans or metrics does not take what is sent",
+    meaning: "the receiver of spans does not take what is sent",
     retriable: false,
     remedy:
       "Its answer says why: a path or a port that is another's (404), headers that it asks for (401, 403: OTEL_EXPORTER_OTLP_HEADERS), too much at once (413).",

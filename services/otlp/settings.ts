@@ -1,5 +1,5 @@
 /**
- * Settings: where spans and metrics go, by the variables that OpenTelemetry's specification names.
+ * Settings: where spans go, by the variables that OpenTelemetry's specification names.
  *
  * YG1 A header may hold a secret: no message of ours shows one.
  */
@@ -8,10 +8,7 @@ import { MeshError } from "../../protocol/errors.ts";
 /** What of the environment speaks of this: the variables that begin with `OTEL_`. */
 export type OtelVariables = Readonly<Record<string, string | undefined>>;
 
-/** A signal of OpenTelemetry, as its paths have it. */
-export type Signal = "traces" | "metrics";
-
-/** Where one signal goes. */
+/** Where spans go. */
 export interface OtlpEndpoint {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,14 +22,13 @@ const timeoutMsDefault = 10_000;
 const serviceDefault = "sagamesh";
 
 /**
- * Where a signal goes: to the URL given, else where the variables say; undefined where nothing says so, or they say that it is to
+ * Where spans go: to the URL given, else where the variables say; undefined where nothing says so, or they say that it is to
  * go nowhere. Throws USAGE for what is no URL or header, and for gRPC.
  */
-export function endpointOf(env: OtelVariables, signal: Signal, given?: string): OtlpEndpoint | undefined {
-  const url = given === undefined ? urlIn(env, signal) : basedOn(given, "--otlp", signal);
+export function endpointOf(env: OtelVariables, given?: string): OtlpEndpoint | undefined {
+  const url = given === undefined ? urlIn(env) : basedOn(given, "--otlp");
   if (url === undefined) return undefined;
-  const of = (what: string) =>
-    env[`OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${what}`] || env[`OTEL_EXPORTER_OTLP_${what}`];
+  const of = (what: string) => env[`OTEL_EXPORTER_OTLP_TRACES_${what}`] || env[`OTEL_EXPORTER_OTLP_${what}`];
   if (of("PROTOCOL") === "grpc" && given === undefined)
     throw new MeshError(
       "USAGE",
@@ -43,7 +39,7 @@ export function endpointOf(env: OtelVariables, signal: Signal, given?: string): 
     );
   const headers = {
     ...headersIn(env, "OTEL_EXPORTER_OTLP_HEADERS"),
-    ...headersIn(env, `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_HEADERS`),
+    ...headersIn(env, "OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
   };
   const timeoutMs = Number(of("TIMEOUT") ?? timeoutMsDefault);
   return {
@@ -52,19 +48,20 @@ export function endpointOf(env: OtelVariables, signal: Signal, given?: string): 
   };
 }
 
-function urlIn(env: OtelVariables, signal: Signal): string | undefined {
+function urlIn(env: OtelVariables): string | undefined {
   const isOff = env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true";
-  if (isOff || env[`OTEL_${signal.toUpperCase()}_EXPORTER`] === "none") return undefined;
-  const ownName = `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_ENDPOINT`;
+  if (isOff || env["OTEL_TRACES_EXPORTER"] === "none") return undefined;
+  const ownName = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
   const own = env[ownName];
   if (own) return checked(own, ownName); // As it is, says the specification.
   const base = env["OTEL_EXPORTER_OTLP_ENDPOINT"];
-  return base ? basedOn(base, "OTEL_EXPORTER_OTLP_ENDPOINT", signal) : undefined;
+  return base ? basedOn(base, "OTEL_EXPORTER_OTLP_ENDPOINT") : undefined;
 }
 
-function basedOn(base: string, from: string, signal: Signal): string {
+const path = "/v1/traces";
+
+function basedOn(base: string, from: string): string {
   const url = checked(base, from);
-  const path = `/v1/${signal}`;
   return url.endsWith(path) ? url : `${url.replace(/\/+$/, "")}${path}`;
 }
 
@@ -114,7 +111,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** What the spans and metrics are said to be of. The name of the service stands over the one among the attributes. */
+/** What the spans are said to be of. The name of the service stands over the one among the attributes. */
 export function resourceOf(env: OtelVariables): Record<string, string> {
   const { "service.name": named, ...attributes } = pairsIn(env, "OTEL_RESOURCE_ATTRIBUTES");
   return { "service.name": env["OTEL_SERVICE_NAME"] || named || serviceDefault, ...attributes };

@@ -131,4 +131,25 @@ test("trace --follow, killed again and again, has sent every span in the end, ea
   expect(receiver.requests[0]?.body).toContain('"stringValue":"desk"');
 });
 
+test("up sends the spans of what ends where OpenTelemetry's variables say, and ends as ever", async () => {
+  await using receiver = await startOtlpReceiver();
+  const own = await mkdtemp(join(tmpdir(), "sagamesh-trace-up-"));
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_HEADERS: "x-key=planted" };
+  const up = startCli(["up", "--app", "test/examples/weekend.ts", "--data", own, "--no-gateway"], { env });
+  try {
+    await up.says("weekend");
+    const input = '{"guest":"ana","cents":90000}';
+    await runHere(["start", "weekend", "--input", input, "--id", "ana-1", "--data", own, "--wait"]);
+    const isThere = () => receiver.spans().some(({ name }) => name === "invoke_workflow weekend");
+    await until("its span is there", isThere, 30_000);
+    expect(receiver.requests[0]?.headers["x-key"]).toBe("planted");
+  } finally {
+    up.process.kill("SIGTERM");
+  }
+  const { code, stdout, stderr } = await up.ended;
+  expect(code).toBe(0);
+  expect(stdout + stderr).not.toContain("planted");
+  await rm(own, { recursive: true, force: true });
+});
+
 const systemWait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

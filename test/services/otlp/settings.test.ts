@@ -8,7 +8,7 @@ import { endpointOf, type OtelVariables, resourceOf } from "../../../services/ot
 
 function refusalOf(env: OtelVariables): MeshError {
   try {
-    endpointOf(env, "traces");
+    endpointOf(env);
   } catch (error) {
     if (error instanceof MeshError) return error;
   }
@@ -40,14 +40,12 @@ describe("the endpoint of spans", () => {
     ["a disabled SDK sends nothing", { ...base, OTEL_SDK_DISABLED: "true" }, undefined],
     ["nor does an exporter that is none", { ...base, OTEL_TRACES_EXPORTER: "none" }, undefined],
   ])("%s", (_, env, url) => {
-    expect(endpointOf(env, "traces")?.url).toBe(url);
+    expect(endpointOf(env)?.url).toBe(url);
   });
 
   test("a URL that is given stands over all variables, and may have the path", () => {
     for (const given of ["http://here:1", "http://here:1/", "http://here:1/v1/traces"])
-      expect(endpointOf({ ...base, OTEL_SDK_DISABLED: "true" }, "traces", given)?.url).toBe(
-        "http://here:1/v1/traces",
-      );
+      expect(endpointOf({ ...base, OTEL_SDK_DISABLED: "true" }, given)?.url).toBe("http://here:1/v1/traces");
   });
 
   test("has the headers of both kinds, decoded, those of its own signal over the others", () => {
@@ -56,19 +54,18 @@ describe("the endpoint of spans", () => {
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic%20cGs6c2s=, x-tenant=a",
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-tenant=b",
     };
-    expect(endpointOf(env, "traces")?.headers).toEqual({ authorization: "Basic cGs6c2s=", "x-tenant": "b" });
-    expect(endpointOf(env, "metrics")?.headers["x-tenant"]).toBe("a");
+    expect(endpointOf(env)?.headers).toEqual({ authorization: "Basic cGs6c2s=", "x-tenant": "b" });
   });
 
   test("has a time for a request and a compression, its own over the others", () => {
-    expect(endpointOf(base, "traces")).toMatchObject({ timeoutMs: 10_000, gzip: false });
+    expect(endpointOf(base)).toMatchObject({ timeoutMs: 10_000, gzip: false });
     const env = {
       ...base,
       OTEL_EXPORTER_OTLP_TIMEOUT: "500",
       OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: "700",
       OTEL_EXPORTER_OTLP_COMPRESSION: "gzip",
     };
-    expect(endpointOf(env, "traces")).toMatchObject({ timeoutMs: 700, gzip: true });
+    expect(endpointOf(env)).toMatchObject({ timeoutMs: 700, gzip: true });
   });
 
   test("is refused where it is no URL, over gRPC, and where a header cannot be read, without the header's value", () => {

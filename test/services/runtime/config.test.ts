@@ -35,6 +35,12 @@ describe("readConfig", () => {
     expect(() => twice("yes")).toThrow(/SAGAMESH_FOLDS_TWICE: expected 1 or 0, got "yes"/);
   });
 
+  test("of OpenTelemetry's variables only the names are shown: a header may be a password", () => {
+    const config = readConfig({}, { OTEL_EXPORTER_OTLP_HEADERS: "authorization=planted" });
+    expect(config.otel).toEqual({ OTEL_EXPORTER_OTLP_HEADERS: "authorization=planted" });
+    expect(JSON.stringify(describeConfig(config))).not.toContain("planted");
+  });
+
   test("an empty variable is as good as none", () => {
     const config = readConfig(
       {},
