@@ -20,6 +20,8 @@ const kinds = {
   validators: ["saga"],
   workflow: ["validators"],
   plan: ["saga", "agent", "validators", "workflow"],
+  // No kind of its own: a saga that is built in.
+  schedule: ["saga"],
 };
 const allActors = `^actors/(kinds\\.ts$|(${[...ground, "policies", ...Object.keys(kinds), "kernel"].join("|")})/[^/]+$)`;
 
@@ -162,6 +164,8 @@ const law = [
     from: services("listing"),
     may: [protocol, actors("contract", "kernel"), services("wire", "process", "ledger", "views")],
   },
+  // Due times: nothing else reckons with time zones, or needs the package that does.
+  { name: "services-calendar", from: services("calendar"), may: [protocol, packages("croner")] },
   {
     name: "services-client",
     from: services("client"),
@@ -169,7 +173,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      services("wire", "process", "deployments", "app", "ledger", "views", "listing"),
+      services("wire", "process", "deployments", "calendar", "app", "ledger", "views", "listing"),
       packages("zod", "pino"),
     ],
   },
@@ -181,6 +185,13 @@ const law = [
     node: true,
     may: [protocol, actors("kernel"), services("wire", "ledger", "views")],
   },
+  // What a host does for schedules: it begins and ends sagas as a client does.
+  {
+    name: "services-schedules",
+    from: services("schedules"),
+    may: [protocol, allActors, services("wire", "process", "calendar", "app", "ledger", "client")],
+  },
+
   // How one intent is performed: host and worker both do it, and never import each other.
   {
     name: "services-perform",
@@ -413,6 +424,7 @@ const law = [
         "perform",
         "memory",
         "models",
+        "schedules",
         "runtime",
       ),
       packages("zod"),

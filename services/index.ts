@@ -36,6 +36,7 @@ export { type AdoptWords, adoptMachine, type EffectWords } from "../actors/saga/
 export { defineSaga, type SagaConfig } from "../actors/saga/define.ts";
 export type { BudgetRaise, ModelPrice, ModelPrices } from "../protocol/budget.ts";
 export type { DeclaredDocument, DeploymentDocument } from "../protocol/documents/deployment.ts";
+export type { ScheduleDocument, ScheduleDoneDocument } from "../protocol/documents/schedule.ts";
 export type { SagaRow } from "../protocol/documents/saga.ts";
 export { type ErrorCode, isMeshError, MeshError } from "../protocol/errors.ts";
 export type { Json } from "../protocol/json.ts";
@@ -52,6 +53,7 @@ export type { SagaFilter } from "./client/saga-filter.ts";
 export type { LiveEvent } from "./client/live.ts";
 export type { MigrateOptions } from "./client/migrate.ts";
 export type { Mesh, SagaDescription, SagaEnd, SagaHandle } from "./client/mesh.ts";
+export type { ScheduleConfig, Schedules } from "./client/schedules.ts";
 export type { VotedTask, VoteInput } from "./client/send.ts";
 export type { TaskDetail } from "./client/task-detail.ts";
 export type { OpenTask } from "./client/tasks.ts";

@@ -182,6 +182,14 @@ export const DoctorDocument = z.object({
       why: z.string().optional(),
     })
     .optional(),
+  /** Schedules that should have begun a run, and those whose runs no living host serves; absent where there are none. */
+  schedules: z
+    .object({
+      schedules: z.int(),
+      late: z.array(z.object({ name: z.string(), lateMs: z.int() })),
+      unserved: z.array(z.object({ name: z.string(), of: z.string() })),
+    })
+    .optional(),
   /** Sagas that cannot be read, of those that were looked at. */
   unreadable: z.array(UnreadableSaga).optional(),
   /** Whose signatures count; absent where nothing was ever said of it, or it could not be asked for. */

@@ -10,6 +10,7 @@ import type { Definition } from "../../actors/contract/definition.ts";
 import { policyFaults, underPolicies } from "../../actors/contract/inherit.ts";
 import type { PlanParts } from "../../actors/plan/workflow.ts";
 import { recallTool } from "../../actors/request/recall.ts";
+import { builtIn } from "../../actors/schedule/define.ts";
 import { toolFaults } from "../../actors/contract/tool-contract.ts";
 import type { AnyBody, Tool } from "../../actors/contract/tool.ts";
 import { MeshError } from "../../protocol/errors.ts";
@@ -87,6 +88,9 @@ export function defineApp(given: AppConfig): App {
       faults.push(`two definitions are named "${definition.name}" version ${definition.version}`);
     byVersion.set(key, definition);
   }
+  for (const { name } of builtIn)
+    if (definitions.some((one) => one.name === name))
+      faults.push(`"${name}" is the name of what is built in`);
   return {
     type: "sagamesh.app",
     config: given,
@@ -100,7 +104,9 @@ export function defineApp(given: AppConfig): App {
     models,
     fallbacks,
     priceOf: pricesBy(config.prices ?? {}, models, fallbacks),
-    definition: (ref) => definitions.find((one) => one.name === ref.name && one.hash === ref.hash),
+    // What is built in can be read by every application, and is served by hosts (services/schedules).
+    definition: (ref) =>
+      [...definitions, ...builtIn].find((one) => one.name === ref.name && one.hash === ref.hash),
     latest: (name, version) =>
       startable
         .filter((one) => one.name === name && (version === undefined || one.version === version))

@@ -20,6 +20,7 @@ export const commands: CommandGroups = {
   },
   "Drive sagas": {
     start: async () => (await import("./commands/start.ts")).start,
+    schedule: async () => (await import("./commands/schedule.ts")).schedule,
     fork: async () => (await import("./commands/fork.ts")).fork,
     signal: async () => (await import("./commands/signal.ts")).signal,
     cancel: async () => (await import("./commands/cancel.ts")).cancel,

@@ -16,6 +16,7 @@ import type {
 import { MeshError } from "../../protocol/errors.ts";
 import type { DefinitionRef } from "../../protocol/event.ts";
 import { limits } from "../../protocol/limits.ts";
+import { scheduleDefinition } from "../../protocol/schedule.ts";
 import { isServed, newestServed } from "../deployments/choose.ts";
 import { declare, type Declared, readDeclared } from "../deployments/declared.ts";
 import { findNamed, type Named, parseNamed } from "../deployments/named.ts";
@@ -71,8 +72,12 @@ export async function listDeployments(ports: Ports): Promise<Many<DeploymentDocu
   const living = await livingSagas(ports);
   const all = new Map<string, DefinitionRef>();
   const declared = [...present.declared.names.values()].flatMap(declaredIn);
-  for (const ref of [...servedIn(present.hosts), ...declared, ...living.map(({ definition }) => definition)])
-    all.set(`${ref.name} ${ref.hash}`, ref);
+  const served = servedIn(present.hosts);
+  // What is built in comes with the hosts, and is worth a word only where none of them has it.
+  const isBuiltIn = (ref: DefinitionRef) =>
+    ref.name === scheduleDefinition && served.some((one) => isSameDefinition(one, ref));
+  for (const ref of [...served, ...declared, ...living.map(({ definition }) => definition)])
+    if (!isBuiltIn(ref)) all.set(`${ref.name} ${ref.hash}`, ref);
   const sorted = [...all.values()].sort(
     (a, b) => compare(a.name, b.name) || b.version - a.version || compare(a.hash, b.hash),
   );

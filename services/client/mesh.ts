@@ -41,6 +41,7 @@ import { type MigrateOptions, migrateSagas } from "./migrate.ts";
 import { checkOutput, readRegistry } from "./registry.ts";
 import { isSettledAs, unsettledCall } from "./finding.ts";
 import { type ClientDeps, sendSignal, settleIntent, type VotedTask, type VoteInput } from "./send.ts";
+import { type Schedules, schedulesOf } from "./schedules.ts";
 import { ownStart, startFork, startSaga } from "./start.ts";
 import { readTask, type TaskDetail } from "./task-detail.ts";
 import { openTasks, type OpenTask } from "./tasks.ts";
@@ -201,6 +202,8 @@ export interface Mesh extends AsyncDisposable {
    * Resolves and throws as `promote`; USAGE also for a share of the current one.
    */
   ramp(definition: WhichDefinition, share: number, options?: Waiting): Promise<DeclaredDocument>;
+  /** Sagas that begin by themselves, at times that a cron expression names. */
+  readonly schedules: Schedules;
   close(): Promise<void>;
 }
 
@@ -249,6 +252,7 @@ export function createClient(given: ClientDeps, close: () => Promise<void>): Mes
     deployments: () => listDeployments(deps.ports),
     promote: (definition, options) => promote(deps, definition, options),
     ramp: (definition, share, options) => ramp(deps, definition, share, options),
+    schedules: schedulesOf(deps),
     close,
     [Symbol.asyncDispose]: close,
   };

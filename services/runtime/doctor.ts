@@ -34,6 +34,7 @@ import { waitsOf } from "./doctor/waits.ts";
 import { aheadAmong } from "./examine-ahead.ts";
 import { parkedAmong } from "./examine-parked.ts";
 import { lookingIn, type Looking, orphanedAfterMs, orphanedAmong, type Quiet } from "./examine-sagas.ts";
+import { schedulesAmong } from "./examine-schedules.ts";
 import { openServer } from "./mesh.ts";
 import { systemClock } from "./system.ts";
 
@@ -93,6 +94,7 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
       let orphaned: Sagas["orphaned"];
       let ahead: Sagas["ahead"];
       let parked: Sagas["parked"];
+      let schedules: Sagas["schedules"];
       for (let look = 1; look <= looksMax; look++) {
         const examined = await examineMesh(nc);
         const looking = lookingIn(nc, examined, { isDeep: options.deep === true, ...options });
@@ -103,12 +105,13 @@ export async function examine(config: Config, options: ExamineOptions): Promise<
             orphaned = await orphanedAmong(nc, examined, quiet).catch(asMeshError);
             ahead = await aheadAmong(nc, examined, quiet).catch(asMeshError);
             parked = await parkedAmong(nc, examined).catch(asMeshError);
+            schedules = await schedulesAmong(nc, examined, looking).catch(asMeshError);
           }
         }
-        const sagas = { refusal, looking, quiet, orphaned, ahead, parked, foreign };
+        const sagas = { refusal, looking, quiet, orphaned, ahead, parked, schedules, foreign };
         const storage = await storageOf(examined, { nc, ...options, serverDir: embeddedIn });
         document = await describeMesh(examined, about, await durability(examined), { ...sagas, storage });
-        const isTorn = [quiet, orphaned, ahead, parked].some(isWithoutStream);
+        const isTorn = [quiet, orphaned, ahead, parked, schedules].some(isWithoutStream);
         if (isTorn) quiet = undefined;
         if (look === looksMax || !(isTorn || document.findings.some(isPassing))) break;
         await systemClock.sleep(lookAgainMs, options.signal); // DX3
@@ -153,6 +156,7 @@ interface Sagas {
   readonly orphaned: DoctorDocument["orphaned"] | MeshError;
   readonly ahead: DoctorDocument["ahead"] | MeshError;
   readonly parked: DoctorDocument["parked"] | MeshError;
+  readonly schedules: DoctorDocument["schedules"] | MeshError;
   /** How many messages on a ledger are no turns. */
   readonly foreign: ReadonlyMap<SagaId, number>;
 }
@@ -169,6 +173,7 @@ async function describeMesh(
     orphaned,
     ahead,
     parked,
+    schedules,
     foreign,
   }: Sagas & Pick<DoctorDocument, "storage"> & { refusal: Finding | undefined },
 ): Promise<DoctorDocument> {
@@ -204,7 +209,7 @@ async function describeMesh(
     definitions: definitions.map(({ kind, name, version, hash }) => ({ kind, name, version, hash })),
     ...(deployments === undefined ? {} : { deployments }),
     ...waitsIn(examined, quiet, viewingBy(registered).signalsOf),
-    ...standingIn({ quiet, orphaned, ahead, parked }, isMore),
+    ...standingIn({ quiet, orphaned, ahead, parked, schedules }, isMore),
     ...foreignIn(foreign),
     ...trustIn(examined),
     deadLetters: health?.streams.find((one) => one.name === "DEAD")?.messages ?? 0,
@@ -214,7 +219,7 @@ async function describeMesh(
   const findings = [
     ...(refusal === undefined ? [] : [refusal]),
     ...examined.failures.filter((failure) => failure.code !== refusal?.code).map(findingOf),
-    ...firstOf([looked, quiet, orphaned, ahead, parked]),
+    ...firstOf([looked, quiet, orphaned, ahead, parked, schedules]),
     ...judge(document, examined, about, durability),
   ];
   return { ...document, findings, ok: findings.every((one) => one.severity !== "wrong") };
@@ -272,10 +277,17 @@ const firstOf = (all: readonly unknown[]): Finding[] =>
   all.flatMap((one) => (isMeshError(one) ? [findingOf(one)] : [])).slice(0, 1);
 
 const standingIn = (
-  { quiet, orphaned, ahead, parked }: Pick<Sagas, "quiet" | "orphaned" | "ahead" | "parked">,
+  {
+    quiet,
+    orphaned,
+    ahead,
+    parked,
+    schedules,
+  }: Pick<Sagas, "quiet" | "orphaned" | "ahead" | "parked" | "schedules">,
   isMore: boolean,
-): Pick<DoctorDocument, "looked" | "orphaned" | "ahead" | "parked" | "unreadable"> => ({
+): Pick<DoctorDocument, "looked" | "orphaned" | "ahead" | "parked" | "schedules" | "unreadable"> => ({
   ...(isMeshError(quiet) ? {} : { looked: { ...quiet.looked, more: quiet.looked.more || isMore } }),
+  ...(isMeshError(schedules) || schedules === undefined ? {} : { schedules }),
   ...(isMeshError(parked) || parked === undefined ? {} : { parked }),
   ...(isMeshError(ahead) || ahead === undefined ? {} : { ahead }),
   ...(isMeshError(orphaned) || orphaned === undefined ? {} : { orphaned }),

@@ -5,6 +5,7 @@ import { serveIsolated as serveSagas } from "../host/isolated.ts";
 import type { Isolated } from "../suspects/isolated.ts";
 import { serveIsolated as serveCalls } from "../worker/worker.ts";
 import { outliveLeftAlone } from "../perform/left-alone.ts";
+import { withSchedules } from "../schedules/with-schedules.ts";
 import { openCallbackUrls } from "./callback-urls.ts";
 import { readConfig } from "./config.ts";
 import type { IsolateOrder } from "./isolate.ts";
@@ -42,7 +43,7 @@ export async function openIsolated(
       ? serveCalls(options, app, quiet)
       : serveSagas(
           { ...options, holding: watchHolds({ maxMs: heldMaxMs, marking: undefined }, log).holding },
-          app,
+          withSchedules(app, options),
           quiet,
         );
   return { isolated, clock, log, lost: mesh.closed };

@@ -9,6 +9,7 @@ import { takingHosts } from "../deployments/served.ts";
 import { type HostBounds, type HostPlace, type HostTelling, startHost } from "../host/host.ts";
 import { registerAgain } from "../host/register.ts";
 import { every } from "../process/every.ts";
+import { withSchedules } from "../schedules/with-schedules.ts";
 import { readConfig } from "./config.ts";
 import { openProcesses } from "./processes.ts";
 import type { Part } from "./health/part.ts";
@@ -23,10 +24,11 @@ export type { HostBounds, HostPlace };
 /** Starts a host as part of a process. Throws APP_INVALID, DEFINITION_CHANGED. */
 export async function hostPart(
   service: Service,
-  app: App,
+  given: App,
   bounds: HostBounds & HostPlace & HostTelling = {},
 ): Promise<Part> {
   const { health, ports } = service;
+  const app = withSchedules(given, service);
   for (const note of app.notes) service.log.info({ note }, "likely a slip in the application");
   const observe = health === undefined ? {} : { observe: health.observers.host };
   const own = {

@@ -172,4 +172,14 @@ const asMesh = (
   deployments: () => clock.until(client.deployments()),
   promote: (definition, options) => clock.until(client.promote(definition, options)),
   ramp: (definition, share, options) => clock.until(client.ramp(definition, share, options)),
+  schedules: {
+    create: (schedule) => call(client.schedules.create(schedule)),
+    list: () => clock.until(client.schedules.list()),
+    show: (name) => clock.until(client.schedules.show(name)),
+    pause: (name, reason) => call(client.schedules.pause(name, reason)),
+    resume: (name) => call(client.schedules.resume(name)),
+    trigger: (name) => call(client.schedules.trigger(name)),
+    backfill: (name, span) => call(client.schedules.backfill(name, span)),
+    delete: (name) => call(client.schedules.delete(name)),
+  },
 });

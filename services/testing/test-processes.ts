@@ -7,6 +7,8 @@ import { type HostOptions, startHost } from "../host/host.ts";
 import { silentObserver } from "../host/host-deps.ts";
 import type { MemoryMesh, MemoryProcess } from "../memory/mesh.ts";
 import { silentLog } from "../process/log.ts";
+import { scheduleBodies } from "../schedules/bodies.ts";
+import { withBuiltIn } from "../schedules/with-schedules.ts";
 import { startWorker } from "../worker/worker.ts";
 
 /** What of a test mesh only `crashMatrix` and our own tests use. */
@@ -58,7 +60,10 @@ export function startProcesses(mesh: MemoryMesh, served: () => App, hooks: TestM
     const own = { ports, clock, chance, log: silentLog, incarnation: gate.name, callbackBase: "sagamesh:" };
     const starting =
       role === "host"
-        ? startHost({ ...own, observe, foldsTwice: true, ...hooks.signing }, served())
+        ? startHost(
+            { ...own, observe, foldsTwice: true, ...hooks.signing },
+            withBuiltIn(served(), scheduleBodies(own)),
+          )
         : startWorker(own, served());
     starting.catch((error: unknown) => {
       failure = error;

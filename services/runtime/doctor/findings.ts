@@ -14,6 +14,7 @@ import { judgeLooked } from "./looked.ts";
 import { judgeHosts, judgeLoad, judgeLogs } from "./host-findings.ts";
 import { judgeOrphaned } from "./orphaned.ts";
 import { judgeInputs, judgeTools } from "./queue-findings.ts";
+import { judgeSchedules } from "./schedule-findings.ts";
 import { judgeStorage } from "./storage-findings.ts";
 import { judgeConsumers, judgeStreams } from "./stream-findings.ts";
 import { judgeTrust } from "./trust-findings.ts";
@@ -37,6 +38,7 @@ export function judge(...looked: Parameters<Judge>): Finding[] {
     judgeLoad,
     judgeLooked,
     judgeDeployments,
+    judgeSchedules,
     judgeWaits,
     judgeOrphaned,
     judgeAhead,
