@@ -79,6 +79,11 @@ export const decodeRow = (data: Uint8Array): ListedRow | undefined => parsedBy(L
 export const ListingMark = z.object({
   /** When the bucket of the rows was made, as its server says: in another's place it holds for nothing. */
   made: z.string(),
+  /**
+   * Where in the bucket its pin stood: of one that was emptied or put back from a copy since it holds for nothing either. Absent in
+   * a mark of a former version.
+   */
+  pin: z.int().positive().optional(),
   /** The last place in each shard of the ledgers of which the rows know. */
   through: z.array(z.int().nonnegative()),
   /** The host that sees to it; whole beyond `through` only while that one lives. */

@@ -12,7 +12,7 @@ import { limits } from "../../protocol/limits.ts";
 import { type Parked, parkedEntry, readParked } from "../../protocol/parked.ts";
 import type { HostDeps } from "./host-deps.ts";
 
-type Deps = Pick<HostDeps, "clock"> & {
+type Deps = Pick<HostDeps, "clock" | "rows"> & {
   readonly ports: Pick<HostDeps["ports"], "ledger" | "snapshots">;
 };
 
@@ -21,7 +21,7 @@ export const standsFor = (error: unknown): boolean =>
   !isMeshError(error) || !error.retriable || error.code === "SIGNER_UNKNOWN";
 
 /** Notes why a saga cannot be taken, where a person may have to act. Never throws (QP1). */
-export async function noteParked({ ports, clock }: Deps, saga: SagaId, error: unknown): Promise<void> {
+export async function noteParked({ ports, clock, rows }: Deps, saga: SagaId, error: unknown): Promise<void> {
   if (!standsFor(error)) return;
   try {
     const seq = (await ports.ledger.last(saga))?.seq ?? 0;
@@ -29,6 +29,7 @@ export async function noteParked({ ports, clock }: Deps, saga: SagaId, error: un
     const note = noteOf(error, seq, clock.now());
     const isSame = known?.seq === seq && known.code === note.code && known.reason === note.reason;
     if (isSame && note.at - known.at < limits.parkedRenewMs) return; // QP2
+    if (known?.seq !== seq) await rows.stands(saga); // Else it was seen to when it began to stand.
     await ports.snapshots.put(saga, encodeJson(note), parkedEntry);
   } catch {
     // QP1: the host's log has said why it is parked.

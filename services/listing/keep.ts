@@ -6,14 +6,17 @@
  * KQ2 A host that keeps no rows may have served for a moment before it is heard of. So the mark is put to where the ledgers ended
  *     when it was written before, and never to where they end now.
  * KQ3 While not all hosts keep rows the mark stays where it is, and who takes it up goes on from there.
+ * KQ4 The pin goes on before the mark does, from where it was seen, so a mark never names one that the rows may lack. Rows without the
+ *     pin are believed lost only after as long as a server can lag, or lead no more and answer; then there is no mark until all are
+ *     written anew.
  */
 import { encodeListingMark, type ListingMark, listingMarkKey } from "../../protocol/documents/listing.ts";
 import { limits } from "../../protocol/limits.ts";
 import { isRivalry } from "../wire/patience.ts";
-import type { ListingPort } from "../wire/ports.ts";
+import type { ListingPort, RowsHolder } from "../wire/ports.ts";
 import type { Rows } from "./rows.ts";
 import { takeIn, type TakeInDeps } from "./take-in.ts";
-import { isBeyond, readListingMark } from "./whole.ts";
+import { isBeside, isBeyond, readListingMark, spoilListing } from "./whole.ts";
 
 /** What the keeping lives on. */
 export interface KeepDeps extends TakeInDeps {
@@ -38,6 +41,8 @@ interface Kept {
 export function createKeeping(deps: KeepDeps): () => Promise<void> {
   const { ports, clock, hosts, incarnation, rows } = deps;
   let kept: Kept | undefined;
+  /** Since when the rows seem to be others, by the time elapsed (KQ4). */
+  let doubtedAt: number | undefined;
 
   const isDue = (): boolean => {
     const living = hosts();
@@ -47,16 +52,25 @@ export function createKeeping(deps: KeepDeps): () => Promise<void> {
     return isKeeper && (kept === undefined || clock.elapsed() - kept.at >= limits.listingMarkEveryMs);
   };
 
-  async function keep(listing: ListingPort, made: string): Promise<void> {
+  async function keep(listing: ListingPort, holder: RowsHolder): Promise<void> {
     const { mark, revision } = await readListingMark(ports.registry);
     const end = await ports.ledger.end();
-    const isOfThis = mark?.made === made && !isBeyond(mark, end);
+    const isBesideIt = mark !== undefined && isBeside(mark, holder);
+    const areOthers = mark?.made === holder.made && !isBesideIt;
+    doubtedAt = areOthers ? (doubtedAt ?? clock.elapsed()) : undefined;
+    if (doubtedAt !== undefined && clock.elapsed() - doubtedAt < limits.deposedMsMax) return; // KQ4
+    const isOfThis = isBesideIt && !isBeyond(mark, end);
     const before = isOfThis && mark.keeper === incarnation ? kept : undefined;
     const isOther = revision > 0 && (mark === undefined || isBeyond(mark, end)); // Spoiled, or of ledgers that were put back.
-    if (before === undefined) await takeIn(deps, listing, isOfThis ? mark.through : undefined, isOther); // KQ1
-    const next = { made, through: [...(before?.end ?? end)], keeper: incarnation };
-    if (!isSame(mark, next)) await ports.registry.write(listingMarkKey, encodeListingMark(next), revision);
+    const next = { made: holder.made, through: [...(before?.end ?? end)], keeper: incarnation };
+    if (before === undefined || !isSame(mark, next)) {
+      const stored = areOthers ? await spoilListing(ports.registry) : revision;
+      const pin = await listing.pin(holder.pin ?? 0);
+      if (before === undefined) await takeIn(deps, listing, isOfThis ? mark.through : undefined, isOther); // KQ1
+      await ports.registry.write(listingMarkKey, encodeListingMark({ ...next, pin }), stored);
+    }
     kept = { end, at: clock.elapsed() };
+    doubtedAt = undefined;
   }
 
   const { listing } = ports;
@@ -65,8 +79,8 @@ export function createKeeping(deps: KeepDeps): () => Promise<void> {
     await rows.payOwed();
     if (!rows.isWhole() || !isDue()) return;
     try {
-      const made = await listing.made();
-      if (made !== undefined) await keep(listing, made);
+      const holder = await listing.holder();
+      if (holder !== undefined) await keep(listing, holder);
     } catch (error) {
       kept = undefined;
       if (!isRivalry(error) && !deps.signal.aborted) throw error;
@@ -74,5 +88,6 @@ export function createKeeping(deps: KeepDeps): () => Promise<void> {
   };
 }
 
-const isSame = (a: ListingMark | undefined, b: ListingMark): boolean =>
-  JSON.stringify(a) === JSON.stringify(b);
+/** But for the pin, which goes on with the rest. */
+const isSame = ({ pin: _, ...mark }: Partial<ListingMark> = {}, next: ListingMark): boolean =>
+  JSON.stringify(mark) === JSON.stringify(next);

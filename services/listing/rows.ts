@@ -14,10 +14,12 @@
  * YR6 A host that was cut off may have lost the saga and not know it. So what is in memory is written only right after a turn of
  *     this host was acked, or where the ledger has no later one before and after; and where a write was not answered the row is
  *     made of the ledger, as one that is taken in (take-in.ts).
+ * YR7 A saga may stand before its row is due, and then nothing of it is acked, for long perhaps. So a host that lets one go writes what
+ *     it has not, and where it cannot take one it looks whether there is any row.
  */
 import type { DecidedTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
-import { rowKey } from "../../protocol/documents/listing.ts";
+import { rowKey, rowPattern } from "../../protocol/documents/listing.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import { claimOf } from "../ledger/chain.ts";
@@ -51,6 +53,8 @@ export interface RowOfSaga {
 /** The rows of a host's sagas. */
 export interface Rows {
   of(saga: SagaId): RowOfSaga;
+  /** YR7: it could not be taken, and what is in no memory is written by nobody else. Never rejects. */
+  stands(saga: SagaId): Promise<void>;
   /** YR5: tries what is owed once more. */
   payOwed(): Promise<void>;
   /** Whether rows are written and none is owed. */
@@ -133,6 +137,11 @@ export function createRows(deps: RowsDeps): Rows {
 
   return {
     of: () => (listing === undefined ? noRow : createRow(deps, (...row) => write(listing, ...row))),
+    stands: async (saga) => {
+      if (listing === undefined || hasLapsed()) return;
+      const see = async () => (await hasRow(listing, saga)) || (await mend(listing, saga));
+      await see().catch(() => owed.has(saga) || owed.set(saga, clock.elapsed()));
+    },
     payOwed: async () => {
       if (listing === undefined || hasLapsed()) return;
       for (const saga of [...owed.keys()])
@@ -143,6 +152,11 @@ export function createRows(deps: RowsDeps): Rows {
     isWhole: () => listing !== undefined && owed.size === 0,
     said: (isWhole) => void (isSaid = !isWhole),
   };
+}
+
+async function hasRow(listing: ListingPort, saga: SagaId): Promise<boolean> {
+  for await (const rows of listing.read(rowPattern({ saga }))) if (rows.length > 0) return true;
+  return false;
 }
 
 /** Between two looks whether it was said what is owed: with the next beat it is. */
@@ -206,7 +220,12 @@ function createRow(
       if (again) before = "unknown"; // YR3
       return isWritten() ? undefined : writeNext();
     },
-    forget: disarm,
+    forget: () => {
+      disarm();
+      if (isWritten()) return;
+      before = "unknown"; // Who has it next may have written.
+      void writeNext();
+    },
   };
 }
 

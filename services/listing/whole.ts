@@ -3,13 +3,14 @@
  *
  * YW1 A mark in the registry says up to where in the ledgers the rows are whole. Beyond that they are as long as the host that
  *     wrote the mark lives and all hosts keep rows; or where nothing was stored since.
- * YW2 The mark holds for the bucket that it was written beside: in one that was made anew rows are missing.
+ * YW2 The mark holds for the bucket that it was written beside, while that has its pin, which only goes on: in one that was made anew,
+ *     was emptied or was put back from a copy rows are missing.
  * YW3 A host whose entry cannot be read may be of a version that keeps none.
  */
 import { decodeListingMark, type ListingMark, listingMarkKey } from "../../protocol/documents/listing.ts";
 import { decodeHostEntry } from "../../protocol/host-entry.ts";
 import { isMeshError } from "../../protocol/errors.ts";
-import type { ListingPort, Ports } from "../wire/ports.ts";
+import type { ListingPort, Ports, RowsHolder } from "../wire/ports.ts";
 
 /** What is asked. */
 export interface ListingPorts {
@@ -33,11 +34,11 @@ export async function readListingMark(
 export async function wholeListing(ports: ListingPorts): Promise<ListingPort | string> {
   const { listing, registry, membership, ledger } = ports;
   if (listing === undefined) return "no listing is kept here";
-  const made = await listing.made().catch(unmade);
-  if (made === undefined) return "the listing of sagas was lost";
   const { mark } = await readListingMark(registry);
+  const holder = await listing.holder().catch(unmade); // After the mark: the bucket goes on, and the mark is of before.
+  if (holder === undefined) return "the listing of sagas was lost";
   if (mark === undefined) return "no host has written the listing of sagas yet";
-  if (mark.made !== made) return "the listing of sagas was lost and is being written anew"; // YW2
+  if (!isBeside(mark, holder)) return "the listing of sagas was lost and is being written anew"; // YW2
   const end = await ledger.end();
   if (isBeyond(mark, end)) return "the ledgers were put back from a copy";
   const hosts = (await membership.hosts()).map(({ host, data }) => ({ host, entry: decodeHostEntry(data) }));
@@ -48,11 +49,18 @@ export async function wholeListing(ports: ListingPorts): Promise<ListingPort | s
   return isAtEnd ? listing : "the listing of sagas is being caught up with the ledgers";
 }
 
-/** Has all ledgers taken in anew, as after a store was put back. Throws UNAVAILABLE, WRONG_SEQUENCE where it was written meanwhile. */
-export async function spoilListing(registry: Pick<Ports["registry"], "read" | "write">): Promise<void> {
+/**
+ * Has all ledgers taken in anew, as after a store was put back. The mark's revision then. Throws UNAVAILABLE, WRONG_SEQUENCE where it
+ * was written meanwhile.
+ */
+export async function spoilListing(registry: Pick<Ports["registry"], "read" | "write">): Promise<number> {
   const { revision } = await readListingMark(registry);
-  if (revision > 0) await registry.write(listingMarkKey, new TextEncoder().encode("spoiled"), revision);
+  return revision === 0 ? 0 : registry.write(listingMarkKey, new TextEncoder().encode("spoiled"), revision);
 }
+
+/** YW2. */
+export const isBeside = (mark: ListingMark, { made, pin = 0 }: RowsHolder): boolean =>
+  mark.made === made && pin >= (mark.pin ?? 0);
 
 /** Whether the rows know of more than the ledgers hold. */
 export const isBeyond = ({ through }: ListingMark, end: readonly number[]): boolean =>

@@ -243,7 +243,8 @@ function createListing({ shelves }: MemoryServer, gate: ProcessGate): ListingPor
     read: async function* (pattern, afterPlace) {
       yield await ask("read", () => shelves.rows(pattern, afterPlace));
     },
-    made: () => ask("made", () => shelves.rowsMade()),
+    holder: () => ask("holder", () => shelves.rowsHolder()),
+    pin: (from) => ask("pin", () => shelves.pinRows(from)),
   };
 }
 

@@ -7,7 +7,7 @@
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import type { VirtualClock } from "./clock.ts";
-import type { StoredRow } from "../wire/ports.ts";
+import type { RowsHolder, StoredRow } from "../wire/ports.ts";
 import { payloadBytesMax } from "./stream.ts";
 
 /** A value, and how often it was written. */
@@ -41,10 +41,13 @@ export interface Shelves {
   getRow(key: string): StoredRow | undefined;
   /** Those whose keys fit the pattern and that were written after the place, the oldest first. */
   rows(pattern: string, afterPlace?: number): StoredRow[];
-  /** How often the rows were lost. */
-  rowsMade(): string;
-  /** Takes all rows away, as one who deletes what holds them. */
-  loseRows(): void;
+  rowsHolder(): RowsHolder;
+  /** The pin's new place. Throws WRONG_SEQUENCE unless it stands there; 0: there is none. */
+  pinRows(from: number): number;
+  /** Takes all rows away, as one who deletes what holds them; or, who empties it, and leaves it there. */
+  loseRows(how?: "deleted" | "emptied"): void;
+  /** Remembers the rows as they are: what it gives puts them back, as one who restores a copy. */
+  copyRows(): () => void;
   beat(host: string, data: Uint8Array, ttlMs: number): void;
   leave(host: string): void;
   /** False unless the revision still is this. */
@@ -111,11 +114,14 @@ export function createShelves(clock: VirtualClock, isFull: () => boolean): Shelv
 type Write = (what: string, act: () => void, bytes?: number) => void;
 
 /** The rows of the listing. A pattern is one of subjects: `*` is any token. */
-function createRows(write: Write): Pick<Shelves, "putRow" | "getRow" | "rows" | "rowsMade" | "loseRows"> {
-  const rows = new Map<string, StoredRow>();
-  const known = new Set<string>();
+function createRows(
+  write: Write,
+): Pick<Shelves, "putRow" | "getRow" | "rows" | "rowsHolder" | "pinRows" | "loseRows" | "copyRows"> {
+  let rows = new Map<string, StoredRow>();
+  let known = new Set<string>();
   let place = 0;
   let made = 1;
+  let pin: number | undefined;
   return {
     putRow: (key, data, msgId) =>
       write(key, () => {
@@ -131,11 +137,22 @@ function createRows(write: Write): Pick<Shelves, "putRow" | "getRow" | "rows" | 
         key.split(".").every((token, at) => wanted[at] === "*" || wanted[at] === token);
       return [...rows.values()].filter((row) => row.place > afterPlace && fits(row.key));
     },
-    rowsMade: () => String(made),
-    loseRows: () => {
+    rowsHolder: () => ({ made: String(made), pin }),
+    pinRows: (from) => {
+      if (from !== (pin ?? 0))
+        throw new MeshError("WRONG_SEQUENCE", `pin: expected ${from}, got ${pin ?? 0}`);
+      write("pin", () => (pin = place += 1));
+      return place;
+    },
+    loseRows: (how = "deleted") => {
       rows.clear();
       known.clear();
-      made += 1;
+      pin = undefined;
+      if (how === "deleted") [made, place] = [made + 1, 0];
+    },
+    copyRows: () => {
+      const copy = { rows: new Map(rows), known: new Set(known), place, pin };
+      return () => ({ rows, known, place, pin } = copy);
     },
   };
 }

@@ -5,6 +5,7 @@
  *     is a request to the API for each, and nothing is left behind.
  * JN2 A row that is written again while others are read stands behind them all, so reading goes on to where the leader is then:
  *     a row that is there all the while is not missed, and may come twice.
+ * JN3 The pin is an entry that is no row.
  */
 import { buckets } from "../../protocol/subjects.ts";
 import type { ListingPort, StoredMessage, StoredRow } from "../wire/ports.ts";
@@ -18,9 +19,16 @@ import { bucketStream, entryKey, entrySubject } from "./streams.ts";
 const stream = bucketStream(buckets.listing);
 /** JN1: the server's least time to live. */
 const gone = { ttlMs: 0, control: { [natsHeaders.kvOperation]: "DEL" } } as const;
+/** JN3. */
+const pinKey = "pin";
+const pinned = new TextEncoder().encode("rows");
 
 export const createListing = (context: ReadContext & Remaking): ListingPort => {
   const bucket = openBucket(context, buckets.listing);
+  const standing = async (keys: readonly string[]): Promise<StoredRow[]> => {
+    const subjects = keys.map((key) => entrySubject(buckets.listing, key));
+    return (await newestOfEach(context.requests, stream, subjects)).filter(isRow).map(rowOf);
+  };
   return {
     put: async (key, data, msgId) => {
       await bucket.put(key, data, { msgId });
@@ -28,12 +36,15 @@ export const createListing = (context: ReadContext & Remaking): ListingPort => {
     remove: async (key, msgId) => {
       await bucket.put(key, new Uint8Array(), { ...gone, msgId });
     },
-    standing: async (keys) => {
-      const subjects = keys.map((key) => entrySubject(buckets.listing, key));
-      return (await newestOfEach(context.requests, stream, subjects)).filter(isRow).map(rowOf);
-    },
+    standing,
     read: (pattern, afterPlace = 0) => readRows(context, pattern, afterPlace),
-    made: async () => (await found(stream, () => context.jsm.streams.info(stream)))?.created,
+    holder: async () => {
+      const info = await found(stream, () => context.jsm.streams.info(stream));
+      if (info === undefined) return undefined;
+      const [pin] = await standing([pinKey]);
+      return { made: info.created, pin: pin?.place };
+    },
+    pin: (from) => bucket.put(pinKey, pinned, { expectedSeq: from }),
   };
 };
 

@@ -29,7 +29,9 @@ export function withPatientReads(ports: Ports, clock: Clock): Ports {
       list: () => patient(() => registry.list()),
       read: (key) => patient(() => registry.read(key)),
     },
-    ...(listing === undefined ? {} : { listing: { ...listing, made: () => patient(() => listing.made()) } }),
+    ...(listing === undefined
+      ? {}
+      : { listing: { ...listing, holder: () => patient(() => listing.holder()) } }),
     membership: { ...membership, hosts: () => patient(() => membership.hosts()) },
   };
 }

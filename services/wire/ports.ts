@@ -362,8 +362,21 @@ export interface ListingPort {
   standing(keys: readonly string[]): Promise<StoredRow[]>;
   /** The rows whose keys fit the pattern and that were written after the place, as they are now, in pieces, the oldest first. */
   read(pattern: string, afterPlace?: number): AsyncIterable<readonly StoredRow[]>;
-  /** A word for what holds the rows, another one once that was lost and made anew; undefined: there is nothing. Throws UNAVAILABLE. */
-  made(): Promise<string | undefined>;
+  /** What holds the rows; undefined: there is nothing. Throws UNAVAILABLE. */
+  holder(): Promise<RowsHolder | undefined>;
+  /**
+   * Puts the pin behind all that is there, from where it stands; 0: there is none. Its place. Throws WRONG_SEQUENCE where it stands
+   * elsewhere, STORAGE_FULL, UNAVAILABLE.
+   */
+  pin(from: number): Promise<number>;
+}
+
+/** By what it is known whether the rows are those of before. */
+export interface RowsHolder {
+  /** Another word once it was lost and made anew. */
+  readonly made: string;
+  /** The place of an entry that is lost with the rows, and set back with them; perhaps not the newest. Undefined: there is none. */
+  readonly pin: number | undefined;
 }
 
 export interface MembershipPort {

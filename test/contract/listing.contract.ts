@@ -92,12 +92,32 @@ export const listingContract = (mesh: () => MeshUnderTest): void => {
       expect(await keysOf(ports, "*.*.*.*")).toHaveLength(2_500);
     });
 
-    test("what holds the rows has one word as long as it is the same", async () => {
-      const { listing } = mesh().ports;
-      const made = await listing!.made();
+    test("what holds the rows has one word as long as it is the same, and a pin that is no row", async () => {
+      const { ports } = mesh();
+      const { listing } = ports;
+      const { made, pin } = (await listing!.holder())!;
       expect(made).toBeTypeOf("string");
+      expect(pin).toBeUndefined();
       await listing!.put("running.rests.hire.a", bytes("x"), own());
-      expect(await listing!.made()).toBe(made);
+      const place = await listing!.pin(0);
+      await listing!.put("running.rests.hire.b", bytes("x"), own());
+      expect(await listing!.holder()).toEqual({ made, pin: place });
+      const [first, second] = await rowsOf(listing!, "*.*.*.*");
+      expect(place).toBeGreaterThan(first!.place);
+      expect(place).toBeLessThan(second!.place);
+      expect(await keysOf(ports, "*.*.*.*")).toEqual(["running.rests.hire.a", "running.rests.hire.b"]);
+    });
+
+    test("the pin goes on from where it stands, and from nowhere else", async () => {
+      const { listing } = mesh().ports;
+      const refused = { code: "WRONG_SEQUENCE" };
+      await expect(listing!.pin(7)).rejects.toMatchObject(refused);
+      const first = await listing!.pin(0);
+      await expect(listing!.pin(0)).rejects.toMatchObject(refused);
+      const second = await listing!.pin(first);
+      expect(second).toBeGreaterThan(first);
+      await expect(listing!.pin(first)).rejects.toMatchObject(refused);
+      expect((await listing!.holder())?.pin).toBe(second);
     });
   });
 

@@ -14,10 +14,12 @@ import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryMesh } from "../../../services/memory/mesh.ts";
 import { openTestMesh, type TestMesh } from "../../../services/testing/test-mesh.ts";
 import type { TestMeshHooks } from "../../../services/testing/test-processes.ts";
+import type { Ports } from "../../../services/wire/ports.ts";
 import { calling, Of, sequence } from "../../support/workbench.ts";
 
 const base = { description: "Does it.", effect: "idempotent", input: Of, output: z.object({}) } as const;
 const gone = { ...base, compensation: "point_of_no_return", perform: async () => ({}) } as const;
+const dear = { compensation: "point_of_no_return", placement: "host", perform: async () => ({}) } as const;
 const quick = defineTool({ ...gone, name: "quick", placement: "host" });
 const paid = defineTool({
   ...gone,
@@ -50,7 +52,7 @@ async function withMesh(
     const { putRow } = shelves;
     shelves.putRow = (key, data, msgId) => {
       writes.push(data === undefined ? `-${key}` : key);
-      putRow(key, data, msgId);
+      return putRow(key, data, msgId);
     };
   };
   await using t = openTestMesh(app, {}, { ...hooks, opened });
@@ -105,11 +107,12 @@ test("what goes on without rest is listed soon after it began, and once", async 
   await mesh.clock.advance(150);
   expect(keys()).toEqual([]);
   await mesh.clock.advance(450);
-  expect(keys()).toEqual([["running.rests.calling.s1", 1]]);
+  const listed = keys();
+  expect(listed).toEqual([["running.rests.calling.s1", expect.any(Number)]]);
   await mesh.clock.advance(20_000);
-  expect(keys()).toEqual([["running.rests.calling.s1", 1]]);
+  expect(keys()).toEqual(listed);
   await mesh.clock.advance(12_000);
-  expect(keys()).toEqual([["completed.rests.calling.s1", 2]]);
+  expect(keys()).toEqual([["completed.rests.calling.s1", expect.any(Number)]]);
 });
 
 describe("a host that dies", () => {
@@ -146,4 +149,44 @@ describe("a host that dies", () => {
       if (point.count === 1) expect(crashes).toBe(1);
     },
   );
+});
+
+describe("a saga that stands before its row is due", () => {
+  const paying = calling(defineTool({ ...base, name: "paying", effect: "once", onDoubt: "model", ...dear }));
+  const host = async (mesh: MemoryMesh, name: string, change: (ports: Ports) => Ports) => {
+    const { ports, gate, ...process } = mesh.spawn(name);
+    const own = { ...process, ports: change(ports), log: silentLog, callbackBase: "sagamesh:" };
+    await mesh.clock.until(startHost({ ...own, incarnation: name }, defineApp({ sagas: [paying] })));
+    return gate;
+  };
+  const keys = (mesh: MemoryMesh) => mesh.server.shelves.rows("*.*.*.*").map(({ key }) => key);
+  const begin = async (mesh: MemoryMesh) => {
+    const client = createClient({ ...mesh.spawn("client"), from: "tester" }, async () => undefined);
+    await mesh.clock.until(client.start(paying, { of: "x" }, { id: "s1" }));
+  };
+  const fails = () => Promise.reject(new Error("not here"));
+
+  test("is listed by the host that let it go", async () => {
+    const mesh = createMemoryMesh({ seed: 1 });
+    await host(mesh, "h1", (ports) => ({ ...ports, claims: { ...ports.claims, create: fails } }));
+    await begin(mesh);
+    await mesh.clock.advance(1_000);
+    expect(keys(mesh)).toEqual(["running.rests.calling.s1"]);
+    await mesh.clock.advance(60_000);
+    expect(keys(mesh)).toEqual(["running.rests.calling.s1"]);
+  });
+
+  test("is listed by a host that cannot take it, where the one before died over it", async () => {
+    const mesh = createMemoryMesh({ seed: 1 });
+    const first = await host(mesh, "h1", (ports) => ports);
+    first.onCall((port, method, when) => {
+      if (port === "ledger" && method === "append" && when === "after") first.crash();
+    });
+    await begin(mesh);
+    await mesh.clock.advance(1_000);
+    expect(keys(mesh)).toEqual([]);
+    await host(mesh, "h2", (ports) => ({ ...ports, snapshots: { ...ports.snapshots, get: fails } }));
+    await mesh.clock.advance(30_000);
+    expect(keys(mesh)).toEqual(["running.rests.calling.s1"]);
+  });
 });

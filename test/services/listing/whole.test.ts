@@ -7,7 +7,12 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../../actors/contract/tool.ts";
-import { encodeRow } from "../../../protocol/documents/listing.ts";
+import {
+  decodeListingMark,
+  encodeListingMark,
+  encodeRow,
+  listingMarkKey,
+} from "../../../protocol/documents/listing.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { defineApp } from "../../../services/app/app.ts";
@@ -169,6 +174,50 @@ test("rows that are lost are written again, and nobody goes by an empty listing 
   });
   await t.pass(limits.listingMarkEveryMs + 2_000);
   expect(await t.look()).toMatchObject({ asking: ["a1"], why: "" });
+});
+
+test.each(["emptied", "set back"])(
+  "rows that were %s where they stand are written again, and nobody goes by what is left of them",
+  async (how) => {
+    const t = openMesh();
+    const { shelves } = t.mesh.server;
+    await t.host("h1");
+    await t.ask("a1");
+    await t.pass(2_000);
+    const putBack = shelves.copyRows();
+    await t.ask("a2");
+    await t.pass(2 * limits.listingMarkEveryMs);
+    expect(await t.look()).toMatchObject({ asking: ["a1", "a2"], why: "" });
+    if (how === "emptied") shelves.loseRows("emptied");
+    else putBack();
+    const lost = "every ledger is read: the listing of sagas was lost and is being written anew";
+    expect(await t.look()).toMatchObject({ asking: ["a1", "a2"], why: lost });
+    await t.ask("a3"); // By which the rows go on, beyond where they stood.
+    await t.ask("a4");
+    await t.pass(limits.listingMarkEveryMs + 5_000);
+    expect((await t.look()).asking).toEqual(["a1", "a2", "a3", "a4"]);
+    await t.pass(limits.deposedMsMax + limits.listingMarkEveryMs);
+    expect(await t.look()).toMatchObject({ asking: ["a1", "a2", "a3", "a4"], why: "" });
+    expect(t.keys()).toEqual(["a1", "a2", "a3", "a4"].map((saga) => `running.asks.calling.${saga}`));
+  },
+);
+
+test("a mark of a former version, which knows of no pin, is gone by and gets one", async () => {
+  const t = openMesh();
+  const { shelves } = t.mesh.server;
+  const former = await t.host("h1");
+  await t.ask("a1");
+  await t.pass(30_000);
+  await t.stop(former.host);
+  const { data, revision } = shelves.readDocument(listingMarkKey)!;
+  const { pin, ...mark } = decodeListingMark(data)!;
+  expect(pin).toBeGreaterThan(0);
+  shelves.writeDocument(listingMarkKey, encodeListingMark(mark), revision);
+  expect(await t.look()).toMatchObject({ asking: ["a1"], why: "" });
+  await t.host("h2");
+  await t.pass(2_000);
+  expect(await t.look()).toMatchObject({ asking: ["a1"], why: "" });
+  expect(decodeListingMark(shelves.readDocument(listingMarkKey)!.data)?.pin).toBeGreaterThan(pin!);
 });
 
 test("rows that know of more than the ledgers are written anew once a person said that those were put back", async () => {

@@ -102,7 +102,8 @@ const table: Table = {
     remove: async ({ listing }) => listing?.remove("running.rests.x.s1", "m2"),
     standing: async ({ listing }) => listing?.standing(["running.rests.x.s1"]),
     read: async ({ listing }) => listing && first(listing.read("*.*.*.*")),
-    made: async ({ listing }) => listing?.made(),
+    holder: async ({ listing }) => listing?.holder(),
+    pin: async ({ listing }) => listing?.pin(0),
   },
   registry: {
     put: ({ registry }) => registry.put("k", bytes("x")),
