@@ -306,6 +306,8 @@ export interface SagaState {
   readonly saga: SagaId;
   readonly turn: number;
   readonly definition: DefinitionRef;
+  /** What it was begun under, where it was moved since; of one that was moved by a former version it is not known. */
+  readonly startedAs?: DefinitionRef;
   readonly parent: ParentRef | undefined;
   readonly inputDigest: string;
   readonly startedAt: number;

@@ -57,9 +57,10 @@ export function lastMigration(
 }
 
 /** From now on the saga is the new definition's, whose fold `f` is already (MG1). */
-export function takeMigrated(f: Folding, { to, id: signal, sentAt }: EventOf<"migrated">): void {
+export function takeMigrated(f: Folding, { from, to, id: signal, sentAt }: EventOf<"migrated">): void {
   const until = Math.max(sentAt, f.at) + limits.signalHorizonMs + limits.clockSkewMs;
   f.state.seen = remember(f.state.seen, { type: "signal", id: signal }, until);
+  f.state.startedAs ??= from;
   f.state.definition = to;
   for (const [id, open] of openEntries(f)) {
     if (open.intent.kind !== "model") continue;

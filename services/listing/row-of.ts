@@ -36,6 +36,7 @@ function endedRow(state: SagaState, status: SagaRow["status"]): SagaRow {
   const { name, version, hash } = definition;
   return {
     ...{ saga, name, version, hash, status, turns, startedAt, updatedAt, waitsFor: [] },
+    ...(state.startedAs === undefined ? {} : { startedAs: state.startedAs }),
     ...(parent === undefined || fork !== undefined ? {} : { parent }),
     ...(fork === undefined ? {} : { fork: forkOf(fork) }),
     ...(state.paused === undefined ? {} : { paused: state.paused }),

@@ -13,6 +13,7 @@ import { foldLedger } from "../../../actors/kernel/replay.ts";
 import type { ModelPort } from "../../../protocol/model.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../../services/app/app.ts";
+import { listSagas } from "../../../services/client/list.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { promptOf } from "../../../services/views/prompt.ts";
 import { viewOf } from "../../../services/views/view.ts";
@@ -243,6 +244,37 @@ test("the door of a host: unknown hash, another definition, an ended saga, a dec
   await d.pass(2_000);
   const view = viewOf(await d.ledger("gate-1"));
   expect([view.status, view.definition.version, view.migrations]).toEqual(["completed", 1, undefined]);
+});
+
+test("one that was moved and has ended is listed with what it was begun under, by its row as by its ledger", async () => {
+  const d = deployments();
+  d.serve(both);
+  await d.all([
+    d.client.start(doorV1, {}, { id: "moved", version: 1 }),
+    d.client.start(doorV2, {}, { id: "never", version: 2 }),
+  ]);
+  await d.pass(2_000);
+  await d.mesh.clock.until(d.client.migrate(appV2, { sagas: ["moved"] }));
+  await d.pass(2_000);
+  const { ports, clock } = d.mesh.spawn("look");
+  const { listing: _, ...withoutRows } = ports;
+  const look = async (given: typeof ports) =>
+    (await d.mesh.clock.until(listSagas(given, {}, clock.now()))).toSorted((a, b) =>
+      a.saga < b.saga ? -1 : 1,
+    );
+  const { name, version, hash } = doorV1.definition;
+  for (const status of ["running", "completed"]) {
+    const rows = await look(ports);
+    expect(rows).toMatchObject([
+      { saga: "moved", status, version: 2, startedAs: { name, version, hash } },
+      { saga: "never", status, version: 2 },
+    ]);
+    expect(rows[1]).not.toHaveProperty("startedAs");
+    expect(rows).toEqual(await look(withoutRows));
+    for (const id of ["moved", "never"])
+      await d.all([d.client.saga(doorV2, id).signal("go", {})]).catch(() => []);
+    await d.pass(2_000);
+  }
 });
 
 test("a move is one turn, wherever host or worker die", { timeout: 120_000 }, async () => {
