@@ -23,7 +23,6 @@ import {
 import { isMeshError, MeshError } from "../../protocol/errors.ts";
 import type { Event } from "../../protocol/event.ts";
 import type { IntentId, SagaId } from "../../protocol/ids.ts";
-import { limits } from "../../protocol/limits.ts";
 import type { ModelMessage } from "../../protocol/model.ts";
 import { CutOff } from "../perform/cut-off.ts";
 import type { Performed } from "../perform/outcome.ts";
@@ -45,7 +44,7 @@ export interface HandsOwner {
   observe(event: Event, performed?: Performed): void;
   /** Something was finished: the activation may be quiet now. */
   poke(): void;
-  drop(reason: string, delayMs?: number): Promise<void>;
+  drop(reason: string, error?: unknown): Promise<void>;
 }
 
 /** What is done for one saga outside the ledger. */
@@ -209,7 +208,7 @@ async function notPerformed(
 ): Promise<void> {
   if (isMeshError(error, "CANCELLED") || deps.signal.aborted) return;
   deps.log.error({ err: error, sagaId: saga, intentId: open.intent.id }, "intent not performed");
-  await owner.drop("an intent could not be performed here", limits.parkedDelayMs);
+  await owner.drop("an intent could not be performed here", error);
 }
 
 /** A superseded call that has reserved something and cost nothing: the ledger must hear of it. */

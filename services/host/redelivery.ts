@@ -7,7 +7,7 @@ import type { SagaId } from "../../protocol/ids.ts";
 import { limits } from "../../protocol/limits.ts";
 import type { Delivery } from "../wire/ports.ts";
 import type { HostDeps } from "./host-deps.ts";
-import { standsFor } from "./parked.ts";
+import { noteParked, standsFor } from "./parked.ts";
 
 /** Logs why, and returns after how many milliseconds the batch, what is held of it, may be offered again. */
 export function redeliveryDelay(
@@ -23,5 +23,23 @@ export function redeliveryDelay(
     { err: error, sagaId: saga, code: isMeshError(error) ? error.code : "INTERNAL" },
     "saga not taken",
   );
-  return standsFor(error) && !signal.aborted ? tries.failed(saga, held) : limits.earlyInputDelayMs;
+  return tryAgainMs({ signal, tries }, saga, held, error);
 }
+
+/** The same where the saga was taken and an intent of it could not be performed here, which its host has said: who looks is told why. */
+export function standingDelay(
+  deps: Pick<HostDeps, "clock" | "ports" | "rows" | "signal" | "tries">,
+  saga: SagaId,
+  held: Iterable<Delivery>,
+  error: unknown,
+): number {
+  if (!deps.signal.aborted) void noteParked(deps, saga, error);
+  return tryAgainMs(deps, saga, held, error);
+}
+
+const tryAgainMs = (
+  { signal, tries }: Pick<HostDeps, "signal" | "tries">,
+  saga: SagaId,
+  held: Iterable<Delivery>,
+  error: unknown,
+): number => (standsFor(error) && !signal.aborted ? tries.failed(saga, held) : limits.earlyInputDelayMs);

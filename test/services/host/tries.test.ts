@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createMachine } from "xstate";
 import { z } from "zod";
+import { defineTool } from "../../../actors/contract/tool.ts";
 import { defineSaga } from "../../../actors/saga/define.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
@@ -21,6 +22,7 @@ import { createReturns } from "../../../services/suspects/returns.ts";
 import type { Delivery } from "../../../services/wire/ports.ts";
 import { bytes } from "../../contract/mesh-under-test.ts";
 import { waitingFor } from "../../support/waiting-saga.ts";
+import { calling, Of } from "../../support/workbench.ts";
 
 const minuteMs = 60_000;
 const nameOf = (n: number): SagaId => parseSagaId(`s-${n}`);
@@ -327,5 +329,36 @@ describe("hosts", () => {
     await t.pass(4_000);
     expect(ids.filter((id) => t.turnsOf(id) < 3)).toEqual([]);
     expect(lacking.host.waiting()).toEqual([]);
+  });
+
+  test("try a saga whose intent cannot be performed here as seldom, say why it stands, and go on with it once it can", async () => {
+    let isThere = false;
+    const paid = defineTool({
+      ...{ name: "paid", description: "Pays.", effect: "once", placement: "host", onDoubt: "model" },
+      ...{ compensation: "point_of_no_return", input: Of, output: z.object({}), perform: async () => ({}) },
+    });
+    const paying = calling(paid);
+    const mesh = createMemoryMesh({ seed: 4 });
+    const { gate, ports, ...process } = mesh.spawn("host");
+    const asked: number[] = [];
+    const create: typeof ports.claims.create = (...claim) => {
+      asked.push(mesh.clock.now());
+      return isThere ? ports.claims.create(...claim) : Promise.reject(new Error("no claims here"));
+    };
+    const own = { ...process, incarnation: gate.name, log: silentLog, callbackBase: "sagamesh:" };
+    const given = { ...own, ports: { ...ports, claims: { ...ports.claims, create } } };
+    await mesh.clock.until(startHost(given, defineApp({ sagas: [paying] })));
+    const client = createClient({ ...mesh.spawn("person"), from: "test" }, async () => undefined);
+    await mesh.clock.until(client.start(paying, { of: "x" }, { id: "p-1" }));
+    await mesh.clock.advance(10 * minuteMs);
+    expect(asked.length).toBeGreaterThanOrEqual(8);
+    expect(asked.length).toBeLessThanOrEqual(11);
+    expect(asked.at(-1)! - asked.at(-2)!).toBeGreaterThan(minuteMs);
+    const [row] = await mesh.clock.until(client.list());
+    expect(row).toMatchObject({ status: "running", parked: { code: "INTERNAL", reason: "no claims here" } });
+    isThere = true;
+    await mesh.clock.advance(limits.parkedTryMsMax + limits.parkedDelayMs);
+    expect((await mesh.clock.until(client.list()))[0]).toMatchObject({ status: "completed" });
+    expect(mesh.server.open().inbox).toBe(0);
   });
 });
