@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const app = (more: string) => `
+const app = (more: string, inBody: string) => `
 import { createMachine, log } from "xstate";
 import { z } from "zod";
 import { defineApp, defineSaga, defineTool, toActors } from "sagamesh";
@@ -32,7 +32,7 @@ const lost = async (what: string, ms: number) => {
 };
 const track = defineTool({
   name: "track", description: "Leaves two promises alone.", effect: "once", input: z.any(), output: z.any(),
-  perform: async () => { void lost("soon", 0); void lost("later", 300); return {}; },
+  perform: async () => { void lost("soon", 0); void lost("later", 300); ${inBody} return {}; },
 });
 const machine = createMachine({
   initial: "busy",
@@ -47,9 +47,9 @@ export default defineApp({ sagas: [careless] });
 `;
 
 const on = () => ["--server", server.url, "--data", folder];
-const up = async (name: string, more = "") => {
+const up = async (name: string, more = "", inBody = "") => {
   const file = join(folder, name);
-  await writeFile(file, app(more));
+  await writeFile(file, app(more, inBody));
   return startCli(["up", "--app", file, "--no-gateway", ...on()]);
 };
 
@@ -74,6 +74,25 @@ test(
     expect(told.filter((line) => line.includes("lost while it decides") && line.includes("c1"))).not.toEqual(
       [],
     );
+  },
+);
+
+test(
+  "what a timer's callback of a body throws ends the process, and the log says whose it was",
+  { timeout: 120_000 },
+  async () => {
+    const serving = await up(
+      "thrown.ts",
+      "export const late = () => setTimeout(() => { throw new RangeError('lost in a timer'); }, 200);",
+      "late();",
+    );
+    await serving.says("serves careless@1");
+    await runHere(["start", "careless", "--input", "{}", "--id", "t1", ...on()]);
+    const { code, stderr } = await serving.ended;
+    expect(code).not.toBe(0);
+    const told = stderr.split("\n").filter((line) => line.includes("thrown where nobody waits"));
+    expect(told, stderr).toHaveLength(1);
+    for (const word of ["t1", "track", "lost in a timer"]) expect(told[0]).toContain(word);
   },
 );
 
