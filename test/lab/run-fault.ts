@@ -14,6 +14,7 @@ import type { Acked } from "../chaos/speaking.ts";
 import { readAccount } from "../chaos/world.ts";
 import { doctor } from "../support/doctor.ts";
 import type { Fault } from "./fault.ts";
+import { watchListed } from "./listed.ts";
 import { listen, type Listening, type Word } from "./said.ts";
 import { raise, type Raised } from "./stage.ts";
 import { hasEnded, judgeRemains, type Remains, type Verdict } from "./verdict.ts";
@@ -77,14 +78,20 @@ export async function runFault(fault: Fault, size: 1 | 3, options: RunOptions): 
   const logs = new Map(crew.members.map(({ name }) => [name, join(folder, `${name}.log`)]));
   const listening = listen(servers.cluster.url, logs);
   ends.defer(listening.stop);
+  const listed = watchListed(servers.ports, async () => (await readLedgers(servers)).ledgers);
+  ends.defer(listed.stop);
   const { struckAt, before } = await play(fault, raised, listening, options);
   const standing = await rest(raised, options.pace ?? pace, tell);
   await listening.stop();
+  await listed.stop();
+  const { looks, byRows } = listed.counts();
+  tell(`looked ${looks} times for sagas and tasks, ${byRows} times by the rows of the listing alone`);
   const found = await doctor(servers.cluster.url);
   const { ledgers } = await readLedgers(servers);
   const dead = await servers.ports.dead.list();
   const remains: Remains = {
     ...{ ledgers, before, dead, struckAt, standing, words: listening.words, takes: fault.takes ?? [] },
+    misListed: [...listed.wrong],
     ...readAccount(folder),
     inputs: readLines<Acked>(join(folder, "acked-clients.jsonl")).map((one) => ({
       ...one,

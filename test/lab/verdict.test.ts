@@ -50,6 +50,7 @@ const well: Remains = {
   stoodStill: () => false,
   struckAt: 1_000,
   standing: [],
+  misListed: [],
   doctor: { text: "", ok: true },
   words: [{ word: "MESH_INCOMPLETE", by: "host-1", afterMs: 900 }],
   takes: [],
@@ -83,6 +84,11 @@ describe("the verdict of a run", () => {
       { standing: [saga] },
       { standing: 1, named: 0, allIsWell: true },
     ],
+    [
+      "a task that was not listed",
+      { misListed: ["journey-1 asks by 1-0 and was not listed"] },
+      { details: ["journey-1 asks by 1-0 and was not listed"] },
+    ],
   ] as const)("does not hold with %s", (_, spoiled, seen) => {
     expect(judgeRemains({ ...well, ...spoiled })).toMatchObject({ holds: false, ...seen });
   });
@@ -95,6 +101,15 @@ describe("the verdict of a run", () => {
       headers: { "Saga-Origin": `inbox.0.${saga}.signal.go#2` },
     };
     expect(judgeRemains({ ...well, ledgers, dead: [letter] }).holds).toBe(true);
+  });
+
+  test("holds with what was listed of turns that the fault took", () => {
+    const misListed = ["journey-1 is running and was listed as completed"];
+    expect(judgeRemains({ ...well, misListed, takes: ["turns"] })).toMatchObject({
+      holds: true,
+      details: [],
+    });
+    expect(judgeRemains({ ...well, misListed, takes: ["inputs"] }).holds).toBe(false);
   });
 
   test("tells a saga that stands from one that waits for an input which the fault took", () => {

@@ -3,6 +3,8 @@
  *
  * LV1 A run holds if nothing `once` or `probe` is there twice, nothing `idempotent` was asked for under two keys, nothing
  *     is lost that the fault did not take, and doctor does not say that all is well beside a saga that cannot go on.
+ * LV2 Nor does it hold if a saga is listed otherwise than it stands, or a task is not listed, where the fault took no turn: what was
+ *     listed before a turn was lost is put right once a person has said so.
  */
 import type { SagaId } from "../../protocol/ids.ts";
 import type { StoredTurn } from "../../services/ledger/reader.ts";
@@ -28,6 +30,8 @@ export interface Remains {
   readonly struckAt: number;
   /** Sagas that had not ended when their time was over. */
   readonly standing: readonly SagaId[];
+  /** What was listed otherwise than it stood, in words. */
+  readonly misListed: readonly string[];
   /** All that doctor says in the end, and whether it is well. */
   readonly doctor: { readonly text: string; readonly ok: boolean };
   readonly words: readonly Word[];
@@ -73,6 +77,8 @@ export function judgeRemains(remains: Remains): Verdict {
   const unexpected = Object.entries(lost).filter(
     ([loss, of]) => of.length > 0 && !takes.includes(loss as Loss),
   );
+  const takesTurns = takes.includes("sagas") || takes.includes("turns");
+  const misListed = takesTurns ? [] : remains.misListed; // LV2
   const said = words.filter(({ by }) => by !== "doctor");
   const after = acts.map(({ at }) => at).filter((at) => at >= struckAt);
   const sent = acts.filter(({ sentAt }) => sentAt >= struckAt).map(({ at }) => at);
@@ -80,6 +86,7 @@ export function judgeRemains(remains: Remains): Verdict {
     holds:
       found.length === 0 &&
       unexpected.length === 0 &&
+      misListed.length === 0 &&
       (standing.length === 0 || !doctor.ok || named === standing.length),
     ...{ effects: acts.length, sagas: ledgers.size, twice, standing: standing.length, named, bereft },
     lost: { sagas: lost.sagas.length, turns: lost.turns.length, inputs: lost.inputs.length },
@@ -96,6 +103,7 @@ export function judgeRemains(remains: Remains): Verdict {
       ...lost.turns.map((what) => `lost of turns: ${what}`),
       ...lost.inputs.map(({ what }) => `lost of inputs: ${what}`),
       ...standing.map((saga) => `stands: ${saga}`),
+      ...misListed,
     ],
   };
 }

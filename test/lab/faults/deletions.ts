@@ -40,6 +40,7 @@ const deleted: readonly Deleted[] = [
   { stream: bucketStream(buckets.registry) },
   { stream: bucketStream(buckets.suspect) },
   { stream: bucketStream(buckets.throttle) },
+  { stream: bucketStream(buckets.listing) },
 ];
 
 /** Ends hosts and workers with SIGKILL; what it gives lets others come in their places. */

@@ -57,7 +57,8 @@ async function truncateLedger(store: string, bytes: number): Promise<void> {
   await rm(join(messages, "index.db"), { force: true });
 }
 
-const natsMissing = async (): Promise<string | undefined> => {
+/** Why the `nats` command line is not to be had here; undefined where it is. */
+export const natsMissing = async (): Promise<string | undefined> => {
   const cli = await ensureNatsCli();
   return "missing" in cli ? cli.missing : undefined;
 };
