@@ -167,8 +167,8 @@ function appOf(note: (saga: string) => void, acts: readonly LateAct[]) {
   return defineApp({ sagas: definitions, implementations });
 }
 
-/** Archives all that are due, now. Says what failed. */
-async function archiveIn(
+/** Archives all that are due, now. Says what failed, or was kept. */
+export async function archiveIn(
   mesh: MemoryMesh,
   folder: string,
   sagas: readonly SagaId[],

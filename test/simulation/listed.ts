@@ -18,7 +18,8 @@ export function misListed(
   const bySaga = Map.groupBy(rows, ({ key }) => parseRowKey(key)?.saga);
   return [...ledgers].flatMap(([saga, turns]) => {
     if (turns.length === 0) return [];
-    const [key, ended] = told(turns);
+    const { key: place, ended } = standOf(turns);
+    const key = rowKey(place);
     const found = (bySaga.get(saga) ?? [])
       .filter((row) => row.key === key || !isReadAnyway(row.key))
       .map((row) => [row.key, decodeRow(row.data)?.ended]);
@@ -33,10 +34,12 @@ export function misListed(
 const isReadAnyway = (key: string): boolean =>
   ["running", "unreadable"].includes(parseRowKey(key)?.status ?? "");
 
-function told(turns: readonly StoredTurn[]) {
+/** How a saga stands by its ledger, which is not empty: its row's key, and what that says of its end. */
+export function standOf(turns: readonly StoredTurn[]) {
   const account = accountOf(turns.map(({ turn }) => turn));
   const view = viewOfAccount(account, {});
-  const asks = view.open.some(({ intent }) => intent.kind === "task");
-  const { key, row } = rowOfTaken(rowOfView(account, view, {}), { asks, hasEnded: view.phase === "ended" });
-  return [rowKey(key), row.ended] as const;
+  const tasks = view.open.flatMap(({ intent }) => (intent.kind === "task" ? [intent.id] : []));
+  const taken = { asks: tasks.length > 0, hasEnded: view.phase === "ended" };
+  const { key, row } = rowOfTaken(rowOfView(account, view, {}), taken);
+  return { key, ended: row.ended, status: view.status, tasks };
 }

@@ -24,6 +24,7 @@
  * | claims stay while a call of their saga lies in WORK | it is for workers of former versions; test/services/archive/left.test.ts |
  * | a snapshot counts only with its turn's hash | a ledger never loses a turn here |
  */
+import { listingPlants } from "./listing-plants.ts";
 import type { Profile } from "./profile.ts";
 
 export interface Plant {
@@ -34,8 +35,8 @@ export interface Plant {
   readonly profile?: Partial<Profile>;
   /** What the broken rule says. */
   readonly rule: string;
-  /** It is found by what comes weeks late (late.ts). */
-  readonly isLate?: true;
+  /** It is found by what comes weeks late (late.ts), or by who looks at the listing (listing.ts). */
+  readonly world?: "late" | "listing";
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
 }
 
@@ -342,7 +343,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "late claim believed",
-    isLate: true,
+    world: "late",
     rule: "who wins a claim for what was decided long ago asks the ledger whether it is asked for still",
     edits: [
       { file: claim, find: "(await deps.stillAsked?.(request, signal)) === false", replace: "timeoutMs < 0" },
@@ -350,7 +351,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "tombstone alone asked",
-    isLate: true,
+    world: "late",
     rule: "a late call is performed only where it is open by its ledger, for a deposed leader may lack the tombstone",
     edits: [
       {
@@ -362,7 +363,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: "claims taken away at once",
-    isLate: true,
+    world: "late",
     rule: "the claims of an archived saga go after the horizon",
     edits: [
       { file: "services/archive/left.ts", find: "if (lastAt >= horizonAt) return false;", replace: "" },
@@ -679,4 +680,5 @@ export const plants: readonly Plant[] = [
       },
     ],
   },
+  ...listingPlants,
 ];

@@ -1,7 +1,7 @@
 /**
  * The simulator as a command:
  *
- *     npm run test:simulation -- [--seeds N] [--from K] [--fault NAME] [--profile JSON] [--late] [--stop] [--trace] [--json]
+ *     npm run test:simulation -- [--seeds N] [--from K] [--fault NAME] [--profile JSON] [--late] [--listing] [--stop] [--trace] [--json]
  *
  * Exit 0: nothing was found; 1: something was, with the seed and the command that runs it again; 2: bad usage.
  */
@@ -18,6 +18,7 @@ const { values } = parseArgs({
     fault: { type: "string" },
     profile: { type: "string" },
     late: { type: "boolean", default: false },
+    listing: { type: "boolean", default: false },
     stop: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
@@ -43,10 +44,13 @@ if (!Number.isInteger(seeds) || !Number.isInteger(from) || seeds < 1) {
 const profile = values.profile === undefined ? undefined : (JSON.parse(values.profile) as Partial<Profile>);
 if (plant !== undefined) plantFault(plant);
 // After the plant: what they load is changed.
+const world = plant?.world ?? (values.late ? "late" : values.listing ? "listing" : undefined);
 const simulate =
-  plant?.isLate === true || values.late
+  world === "late"
     ? (await import("./late.ts")).simulateLate
-    : (await import("./simulator.ts")).simulate;
+    : world === "listing"
+      ? (await import("./listing.ts")).simulateListing
+      : (await import("./simulator.ts")).simulate;
 
 const progressEveryMs = 5_000;
 const begun = performance.now();
@@ -79,7 +83,7 @@ const again = (seed: number) =>
     "npm run test:simulation -- --seeds 1 --from",
     seed,
     ...(plant === undefined ? [] : [`--fault "${plant.name}"`]),
-    ...(values.late ? ["--late"] : []),
+    ...(world === undefined ? [] : [`--${world}`]),
     ...(values.profile === undefined ? [] : [`--profile '${values.profile}'`]),
   ].join(" ");
 const mean = (sum: number) => (sum / ran).toFixed(1);

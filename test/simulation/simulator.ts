@@ -178,7 +178,8 @@ function watchTurns(
   });
 }
 
-async function readLedgers(mesh: MemoryMesh): Promise<Pick<Account, "ledgers" | "broken">> {
+/** All ledgers as they are, and why some cannot be read. */
+export async function readLedgers(mesh: MemoryMesh): Promise<Pick<Account, "ledgers" | "broken">> {
   const ledgers = new Map<SagaId, StoredTurn[]>();
   const broken = new Map<SagaId, string>();
   for (const { saga } of mesh.server.ledger.list()) {
