@@ -40,7 +40,7 @@ export interface Looking {
   quiet(some: { readonly quietSince: number; readonly foreign: Map<SagaId, number> }): Promise<Quiet>;
   /** Those that go on under one of these definitions; `more`: perhaps not all. */
   under(
-    definitions: readonly DefinitionRef[],
+    definitions: readonly Pick<DefinitionRef, "name">[],
     isOne: (ref: DefinitionRef) => boolean,
   ): Promise<{ readonly living: Many<LivingSaga>; readonly more: boolean }>;
 }

@@ -26,7 +26,7 @@ export async function schedulesAmong(
 ): Promise<DoctorDocument["schedules"]> {
   if (!hasLedgers(examined.health)) return undefined;
   const { living: all } = await looking.under(
-    [{ name: scheduleDefinition, version: 1 }],
+    [{ name: scheduleDefinition }],
     ({ name }) => name === scheduleDefinition,
   );
   if (all.length === 0) return undefined;

@@ -8,7 +8,7 @@
  */
 import { describeError, isMeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
-import { shardOfLedger } from "../../protocol/subjects.ts";
+import { sagaOfLedger, shardOfLedger } from "../../protocol/subjects.ts";
 import { emptyHead, type Head, turnsInPages } from "../ledger/reader.ts";
 import type { Batches } from "../otlp/batches.ts";
 import { createSpanReader, type SpanOptions, type SpanReader } from "../traces/spans.ts";
@@ -88,8 +88,9 @@ const isBehind = (places: readonly number[], end: readonly number[]): boolean =>
 
 async function exportSince(self: Following, places: readonly number[]): Promise<void> {
   const done = new Set<SagaId>();
-  for await (const sagas of self.deps.ports.ledger.since(places))
-    for (const saga of sagas) {
+  for await (const { messages } of self.deps.ports.ledger.since(places))
+    for (const { subject } of messages) {
+      const saga = sagaOfLedger(subject);
       self.deps.signal.throwIfAborted();
       if (done.has(saga)) continue;
       done.add(saga);

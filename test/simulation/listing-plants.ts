@@ -10,7 +10,7 @@
  * | there is no mark while rows are written anew | who looks is asked at rest, when they are written; test/services/listing/whole.test.ts looks between |
  * | a host that stood still writes no row | what it would write is older, and a later row is left alone |
  */
-import type { Plant } from "./plants.ts";
+import type { Plant } from "./planted-rule.ts";
 
 const rows = "services/listing/rows.ts";
 const keep = "services/listing/keep.ts";

@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
-import type { Plant } from "./plants.ts";
+import type { Plant } from "./planted-rule.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 

@@ -25,20 +25,7 @@
  * | a snapshot counts only with its turn's hash | a ledger never loses a turn here |
  */
 import { listingPlants } from "./listing-plants.ts";
-import type { Profile } from "./profile.ts";
-
-export interface Plant {
-  readonly name: string;
-  /** The seed that found it last: the search begins there, and costs seconds instead of half a minute. 1 unless given. */
-  readonly from?: number;
-  /** Runs in which it can show, where the seed's own cannot. */
-  readonly profile?: Partial<Profile>;
-  /** What the broken rule says. */
-  readonly rule: string;
-  /** It is found by what comes weeks late (late.ts), or by who looks at the listing (listing.ts). */
-  readonly world?: "late" | "listing";
-  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
-}
+import type { Plant } from "./planted-rule.ts";
 
 const activation = "services/host/activation.ts";
 const turn = "services/host/turn.ts";

@@ -1,5 +1,5 @@
 /** Rules of what a node rests on and of what is told of it, each broken by itself. */
-import type { Plant } from "../../simulation/plants.ts";
+import type { Plant } from "../../simulation/planted-rule.ts";
 
 export const plants: readonly Plant[] = [
   {

@@ -3,7 +3,7 @@
  *
  * Not here: that one process buries a host once (`underWay`). Without it the entry's compare refuses the second.
  */
-import type { Plant } from "../../simulation/plants.ts";
+import type { Plant } from "../../simulation/planted-rule.ts";
 
 const file = "services/host/bury.ts";
 const plant = (name: string, rule: string, find: string, replace: string): Plant => ({
