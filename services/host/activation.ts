@@ -24,7 +24,7 @@ import { createKeeper } from "./keeper.ts";
 import { leaveOneStep } from "./leave.ts";
 import { ownWorkOf } from "./open-work.ts";
 import { isGone, ownOf, type Phase, type Residence } from "./phase.ts";
-import { redeliveryDelay, standingDelay } from "./redelivery.ts";
+import { redeliveryDelay, standing } from "./redelivery.ts";
 import { noteParked } from "./parked.ts";
 import { createPace } from "./pace.ts";
 import { takeTurn } from "./turn.ts";
@@ -183,10 +183,6 @@ function openHands(self: Residence): Hands {
     observe: (event, performed) =>
       inputs.put({ from: "host", event, ...(performed === undefined ? {} : { performed }) }),
     poke: () => inputs.poke(),
-    drop: (reason, error) =>
-      self.drop(
-        reason,
-        error === undefined ? {} : { delayMs: standingDelay(deps, saga, inputs.held, error) },
-      ),
+    drop: (reason, error) => self.drop(reason, standing(deps, saga, inputs.held, error)),
   });
 }

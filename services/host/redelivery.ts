@@ -27,14 +27,15 @@ export function redeliveryDelay(
 }
 
 /** The same where the saga was taken and an intent of it could not be performed here, which its host has said: who looks is told why. */
-export function standingDelay(
+export function standing(
   deps: Pick<HostDeps, "clock" | "ports" | "rows" | "signal" | "tries">,
   saga: SagaId,
   held: Iterable<Delivery>,
   error: unknown,
-): number {
+): { readonly delayMs?: number } {
+  if (error === undefined) return {};
   if (!deps.signal.aborted) void noteParked(deps, saga, error);
-  return tryAgainMs(deps, saga, held, error);
+  return { delayMs: tryAgainMs(deps, saga, held, error) };
 }
 
 const tryAgainMs = (

@@ -27,21 +27,29 @@ export function outliveLeftAlone(log: Log): () => void {
 }
 
 function hear(rejected: unknown): void {
-  if (tell("promise left alone", rejected)) return;
+  const told = whatIsTold(rejected);
+  if (told !== undefined) {
+    const { log, sagaId, intentId, tool, what, reason, stack } = told;
+    return log.error({ sagaId, intentId, tool, what, reason, stack }, "promise left alone");
+  }
   // ZN2: as it is without a listener. A program that has one of its own decides by itself.
   if (process.listenerCount("unhandledRejection") === 1) throw rejected;
 }
 
 /** ZN3. What `hear` throws is told of as a rejection that is nobody's. */
-const nameThrown = (thrown: unknown): void => void tell("thrown where nobody waits", thrown);
+function nameThrown(thrown: unknown): void {
+  const told = whatIsTold(thrown);
+  if (told === undefined) return;
+  const { log, sagaId, intentId, tool, what, reason, stack } = told;
+  log.error({ sagaId, intentId, tool, what, reason, stack }, "thrown where nobody waits");
+}
 
-/** False where it is no saga's. */
-function tell(event: string, error: unknown): boolean {
+/** Whose it is, and what the log is told of it; undefined where it is no saga's. */
+function whatIsTold(error: unknown) {
   const whose = whoseCode();
   const [log] = logs;
-  if (whose === undefined || log === undefined) return false;
+  if (whose === undefined || log === undefined) return undefined;
   const { saga: sagaId, intent: intentId, tool, what } = whose;
   const [reason, stack] = [redactText(describeError(error)), traceOf(error)];
-  log.error({ sagaId, intentId, tool, what, reason, stack }, event);
-  return true;
+  return { log, sagaId, intentId, tool, what, reason, stack };
 }

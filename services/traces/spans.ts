@@ -143,6 +143,8 @@ function takeChange(self: Spanning, change: Change, turn: Turn): void {
       self.lasting.delete(intent.id);
       if (lasting !== undefined) tell(self, intentSpan(self, lasting, change.ended), turn.at);
       return;
+    case "paid": // The end has what all attempts cost.
+      return;
     case "corrected":
       tell(self, correctedSpan(self, told, change.ended, turn), turn.at);
   }
