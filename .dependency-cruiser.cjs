@@ -183,7 +183,7 @@ const law = [
     name: "services-tables",
     from: services("tables"),
     node: true,
-    may: [protocol, actors("kernel"), services("wire", "ledger", "views")],
+    may: [protocol, actors("kernel"), services("wire", "process", "ledger", "views")],
   },
   // What a host does for schedules: it begins and ends sagas as a client does.
   {

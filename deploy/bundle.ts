@@ -19,6 +19,7 @@ const sourceOf = (path: string): string => `${root}${path}.ts`;
 const started = [
   ...["services/cli/main", "services/cli/begin", "services/demo/process"],
   ...["services/runtime/isolated-process", "services/runtime/holds-thread", "services/sandbox/thread"],
+  "services/tables/asked-process",
 ];
 
 /** Files that hold what these need, and what they import. What two of them need is in the first. */
@@ -26,6 +27,7 @@ const parts: Readonly<Record<string, readonly string[]>> = {
   entry: ["services/cli/begin"],
   holds: ["services/runtime/holds-thread"],
   sandbox: ["services/sandbox/thread"],
+  asked: ["services/tables/asked-process"],
   host: [
     ...["services/index", "services/cli/commands", "services/cli/frame/run", "services/nats/capacity"],
     ...["services/cli/commands/host", "services/runtime/run-host"],

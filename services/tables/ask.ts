@@ -5,9 +5,9 @@
  *     answer.
  */
 import { fork } from "node:child_process";
-import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MeshError } from "../../protocol/errors.ts";
+import { ownFile } from "../process/own-file.ts";
 import { assertOneReading } from "./one-reading.ts";
 import type { Question, Said } from "./question.ts";
 import type { Cell } from "./rows.ts";
@@ -30,9 +30,7 @@ export interface Answer {
   readonly isCut: boolean;
 }
 
-const entry = fileURLToPath(
-  new URL(`./asked-process${extname(new URL(import.meta.url).pathname)}`, import.meta.url),
-);
+const entry = fileURLToPath(ownFile("services/tables/asked-process"));
 
 /**
  * Asks the tables in a file. `values` stand in place of the statement's question marks. Throws USAGE for what is no reading
