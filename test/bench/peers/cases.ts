@@ -19,6 +19,8 @@ export interface Case {
   readonly by: string;
   /** Only with every write on the disk: steps alone show what that costs, and a run of all takes an hour and a half as it is. */
   readonly isOnlySynced?: true;
+  /** Rounds of it where fewer than of the others will do, for it takes minutes. */
+  readonly roundsMax?: number;
   /** It is about processes that have run for a while, not about ones that were just started. */
   readonly isSteady?: true;
   run(session: Session, sizes: Sizes): Promise<Figures>;
@@ -77,6 +79,7 @@ export const cases: Readonly<Record<CaseName, Case>> = {
     title: "(b) a crowd of them",
     by: "ms/step",
     isOnlySynced: true,
+    roundsMax: 3,
     isSteady: true,
     run: (session, { crowd, each }) => runMany(session, crowd, each),
   },

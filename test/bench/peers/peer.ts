@@ -23,8 +23,8 @@ export interface Peer {
   readonly durability: Readonly<Record<Sync, string>>;
   /** What it cannot do, and why. */
   readonly cannot: Partial<Readonly<Record<CaseName, string>>>;
-  /** How many steps where as many as the others' would take minutes; the figure is one of a step. */
-  readonly fewer?: { readonly one: number; readonly each: number };
+  /** Steps, of which the figure is one, and rounds where as many as the others' would take an hour. */
+  readonly fewer?: { readonly one?: number; readonly each?: number; readonly rounds: number };
   /** After a restart the application asks for each saga that was running (`again`); else it goes on by itself. */
   readonly asksForItself?: true;
   /** Gets what the package registry does not have. Resolves to what it got, for the table of versions. */

@@ -78,14 +78,15 @@ export async function measurePeers(options: PeersOptions): Promise<Report[]> {
 }
 
 async function measureCase(setting: Setting, installed: ReadonlyMap<Peer, Installed>): Promise<Found> {
-  const { name, sync, rounds, sizes } = setting;
+  const { name, sync, sizes } = setting;
+  const rounds = Math.min(setting.rounds, cases[name].roundsMax ?? setting.rounds);
   const found = new Map<Peer, Figures[] | string>();
   const peers = [...installed.keys()];
   for (let round = 0; round < rounds; round++)
     for (let turn = 0; turn < peers.length; turn++) {
       const peer = peers[(turn + round) % peers.length]!;
       const before = found.get(peer) ?? [];
-      if (typeof before === "string") continue;
+      if (typeof before === "string" || before.length >= (peer.fewer?.rounds ?? rounds)) continue;
       if (peer.cannot[name] !== undefined) {
         found.set(peer, peer.cannot[name]);
         continue;
@@ -121,7 +122,7 @@ const summaryOf = (figures: Figures): string =>
     )
     .join("; ");
 
-export function reportOf({ name, sync, rounds }: Setting, found: Found): Report {
+export function reportOf({ name, sync }: Setting, found: Found): Report {
   const { title, by } = cases[name];
   const own = found.get(sagamesh);
   const rows: Record<string, string | number>[] = [];
@@ -132,7 +133,7 @@ export function reportOf({ name, sync, rounds }: Setting, found: Found): Report 
     `medians of rounds; of sagamesh's: ${by} as a multiple of sagamesh's, round by round (least to most)`,
     `(load average of its last five minutes ${rounded(loadavg()[1]!)}, which what is measured is part of)`,
   ];
-  return { title: `${title}; ${sync === "always" ? "synced" : "not synced"}, ${rounds} rounds`, rows, notes };
+  return { title: `${title}; ${sync === "always" ? "synced" : "not synced"}`, rows, notes };
 }
 
 function rowsOf(peer: Peer, figures: readonly Figures[], own: readonly Figures[], { by }: Case) {
@@ -146,6 +147,7 @@ function rowsOf(peer: Peer, figures: readonly Figures[], own: readonly Figures[]
     return {
       peer: peer.name,
       ...(row !== "" && { of: row }),
+      rounds: figures.length,
       "of sagamesh's": peer === sagamesh ? "1" : ratios.length > 0 ? spread(ratios) : "–",
       ...Object.fromEntries(
         columns.map((column) => [column, rounded(median(figures.map((one) => one[row]![column]!)))]),

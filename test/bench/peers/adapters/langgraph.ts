@@ -40,6 +40,7 @@ export const langgraphPostgres: Peer = {
     always: `\`durability: "sync"\`; ${postgresDurability.always}`,
     default: `\`durability: "async"\`; ${postgresDurability.default}`,
   },
+  fewer: { rounds: 2 },
   cannot: {},
   asksForItself: true,
   prepare: postgresVersion,

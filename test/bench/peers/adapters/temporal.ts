@@ -25,7 +25,7 @@ export const temporal: Peer = {
     always: "SQLite with `synchronous = FULL`",
     default: "SQLite with `synchronous = NORMAL`",
   },
-  fewer: { one: 100, each: 25 },
+  fewer: { one: 100, each: 25, rounds: 2 },
   cannot: {
     crowd: "51,200 steps take it more than six minutes at the steps a second of 64 workflows",
     resume: "10,000 activities are 60,000 events; a history ends at 51,200",
