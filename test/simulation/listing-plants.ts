@@ -8,6 +8,8 @@
  * |---|---|
  * | a ledger that moved while it was taken in is read again | the moment is too short for chance, and a later row is left alone |
  * | there is no mark while rows are written anew | who looks is asked at rest, when they are written; test/services/listing/whole.test.ts looks between |
+ * | of inputs that come again the row is looked for | hosts that start here are often the keeper, and take in what was stored since the mark; test/services/listing/whole.test.ts |
+ * | the mark is put to where the ledgers ended when it was looked before | a host without rows serves unheard of for a moment only |
  * | a host that stood still writes no row | what it would write is older, and a later row is left alone |
  */
 import type { Plant } from "./planted-rule.ts";
@@ -84,12 +86,6 @@ export const listingPlants: readonly Plant[] = [
     ],
   },
   {
-    name: "another's row taken for written",
-    world: "listing",
-    rule: "of inputs that come again the row is looked for",
-    edits: [{ file: rows, find: 'if (again) before = "unknown";', replace: "" }],
-  },
-  {
     name: "archived and listed",
     world: "listing",
     rule: "a saga that is archived has no row",
@@ -116,12 +112,6 @@ export const listingPlants: readonly Plant[] = [
     edits: [
       { file: keep, find: "living.every(({ lists }) => lists === true)", replace: "living.length > 0" },
     ],
-  },
-  {
-    name: "marked up to now",
-    world: "listing",
-    rule: "the mark is put to where the ledgers ended when it was looked before",
-    edits: [{ file: keep, find: "through: [...(before?.end ?? end)]", replace: "through: [...end]" }],
   },
   {
     name: "rows of another bucket",

@@ -65,9 +65,10 @@ export async function simulateListing(seed: number): Promise<Omit<Outcome, "acco
   };
   crew.begin();
   for (let phase = 1; phase <= phases && violations.length === 0; phase++) {
-    const putBack = mesh.server.shelves.copyRows();
+    let putBack: () => void = () => undefined;
     crew.unsettle(true);
     for (let left = chance.between(6, 16); left > 0; left--) {
+      if (chance.happens(0.3)) putBack = mesh.server.shelves.copyRows();
       await people.act();
       await mesh.clock.advance(chance.between(0, 1_500));
     }
@@ -77,7 +78,8 @@ export async function simulateListing(seed: number): Promise<Omit<Outcome, "acco
     await judge(`phase ${phase}`);
     if (!isHurt) continue;
     const { shelves } = mesh.server;
-    chance.pick([() => shelves.loseRows(), () => shelves.loseRows("emptied"), putBack])();
+    const hurts = [() => shelves.loseRows(), () => shelves.loseRows("emptied"), putBack, putBack];
+    chance.pick(hurts)();
     await judge(`phase ${phase}, hurt`); // Z6
   }
   await crew.renew();

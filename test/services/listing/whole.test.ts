@@ -252,6 +252,24 @@ test("another host keeps the listing once its keeper died, and until then ledger
   expect(await t.look()).toMatchObject({ asking: ["a1", "a2"], why: "" });
 });
 
+test("a row that a host which died had not written is written by who takes its inputs, whoever keeps the listing", async () => {
+  const t = openMesh();
+  await t.host("h1");
+  const { gate } = await t.host("h2");
+  await t.pass(3_000);
+  let isDead = false;
+  gate.onCall((port, method, when) => {
+    if (isDead || port !== "ledger" || method !== "append" || when !== "after") return;
+    isDead = true;
+    gate.crash();
+  });
+  const ids = Array.from({ length: 12 }, (_, n) => `a${n}`);
+  for (const id of ids) await t.ask(id);
+  await t.pass(8_000);
+  expect(isDead).toBe(true);
+  expect(t.keys()).toEqual(ids.map((id) => `running.asks.calling.${id}`).sort());
+});
+
 test("a row that cannot be written holds up nothing, is said to be owed, and is written later", async () => {
   const t = openMesh();
   let isBroken = true;
