@@ -81,7 +81,8 @@ async function measure({ url, pids }: Place, replicas: number, kind: "ledger" | 
   const publish = async (subject: string) => {
     let seq: number | undefined = 0;
     while (!over.signal.aborted) {
-      const expect = kind === "queue" || seq === undefined ? {} : { expect: { lastSubjectSequence: seq } };
+      const expect: { expect?: { lastSubjectSequence: number } } =
+        kind === "queue" || seq === undefined ? {} : { expect: { lastSubjectSequence: seq } };
       // One that a leader which was elected anew has not answered is stored perhaps: the next one asks for no place.
       seq = await js.publish(subject, body, expect).then(
         (ack) => ack.seq,

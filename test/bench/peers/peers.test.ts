@@ -27,8 +27,8 @@ describe("a report of peers", () => {
       ]),
     );
     expect(rows).toEqual([
-      { peer: own.name, "of sagamesh's": "1", "ms/step": 2 },
-      { peer: other.name, "of sagamesh's": "2 (1 to 3)", "ms/step": 3 },
+      { peer: own.name, rounds: 3, "of sagamesh's": "1", "ms/step": 2 },
+      { peer: other.name, rounds: 3, "of sagamesh's": "2 (1 to 3)", "ms/step": 3 },
     ]);
   });
 
