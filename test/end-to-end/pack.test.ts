@@ -234,7 +234,13 @@ test("an application in JavaScript is served by the installed package, and its s
       data,
     );
     expect(verified.stdout).toContain("fold to the decisions recorded");
-    const asked = await npx("query", "select status, count(*) from sagas group by 1", "--csv", "--data", data);
+    const asked = await npx(
+      "query",
+      "select status, count(*) from sagas group by 1",
+      "--csv",
+      "--data",
+      data,
+    );
     expect(asked.stdout).toContain("completed,1");
   } finally {
     const ended = new Promise((resolve) => up.once("exit", resolve));

@@ -31,7 +31,8 @@ describe("standingOf", () => {
     fc.assert(
       fc.property(fc.subarray(names), fc.boolean(), (gone, isCounted) => {
         const left = without(...gone);
-        const holds = isCounted || left.some(({ name }) => !/REGISTRY|THROTTLE|SUSPECT|HOSTS|LISTING/.test(name));
+        const holds =
+          isCounted || left.some(({ name }) => !/REGISTRY|THROTTLE|SUSPECT|HOSTS|LISTING/.test(name));
         const missed = ["LEDGER", "KV_CLAIM"].filter((name) => gone.includes(name) && holds);
         expect(kinds(left, isCounted ? census() : undefined)).toEqual(
           missed.map((name) => `${name} missing`),
