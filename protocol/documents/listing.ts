@@ -86,7 +86,7 @@ export const ListingMark = z.object({
   pin: z.int().positive().optional(),
   /** The last place in each shard of the ledgers of which the rows know. */
   through: z.array(z.int().nonnegative()),
-  /** The host that sees to it; whole beyond `through` only while that one lives. */
+  /** The host that sees to it; whole beyond `through` only while that one lives. Empty where none does. */
   keeper: z.string(),
 });
 export type ListingMark = z.infer<typeof ListingMark>;

@@ -140,8 +140,8 @@ async function auditing(deps: HostDeps, { hosts }: Roster, signal: AbortSignal):
 }
 
 /** Each host looks with its beat whether it is the one that keeps the listing. */
-function listingKept(deps: HostDeps, { hosts }: Roster, signal: AbortSignal): Promise<void> {
-  const keep = createKeeping({ ...deps, hosts, signal });
+function listingKept(deps: HostDeps, roster: Roster, signal: AbortSignal): Promise<void> {
+  const keep = createKeeping({ ...deps, ...roster, signal });
   return every({ ...deps, signal }, limits.hostBeatMs, "keeping the listing", keep);
 }
 

@@ -64,6 +64,8 @@ export interface Holdings {
 export interface Roster {
   /** The living hosts as this one knows them now, itself too. */
   hosts(this: void): readonly LivingHost[];
+  /** How often a host was heard that does not keep rows, or cannot be understood. */
+  heardWithoutRows(this: void): number;
   /** What people declared, as this host goes by it; undefined while another may have declared something else (RO5). */
   declared(): Declared | undefined;
   /** Takes nothing more, and says so: the others take over at once. Goes on saying that it lives. */
@@ -84,6 +86,7 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
   let others = new Map<string, HostEntry | undefined>();
   /** Since the list was last asked for. */
   let heard = new Map<string, HostEntry | undefined>();
+  let withoutRows = 0;
   /** Until the list was read once, it is not known which host has what. */
   let hasLooked = false;
   /** Until it was read once, it is not known what people declared (RO4). */
@@ -153,6 +156,7 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
     const list = (await membership.hosts()).filter(({ host }) => host !== incarnation);
     const buried = await burials.ended(list);
     const next = new Map(list.map(({ host, data }) => [host, decodeHostEntry(data)]));
+    for (const said of next.values()) if (said?.lists !== true) withoutRows += 1;
     for (const [host, said] of heard) next.set(host, said);
     for (const host of [...buried, incarnation]) next.delete(host);
     others = next;
@@ -175,6 +179,7 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
     if (host === incarnation) return;
     const said = data === undefined ? undefined : decodeHostEntry(data);
     heard.set(host, said);
+    if (data !== undefined && said?.lists !== true) withoutRows += 1;
     const isNews = !isSame(others.get(host), said);
     others.set(host, said);
     if (!isNews || isSettlingDue) return;
@@ -224,6 +229,7 @@ export function joinRoster(options: RosterOptions, holdings: Holdings): Roster {
 
   return {
     hosts,
+    heardWithoutRows: () => withoutRows,
     declared: () =>
       clock.elapsed() - Math.min(learnedAt, saidAt) < limits.hostTtlMs &&
       learnedOver === membership.connection()

@@ -5,7 +5,9 @@
  *     keeps no rows, it takes in: all ledgers where there is no mark, else those on which something was stored since the mark.
  * KQ2 A host that keeps no rows may have served for a moment before it is heard of. So the mark is put to where the ledgers ended
  *     when it was written before, and never to where they end now.
- * KQ3 While not all hosts keep rows the mark stays where it is, and who takes it up goes on from there.
+ * KQ3 While not all hosts keep rows the mark stays where it is, and who takes it up goes on from there. It names no keeper then: what
+ *     a host without rows stored is in none of them once that is gone and no more seen, until it is taken in. One that came and went
+ *     between two looks counts too.
  * KQ4 The pin goes on before the mark does, from where it was seen, so a mark never names one that the rows may lack. Rows without the
  *     pin are believed lost only after as long as a server can lag, or lead no more and answer; then there is no mark until all are
  *     written anew.
@@ -26,6 +28,8 @@ export interface KeepDeps extends TakeInDeps {
     readonly draining: boolean;
     readonly lists?: true | undefined;
   }[];
+  /** How often one was heard that keeps no rows: what changes, where one came and went unseen. */
+  readonly heardWithoutRows: () => number;
   readonly rows: Pick<Rows, "payOwed" | "isWhole">;
 }
 
@@ -39,18 +43,38 @@ interface Kept {
 
 /** A look, to be had with each beat of a host: it does what is due. Throws UNAVAILABLE. */
 export function createKeeping(deps: KeepDeps): () => Promise<void> {
-  const { ports, clock, hosts, incarnation, rows } = deps;
+  const { ports, clock, hosts, heardWithoutRows, incarnation, rows } = deps;
   let kept: Kept | undefined;
+  /** Whether the mark may name this host. */
+  let isNamed = false;
+  let withoutRows = heardWithoutRows();
   /** Since when the rows seem to be others, by the time elapsed (KQ4). */
   let doubtedAt: number | undefined;
 
-  const isDue = (): boolean => {
-    const living = hosts();
-    const [first] = living.flatMap(({ host, draining }) => (draining ? [] : [host])).sort();
-    const isKeeper = first === incarnation && living.every(({ lists }) => lists === true); // KQ3
-    if (!isKeeper) kept = undefined;
-    return isKeeper && (kept === undefined || clock.elapsed() - kept.at >= limits.listingMarkEveryMs);
+  /** KQ3: asked of once, of what was since it was asked before. */
+  const wereAnyWithout = (): boolean => {
+    const before = withoutRows;
+    withoutRows = heardWithoutRows();
+    return withoutRows !== before || hosts().some(({ lists }) => lists !== true);
   };
+  const isDue = (): boolean => {
+    const [first] = hosts()
+      .flatMap(({ host, draining }) => (draining ? [] : [host]))
+      .sort();
+    if (first !== incarnation) kept = undefined;
+    return (
+      first === incarnation && (kept === undefined || clock.elapsed() - kept.at >= limits.listingMarkEveryMs)
+    );
+  };
+  /** KQ3. Throws UNAVAILABLE, WRONG_SEQUENCE. */
+  async function stepBack(): Promise<void> {
+    kept = undefined;
+    if (!isNamed) return;
+    const { mark, revision } = await readListingMark(ports.registry);
+    if (mark?.keeper === incarnation)
+      await ports.registry.write(listingMarkKey, encodeListingMark({ ...mark, keeper: nobody }), revision);
+    isNamed = false;
+  }
 
   async function keep(listing: ListingPort, holder: RowsHolder): Promise<void> {
     const { mark, revision } = await readListingMark(ports.registry);
@@ -67,6 +91,8 @@ export function createKeeping(deps: KeepDeps): () => Promise<void> {
       const stored = areOthers ? await spoilListing(ports.registry) : revision;
       const pin = await listing.pin(holder.pin ?? 0);
       if (before === undefined) await takeIn(deps, listing, isOfThis ? mark.through : undefined, isOther); // KQ1
+      if (heardWithoutRows() !== withoutRows) return; // KQ3
+      isNamed = true;
       await ports.registry.write(listingMarkKey, encodeListingMark({ ...next, pin }), stored);
     }
     kept = { end, at: clock.elapsed() };
@@ -77,8 +103,10 @@ export function createKeeping(deps: KeepDeps): () => Promise<void> {
   if (listing === undefined) return () => Promise.resolve();
   return async () => {
     await rows.payOwed();
-    if (!rows.isWhole() || !isDue()) return;
+    if (!rows.isWhole()) return;
     try {
+      if (wereAnyWithout()) return await stepBack();
+      if (!isDue()) return;
       const holder = await listing.holder();
       if (holder !== undefined) await keep(listing, holder);
     } catch (error) {
@@ -87,6 +115,9 @@ export function createKeeping(deps: KeepDeps): () => Promise<void> {
     }
   };
 }
+
+/** No host has this name. */
+const nobody = "";
 
 /** But for the pin, which goes on with the rest. */
 const isSame = ({ pin: _, ...mark }: Partial<ListingMark> = {}, next: ListingMark): boolean =>

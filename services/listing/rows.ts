@@ -69,6 +69,12 @@ interface Written {
   readonly turn: number | undefined;
 }
 
+/** A row that is owed: since when, by the time elapsed, and the turn that was acked last. */
+interface Owed {
+  readonly since: number;
+  readonly turn: number;
+}
+
 /** What stands: this row, none, for the saga begins here, or any (YR3). */
 type Before = Written | "none" | "unknown";
 
@@ -77,8 +83,7 @@ export function createRows(deps: RowsDeps): Rows {
   const { ports, clock, log, hasLapsed, signal, saysWhatItOwes } = deps;
   const { listing } = ports;
   const nextId = createIds(deps.incarnation);
-  /** Since when, by the time elapsed. */
-  const owed = new Map<SagaId, number>();
+  const owed = new Map<SagaId, Owed>();
   let isSaid = false;
 
   /** YR6. `sent`: what was not answered, and under which id (AC1 of write.ts). Throws what the port does. */
@@ -91,15 +96,16 @@ export function createRows(deps: RowsDeps): Rows {
     await takeInOne(deps, to, saga, {
       ...{ viewing, patienceMs: limits.listingPatienceMs, idOf },
       before: "unknown",
-      since: owed.get(saga),
+      since: owed.get(saga)?.since,
+      turn: sent?.row.row.turn ?? owed.get(saga)?.turn,
     });
     owed.delete(saga);
   }
 
   /** YR5. */
-  async function owe(saga: SagaId, error: unknown): Promise<void> {
+  async function owe({ saga, turn }: Pick<SagaState, "saga" | "turn">, error: unknown): Promise<void> {
     if (!owed.has(saga) && !signal.aborted) log.warn({ err: error, sagaId: saga }, "row not written");
-    if (!owed.has(saga)) owed.set(saga, clock.elapsed());
+    owed.set(saga, { since: owed.get(saga)?.since ?? clock.elapsed(), turn });
     const isUnsaid = () => saysWhatItOwes && !isSaid && owed.has(saga) && !hasLapsed();
     while (isUnsaid() && !signal.aborted) await clock.sleep(lookMs, signal).catch(() => undefined);
   }
@@ -130,7 +136,7 @@ export function createRows(deps: RowsDeps): Rows {
       await mend(to, state.saga, sent);
       return writtenOf(state);
     } catch (error) {
-      await owe(state.saga, error);
+      await owe(state, error);
       return "unknown";
     }
   }
@@ -140,7 +146,7 @@ export function createRows(deps: RowsDeps): Rows {
     stands: async (saga) => {
       if (listing === undefined || hasLapsed()) return;
       const see = async () => (await hasRow(listing, saga)) || (await mend(listing, saga));
-      await see().catch(() => owed.has(saga) || owed.set(saga, clock.elapsed()));
+      await see().catch(() => owed.has(saga) || owed.set(saga, { since: clock.elapsed(), turn: 0 }));
     },
     payOwed: async () => {
       if (listing === undefined || hasLapsed()) return;

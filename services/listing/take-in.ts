@@ -5,6 +5,8 @@
  *     its place. So the row that stands last is of the last turn, or that turn's host is about to write it.
  * IT2 Ledgers are read a few at a time, beside all else that the host does: who looks meanwhile reads the ledgers itself.
  * IT3 A ledger that cannot be read has a row that says so, and hinders no other.
+ * IT4 A ledger that is told without a turn that was acked is told by a leader that is deposed, and is asked for again; or, when none
+ *     can be deposed for so long, was put back from a copy.
  */
 import { parseRowKey, type RowKey, rowPattern, unreadableKey } from "../../protocol/documents/listing.ts";
 import { DefinitionDocument } from "../../protocol/documents/registry.ts";
@@ -107,6 +109,8 @@ export interface TakingIn {
   readonly before: "unknown" | "replaced";
   /** When it was tried first, by the time elapsed; now unless given. */
   readonly since?: number | undefined;
+  /** A turn that is known to be stored. */
+  readonly turn?: number | undefined;
   /** The Msg-Id of a write. */
   readonly idOf: (row: Pick<Row, "key"> & { readonly row: Row["row"] | undefined }) => string;
 }
@@ -116,15 +120,17 @@ export async function takeInOne(
   { ports, clock, signal }: TakeInDeps,
   listing: ListingPort,
   saga: SagaId,
-  { viewing, patienceMs, idOf, before, since = clock.elapsed() }: TakingIn,
+  { viewing, patienceMs, idOf, before, turn = 0, since = clock.elapsed() }: TakingIn,
 ): Promise<void> {
   const patience = { patienceMs, signal };
   const endOf = async () => (await patiently(clock, () => ports.ledger.last(saga), patience))?.seq;
   const write = async (): Promise<void> => {
-    const { key, row } = await readRow(ports, viewing, saga);
+    const isOther = clock.elapsed() - since > limits.deposedMsMax; // AC2 of write.ts
+    const told = await readRow(ports, viewing, saga, isOther ? 0 : turn);
+    if (told === undefined) return;
+    const { key, row } = told;
     const id = idOf({ key, row });
     if (row === undefined) return dropRows(listing, key, id);
-    const isOther = clock.elapsed() - since > limits.deposedMsMax; // AC2 of write.ts
     if (await writeRow(listing, { key, row }, isOther ? "replaced" : before, id)) return;
     throw new MeshError("UNAVAILABLE", `the row of ${saga} knows of more turns than its ledger`);
   };
@@ -137,12 +143,13 @@ export async function takeInOne(
   }
 }
 
-/** Without a row: it is archived. */
+/** Without a row: it is archived. Undefined of one whose start waits: it is no saga yet. Throws UNAVAILABLE, too where the ledger is told without this turn (IT4). */
 async function readRow(
   ports: TakeInDeps["ports"],
   viewing: ViewOptions,
   saga: SagaId,
-): Promise<Row | { readonly key: RowKey; readonly row: undefined }> {
+  turn: number,
+): Promise<Row | { readonly key: RowKey; readonly row: undefined } | undefined> {
   try {
     const tombstone = await findTombstone(ports, saga);
     if (tombstone !== undefined) {
@@ -150,14 +157,21 @@ async function readRow(
       return { key: { status: end.status, asks: false, name: definition.name, saga }, row: undefined };
     }
     const account = await accountOfSaga(ports, saga);
+    if (account.turns < turn) throw lacking(saga, turn);
     const view = viewOfAccount(account, viewing);
     const asks = view.open.some(({ intent }) => intent.kind === "task");
     return rowOfTaken(rowOfView(account, view, viewing), { asks, hasEnded: view.phase === "ended" });
   } catch (error) {
     if (isMeshError(error, "UNAVAILABLE")) throw error;
+    const isWaiting = isMeshError(error, "SAGA_NOT_BEGUN");
+    if (turn > 0 && (isWaiting || isMeshError(error, "SAGA_UNKNOWN"))) throw lacking(saga, turn);
+    if (isWaiting) return undefined;
     return { key: unreadableKey(saga), row: { turn: 0, at: 0 } }; // IT3
   }
 }
+
+const lacking = (saga: SagaId, turn: number): MeshError =>
+  new MeshError("UNAVAILABLE", `the ledger of ${saga} is told without turn ${turn}`);
 
 /** What definitions declare of their budgets, as they were registered. */
 export async function readBudgets(registry: Pick<Ports["registry"], "list">): Promise<ViewOptions> {

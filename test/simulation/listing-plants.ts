@@ -15,6 +15,7 @@
 import type { Plant } from "./planted-rule.ts";
 
 const rows = "services/listing/rows.ts";
+const takeIn = "services/listing/take-in.ts";
 const keep = "services/listing/keep.ts";
 const whole = "services/listing/whole.ts";
 
@@ -42,6 +43,13 @@ export const listingPlants: readonly Plant[] = [
         replace: "",
       },
     ],
+  },
+  {
+    name: "row of a ledger told in part",
+    from: 266,
+    rule: "a row is not made of a ledger that is told without a turn that was acked",
+    edits: [{ file: takeIn, find: "isOther ? 0 : turn", replace: "0" }],
+    profile: { crowds: 2, journeys: 0, planners: 0 },
   },
   {
     name: "ended and listed as running",
@@ -110,7 +118,12 @@ export const listingPlants: readonly Plant[] = [
     world: "listing",
     rule: "while not all hosts keep rows the mark stays where it is",
     edits: [
-      { file: keep, find: "living.every(({ lists }) => lists === true)", replace: "living.length > 0" },
+      {
+        file: keep,
+        find: "return withoutRows !== before || hosts().some(({ lists }) => lists !== true);",
+        replace: "return withoutRows < before;",
+      },
+      { file: keep, find: "if (heardWithoutRows() !== withoutRows) return;", replace: "" },
     ],
   },
   {

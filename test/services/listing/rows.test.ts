@@ -4,12 +4,16 @@
  * write is counted; a host dies before and after each of them.
  */
 import { describe, expect, test } from "vitest";
+import { createMachine } from "xstate";
 import { z } from "zod";
+import { defineSaga } from "../../../actors/saga/define.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { decodeRow } from "../../../protocol/documents/listing.ts";
+import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { startHost } from "../../../services/host/host.ts";
+import { takeInOne } from "../../../services/listing/take-in.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { createMemoryMesh, type MemoryMesh } from "../../../services/memory/mesh.ts";
 import { openTestMesh, type TestMesh } from "../../../services/testing/test-mesh.ts";
@@ -188,5 +192,71 @@ describe("a saga that stands before its row is due", () => {
     await host(mesh, "h2", (ports) => ({ ...ports, snapshots: { ...ports.snapshots, get: fails } }));
     await mesh.clock.advance(30_000);
     expect(keys(mesh)).toEqual(["running.rests.calling.s1"]);
+  });
+});
+
+test("a start that no host can take has no row: it is no saga yet", async () => {
+  const mesh = createMemoryMesh({ seed: 1 });
+  const odd = defineSaga({
+    ...{ name: "odd", version: 1, input: z.null(), output: z.any() },
+    machine: createMachine({ id: "odd", context: () => ({ id: crypto.randomUUID() }) }),
+  });
+  const own = { ...mesh.spawn("host"), log: silentLog, callbackBase: "sagamesh:", incarnation: "h" };
+  await mesh.clock.until(startHost({ ...own, foldsTwice: true }, defineApp({ sagas: [odd] })));
+  const client = createClient({ ...mesh.spawn("client"), from: "tester" }, async () => undefined);
+  await mesh.clock.until(client.start(odd, null, { id: "s1" }));
+  await mesh.clock.advance(60_000);
+  expect(mesh.server.open().inbox).toBe(1);
+  expect(mesh.server.shelves.rows("*.*.*.*")).toEqual([]);
+});
+
+describe("a ledger that is told without a turn that was acked", () => {
+  const saga = sequence(quick);
+  /** A saga that has ended, whose row was lost; and the ledger as a leader tells it who knew of its first turn last. */
+  const lost = async () => {
+    const mesh = createMemoryMesh({ seed: 1 });
+    const { ports, ...process } = mesh.spawn("host");
+    const own = { ...process, ports, log: silentLog, callbackBase: "sagamesh:", incarnation: "h" };
+    await mesh.clock.until(startHost(own, defineApp({ sagas: [saga] })));
+    const client = createClient({ ...mesh.spawn("client"), from: "tester" }, async () => undefined);
+    const one = await mesh.clock.until(client.start(saga, null, { id: "s1" }));
+    await mesh.clock.until(one.signal("go", null));
+    await mesh.clock.until(one.result());
+    await mesh.clock.advance(1_000);
+    const id = parseSagaId("s1");
+    const turns = mesh.server.ledger.after(id, 0);
+    mesh.server.shelves.loseRows("emptied");
+    const deps = {
+      clock: mesh.clock,
+      log: silentLog,
+      signal: new AbortController().signal,
+      incarnation: "k",
+    };
+    /** With a ledger that has the first of them only. */
+    const take = (known: number, isLagging: () => boolean, since?: number) => {
+      const last = (of: SagaId) => (isLagging() ? Promise.resolve(turns[known - 1]) : ports.ledger.last(of));
+      const told = { ...deps, ports: { ...ports, ledger: { ...ports.ledger, last } } };
+      const how = { viewing: {}, patienceMs: 2_000, before: "unknown", idOf: () => "k.1" } as const;
+      return mesh.clock.until(takeInOne(told, ports.listing!, id, { ...how, since, turn: turns.length }));
+    };
+    const keys = () => mesh.server.shelves.rows("*.*.*.*").map(({ key }) => key);
+    return { mesh, take, keys };
+  };
+
+  test.each([0, 1])("of %i turns is asked for again, and its row says how it ended", async (known) => {
+    const { mesh, take, keys } = await lost();
+    const until = mesh.clock.now() + 700;
+    await take(known, () => mesh.clock.now() < until);
+    expect(keys()).toEqual(["completed.rests.sequence.s1"]);
+  });
+
+  test("gives no row where it goes on so; and does once no leader can be deposed for so long", async () => {
+    const { mesh, take, keys } = await lost();
+    const since = mesh.clock.elapsed();
+    await expect(take(1, () => true)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(keys()).toEqual([]);
+    await mesh.clock.advance(21_000);
+    await take(1, () => true, since);
+    expect(keys()).toEqual(["running.rests.sequence.s1"]);
   });
 });

@@ -111,6 +111,30 @@ test("beside a host that keeps no rows all ledgers are read, and once it is gone
   await t.stop(host);
 });
 
+test("at no moment after a host without rows died are the rows gone by that lack what it stored", async () => {
+  const t = openMesh();
+  await t.host("h1");
+  await t.ask("a1");
+  await t.pass(2_000);
+  const former = await t.host("f1", none);
+  await t.pass(2_000);
+  const ids = Array.from({ length: 12 }, (_, n) => `b${n}`);
+  for (const id of ids) await t.ask(id);
+  await t.pass(1_000);
+  expect(t.keys().length).toBeLessThan(13); // Some were the former one's.
+  former.gate.crash();
+  const found = new Set<string>();
+  let why = "";
+  for (let ms = 0; ms < 20_000; ms += 50) {
+    await t.pass(50);
+    const looked = await t.look();
+    found.add(looked.asking.join());
+    why = looked.why;
+  }
+  expect([...found]).toEqual([["a1", ...ids].sort().join()]);
+  expect(why).toBe("");
+});
+
 test("what former hosts did while none kept rows is taken in by the next that does", async () => {
   const t = openMesh();
   const first = await t.host("h1");
