@@ -65,13 +65,19 @@ const sampledFlags = "01";
 
 /** The trace that a saga is in, and its own span there; `parentSpanId` is absent of a trace's first span. */
 export function traceOf(origin: TraceOrigin): TracePlace & { readonly parentSpanId?: string } {
-  const { saga, traceparent, parent, tree } = origin;
+  const { saga, traceparent, parent } = origin;
+  const place = { ...lineOf(origin), spanId: spanIdOf(saga) };
   const told = readTraceparent(traceparent);
-  const spanId = spanIdOf(saga);
-  if (told !== undefined)
-    return { traceId: told.traceId, spanId, flags: told.flags, parentSpanId: told.spanId };
-  const above = parent === undefined ? {} : { parentSpanId: spanIdOf(parent.saga, parent.intent) };
-  return { traceId: traceIdOf(tree?.root ?? saga), spanId, flags: sampledFlags, ...above };
+  if (told !== undefined) return { ...place, parentSpanId: told.spanId };
+  return parent === undefined ? place : { ...place, parentSpanId: spanIdOf(parent.saga, parent.intent) };
+}
+
+/** What all spans of a saga have alike. */
+function lineOf({ saga, traceparent, tree }: TraceOrigin): Pick<TracePlace, "traceId" | "flags"> {
+  const told = readTraceparent(traceparent);
+  return told === undefined
+    ? { traceId: traceIdOf(tree?.root ?? saga), flags: sampledFlags }
+    : { traceId: told.traceId, flags: told.flags };
 }
 
 /** The origin that a start records. A fork's start is its origin's: nothing of it counts for the fork's own trace (YP2). */
@@ -91,8 +97,7 @@ export const traceOfForked = (
 
 /** The `traceparent` under which one intent of a saga is handed on: whatever is traced behind it lies below its span. */
 export function traceparentOfIntent(origin: TraceOrigin, intent: IntentId): string {
-  const { traceId, flags } = traceOf(origin);
-  return traceparentOf({ traceId, spanId: spanIdOf(origin.saga, intent), flags });
+  return traceparentOf({ ...lineOf(origin), spanId: spanIdOf(origin.saga, intent) });
 }
 
 /**

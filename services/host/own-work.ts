@@ -63,9 +63,8 @@ function performTool(
     progress: (_: unknown, note: unknown) =>
       deps.live(saga, lanes.progress, toJson({ intent: intent.id, attempt: open.attempt, note })),
   };
-  const { state } = context.current() ?? {};
-  const traceparent = state && traceparentOfIntent(state, intent.id);
   const { attempt: of, input } = open;
+  const traceparent = () => traceparentOfIntent({ saga, ...context.current()?.state }, intent.id);
   const attempt = { saga, intent: intent.id, attempt: of, key: intent.key, input, traceparent };
   return inRoom(deps, context, "tool", tool.name, async () =>
     context.mayBegin()

@@ -16,7 +16,7 @@ import { DeferredCall, failed, inDoubt, type Performed, succeeded, thrown } from
 /** Which attempt of which intent, and what it is given. */
 export interface Attempt extends Call {
   readonly input: Json;
-  readonly traceparent?: string | undefined;
+  readonly traceparent?: () => string | undefined; // Few bodies ask for it, and it is two hashes.
 }
 
 /** What every attempt is performed with. */
@@ -100,7 +100,9 @@ async function runBody(
   const context: PerformContext = {
     key: attempt.key,
     attempt: attempt.attempt,
-    traceparent: attempt.traceparent,
+    get traceparent() {
+      return attempt.traceparent?.();
+    },
     get abort() {
       return cutOff.signal;
     },

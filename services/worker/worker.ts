@@ -214,7 +214,7 @@ async function handle(
       ? await giveUp(deps, tool, work, delivery, { error: tooOften(tool, delivery), signal: cutOff.signal })
       : await inTurn(deps, tool, cutOff, () =>
           observed(deps, "tool", tool.name, () =>
-            performTold(deps, tool, body, { ...work, traceparent }, cutOff),
+            performTold(deps, tool, body, { ...work, traceparent: () => traceparent }, cutOff),
           ),
         );
   if (performed.type === "silent") return nakDelivery(delivery);
