@@ -4,25 +4,21 @@
  */
 import { decideTurn } from "../../actors/kernel/fold.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
-import type { Event } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { MessagePart } from "../../protocol/model.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../../services/app/app.ts";
 import { accountOf } from "../../services/ledger/account-reader.ts";
-import type { StepPlace } from "../../services/ledger/account.ts";
 import { viewingByFold } from "../../services/views/folded.ts";
 import { indexOf, type LedgerIndex } from "../../services/views/ledger-index.ts";
 import { requestsOf } from "../../services/views/requests.ts";
 import { segmentsOf } from "../../services/views/segments.ts";
 import { type SagaView, viewOfAccount } from "../../services/views/view.ts";
 import { atOnce } from "../../services/wire/loop.ts";
-import { tellAdopted, tellHosts, type Run } from "../../services/views/why/hosts.ts";
+import { tellHosts, type Run } from "../../services/views/why/hosts.ts";
 import { approvedBy, tellBegun, tellIntent } from "../../services/views/why/intents.ts";
-import { tellForked, tellMigrated, tellStart } from "../../services/views/why/origin.ts";
-import { tellSignal, tellVote } from "../../services/views/why/people.ts";
-import { tellDeferred, tellResult, tellTimer } from "../../services/views/why/results.ts";
 import { isSilent } from "../../services/views/why/silent.ts";
+import { tellEvent } from "../../services/views/why/storyteller.ts";
 import { nameOf, type Telling } from "../../services/views/why/telling.ts";
 import { dateOf, lasting, listed } from "../../services/views/why/words.ts";
 
@@ -94,29 +90,6 @@ function changeAt(t: WholeTelling, turns: readonly Turn[], at: number): string[]
   return [
     `Another host went on: ${turn.host}, ${gap} after the last turn of ${before.host}. The ledger does not say why that one wrote no more.${waiting}`,
   ];
-}
-
-function tellEvent(t: Telling, at: StepPlace, event: Event) {
-  switch (event.type) {
-    case "start":
-      return tellStart(t, at, event);
-    case "signal":
-      return tellSignal(t, at, event);
-    case "result":
-      return tellResult(t, at, event);
-    case "deferred":
-      return tellDeferred(t, at, event);
-    case "timer":
-      return tellTimer(t, at, event);
-    case "task":
-      return tellVote(t, at, event);
-    case "adopted":
-      return tellAdopted(at, event);
-    case "forked":
-      return tellForked(t, at, event);
-    case "migrated":
-      return tellMigrated(at, event);
-  }
 }
 
 function sumOf(t: WholeTelling, turns: readonly Turn[]): string[] {

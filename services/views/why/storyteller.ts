@@ -191,7 +191,8 @@ function showing(app: App, { definition: ref, from, to }: Segment) {
   };
 }
 
-function tellEvent(t: Telling, at: StepPlace, event: Event): Told {
+/** The sentence of an event. */
+export function tellEvent(t: Telling, at: StepPlace, event: Event): Told {
   switch (event.type) {
     case "start":
       return tellStart(t, at, event);

@@ -59,21 +59,23 @@ test(
   async () => {
     const serving = await up("app.ts");
     await serving.says("serves careless@1");
-    await runHere(["start", "careless", "--input", "{}", "--id", "c1", "--wait", ...on()]);
+    await runHere(["start", "careless", "--input", "{}", "--id", "the-first", "--wait", ...on()]);
     for (const what of ["lost soon", "lost later", "lost while it decides"])
       await serving.says(new RegExp(`promise left alone.*${what}|${what}.*promise left alone`), "stderr");
-    const next = await runHere(["start", "careless", "--input", "{}", "--id", "c2", "--wait", ...on()]);
+    const next = await runHere(["start", "careless", "--input", "{}", "--id", "the-next", "--wait", ...on()]);
     expect(next.code, next.stderr).toBe(0);
     serving.process.kill("SIGTERM");
     const { code, stderr } = await serving.ended;
     expect(code, stderr).toBe(0);
     const told = stderr.split("\n").filter((line) => line.includes("promise left alone"));
     expect(
-      told.filter((line) => line.includes("lost soon") && line.includes("c1") && line.includes("track")),
+      told.filter(
+        (line) => line.includes("lost soon") && line.includes("the-first") && line.includes("track"),
+      ),
     ).toHaveLength(1);
-    expect(told.filter((line) => line.includes("lost while it decides") && line.includes("c1"))).not.toEqual(
-      [],
-    );
+    expect(
+      told.filter((line) => line.includes("lost while it decides") && line.includes("the-first")),
+    ).not.toEqual([]);
   },
 );
 
@@ -87,12 +89,12 @@ test(
       "late();",
     );
     await serving.says("serves careless@1");
-    await runHere(["start", "careless", "--input", "{}", "--id", "t1", ...on()]);
+    await runHere(["start", "careless", "--input", "{}", "--id", "the-late", ...on()]);
     const { code, stderr } = await serving.ended;
     expect(code).not.toBe(0);
     const told = stderr.split("\n").filter((line) => line.includes("thrown where nobody waits"));
     expect(told, stderr).toHaveLength(1);
-    for (const word of ["t1", "track", "lost in a timer"]) expect(told[0]).toContain(word);
+    for (const word of ["the-late", "track", "lost in a timer"]) expect(told[0]).toContain(word);
   },
 );
 
