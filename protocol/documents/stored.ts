@@ -38,6 +38,17 @@ export const SentDocument = z.object({
 });
 export type SentDocument = z.infer<typeof SentDocument>;
 
+/** One saga that `cancel --query` means, a line each. */
+export const CancelledRow = z.object({
+  saga: SagaId,
+  name: z.string(),
+  /** `would`: nothing was sent, for want of --yes. */
+  sent: z.enum(["would", "signal", "refused"]),
+  /** Why it was refused. */
+  because: z.string().optional(),
+});
+export type CancelledRow = z.infer<typeof CancelledRow>;
+
 /** `link`: a URL of the gateway. */
 export const LinkDocument = z.object({ url: z.string(), saga: SagaId, expiresAt: z.number() });
 export type LinkDocument = z.infer<typeof LinkDocument>;

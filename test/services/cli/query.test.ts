@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IndexDocument, QueryRow } from "../../../protocol/documents/index-of-sagas.ts";
+import { CancelledRow } from "../../../protocol/documents/stored.ts";
 import { parseSagaId } from "../../../protocol/ids.ts";
 import { subjects } from "../../../protocol/subjects.ts";
 import { until } from "../../support/cli-said.ts";
@@ -137,6 +138,29 @@ describe("query", () => {
       expect(await cli("query", "select 1 as n").then(({ code }) => code)).toBe(0);
       expect(await count()).toEqual([{ n: 12 }]);
     }
+  });
+});
+
+describe("cancel --query", () => {
+  test("lists what it would cancel, and cancels with --yes; those that have ended are left alone", async () => {
+    const words = ["cancel", "--query", "agent=desk and tool=pay and outcome=in_doubt and turns>0"];
+    const would = await cli(...words, "--json");
+    const named = (text: string) =>
+      text
+        .trim()
+        .split("\n")
+        .map((line) => CancelledRow.parse(JSON.parse(line)));
+    expect(
+      named(would.stdout)
+        .map(({ saga, sent }) => `${saga} ${sent}`)
+        .sort(),
+    ).toEqual(["d-0", "d-3", "d-6", "d-9"].map((saga) => `${saga} would`));
+    const done = await cli(...words, "--yes", "--json");
+    expect(done.code).toBe(0);
+    expect(named(done.stdout).every(({ sent }) => sent === "signal")).toBe(true);
+    expect((await cli("cancel", "--query", "status=completed")).stdout).toBe("no saga is meant\n");
+    for (const wrong of [["cancel"], ["cancel", "d-1", "--query", "id=x"], ["cancel", "d-1", "--yes"]])
+      expect(await cli(...wrong)).toMatchObject({ code: 2 });
   });
 });
 
