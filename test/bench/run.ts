@@ -23,6 +23,7 @@ import { measureLines } from "./line.ts";
 import { measureLoads } from "./load.ts";
 import { measureMemory } from "./memory.ts";
 import type { Placement } from "./noop-saga.ts";
+import { reckon } from "./model.ts";
 import { measureParked } from "./parked.ts";
 import { type CaseName, caseNames } from "./peers/peer.ts";
 import { allPeers, measurePeers } from "./peers/peers.ts";
@@ -91,6 +92,10 @@ const benches: Readonly<Record<string, Bench>> = {
     does: "how many messages a second one stream takes, on one server and on three; only by name",
     isByName: true,
     run: ({ syncs }) => measureStreams(syncs),
+  },
+  model: {
+    does: "what 1, 3 and 30 servers and 1, 10 and 100 hosts carry, reckoned from what was measured",
+    run: async () => reckon(),
   },
   memory: {
     does: "resident size of a host, idle and with 1,000 running sagas",
