@@ -39,7 +39,8 @@ export function svgOf(graph: Graph): string {
   ].join("\n");
 }
 
-const placed = (graph: Graph): Layout =>
+/** Where the boxes and lines of a graph lie, in its order. */
+export const placed = (graph: Graph): Layout =>
   layoutOf(
     graph.nodes.map((node) => {
       const lines = linesOf(node);
@@ -58,7 +59,8 @@ const placed = (graph: Graph): Layout =>
     })),
   );
 
-function linesOf(node: GraphNode): string[] {
+/** What stands in a node's box. */
+export function linesOf(node: GraphNode): string[] {
   const name = node.intent === undefined ? "" : `${node.intent} `;
   const status = [
     statusWords(node),
