@@ -257,6 +257,36 @@ const law = [
       packages("zod", "pino"),
     ],
   },
+  // The console's server: reads and acts as a client does, and shows it to a browser.
+  {
+    name: "services-console",
+    from: services("console"),
+    node: true,
+    may: [
+      protocol,
+      actors("kernel"),
+      services(
+        ...[
+          "wire",
+          "process",
+          "deployments",
+          "http",
+          "ledger",
+          "listing",
+          "views",
+          "views/graph",
+          "views/why",
+          "client",
+        ],
+      ),
+    ],
+  },
+  // What runs in the browser: of the rest it knows the documents, by their types, and nothing else.
+  {
+    name: "services-console-page",
+    from: services("console/page"),
+    may: [folder("protocol/documents"), "^services/console/documents\\.ts$", packages("preact", "vite")],
+  },
   // Finished sagas to files: reads ledgers as a client does, and purges what it has read back.
   {
     name: "services-archive",
@@ -546,7 +576,8 @@ module.exports = {
       name: "declared-in-package-json",
       severity: "error",
       comment: "The package must bring what its code imports when it is installed elsewhere.",
-      from: { path: "^(protocol|actors|services)/" },
+      // The page is built into the package with all it needs.
+      from: { path: "^(protocol|actors|services)/", pathNot: "^services/console/page/" },
       to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
     },
   ],
@@ -559,7 +590,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["sagamesh-source", "types", "import", "node", "default"],
-      extensions: [".ts", ".js", ".cjs", ".mjs", ".json", ".d.ts"],
+      extensions: [".ts", ".tsx", ".js", ".cjs", ".mjs", ".json", ".d.ts"],
     },
   },
 };

@@ -11,12 +11,12 @@ import tseslint from "typescript-eslint";
 const typescript = [
   "protocol/**/*.ts",
   "actors/**/*.ts",
-  "services/**/*.ts",
+  "services/**/*.{ts,tsx}",
   "deploy/**/*.ts",
   "test/**/*.ts",
   "*.ts",
 ];
-const product = ["protocol/**/*.ts", "actors/**/*.ts", "services/**/*.ts"];
+const product = ["protocol/**/*.ts", "actors/**/*.ts", "services/**/*.{ts,tsx}"];
 const pure = ["protocol/**/*.ts", "actors/**/*.ts"];
 
 const expectation = "CallExpression[callee.name='expect']";

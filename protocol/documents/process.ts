@@ -17,9 +17,9 @@ export const CreatedDocument = z.object({
 });
 export type CreatedDocument = z.infer<typeof CreatedDocument>;
 
-/** `up`, `host`, `worker`, `gateway`: printed once, when the process serves. */
+/** `up`, `host`, `worker`, `gateway`, `console`: printed once, when the process serves. */
 export const ServingDocument = z.object({
-  role: z.enum(["up", "host", "worker", "gateway"]),
+  role: z.enum(["up", "host", "worker", "gateway", "console"]),
   url: z.string(),
   serverVersion: z.string(),
   dataDir: z.string().optional(),
@@ -35,5 +35,7 @@ export const ServingDocument = z.object({
   /** Where the outside reaches the gateway, if this process has one; `listens` is its own address. */
   gateway: z.string().optional(),
   listens: z.string().optional(),
+  /** Where the console is to be looked at, if this process has one. */
+  console: z.string().optional(),
 });
 export type ServingDocument = z.infer<typeof ServingDocument>;

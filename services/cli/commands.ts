@@ -13,6 +13,7 @@ export const commands: CommandGroups = {
     host: async () => (await import("./commands/host.ts")).host,
     worker: async () => (await import("./commands/worker.ts")).worker,
     gateway: async () => (await import("./commands/gateway.ts")).gateway,
+    console: async () => (await import("./commands/console.ts")).console,
   },
   "Plan workflows": {
     plan: async () => (await import("./commands/plan.ts")).plan,

@@ -59,6 +59,8 @@ export interface Config {
   /** Files with the seeds of NKeys: what a host signs its turns with, and a person their votes. */
   readonly hostNkey: string | undefined;
   readonly nkey: string | undefined;
+  /** What the console asks of everybody. */
+  readonly consoleToken: string | undefined;
   /** Who speaks; recorded with signals and votes. */
   readonly from: string;
 }
@@ -161,7 +163,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     ...sizes,
     foldsTwice: env["SAGAMESH_FOLDS_TWICE"] === "1",
     hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined,
-    nkey: env["SAGAMESH_NKEY"] || undefined,
+    ...{ nkey: env["SAGAMESH_NKEY"] || undefined, consoleToken: env["SAGAMESH_CONSOLE_TOKEN"] || undefined },
     from: flags.from ?? userName(),
   };
 }
@@ -288,13 +290,18 @@ const readPort = (text: string): number | "bad" =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : "bad";
 
 /** The configuration as it may be shown. */
-export const describeConfig = ({ anthropicApiKey, ...config }: Config): Record<string, unknown> => ({
+export const describeConfig = ({
+  anthropicApiKey,
+  consoleToken,
+  ...config
+}: Config): Record<string, unknown> => ({
   ...config,
   ...(config.servers === undefined ? {} : { servers: redactUrl(config.servers) }),
   gateway: { ...config.gateway, secrets: config.gateway.secrets.map(() => "[redacted]") },
   otel: Object.keys(config.otel),
   // What is not set is left out: a log that redacts by name would show it as something.
   ...(anthropicApiKey === undefined ? {} : { anthropicApiKey: "[redacted]" }),
+  ...(consoleToken === undefined ? {} : { consoleToken: "[redacted]" }),
 });
 
 /** An address without its user and password. */

@@ -201,19 +201,25 @@ async function oldNodes(): Promise<readonly string[]> {
 }
 
 test("an application in JavaScript is served by the installed package, and its saga runs to the end", async () => {
-  const up = spawn("npx", ["sagamesh", "up", "--app", "app.mjs", "--data", data], {
+  const up = spawn("npx", ["sagamesh", "up", "--app", "app.mjs", "--data", data, "--console-port", "0"], {
     cwd: folder,
     env,
     stdio: ["ignore", "pipe", "inherit"],
     detached: true,
   });
   try {
-    await new Promise<void>((resolve, reject) => {
-      up.stdout
-        .setEncoding("utf8")
-        .on("data", (text: string) => text.includes("serves greeting@1") && resolve());
+    const console = await new Promise<string>((resolve, reject) => {
+      let said = "";
+      up.stdout.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+        const [, url] = /look at it at (http:\S+)/.exec(said) ?? [];
+        if (url !== undefined && said.includes("serves greeting@1")) resolve(url);
+      });
       up.once("exit", (code) => reject(new Error(`up ended with ${code}`)));
     });
+    const page = await (await fetch(console)).text();
+    const [, script = ""] = /src="(\/assets\/[^"]+\.js)"/.exec(page) ?? [];
+    expect((await fetch(`${console}${script}`)).headers.get("content-type")).toContain("javascript");
     const { stdout } = await npx(
       "start",
       "greeting",

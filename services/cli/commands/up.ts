@@ -4,7 +4,7 @@ import { portOf } from "../../runtime/config.ts";
 import { asGeneration } from "../../runtime/generation.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { moveChanged } from "../../runtime/move-changed.ts";
-import { type GatewayChoice, runUp, servedByUp } from "../../runtime/run-up.ts";
+import { type DoorChoice, runUp, servedByUp } from "../../runtime/run-up.ts";
 import { whereabouts } from "../../runtime/running.ts";
 import type { Service } from "../../runtime/serve.ts";
 import { defineCommand } from "../frame/command.ts";
@@ -20,10 +20,11 @@ import {
 /** Everything in one process, for development. */
 export const up = defineCommand({
   name: "up",
-  summary: "run a server, a host, a worker and a gateway in one command, for development",
+  summary: "run a server, a host, a worker, a gateway and a console in one command, for development",
   details:
     "Starts an embedded NATS server unless --server or NATS_URL names one, and starts it again if it is lost.\n" +
     "The gateway listens on 127.0.0.1, on the same port each time if it is free. Its secret is made once, in the data folder.\n" +
+    "The console is a page for the browser, on 127.0.0.1 alone and without a password: it shows every saga, and acts.\n" +
     "Ctrl-C stops host and worker, and the server unless another process uses it; the data stays.\n" +
     "With --watch the application is served anew when its file, or one that it imports from its folder, changes. What\n" +
     "cannot be loaded replaces nothing. Sagas of a definition that was changed in its version go on under what the file\n" +
@@ -45,12 +46,18 @@ export const up = defineCommand({
       help: "take answers from outside here, 0 for any free port; else where it was the last time",
     },
     "no-gateway": { type: "boolean", help: "take none: a callback is a token for `sagamesh settle`" },
+    "console-port": {
+      type: "string",
+      hint: "PORT",
+      help: "show the console here, 0 for any free port; else on 8787 if that is free, else on any",
+    },
+    "no-console": { type: "boolean", help: "show none" },
   },
   examples: ["sagamesh up --app app.ts", "sagamesh up --app app.ts --watch"],
   run: async ({ app: file, ...flags }, context) => {
     const { output, signal } = context;
     const config = servedConfig(context.config, flags);
-    const gateway = gatewayChoice(flags);
+    const doors = { gateway: doorOf("gateway", flags), console: doorOf("console", flags) };
     const generation = asGeneration();
     if (flags.watch && generation === undefined) {
       const { watchUp } = await import("../../runtime/watch-up.ts");
@@ -62,11 +69,11 @@ export const up = defineCommand({
     if (app === undefined) return 1;
     const own = generation === undefined ? signal : AbortSignal.any([signal, generation.signal]);
     const beside = flags.beside || generation !== undefined;
-    const ready = (service: Service, url: string | undefined) => {
-      announce(output, "up", whereabouts(service), app, { gateway: url });
+    const ready: Parameters<typeof runUp>[2] = (service, at) => {
+      announce(output, "up", whereabouts(service), app, at);
       if (generation !== undefined) tellMoved(service, app, { report: output.note, signal: own });
     };
-    await runUp({ config, signal: own, report: output.note, appFile: file, beside }, app, ready, gateway);
+    await runUp({ config, signal: own, report: output.note, appFile: file, beside }, app, ready, doors);
     return 0;
   },
 });
@@ -78,9 +85,14 @@ function tellMoved(service: Service, app: App, options: Parameters<typeof moveCh
   });
 }
 
-function gatewayChoice(flags: { "gateway-port": string | undefined; "no-gateway": boolean }): GatewayChoice {
-  const port = flags["gateway-port"];
-  if (!flags["no-gateway"]) return port === undefined ? undefined : portOf("gateway-port", port);
+type DoorFlags = { readonly [K in "gateway" | "console" as `${K}-port`]: string | undefined } & {
+  readonly [K in "gateway" | "console" as `no-${K}`]: boolean;
+};
+
+/** Throws USAGE. */
+function doorOf(door: "gateway" | "console", flags: DoorFlags): DoorChoice {
+  const port = flags[`${door}-port`];
+  if (!flags[`no-${door}`]) return port === undefined ? undefined : portOf(`${door}-port`, port);
   if (port === undefined) return "none";
-  throw new MeshError("USAGE", "--gateway-port and --no-gateway exclude each other");
+  throw new MeshError("USAGE", `--${door}-port and --no-${door} exclude each other`);
 }

@@ -147,13 +147,21 @@ export async function untilEnded(
   }
 }
 
+/** What a process that serves says besides. */
+interface Told {
+  /** Of a worker: the only tools it performs. */
+  readonly only?: readonly string[] | undefined;
+  readonly gateway?: string | undefined;
+  readonly console?: string | undefined;
+}
+
 /** Prints where things are, what is served and, where sagas are, how to start one. */
 export function announce(
   output: Output,
   role: ServingDocument["role"],
   { server, healthUrl }: Pick<Running, "server" | "healthUrl">,
   app: App,
-  { only, gateway }: { only?: readonly string[] | undefined; gateway?: string | undefined } = {},
+  { only, gateway, console }: Told = {},
 ): void {
   const document: ServingDocument = {
     role,
@@ -167,13 +175,14 @@ export function announce(
     pid: process.pid,
     ...(healthUrl === undefined ? {} : { health: healthUrl }),
     ...(gateway === undefined ? {} : { gateway }),
+    ...(console === undefined ? {} : { console }),
   };
   output.print(document, () => describe(document));
 }
 
 function describe(document: ServingDocument): string {
   const { role, url, serverVersion, dataDir, definitions, tools, bodiless = [], health, gateway } = document;
-  const { notes = [] } = document;
+  const { notes = [], console } = document;
   const lines = [
     `${role}: NATS ${serverVersion} at ${url}${dataDir === undefined ? "" : `, data in ${dataDir}`}`,
   ];
@@ -186,6 +195,7 @@ function describe(document: ServingDocument): string {
     lines.push(`calls of ${bodiless.join(", ")} wait for another worker: ${lacksBody}`);
   lines.push(...notes.map((note) => `note: ${note}`));
   if (gateway !== undefined) lines.push(`takes answers from outside at ${gateway}`);
+  if (console !== undefined) lines.push(`look at it at ${console}`);
   if (health !== undefined) lines.push(`health at ${health}/readyz, ${health}/metrics`);
   const [first] = definitions;
   if (role === "up" && first !== undefined)

@@ -63,7 +63,7 @@ describe("bad usage", () => {
 
 describe("what the outside lacks", () => {
   /** Those that ask no server, or begin to serve something of their own. */
-  const alone = new Set(["demo", "decode", "gateway", "link", "completion", "new"]);
+  const alone = new Set(["demo", "decode", "gateway", "console", "link", "completion", "new"]);
   const examples = all
     .filter(({ name }) => !alone.has(name))
     .flatMap(({ examples: lines, without = [] }) =>

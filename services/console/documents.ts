@@ -1,0 +1,201 @@
+/**
+ * Documents: what the console's server and its page say to each other. Types alone, so that the page carries no schema.
+ */
+import type { GraphEdge, GraphNode, GraphNodeKind, GraphStatus } from "../../protocol/documents/graph.ts";
+import type { InspectDocument } from "../../protocol/documents/inspect.ts";
+import type { IntentDocument } from "../../protocol/documents/intent.ts";
+import type { SagaRow } from "../../protocol/documents/saga.ts";
+import type { TaskDetailDocument, TaskDocument } from "../../protocol/documents/task.ts";
+import type { WhySentence } from "../../protocol/documents/why.ts";
+
+/** `GET /api/sagas/<id>/turns/<n>`: as the ledger has it. */
+export type { Turn } from "../../protocol/turn.ts";
+
+/** `GET /api/me`: what the page is to show of the process it talks to. */
+export interface MeDocument {
+  /** Recorded with signals and votes unless a person names another. */
+  readonly from: string;
+  /** The NATS server, without a password. */
+  readonly server: string;
+  readonly version: string;
+  /** Whether a token was asked for. */
+  readonly guarded: boolean;
+}
+
+/** A saga in the list. */
+export interface ListedSaga extends SagaRow {
+  /** A task of it waits for a person. */
+  readonly asks: boolean;
+  /** Where it stands in the list: later ones changed later. */
+  readonly place: number;
+}
+
+/** `GET /api/sagas`: the last change first. */
+export interface SagasDocument {
+  readonly rows: readonly ListedSaga[];
+  /** The page after this one begins behind this place; absent where this is the last. */
+  readonly next?: number;
+  /** How many fit all conditions. */
+  readonly found: number;
+  /** Of all sagas, whatever was asked. */
+  readonly counts: SagaCounts;
+  /** Why the list may lack some. */
+  readonly note?: string;
+}
+
+export interface SagaCounts {
+  readonly status: Readonly<Record<string, number>>;
+  /** How many ask a person. */
+  readonly asks: number;
+  /** The most frequent definitions first. */
+  readonly names: readonly { readonly name: string; readonly count: number }[];
+}
+
+/** `GET /api/sagas/<id>`: a saga as it stands, or as it stood after `turn`. */
+export interface SagaDocument extends Omit<InspectDocument, "intents" | "events"> {
+  /** How many turns its ledger has, where not all are told of. */
+  readonly of?: number;
+}
+
+/** One thing that happened, or was decided and took its time. */
+export interface TimelineItem {
+  /** The intent's id, or one that says where the event stands. */
+  readonly id: string;
+  readonly kind: GraphNodeKind | "takeover" | "vote";
+  readonly label: string;
+  readonly detail: string;
+  readonly turn: number;
+  /** Milliseconds since the epoch, as are all times here. */
+  readonly at: number;
+  /** When it was over; absent while it is open, and of what took no time. */
+  readonly until?: number;
+  /** The turn that has its outcome. */
+  readonly settledTurn?: number;
+  /** How it stood in between, where its outcome was corrected or undone: from which turn on, in order. */
+  readonly was?: readonly {
+    readonly turn: number;
+    readonly status: GraphStatus;
+    readonly until: number;
+  }[];
+  /** The last turn that changed anything here. */
+  readonly changed: number;
+  readonly status: GraphStatus;
+  readonly attempts: number;
+  readonly intent?: string;
+  /** Another saga: a child, or one that was written to. */
+  readonly saga?: string;
+  /** Its performer has handed it to the outside. */
+  readonly deferred?: true;
+  readonly dueAt?: number;
+  /** What a model said, its beginning. */
+  readonly words?: string;
+  readonly tokens?: number;
+  readonly usd?: number;
+  /** Whose word it was. */
+  readonly by?: string;
+  /** Why it ended as it did, where it did not succeed. */
+  readonly reason?: string;
+}
+
+/** `GET /api/sagas/<id>/timeline`: in the ledger's order; with `after` what a later turn changed, and what is open. */
+export interface TimelineDocument {
+  readonly saga: string;
+  readonly status: SagaRow["status"];
+  readonly turns: number;
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  readonly items: readonly TimelineItem[];
+}
+
+/** `GET /api/sagas/<id>/intents/<intent>`. */
+export interface IntentStory {
+  readonly intent: IntentDocument;
+  readonly at: number;
+  readonly until?: number;
+  readonly why: readonly WhySentence[];
+}
+
+/** A node of the graph with the place of its box. */
+export interface PlacedNode extends GraphNode {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  /** What stands in the box. */
+  readonly lines: readonly string[];
+}
+
+export interface PlacedEdge extends GraphEdge {
+  readonly points: readonly { readonly x: number; readonly y: number }[];
+  readonly x: number;
+  readonly y: number;
+}
+
+/** `GET /api/sagas/<id>/graph`. */
+export interface GraphPicture {
+  readonly width: number;
+  readonly height: number;
+  readonly nodes: readonly PlacedNode[];
+  readonly edges: readonly PlacedEdge[];
+  /** So many of the earliest nodes are left out. */
+  readonly leftOut: number;
+}
+
+/** `GET /api/sagas/<id>/why`. */
+export interface StoryDocument {
+  readonly sentences: readonly WhySentence[];
+  readonly sum: readonly WhySentence[];
+}
+
+/** `GET /api/tasks`. */
+export interface TasksDocument {
+  readonly tasks: readonly TaskDocument[];
+  /** Sagas that ask somebody and cannot be read. */
+  readonly unreadable: readonly { readonly saga: string; readonly code: string; readonly reason: string }[];
+  readonly note?: string;
+}
+
+/** `GET /api/tasks/<saga>/<intent>`. */
+export type TaskStory = Omit<TaskDetailDocument, "task" | "commands">;
+
+/** `POST /api/tasks/<saga>/<intent>`. */
+export interface VoteBody {
+  readonly vote: "approve" | "deny" | "answer" | "edit";
+  readonly answer?: unknown;
+  readonly input?: unknown;
+  readonly reason?: string;
+  readonly by?: string;
+  readonly as?: string;
+  /** Of the arguments that were shown. */
+  readonly digest?: string;
+}
+
+/** `POST /api/sagas/<id>/signals`. `id` is what a repeat is known by. */
+export interface SignalBody {
+  readonly name: string;
+  readonly data: unknown;
+  readonly id: string;
+}
+
+/** What any refusal is. */
+export interface ErrorBody {
+  readonly error: { readonly code: string; readonly message: string; readonly remedy: string };
+}
+
+/** What `GET /api/changes` says, an event each, by its name. */
+export interface ChangeEvents {
+  /** Some sagas began, asked somebody or ended. */
+  readonly sagas: SagaCounts;
+  /** Something was stored on some ledger; at most twice a second. */
+  readonly moved: { readonly at: number };
+  /** The saga that is followed has this turn now. */
+  readonly turn: { readonly saga: string; readonly turn: number };
+  /** A model that the saga waits for says this. */
+  readonly words: { readonly intent: string; readonly kind: "text" | "thinking"; readonly piece: string };
+  /** What it said counts no more, or stands on the ledger now. */
+  readonly unsaid: { readonly intent: string };
+  /** What a tool tells of its progress. */
+  readonly progress: { readonly intent: string; readonly note: unknown };
+  /** The saga that is followed cannot be read on. */
+  readonly lost: { readonly code: string; readonly message: string };
+}

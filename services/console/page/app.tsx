@@ -1,0 +1,148 @@
+/** App: the frame around every view. */
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import type { MeDocument } from "../documents.ts";
+import { isShut, silentSince, useAsked } from "./api.ts";
+import { keyHelp, useKeys } from "./keys.ts";
+import { counts, hear, isHeard } from "./live.ts";
+import { useNow } from "./marks.tsx";
+import { go, usePlace, useRouting } from "./route.ts";
+import { SagaView } from "./saga.tsx";
+import { SagasView } from "./sagas.tsx";
+import { Shut } from "./shut.tsx";
+import { useStore } from "./store.ts";
+import { TaskView } from "./task.tsx";
+import { TasksView } from "./tasks.tsx";
+import { nextTheme, theme } from "./theme.ts";
+import { lasted } from "./words.ts";
+
+export function App() {
+  useRouting();
+  const shut = useStore(isShut);
+  const [isHelp, setHelp] = useState(false);
+  useKeys({
+    "?": () => setHelp(true),
+    s: () => go("/sagas"),
+    t: () => go("/tasks"),
+    Escape: () => setHelp(false),
+  });
+  if (shut) return <Shut />;
+  return (
+    <>
+      <Head onHelp={() => setHelp(true)} />
+      <Silence />
+      <View />
+      {isHelp ? <Help onClose={() => setHelp(false)} /> : null}
+    </>
+  );
+}
+
+function View() {
+  const { words } = usePlace();
+  const boundary = useErrorBoundary();
+  const [broken, mend] = boundary as [unknown, () => void];
+  const [kind = "sagas", one, two] = words;
+  if (broken !== undefined)
+    return (
+      <main>
+        <div class="refused" role="alert">
+          <p>
+            <strong>This view broke.</strong> {broken instanceof Error ? broken.message : ""}
+          </p>
+          <button onClick={mend}>Show it anew</button>
+        </div>
+      </main>
+    );
+  if (kind === "sagas" && one !== undefined) return <SagaView key={one} saga={one} />;
+  if (kind === "tasks" && one !== undefined && two !== undefined)
+    return <TaskView key={`${one}/${two}`} saga={one} intent={two} />;
+  if (kind === "tasks") return <TasksView />;
+  if (kind === "sagas") return <SagasView />;
+  return (
+    <main>
+      <h1>Nothing is here</h1>
+      <p>
+        <a href="/sagas">All sagas</a>
+      </p>
+    </main>
+  );
+}
+
+function Head({ onHelp }: { readonly onHelp: () => void }) {
+  const { words } = usePlace();
+  const asks = useStore(counts)?.asks ?? 0;
+  const me = useAsked<MeDocument>("/me");
+  const current = words[0] ?? "sagas";
+  const chosen = useStore(theme);
+  const isOfOne = words[0] === "sagas" && words[1] !== undefined;
+  useEffect(() => {
+    if (!isOfOne) hear(); // A saga's view hears for itself.
+  }, [isOfOne]);
+  return (
+    <header class="head">
+      <a class="brand" href="/sagas">
+        sagamesh
+      </a>
+      <nav aria-label="views">
+        <a href="/sagas" aria-current={current === "sagas" ? "page" : undefined}>
+          Sagas
+        </a>
+        <a href="/tasks" aria-current={current === "tasks" ? "page" : undefined}>
+          Tasks{asks === 0 ? null : <span class="badge">{asks}</span>}
+        </a>
+      </nav>
+      <span class="server muted" title={me.data === undefined ? "" : `sagamesh ${me.data.version}`}>
+        {me.data?.server ?? ""}
+      </span>
+      <Heard />
+      <button class="quiet" onClick={nextTheme} title={`theme: ${chosen}`} aria-label={`theme: ${chosen}`}>
+        {chosen === "auto" ? "◐" : chosen === "light" ? "○" : "●"}
+      </button>
+      <button class="quiet" onClick={onHelp} title="keys" aria-label="keys">
+        ?
+      </button>
+    </header>
+  );
+}
+
+const Heard = () => {
+  const heard = useStore(isHeard);
+  return (
+    <span
+      class={heard ? "heard" : "heard away"}
+      role="status"
+      aria-label={heard ? "live" : "not live"}
+      title={heard ? "live" : "not live: it is tried again"}
+    />
+  );
+};
+
+/** Says that the server gives no answer, over the page, so that nothing under it moves. */
+function Silence() {
+  const since = useStore(silentSince);
+  const now = useNow(1_000, since !== undefined);
+  if (since === undefined || now - since < 1_500) return null;
+  return (
+    <div class="silence" role="alert">
+      No answer for {lasted(now - since)}. What is shown is as it was; it is asked again.
+    </div>
+  );
+}
+
+function Help({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <dialog class="help" open aria-label="keys">
+      <h2>Keys</h2>
+      <dl>
+        {keyHelp.map(([key, does]) => (
+          <div class="fact" key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <button onClick={onClose}>Close</button>
+    </dialog>
+  );
+}

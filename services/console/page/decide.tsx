@@ -1,0 +1,212 @@
+/** Decide: what a person says of a task, and the form it is said in. */
+import { useEffect, useState } from "preact/hooks";
+import type { TaskStory, VoteBody } from "../documents.ts";
+import { jsonOrText } from "./acts.tsx";
+import { post, Refusal } from "./api.ts";
+import { Refused } from "./marks.tsx";
+
+interface Props {
+  readonly task: TaskStory;
+  readonly path: string;
+  /** Has the task read again. */
+  readonly again: () => void;
+}
+
+/** How an answer is asked for, where one is. */
+const answers: Readonly<Record<string, string>> = {
+  question: "The answer: JSON, or a plain text",
+  doubt: "What it gave, if it happened: JSON",
+  budget: 'More, for example {"steps":10}',
+};
+
+export function Decide({ task, path, again }: Props) {
+  const { about, to } = task;
+  const [by, setBy] = useState(() => keptName() || (to.length === 1 ? (to[0] ?? "") : ""));
+  const [reason, setReason] = useState("");
+  const [answer, setAnswer] = useState("");
+  const [edited, setEdited] = useState<string>();
+  const { sent, error, vote, setError } = useVote(task, path, again);
+  useEffect(() => setError(undefined), [by, reason, answer, edited]);
+  const say = (body: VoteBody) => {
+    keepName(by);
+    vote({ ...body, ...(by === "" ? {} : { by }), ...(reason === "" ? {} : { reason }) });
+  };
+  const asked = answers[about];
+  return (
+    <section class="decide" aria-label="decide">
+      <h2>Decide</h2>
+      <Name to={to} by={by} setBy={setBy} />
+      {asked === undefined ? null : <Area label={asked} rows={3} text={answer} onText={setAnswer} />}
+      {edited === undefined ? null : (
+        <Area label="Other arguments: JSON" rows={8} text={edited} onText={setEdited} />
+      )}
+      <Area label="Reason" rows={2} text={reason} onText={setReason} />
+      {error === undefined ? null : <Refused error={error} />}
+      <p class="told muted" role="status">
+        {sent === undefined ? "" : `${sent} is stored; the saga takes it now`}
+      </p>
+      <div class="buttons">
+        {about === "approval" ? (
+          <Change
+            task={task}
+            edited={edited}
+            setEdited={setEdited}
+            say={say}
+            fail={setError}
+            isSent={sent !== undefined}
+          />
+        ) : null}
+        {about === "doubt" ? (
+          <Doubt answer={answer} say={say} isSent={sent !== undefined} />
+        ) : (
+          <button class="grave" disabled={sent !== undefined} onClick={() => say({ vote: "deny" })}>
+            Deny
+          </button>
+        )}
+        {about === "doubt" ? null : asked === undefined ? (
+          <button
+            class="main"
+            disabled={sent !== undefined || edited !== undefined}
+            onClick={() => say({ vote: "approve" })}
+          >
+            Approve
+          </button>
+        ) : (
+          <button
+            class="main"
+            disabled={sent !== undefined || answer.trim() === ""}
+            onClick={() => say({ vote: "answer", answer: jsonOrText(answer) })}
+          >
+            Answer
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Stores a vote that is bound to the arguments that were shown; which one is on its way, and why the last was refused. */
+function useVote({ digest, votes }: TaskStory, path: string, again: () => void) {
+  const [sent, setSent] = useState<string>();
+  const [error, setError] = useState<Refusal>();
+  // Another person may speak here once it is taken.
+  useEffect(() => setSent(undefined), [votes.length]);
+  const vote = (body: VoteBody) => {
+    setSent(body.vote);
+    setError(undefined);
+    post(path, { ...body, ...(digest === undefined ? {} : { digest }) }).then(again, (refused: unknown) => {
+      setSent(undefined);
+      if (refused instanceof Refusal) setError(refused);
+      again();
+    });
+  };
+  return { sent, error, vote, setError };
+}
+
+interface NameProps {
+  readonly to: readonly string[];
+  readonly by: string;
+  readonly setBy: (by: string) => void;
+}
+
+const Name = ({ to, by, setBy }: NameProps) => (
+  <label>
+    Your name
+    <input
+      value={by}
+      autocomplete="username"
+      placeholder={to.join(", ")}
+      onInput={(event) => setBy(event.currentTarget.value)}
+    />
+  </label>
+);
+
+interface AreaProps {
+  readonly label: string;
+  readonly rows: number;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+const Area = ({ label, rows, text, onText }: AreaProps) => (
+  <label>
+    {label}
+    <textarea rows={rows} value={text} onInput={(event) => onText(event.currentTarget.value)} />
+  </label>
+);
+
+interface ChangeProps {
+  readonly task: TaskStory;
+  readonly edited: string | undefined;
+  readonly setEdited: (text: string) => void;
+  readonly say: (body: VoteBody) => void;
+  readonly fail: (error: Refusal) => void;
+  readonly isSent: boolean;
+}
+
+/** Puts other arguments in the place of the model's. */
+function Change({ task, edited, setEdited, say, fail, isSent }: ChangeProps) {
+  if (edited === undefined)
+    return <button onClick={() => setEdited(JSON.stringify(task.input ?? null, null, 2))}>Change…</button>;
+  const send = () => {
+    try {
+      say({ vote: "edit", input: JSON.parse(edited) as unknown });
+    } catch {
+      fail(
+        new Refusal({ code: "BAD_JSON", message: "these arguments are no JSON", remedy: "Mend them." }, 400),
+      );
+    }
+  };
+  return (
+    <button disabled={isSent} onClick={send}>
+      Ask with these
+    </button>
+  );
+}
+
+interface DoubtProps {
+  readonly answer: string;
+  readonly say: (body: VoteBody) => void;
+  readonly isSent: boolean;
+}
+
+/** Whether an effect happened of which nobody knows. */
+function Doubt({ answer, say, isSent }: DoubtProps) {
+  const output = answer.trim() === "" ? {} : jsonOrText(answer);
+  return (
+    <>
+      <button
+        disabled={isSent}
+        onClick={() => say({ vote: "answer", answer: { outcome: "did_not_happen" } })}
+      >
+        It did not happen
+      </button>
+      <button
+        class="main"
+        disabled={isSent}
+        onClick={() => say({ vote: "answer", answer: { outcome: "happened", output } })}
+      >
+        It happened
+      </button>
+    </>
+  );
+}
+
+const nameKey = "sagamesh-name";
+
+/** Who decided here the last time. */
+function keptName(): string {
+  try {
+    return localStorage.getItem(nameKey) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function keepName(name: string): void {
+  try {
+    localStorage.setItem(nameKey, name);
+  } catch {
+    // It is typed again.
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * Parts: what answers behind an open console, put together on a mesh.
+ */
+import type { ClientDeps } from "../client/send.ts";
+import type { Log } from "../process/log.ts";
+import { createChanges } from "./changes.ts";
+import type { MeDocument } from "./documents.ts";
+import { createReadings } from "./readings.ts";
+import { createSagaTeller } from "./saga.ts";
+import { createSagaFinder } from "./sagas.ts";
+import type { ConsoleServing } from "./server.ts";
+
+/** Nothing is read before it is asked for. */
+export function consoleOn(deps: ClientDeps, me: MeDocument, log: Log): ConsoleServing {
+  const finder = createSagaFinder(deps);
+  const teller = createSagaTeller(deps, createReadings(deps.ports));
+  return { deps, me, finder, teller, changes: createChanges(deps, finder, log), log };
+}

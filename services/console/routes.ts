@@ -1,0 +1,137 @@
+/**
+ * Routes: which request is answered by what. Only POST acts.
+ */
+import { MeshError } from "../../protocol/errors.ts";
+import { parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
+import type { ClientDeps } from "../client/send.ts";
+import { readTask } from "../client/task-detail.ts";
+import * as acts from "./acts.ts";
+import { type Answer, refused, told } from "./answers.ts";
+import type { MeDocument } from "./documents.ts";
+import { pictureOf } from "./picture.ts";
+import type { SagaTeller } from "./saga.ts";
+import type { SagaFinder } from "./sagas.ts";
+import { allTasks } from "./tasks.ts";
+
+/** What the routes answer from. */
+export interface Served {
+  readonly deps: ClientDeps;
+  readonly me: MeDocument;
+  readonly finder: SagaFinder;
+  readonly teller: SagaTeller;
+}
+
+/** A request, its path without `/api`. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Throws BAD_JSON, TOO_LARGE. */
+  readonly body: () => Promise<unknown>;
+}
+
+type Handle = (served: Served, asked: Asked, names: readonly string[]) => Promise<Answer>;
+
+const routes: readonly (readonly [method: string, path: RegExp, handle: Handle])[] = [
+  ["GET", /^\/me$/, async ({ me }) => told(me)],
+  ["GET", /^\/sagas$/, async ({ finder }, { query }) => told(await finder.find(wantedBy(query)))],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)$/,
+    async ({ teller }, { query }, [saga]) => told(await teller.saga(idOf(saga), numberIn(query, "turn"))),
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/timeline$/,
+    async ({ teller }, { query }, [saga]) =>
+      told(await teller.timeline(idOf(saga), numberIn(query, "after") ?? 0)),
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/why$/,
+    async ({ teller }, { query }, [saga]) => told(await teller.story(idOf(saga), numberIn(query, "turn"))),
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/graph$/,
+    async ({ deps, teller }, { query }, [saga]) => {
+      const { turns, viewing } = await teller.turns(idOf(saga), numberIn(query, "turn"));
+      return told(await pictureOf(turns, viewing, deps.ports.loop));
+    },
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/turns\/(\d+)$/,
+    async ({ teller }, _, [saga, turn]) => told(await teller.turn(idOf(saga), Number(turn))),
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/intents\/([^/]+)$/,
+    async ({ teller }, _, [saga, intent = ""]) => told(await teller.intent(idOf(saga), intent)),
+  ],
+  ["GET", /^\/tasks$/, async ({ deps, finder }) => told(await allTasks(deps.ports, finder))],
+  [
+    "GET",
+    /^\/tasks\/([^/]+)\/([^/]+)$/,
+    async ({ deps }, _, [saga, intent = ""]) =>
+      told(await readTask(deps.ports, idOf(saga), parseIntentId(intent))),
+  ],
+  [
+    "POST",
+    /^\/tasks\/([^/]+)\/([^/]+)$/,
+    async ({ deps }, { body }, [saga, intent = ""]) => {
+      await acts.vote(deps, idOf(saga), intent, await body());
+      return told({ stored: true }, 202);
+    },
+  ],
+  [
+    "POST",
+    /^\/sagas\/([^/]+)\/signals$/,
+    async ({ deps }, { body }, [saga]) => {
+      await acts.signal(deps, idOf(saga), await body());
+      return told({ stored: true }, 202);
+    },
+  ],
+];
+
+/** The answer to a request for a document or an act. Throws what it meets. */
+export async function answerTo(served: Served, asked: Asked): Promise<Answer> {
+  let isKnown = false;
+  for (const [method, path, handle] of routes) {
+    const found = path.exec(asked.path);
+    if (found === null) continue;
+    isKnown = true;
+    if (method === asked.method) return handle(served, asked, found.slice(1));
+  }
+  return isKnown
+    ? refused(405, "USAGE", `${asked.method} is not for ${asked.path}`, "Only POST acts.")
+    : refused(404, "USAGE", `there is nothing at ${asked.path}`, "Begin at the console's first page.");
+}
+
+/** Throws BAD_ID. */
+const idOf = (word = ""): SagaId => parseSagaId(decoded(word));
+
+/** A word of a path as it was meant; what is no encoding is refused with the ids. */
+function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}
+
+function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new MeshError("USAGE", `${name} is a whole number`);
+}
+
+const wantedBy = (query: URLSearchParams): Parameters<SagaFinder["find"]>[0] => ({
+  status: query.get("status") ?? undefined,
+  name: query.get("name") ?? undefined,
+  text: query.get("text") ?? undefined,
+  ...(query.get("asks") === null ? {} : { asks: true }),
+  before: numberIn(query, "before"),
+  limit: numberIn(query, "limit"),
+});
