@@ -1,7 +1,7 @@
 /**
  * Account, forgetting: which intents an account gives up that is to remember a few (AO4 of account.ts).
  */
-import type { IntentId } from "../../protocol/ids.ts";
+import { type IntentId, turnOf } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { Reading, Telling } from "./account.ts";
 
@@ -42,7 +42,8 @@ export function createForgetting(remembers: number): Forgetting {
     after: (reading, turn) => {
       takeOver(turn);
       for (const id of over) {
-        if (over.size <= remembers) break;
+        // What the last turn decided is known, however much that is: whoever reads turn by turn looks it up.
+        if (over.size <= remembers || turnOf(id) === turn.turn) break;
         over.delete(id);
         forget(reading, id);
       }

@@ -7,7 +7,8 @@
  * AO2 No definition is needed: each step says what it closed (protocol/closing.ts), each intent whether it only reads.
  * AO3 After each turn the account says of what is open, stands, is in doubt and was spent what the fold says.
  * AO4 A reader that is to remember so many intents forgets, of those that are over, the ones that were over first. What a
- *     later turn may still change is kept: what is open, has failed, is in doubt or stands, and the last decision.
+ *     later turn may still change is kept: what is open, has failed, is in doubt or stands, and the last decision; and what the last
+ *     turn decided.
  */
 import type { Amounts, BudgetRaise, Spending } from "../../protocol/budget.ts";
 import type { Closing } from "../../protocol/closing.ts";

@@ -19,8 +19,8 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import type { Json } from "../../protocol/json.ts";
 import type { Result } from "../../protocol/result.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { accountOf } from "./account-reader.ts";
-import type { Account, Ended, Said, ToldIntent } from "./account.ts";
+import type { Ended, Said, ToldIntent } from "./account.ts";
+import { keepingUp, type Made, type MadeById } from "./kept-up.ts";
 
 /** The kinds of intents that are answered from outside the saga, models and timers apart. */
 type Answered = "tool" | "saga" | "task";
@@ -57,57 +57,83 @@ export interface RecordedCall extends MadeCall {
   readonly durationMs: number;
 }
 
-/** Every settled call of a ledger, in the order in which they were decided. */
-export const recordedCalls = (turns: readonly Turn[]): RecordedCall[] =>
-  callsOf(accountOf(turns)).flatMap((call) =>
-    call.settled === undefined ? [] : [{ ...call.made, ...call.settled }],
-  );
+/** A call that got no answer: it is still open, or its saga waits for it no more. */
+export type UnansweredCall = MadeCall & Pick<RecordedCall, "votes">;
 
-/** Every call that got no answer: it is still open, or its saga waits for it no more. */
-export const unansweredCalls = (turns: readonly Turn[]): (MadeCall & Pick<RecordedCall, "votes">)[] =>
-  callsOf(accountOf(turns)).flatMap((call) => (call.settled === undefined ? [call.made] : []));
+/** Every settled call of a ledger, in the order in which they were decided. */
+export function recordedCalls(turns: readonly Turn[]): RecordedCall[] {
+  const reader = createCallReader();
+  for (const turn of turns) reader.take(turn);
+  return reader.calls().settled;
+}
+
+/** Takes a ledger turn by turn, and tells the calls that it holds. */
+export interface CallReader {
+  /** Throws LEDGER_BROKEN where another turn belongs. */
+  take(turn: Turn): void;
+  /** Of the turns taken, each in the order in which they were decided. */
+  calls(): { readonly settled: RecordedCall[]; readonly unanswered: UnansweredCall[] };
+}
+
+/** Nothing was taken yet. No turn is kept: of a call what it was made with, and what became of it. */
+export function createCallReader(): CallReader {
+  const made = new Map<IntentId, Made<Call | undefined>>();
+  const keeping = keepingUp((told) => callOf(made, told));
+  return {
+    take: (turn) =>
+      keeping.take(turn, ({ intent }, call) => {
+        if (call.of !== undefined) made.set(intent.id, call);
+      }),
+    calls: () => {
+      const all = [...made.values()].flatMap((call) => call.of ?? []);
+      return {
+        settled: all.flatMap((call) =>
+          call.settled === undefined ? [] : [{ ...call.made, ...call.settled }],
+        ),
+        unanswered: all.flatMap((call) => (call.settled === undefined ? [call.made] : [])),
+      };
+    },
+  };
+}
 
 interface Call {
-  readonly made: MadeCall & Pick<RecordedCall, "votes">;
+  readonly made: UnansweredCall;
   readonly settled: Omit<RecordedCall, keyof MadeCall | "votes"> | undefined;
 }
 
-function callsOf(account: Account): Call[] {
-  const made = new Map<IntentId, MadeCall>();
-  return [...account.intents.values()].flatMap((told) => {
-    const { intent, deferred, place, said } = told;
-    if (intent.kind !== "tool" && intent.kind !== "saga" && intent.kind !== "task") return [];
-    const own = said.filter(({ through }) => through === undefined);
-    const votes = own.map(({ vote, at }) => ({ vote, afterMs: at - place.at }));
-    const one: MadeCall = {
-      intent,
-      kind: intent.kind,
-      name: intent.kind === "task" ? nameOfTask(made, intent) : intent.name,
-      ...(intent.kind === "tool" ? { key: intent.key } : {}),
-      input: inputOf(made, told, intent),
-      turn: place.turn,
-      ...(deferred === undefined
-        ? {}
-        : { deferred: { afterMs: deferred.at - place.at, withinMs: deferred.dueAt - deferred.at } }),
-    };
-    made.set(intent.id, one);
-    return [{ made: { ...one, ...(votes.length === 0 ? {} : { votes }) }, settled: settledOf(told) }];
-  });
+/** Undefined of what is no call. */
+function callOf(before: MadeById<Call | undefined>, told: ToldIntent): Call | undefined {
+  const { intent, deferred, place, said } = told;
+  if (intent.kind !== "tool" && intent.kind !== "saga" && intent.kind !== "task") return undefined;
+  const own = said.filter(({ through }) => through === undefined);
+  const votes = own.map(({ vote, at }) => ({ vote, afterMs: at - place.at }));
+  const made: MadeCall = {
+    intent,
+    kind: intent.kind,
+    name: intent.kind === "task" ? nameOfTask(before, intent) : intent.name,
+    ...(intent.kind === "tool" ? { key: intent.key } : {}),
+    input: inputOf(before, told, intent),
+    turn: place.turn,
+    ...(deferred === undefined
+      ? {}
+      : { deferred: { afterMs: deferred.at - place.at, withinMs: deferred.dueAt - deferred.at } }),
+  };
+  return { made: { ...made, ...(votes.length === 0 ? {} : { votes }) }, settled: settledOf(told) };
 }
 
-const nameOfTask = (made: ReadonlyMap<IntentId, MadeCall>, { about, of, tool }: IntentOf<"task">): string => {
-  const whose = tool ?? (of === undefined ? undefined : made.get(of)?.name);
+const nameOfTask = (before: MadeById<Call | undefined>, { about, of, tool }: IntentOf<"task">): string => {
+  const whose = tool ?? (of === undefined ? undefined : before.get(of)?.of?.made.name);
   return whose === undefined ? about : `${about} ${whose}`;
 };
 
 /** Of a task about an effect that call's input: its question names the effect's key, which is another's elsewhere. */
 function inputOf(
-  made: ReadonlyMap<IntentId, MadeCall>,
+  before: MadeById<Call | undefined>,
   { input }: ToldIntent,
   intent: IntentOf<Answered>,
 ): Json {
   if (input !== undefined || intent.kind !== "task") return input ?? null;
-  return (intent.of === undefined ? undefined : made.get(intent.of)?.input) ?? intent.question;
+  return (intent.of === undefined ? undefined : before.get(intent.of)?.of?.made.input) ?? intent.question;
 }
 
 /** LC3: the first answer that was taken, and what corrected it. */
@@ -157,7 +183,10 @@ export type AskedCall = Pick<MadeCall, "kind" | "name" | "key" | "input">;
 
 /** The recorded calls of a ledger, by what answers which. */
 export interface Recordings<T extends MadeCall = RecordedCall> {
-  /** The recorded call that answers this one, of those not `taken` yet (LC1, LC2). Pure: the caller notes what it took. */
+  /**
+   * The recorded call that answers this one, of those not `taken` yet (LC1, LC2). The caller notes what it took: a set that was looked
+   * with once only grows.
+   */
   find(asked: AskedCall, taken: ReadonlySet<IntentId>): T | undefined;
 }
 
@@ -180,16 +209,28 @@ export function recordings<T extends MadeCall>(
   const equal = new Map<string, T[]>();
   for (const call of calls) {
     const signature = signatureOf(call);
-    equal.set(signature, [...(equal.get(signature) ?? []), call]);
+    const alike = equal.get(signature);
+    if (alike === undefined) equal.set(signature, [call]);
+    else alike.push(call);
   }
+  /** How many of those that are alike, from the first on, a set is known to hold. */
+  const passed = new WeakMap<ReadonlySet<IntentId>, Map<string, number>>();
+  const nextOf = (signature: string, alike: readonly T[], taken: ReadonlySet<IntentId>): T | undefined => {
+    const known = passed.get(taken) ?? new Map<string, number>();
+    let place = known.get(signature) ?? 0;
+    for (let call = alike[place]; call !== undefined && taken.has(call.intent.id); call = alike[place])
+      place++;
+    passed.set(taken, known.set(signature, place));
+    return alike[place];
+  };
   return {
     find: (asked, taken) => {
       const own = asked.key === undefined ? undefined : byKey.get(asked.key);
       // A key names position and arguments, not the callee: another run may call another tool there.
       if (own !== undefined && own.name === asked.name && !taken.has(own.intent.id)) return own;
-      const alike = equal.get(signatureOf(asked)) ?? [];
-      const next = alike.find(({ intent }) => !taken.has(intent.id));
-      return next ?? (isRead(calleeOf(asked.name)) ? alike.at(-1) : undefined);
+      const signature = signatureOf(asked);
+      const alike = equal.get(signature) ?? [];
+      return nextOf(signature, alike, taken) ?? (isRead(calleeOf(asked.name)) ? alike.at(-1) : undefined);
     },
   };
 }

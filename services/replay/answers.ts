@@ -60,19 +60,27 @@ export function createAnswers(
 ): Answers {
   const calleeOf = (name: string) => definition.tools.get(name) ?? definition.sagas.get(name);
   const recorded = recordings(calls, calleeOf, normalize);
+  const byIntent = new Map(calls.map((call) => [call.intent.id, call]));
+  const undoings = new Map<IntentId, Known>();
+  for (const call of calls) {
+    const undone = undoneIn(call.intent);
+    if (undone !== undefined && !undoings.has(undone)) undoings.set(undone, call);
+  }
   const taken = new Set<IntentId>();
   const given = new Map<IntentId, Answer>();
+  /** Effect keys of the run, by which the record knows other ones. */
+  const keys = new Map<string, string>();
   let leftAt = 0;
   const usual = usualDurations(calls);
 
   const fromRecord = (run: Run, id: IntentId, open: OpenIntent): Known | undefined => {
-    const own = calls.find(({ intent, turn }) => intent.id === id && turn < leftAt);
-    if (own !== undefined) return own;
+    const own = byIntent.get(id);
+    if (own !== undefined && own.turn < leftAt) return own;
     const undone = undoneBy(open);
     const effect = undone === undefined ? undefined : given.get(undone)?.call;
-    const undoing = effect && calls.find(({ intent }) => undoneIn(intent) === effect.intent.id);
+    const undoing = effect && undoings.get(effect.intent.id);
     if (undoing !== undefined && !taken.has(undoing.intent.id)) return undoing;
-    return recorded.find(askedCall(run, open, given), taken);
+    return recorded.find(askedCall(run, open, keys), taken);
   };
 
   const answerTo = (run: Run, id: IntentId, open: OpenIntent): Answer | Miss => {
@@ -102,7 +110,10 @@ export function createAnswers(
       const known = given.get(id);
       if (known !== undefined && (known.votes !== undefined || open.intent.kind !== "task")) return known;
       const answer = answerTo(run, id, open);
-      if (!("miss" in answer)) given.set(id, answer);
+      if ("miss" in answer) return answer;
+      given.set(id, answer);
+      const key = answer.call?.key;
+      if (open.intent.kind === "tool" && key !== undefined) keys.set(open.intent.key, key);
       return answer;
     },
   };
@@ -127,25 +138,26 @@ const undoneIn = (intent: object): IntentId | undefined =>
 const undoneBy = ({ intent }: OpenIntent): IntentId | undefined => undoneIn(intent);
 
 /** The call as the record would name it. */
-function askedCall(run: Run, open: OpenIntent, given: ReadonlyMap<IntentId, Answer>): AskedCall {
+function askedCall(run: Run, open: OpenIntent, keys: ReadonlyMap<string, string>): AskedCall {
   const { intent } = open;
   const name = nameOf(run, open);
   if (intent.kind === "task") return { kind: "task", name, input: inputOfTask(run, open, intent) };
   const kind = intent.kind === "saga" ? "saga" : "tool";
-  const input = undoneBy(open) === undefined ? open.input : withRecordedKeys(run, open.input, given);
+  const input = undoneBy(open) === undefined ? open.input : withRecordedKeys(open.input, keys);
   return { kind, name, input, ...(intent.kind === "tool" ? { key: intent.key } : {}) };
 }
 
 /** AW1. A compensation's input holds the key of the effect it undoes. */
-function withRecordedKeys(run: Run, input: Json, given: ReadonlyMap<IntentId, Answer>): Json {
-  let text = JSON.stringify(input);
-  for (const { intents } of run.turns.flatMap(({ steps }) => steps))
-    for (const intent of intents) {
-      const key = intent.kind === "tool" ? given.get(intent.id)?.call?.key : undefined;
-      if (intent.kind === "tool" && key !== undefined) text = text.replaceAll(intent.key, key);
-    }
+function withRecordedKeys(input: Json, keys: ReadonlyMap<string, string>): Json {
+  const named = (key: string): string => keys.get(key) ?? key;
+  const text = JSON.stringify(input).replaceAll(effectKeys, (key, effect: string) =>
+    keys.has(key) ? named(key) : named(effect) + key.slice(effect.length),
+  );
   return JSON.parse(text) as Json;
 }
+
+/** A key as sagas make them, and behind it what undoes its effect (protocol/ids.ts). */
+const effectKeys = /([a-z0-9_-]{1,64}\.(?:\d+-\d+|[0-9a-f]{16})\.[0-9a-f]{12})(?:\.[0-9a-f]{12})?/g;
 
 const nameOf = (run: Run, { intent }: OpenIntent): string => {
   if (intent.kind !== "task") return "name" in intent ? intent.name : intent.kind;
@@ -229,8 +241,16 @@ function misfitOf(run: Run, open: OpenIntent, value: Json): string | undefined {
 /** How long a call of this name usually took, else any call: the median. */
 function usualDurations(calls: readonly Known[]): (name: string) => number {
   const of = (some: readonly Known[]) => median(some.flatMap(({ durationMs }) => durationMs ?? []));
-  const performed = calls.filter(({ kind }) => kind !== "task");
-  return (name) => of(calls.filter((call) => call.name === name)) ?? of(performed) ?? 1_000;
+  const known = new Map<string, number>();
+  const look = (name: string) =>
+    of(calls.filter((call) => call.name === name)) ??
+    of(calls.filter(({ kind }) => kind !== "task")) ??
+    1_000;
+  return (name) => {
+    const ms = known.get(name) ?? look(name);
+    known.set(name, ms);
+    return ms;
+  };
 }
 
 export function median(values: readonly number[]): number | undefined {

@@ -6,13 +6,13 @@ import type { IntentOf } from "../../protocol/intent.ts";
 import { compareReplies } from "./agreement.ts";
 import type { Answer } from "./ask.ts";
 import { costOf } from "./cost.ts";
-import type { RecordedDecision } from "./decisions.ts";
+import type { ToldDecision } from "./decisions.ts";
 import type { Normalize } from "./normalize.ts";
 import { shown } from "./step-by-step.ts";
 
 /** A decision that was answered: same, different, or beyond what was recorded. `step` counts from 1. */
 export function comparedWith(
-  counterpart: RecordedDecision | undefined,
+  counterpart: ToldDecision | undefined,
   intent: IntentOf<"model">,
   { reply, latencyMs, leftOut }: Answer,
   { step, normalize }: { readonly step: number; readonly normalize: Normalize },
@@ -42,7 +42,7 @@ export function comparedWith(
 
 /** A decision that could not be asked for, and why. */
 export const failedDecision = (
-  counterpart: RecordedDecision | undefined,
+  counterpart: ToldDecision | undefined,
   intent: IntentOf<"model">,
   why: string,
   step: number,
@@ -56,14 +56,14 @@ export const skipped = ({
   reply,
   without,
   latencyMs,
-}: RecordedDecision): DecisionDocument => ({
+}: ToldDecision): DecisionDocument => ({
   ...{ intent: intent.id, turn, step, recordedModel: intent.name, request: intent.request },
   verdict: "skipped",
   what: [reply === undefined ? without : "the free run did not come to it"],
   ...(reply === undefined ? {} : { recorded: shown(reply), cost: { recorded: costOf(reply, latencyMs) } }),
 });
 
-const headOf = (counterpart: RecordedDecision | undefined, intent: IntentOf<"model">, step: number) => ({
+const headOf = (counterpart: ToldDecision | undefined, intent: IntentOf<"model">, step: number) => ({
   intent: intent.id,
   turn: Number(intent.id.split("-")[0]),
   step,

@@ -13,7 +13,7 @@ import type { Cost, DecisionDocument } from "../../protocol/documents/replay.ts"
 import { askPort } from "./ask.ts";
 import { comparedWith, failedDecision, skipped } from "./compared.ts";
 import { costOf } from "./cost.ts";
-import type { RecordedAnswer, RecordedDecision } from "./decisions.ts";
+import type { RecordedAnswer, ToldDecision } from "./decisions.ts";
 import type { Normalize } from "./normalize.ts";
 import { openIn, requestIn, type Run } from "./run.ts";
 import type { ReplayOptions } from "./step-by-step.ts";
@@ -32,29 +32,34 @@ export interface DecidingOptions {
   readonly options: ReplayOptions;
   readonly isVaried: boolean;
   readonly normalize: Normalize;
-  readonly recorded: readonly RecordedDecision[];
-  /** What the ledger holds for every intent, summaries included. */
-  readonly answers: ReadonlyMap<IntentId, RecordedAnswer>;
+  readonly recorded: readonly ToldDecision[];
+  /** What the ledger holds for calls that decide nothing. */
+  readonly summaries: ReadonlyMap<IntentId, RecordedAnswer>;
 }
 
 export function createDeciding(run: Run, context: DecidingOptions): Deciding {
-  const { options, isVaried, normalize, recorded, answers } = context;
+  const { options, isVaried, normalize, recorded, summaries } = context;
+  const byIntent = new Map(recorded.map((one) => [one.intent.id, one]));
   const answered = recorded.filter(({ reply }) => reply !== undefined);
+  let passed = 0;
   const documents: DecisionDocument[] = [];
   const others: { recorded: Cost[]; got: Cost[] } = { recorded: [], got: [] };
   const met = new Set<IntentId>();
   const nextStep = () => documents.length + 1;
+  const nextAnswered = (): ToldDecision | undefined => {
+    for (let one = answered[passed]; one !== undefined && met.has(one.intent.id); one = answered[passed])
+      passed++;
+    return answered[passed];
+  };
 
   const ask = async (id: IntentId, followsRecord: boolean): Promise<ModelTurn> => {
     const open = openIn(run, id);
     if (open?.intent.kind !== "model") return { failed: `${id} asks no model` };
     const { intent } = open;
     const isSummary = isAgent(run.definition) && intent.input !== undefined;
-    const counterpart = followsRecord
-      ? recorded.find((one) => one.intent.id === id)
-      : answered.find((one) => !met.has(one.intent.id));
+    const counterpart = followsRecord ? byIntent.get(id) : nextAnswered();
     if (counterpart !== undefined && !isSummary) met.add(counterpart.intent.id);
-    const before = isSummary ? (followsRecord ? answers.get(id) : undefined) : counterpart;
+    const before = isSummary ? (followsRecord ? summaries.get(id) : undefined) : counterpart;
     const built = requestIn(run, id, open);
     options.progress(`decision ${nextStep()} (${id})`);
     const isSameRequest = isSummary || counterpart?.intent.request === built.digest;

@@ -13,11 +13,10 @@ import type { Fired } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { ReplyPlace } from "./decisions.ts";
 
-/** Of the intents that followed from a reply, or of a whole run. */
+/** Of the intents that followed from a reply, or of a turn. */
 export const firedIn = (intents: readonly Intent[]): Fired[] => intents.flatMap(firedBy);
 
-export const firedInTurns = (turns: readonly Turn[]): Fired[] =>
-  turns.flatMap(({ steps }) => steps.flatMap(({ intents }) => firedIn(intents)));
+export const firedInTurn = ({ steps }: Turn): Fired[] => steps.flatMap(({ intents }) => firedIn(intents));
 
 function firedBy(intent: Intent): Fired[] {
   const { id: of } = intent;

@@ -25,7 +25,8 @@ import { isInLine, notBeforeOf } from "../../actors/contract/state.ts";
 import { processLoop } from "../wire/loop.ts";
 
 export interface FreeRunDeps {
-  readonly answers: Answers;
+  /** What answers the calls of a run that leaves the record at a turn. */
+  readonly answersFrom: (turn: number) => Promise<Answers>;
   /** Asks the model what an open call asks; undefined if it gives no answer, with why. */
   readonly ask: (id: IntentId, followsRecord: boolean) => Promise<ModelTurn>;
   /** How long the n-th answer of a model takes, from 0. */
@@ -44,16 +45,21 @@ export interface FreeRun {
 
 type Stop = NonNullable<FreeRun["stopped"]>;
 
-/** Lets the run happen. Throws the signal's reason, and what the fold throws. */
-export async function runFreely(run: Run, turns: readonly Turn[], deps: FreeRunDeps): Promise<FreeRun> {
-  for (const turn of turns) {
-    await processLoop.breathe();
+/** Lets the run happen beside the recorded turns. Throws the signal's reason, what reading these throws, and what the fold throws. */
+export async function runFreely(
+  run: Run,
+  turns: AsyncGenerator<Turn, void>,
+  deps: FreeRunDeps,
+): Promise<FreeRun> {
+  for (let next = await turns.next(); next.done !== true; next = await turns.next()) {
+    const turn = next.value;
     deps.signal.throwIfAborted();
     const events = await asRecorded(run, turn, deps);
     if ("because" in events) return { stopped: events };
     const steps = takeTurn(run, turn.at, events, turn.host);
     if (isAsRecorded(steps, turn.steps) && turn.turn !== deps.leaveAfter) continue;
-    const stopped = await goOn(run, turns, { ...deps, left: turn, steps });
+    const answers = await deps.answersFrom(turn.turn);
+    const stopped = await goOn(run, turns, { ...deps, answers, left: turn, steps });
     return { leftRecordAt: turn.turn, ...(stopped === undefined ? {} : { stopped }) };
   }
   return {};
@@ -92,19 +98,19 @@ const bare = (intent: Intent): object => {
 type Coming = { readonly event: Event } | { readonly model: IntentId };
 
 interface Going extends FreeRunDeps {
+  readonly answers: Answers;
   /** The turn with which the run left the record, and what it decided. */
   readonly left: Turn;
   readonly steps: readonly Step[];
 }
 
-/** FU2. */
-async function goOn(run: Run, turns: readonly Turn[], deps: Going): Promise<Stop | undefined> {
-  const { answers, left, signal } = deps;
+/** FU2. `later`: the recorded turns behind the one with which it left. */
+async function goOn(run: Run, later: AsyncIterable<Turn>, deps: Going): Promise<Stop | undefined> {
+  const { left, signal } = deps;
   const agenda = createAgenda<Coming>();
-  answers.leave(left.turn);
   let now = left.at;
-  let decisions = run.turns.flatMap(({ steps }) => steps).filter(({ event }) => isReply(run, event)).length;
-  for (const turn of turns.filter((one) => one.turn > left.turn))
+  let decisions = run.replies;
+  for await (const turn of later)
     for (const { event } of turn.steps) if (event.type === "signal") agenda.note(turn.at, { event });
   const plan = (ids: readonly IntentId[]): Stop | undefined => {
     for (const id of ids) {
@@ -117,8 +123,9 @@ async function goOn(run: Run, turns: readonly Turn[], deps: Going): Promise<Stop
   while (stop === undefined && !hasEnded(run)) {
     await processLoop.breathe();
     signal.throwIfAborted();
-    if (run.turns.length >= deps.turnsMax || decisions >= deps.decisionsMax)
-      return { because: "bound", why: `${run.turns.length} turns and ${decisions} decisions without an end` };
+    const turns = run.state?.turn ?? 0;
+    if (turns >= deps.turnsMax || decisions >= deps.decisionsMax)
+      return { because: "bound", why: `${turns} turns and ${decisions} decisions without an end` };
     const due = agenda.next();
     if (due === undefined) return { because: "waits", why: waitsFor(run) };
     now = Math.max(now, due.at);
@@ -132,9 +139,6 @@ async function goOn(run: Run, turns: readonly Turn[], deps: Going): Promise<Stop
   }
   return stop;
 }
-
-const isReply = (run: Run, event: Event): boolean =>
-  event.type === "result" && event.result.outcome === "succeeded" && run.askedWith.has(event.intent);
 
 /** What the steps opened, or opened again, and the children that left the line. */
 const openedIn = (run: Run, steps: readonly Step[]): IntentId[] => [
@@ -167,7 +171,7 @@ function planFor(
     now,
     decisions,
     modelMs,
-  }: FreeRunDeps & { agenda: Agenda<Coming>; now: number; decisions: number },
+  }: Going & { agenda: Agenda<Coming>; now: number; decisions: number },
 ): Stop | undefined {
   const open = openIn(run, id);
   if (open === undefined || isInLine(open)) return undefined; // Planned once it begins.

@@ -1,44 +1,73 @@
 /**
  * Path: what happened in a run, one line a thing, in the order it was decided. For the two columns of a report.
  */
+import type { Event } from "../../protocol/event.ts";
 import type { IntentId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type { PathStep } from "../../protocol/documents/replay.ts";
 import { shortened } from "../../protocol/shortened.ts";
 import type { Turn } from "../../protocol/turn.ts";
-import { type IntentView, viewOf } from "../views/view.ts";
+import type { ToldIntent } from "../ledger/account.ts";
+import { keepingUp, type Made } from "../ledger/kept-up.ts";
+import { outcomeOf } from "../views/view.ts";
 
 /** Where the answer to an intent of a free run came from. */
 export type AnswerOrigins = ReadonlyMap<IntentId, string>;
 
-export function pathOf(turns: readonly Turn[], origins: AnswerOrigins = new Map()): PathStep[] {
-  if (turns.length === 0) return [];
-  const { intents } = viewOf(turns);
-  const views = new Map(intents.map((view) => [view.intent.id, view]));
-  return turns.flatMap(({ turn, at, steps }) =>
-    steps.flatMap(({ event, intents: decided }) => {
-      const told: PathStep[] = [];
-      if (event.type === "start")
-        told.push({ turn, at, kind: "start", title: event.definition.name, detail: brief(event.input) });
-      if (event.type === "signal")
-        told.push({ turn, at, kind: "signal", title: event.name, detail: brief(event.data) });
-      for (const { id, kind } of decided) {
-        const view = kind === "retry" ? undefined : views.get(id);
-        const step = view && stepOf(view, at);
-        const from = origins.get(id);
-        if (step !== undefined) told.push(from === undefined ? step : { ...step, from });
-      }
-      return told;
-    }),
-  );
+/** Tells a path as the turns of a run come. */
+export interface Tracing {
+  /** Throws LEDGER_BROKEN where another turn belongs. */
+  take(turn: Turn): void;
+  /** Of the turns taken, each thing with what became of it so far. */
+  steps(origins?: AnswerOrigins): PathStep[];
 }
 
-function stepOf({ intent, input, turn, outcome, output }: IntentView, at: number): PathStep | undefined {
+/** Nothing was taken yet. No turn is kept. */
+export function tracing(): Tracing {
+  const keeping = keepingUp(stepOf);
+  const path: { readonly intent?: IntentId; readonly made: Made<PathStep | undefined> }[] = [];
+  return {
+    take: (turn) => {
+      let told = 0;
+      const tellOutside = (through: number) => {
+        for (; told <= through; told++) {
+          const event = turn.steps[told]?.event;
+          const of = event && outsideOf(turn, event);
+          if (of !== undefined) path.push({ made: { of } });
+        }
+      };
+      keeping.take(turn, ({ intent }, made, { step }) => {
+        tellOutside(step);
+        path.push({ intent: intent.id, made });
+      });
+      tellOutside(turn.steps.length - 1);
+    },
+    steps: (origins) =>
+      path.flatMap(({ intent, made: { of: step } }) => {
+        const from = intent === undefined ? undefined : origins?.get(intent);
+        return step === undefined ? [] : [from === undefined ? step : { ...step, from }];
+      }),
+  };
+}
+
+/** What came from outside and is no intent's. */
+function outsideOf({ turn, at }: Turn, event: Event): PathStep | undefined {
+  if (event.type === "start")
+    return { turn, at, kind: "start", title: event.definition.name, detail: brief(event.input) };
+  if (event.type === "signal")
+    return { turn, at, kind: "signal", title: event.name, detail: brief(event.data) };
+  return undefined;
+}
+
+function stepOf(told: ToldIntent): PathStep | undefined {
+  const { intent, input, place, ended } = told;
+  const { turn, at } = place;
+  const outcome = outcomeOf(told);
   const base = { turn, at, ...(outcome === undefined ? {} : { outcome }) };
   switch (intent.kind) {
     case "model":
-      return { ...base, kind: "model", title: intent.name, detail: repliedOf(output) };
+      return { ...base, kind: "model", title: intent.name, detail: repliedOf(ended?.output) };
     case "tool":
     case "saga": {
       const title = intent.undoes === undefined ? intent.name : `${intent.name} (undoes ${intent.undoes})`;

@@ -5,6 +5,8 @@
  *     conversation, after the recorded request was proven.
  * SX2 After a divergence the walk goes on along the record: each decision is compared for itself.
  * SX3 Nothing is written and nothing is performed but the model call.
+ * SX4 A ledger is read twice: to prove it (ZY1 of survey.ts), and where a model was asked to ask anew on the way. What is kept of a
+ *     decision is what is shown of it.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { digestAsSent } from "../../actors/request/request.ts";
@@ -14,16 +16,16 @@ import { describeError } from "../../protocol/errors.ts";
 import type { DecisionDocument, Fired, ReplayDocument } from "../../protocol/documents/replay.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
-import { servedDefinition } from "../views/folded.ts";
+import { type TurnPages, turnsThrough } from "../views/turn-pages.ts";
 import { compareReplies } from "./agreement.ts";
 import { type Answer, askPort, type AskOptions } from "./ask.ts";
 import { costOf } from "./cost.ts";
-import { everyDecision, type RecordedDecision } from "./decisions.ts";
+import { type RecordedDecision, tellingDecisions } from "./decisions.ts";
 import { wouldFire } from "./fired.ts";
 import { type Normalize, normalizer } from "./normalize.ts";
 import { documentOf } from "./report.ts";
+import { type SurveyedSegment, surveyLedger } from "./survey.ts";
 import { isVaried, variationDocument, type Variation, variedDefinition, variedRequest } from "./variation.ts";
-import { inPieces, processLoop } from "../wire/loop.ts";
 
 /** What a port may be chosen by: the recorded decision that is asked again, if it is one. */
 export type PortOf = (
@@ -52,29 +54,49 @@ export interface ReplayOptions extends Omit<AskOptions, "price"> {
  */
 export async function replayDecisions(
   app: App,
-  turns: readonly Turn[],
+  ledger: TurnPages,
   options: ReplayOptions,
 ): Promise<ReplayDocument> {
-  const recorded = servedDefinition(app, turns);
+  const { served, proven } = await surveyLedger(app, ledger, (_answer, { turn }) => turn);
   const { variation = {} } = options;
-  const definition = variedDefinition(recorded, variation);
+  const definition = variedDefinition(served(), variation);
+  const { first, segments, recorded } = await proven();
   const walk: Walk = {
-    ...{ definition, turns, options },
+    ...{ definition, first, options },
     isVaried: isVaried(variation),
     normalize: normalizerOf(definition, options.ignored),
   };
+  const all = segments.reduce((sum, { asked }) => sum + asked.length, 0);
   const decisions: DecisionDocument[] = [];
-  const all = await inPieces(processLoop, everyDecision(app, turns));
-  for (const [index, decision] of all.entries()) {
+  for await (const decision of decisionsIn(ledger, segments)) {
     options.signal.throwIfAborted();
-    options.progress(`decision ${index + 1} of ${all.length} (${decision.intent.id})`);
+    options.progress(`decision ${decisions.length + 1} of ${all} (${decision.intent.id})`);
     decisions.push(await compare(walk, decision));
   }
   const model = options.model;
-  return documentOf(turns, decisions, {
+  return documentOf(recorded, decisions, {
     ...{ mode: "step-by-step", model, normalize: walk.normalize },
     ...variationDocument(variation, definition),
   });
+}
+
+/** SX4. Reads no further than the last decision is told. */
+async function* decisionsIn(
+  ledger: TurnPages,
+  segments: readonly SurveyedSegment<number>[],
+): AsyncGenerator<RecordedDecision, void> {
+  for (const { by, from, to, asked, heard } of segments) {
+    let left = asked.length;
+    if (left === 0) continue;
+    const teller = tellingDecisions(by, heard, from);
+    for await (const turn of turnsThrough(ledger, to)) {
+      for (const decision of teller.take(turn)) {
+        yield decision;
+        left -= 1;
+      }
+      if (left === 0) break;
+    }
+  }
 }
 
 /** By the contracts of the definition that decides. */
@@ -84,17 +106,18 @@ export const normalizerOf = ({ tools, sagas }: Definition, ignored?: readonly st
 interface Walk {
   readonly definition: Definition;
   readonly isVaried: boolean;
-  readonly turns: readonly Turn[];
+  /** The ledger's first turn. */
+  readonly first: Turn;
   readonly options: ReplayOptions;
   readonly normalize: Normalize;
 }
 
 async function compare(walk: Walk, decision: RecordedDecision): Promise<DecisionDocument> {
-  const { options, definition, turns } = walk;
+  const { options, definition, first } = walk;
   const { intent, turn, step, reply, without } = decision;
   const document = { intent: intent.id, turn, step, recordedModel: intent.name, request: intent.request };
   if (reply === undefined) return { ...document, verdict: "skipped", what: [without] };
-  const request = walk.isVaried ? variedRequest(definition, turns, decision)?.request : decision.request;
+  const request = walk.isVaried ? variedRequest(definition, first, decision)?.request : decision.request;
   if (request === undefined)
     return { ...document, verdict: "skipped", what: ["the other definition asks no such call"] };
   const sent = walk.isVaried ? { sent: digestAsSent(request) } : {};

@@ -82,7 +82,7 @@ export function variationDocument(
  */
 export function variedRequest(
   definition: Definition,
-  turns: readonly Turn[],
+  first: Turn,
   { intent, request, place, said }: RecordedRequest,
 ): BuiltRequest | undefined {
   const { saga, now, step, outputTokensMax } = request;
@@ -93,7 +93,7 @@ export function variedRequest(
     const call = modelCalls[place ?? 0] ?? modelCalls.find(({ model }) => model === intent.name);
     return call && plainRequest(saga, call, intent.input ?? null, { now, outputTokensMax });
   }
-  const messages = begunAnew(definition, turns, said);
+  const messages = begunAnew(definition, first, said);
   const cut = cutOf(definition.own.context, messages);
   return buildRequest(
     { ...definition.own, frame },
@@ -104,15 +104,10 @@ export function variedRequest(
 }
 
 /** The conversation with the first message as this definition words it. */
-function begunAnew(
-  definition: Definition,
-  turns: readonly Turn[],
-  said: readonly ModelMessage[],
-): ModelMessage[] {
-  const [first] = turns;
+function begunAnew(definition: Definition, first: Turn, said: readonly ModelMessage[]): ModelMessage[] {
   const [began, ...rest] = said;
-  const start = first?.steps[0]?.event;
-  if (first === undefined || start?.type !== "start" || began?.role !== "user") return [...said];
+  const start = first.steps[0]?.event;
+  if (start?.type !== "start" || began?.role !== "user") return [...said];
   const { saga, at } = first;
   const own = decideTurn(definition, undefined, { saga, at, events: [start] }).said[0];
   const words = own?.role === "user" ? own.parts.find(({ type }) => type === "text") : undefined;

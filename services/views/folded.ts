@@ -16,11 +16,14 @@ import type { App } from "../app/app.ts";
 import type { ReadUpTo, SoFar, TurnTaker } from "./up-to.ts";
 
 /** The definition that a ledger's next turn is decided by. Throws VERSION_UNSERVED if the application lacks it. */
-export function servedDefinition(app: App, turns: readonly Turn[]): Definition {
-  const ref = presentDefinition(turns);
+export const servedDefinition = (app: App, turns: readonly Turn[]): Definition =>
+  servedAs(app, turns[0]?.saga ?? "", presentDefinition(turns));
+
+/** The same of a saga that goes on under this one. Throws VERSION_UNSERVED. */
+export function servedAs(app: App, saga: string, ref: DefinitionRef): Definition {
   const definition = app.definition(ref);
   if (definition !== undefined) return definition;
-  throw unserved(turns[0]?.saga ?? "", ref);
+  throw unserved(saga, ref);
 }
 
 const unserved = (saga: string, ref: DefinitionRef): MeshError =>

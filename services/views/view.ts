@@ -136,7 +136,7 @@ function intentView(
 }
 
 /** A deferred call that was given up before its answer came may have happened: it is shown as in doubt. */
-const outcomeOf = ({ ended }: ToldIntent): IntentView["outcome"] =>
+export const outcomeOf = ({ ended }: ToldIntent): IntentView["outcome"] =>
   ended?.as === "cancelled" && ended.stands === true ? "in_doubt" : ended?.as;
 
 function phaseOf({ open, end }: Account): SagaView["phase"] {

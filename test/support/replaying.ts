@@ -5,6 +5,7 @@ import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../../services/app/app.ts";
 import { type FreeRunOptions, replayFreely } from "../../services/replay/replay-freely.ts";
 import { replayDecisions, type ReplayOptions } from "../../services/replay/step-by-step.ts";
+import { pagesOfTurns } from "../../services/views/turn-pages.ts";
 import { readConfig } from "../../services/runtime/config.ts";
 import { replayPort } from "../../services/runtime/replay-port.ts";
 
@@ -24,7 +25,19 @@ export const stepwise = (
   turns: readonly Turn[],
   model = "own",
   more: Partial<ReplayOptions> = {},
-) => replayDecisions(app, turns, { ...replayOptions(app, model), ...more });
+) => replayDecisions(app, pagesOfTurns(turns), { ...replayOptions(app, model), ...more });
 
-export const freely = (app: App, turns: readonly Turn[], model = "own", more: Partial<FreeRunOptions> = {}) =>
-  replayFreely(app, turns, { ...replayOptions(app, model), onMiss: "stop", ...more });
+/** The run is kept turn by turn, beside what is told of it. */
+export async function freely(
+  app: App,
+  turns: readonly Turn[],
+  model = "own",
+  more: Partial<FreeRunOptions> = {},
+) {
+  const decided: Turn[] = [];
+  const { document, run } = await replayFreely(app, pagesOfTurns(turns), {
+    ...{ ...replayOptions(app, model), onMiss: "stop", took: (turn: Turn) => void decided.push(turn) },
+    ...more,
+  });
+  return { document, run: { ...run, turns: decided } };
+}

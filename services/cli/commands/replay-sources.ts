@@ -16,6 +16,7 @@ import { viewingBy } from "../../client/registry.ts";
 import { type Many, manyOf, unreadableOf } from "../../ledger/many.ts";
 import { parseQuery } from "../../views/query.ts";
 import { rowOfLedger } from "../../views/saga-row.ts";
+import { storedPages, type TurnPages } from "../../views/turn-pages.ts";
 import { readLedger } from "../../views/view.ts";
 import { type CommandContext, withMesh } from "../frame/context.ts";
 import { ownApp } from "../frame/saga-source.ts";
@@ -23,7 +24,7 @@ import { archivesIn } from "./verifying.ts";
 
 /** A ledger to be replayed, and the application that its own file holds, of a recording that was imported. */
 export interface Replayable {
-  readonly turns: readonly Turn[];
+  readonly ledger: TurnPages;
   readonly own?: App | undefined;
 }
 
@@ -53,7 +54,7 @@ export async function withReplaySource<T>(
           rows.unreadable,
         );
       },
-      read: async (saga) => ({ turns: turnsOf(await readLedger(ports, saga)) }),
+      read: (saga) => Promise.resolve({ ledger: storedPages(ports, saga) }),
     }),
   );
 }
@@ -103,7 +104,7 @@ async function ofFiles(folder: string): Promise<ReplaySource> {
       if (path === undefined) throw new MeshError("SAGA_UNKNOWN", `${folder} holds no ${saga}`);
       const { manifests, source } = await readSaga(archives, path, saga);
       const manifest = manifests.find((one) => one.saga === saga);
-      return { turns: turnsOf(await readLedger(source, saga)), own: manifest && ownApp(manifest) };
+      return { ledger: storedPages(source, saga), own: manifest && ownApp(manifest) };
     },
   };
 }

@@ -4,16 +4,17 @@ import type { ReplayDocument, ReplayRunDocument } from "../../../protocol/docume
 import type { Turn } from "../../../protocol/turn.ts";
 import { type App, defineApp } from "../../app/app.ts";
 import { withDefinitionsOf } from "../../app/with-definitions.ts";
-import { readLedger } from "../../views/view.ts";
+import { pagesOfTurns, storedPages, type TurnPages } from "../../views/turn-pages.ts";
 import { type Condition, failedOn, grammar, parseFailOn } from "../../replay/fail-on.ts";
 import { type Drawings, replayPage } from "../../replay/page.ts";
 import { replayFreely } from "../../replay/replay-freely.ts";
+import type { Run } from "../../replay/run.ts";
 import { replayDecisions, type ReplayOptions } from "../../replay/step-by-step.ts";
 import { isVaried } from "../../replay/variation.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { replayPort } from "../../runtime/replay-port.ts";
 import { systemClock } from "../../runtime/system.ts";
-import { graphOf } from "../../views/graph/graph.ts";
+import { readGraph } from "../../views/graph/graph.ts";
 import { legible } from "../../views/graph/collapse.ts";
 import { inspectingTurns } from "../../views/inspection.ts";
 import { queryHelp } from "../../views/query.ts";
@@ -27,7 +28,6 @@ import { amountOf, countOf, misses, readMisses, readVariation } from "./replay-s
 import { inspectOption, withInspector } from "../telling/inspector.ts";
 import { describeReplay, describeRun } from "../telling/replay-text.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
-import { atOnce } from "../../wire/loop.ts";
 
 /** What another model would have decided. */
 export const replay = defineCommand({
@@ -132,15 +132,18 @@ export const replay = defineCommand({
     let code = 0;
     for (const saga of args.saga)
       await withSaga(context, { saga, archive: args.archive }, async (one) => {
-        const turns = (await readLedger(one.source, one.saga)).map(({ turn }) => turn);
-        const { document: found, run } = await replayOf({ turns, own: one.app });
+        const ledger = storedPages(one.source, one.saga);
+        const turns: Turn[] = []; // Of the run, for who looks at it again.
+        const took =
+          html === undefined && inspect === undefined ? undefined : (turn: Turn) => void turns.push(turn);
+        const { document: found, run } = await replayOf({ ledger, own: one.app }, took);
         const document = judged(found, settings.many.head.conditions);
         if (document.failedOn !== undefined) code = 1;
         if (html !== undefined)
-          await writeFile(html, replayPage(document, run && (await drawn(turns, run.turns))));
+          await writeFile(html, replayPage(document, run && (await drawn(ledger, pagesOfTurns(turns)))));
         if (inspect !== undefined && run !== undefined)
           await withInspector(inspect, context.signal, (tell) =>
-            tell(inspectingTurns(run.definition, run.turns, `${one.saga}/replay`)),
+            tell(inspectingTurns(run.definition, turns, `${one.saga}/replay`)),
           );
         output.print(document, () => describeReplay(document));
       });
@@ -257,19 +260,23 @@ function replayer(
     ...{ model, port: replayPort(base, model, config), priceOf: base.priceOf, clock: systemClock, signal },
     ...{ variation, ignored: words.ignore ?? [], progress: nowAndThen(output.note) },
   };
-  return async ({ turns, own }: Replayable) => {
+  return async (
+    { ledger, own }: Replayable,
+    took?: (turn: Turn) => void,
+  ): Promise<{ document: ReplayDocument; run?: Run }> => {
     if (app === undefined && own === undefined) throw appMissing();
     const served = own === undefined ? base : withDefinitionsOf(base, own);
-    if (mode === "step-by-step") return { document: await replayDecisions(served, turns, options) };
-    const { document, run } = await replayFreely(served, turns, { ...options, ...misses, stepsMax });
-    return { document, run };
+    if (mode === "step-by-step") return { document: await replayDecisions(served, ledger, options) };
+    const taken = took === undefined ? {} : { took };
+    return replayFreely(served, ledger, { ...options, ...misses, stepsMax, ...taken });
   };
 }
 
 /** Both runs as graphs. With the drawing comes the library that lays graphs out. */
-async function drawn(recorded: readonly Turn[], got: readonly Turn[]): Promise<Drawings> {
+async function drawn(recorded: TurnPages, got: TurnPages): Promise<Drawings> {
   const { svgOf } = await import("../../views/graph/svg.ts");
-  return { recorded: svgOf(legible(atOnce(graphOf(recorded)))), got: svgOf(legible(atOnce(graphOf(got)))) };
+  const drawing = async (ledger: TurnPages) => svgOf(legible(await readGraph(ledger)));
+  return { recorded: await drawing(recorded), got: await drawing(got) };
 }
 
 function judged(document: ReplayDocument, conditions: readonly Condition[]): ReplayDocument {

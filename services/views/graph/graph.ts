@@ -25,6 +25,7 @@ import type { News, StepPlace } from "../../ledger/account.ts";
 import { intentOfEvent, isDecision } from "../../ledger/account-decisions.ts";
 import { describePlace } from "../children.ts";
 import { indexOf, type LedgerIndex, type Place } from "../ledger-index.ts";
+import { type TurnPages, turnsThrough } from "../turn-pages.ts";
 import { type IntentView, type SagaView, type ViewOptions, viewOfAccount } from "../view.ts";
 
 export type Graph = GraphDocument;
@@ -46,6 +47,16 @@ export function* graphOf(turns: readonly Turn[], options: ViewOptions = {}): Gen
     .concat(waitsEnded(index))
     .filter(({ from, to }) => from !== to && known.has(from) && known.has(to));
   return { saga: view.saga, turns: view.turns, nodes, edges: distinct(edges) };
+}
+
+/** The same of a ledger that is read. Throws as that does. */
+export async function readGraph(ledger: TurnPages, options: ViewOptions = {}): Promise<Graph> {
+  const turns: Turn[] = [];
+  for await (const turn of turnsThrough(ledger)) turns.push(turn);
+  for (const work = graphOf(turns, options); ;) {
+    const piece = work.next();
+    if (piece.done === true) return piece.value;
+  }
 }
 
 export const startNode = "start";

@@ -11,7 +11,7 @@ import { parseSagaId } from "../../../protocol/ids.ts";
 import { toJson } from "../../../protocol/json.ts";
 import { toStored } from "../../../protocol/turn.ts";
 import { defineApp } from "../../../services/app/app.ts";
-import { everyDecision } from "../../../services/replay/decisions.ts";
+import { everyDecision } from "../../support/every-decision.ts";
 import { given, replied, started, succeeded } from "../../../services/testing/given.ts";
 import { verifyMessages } from "../../../services/views/verify.ts";
 import { atOnce } from "../../../services/wire/loop.ts";

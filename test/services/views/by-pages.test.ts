@@ -6,17 +6,11 @@
  * and times drawn by chance, beside the same of all turns at hand. What is held is counted: of the events that were read, those that
  * a collection of garbage leaves, in a ledger and in one four times as long.
  */
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { encodeJson } from "../../../protocol/codec.ts";
-import { chainHash } from "../../../protocol/digest.ts";
-import type { Event } from "../../../protocol/event.ts";
-import { toStored, type Turn } from "../../../protocol/turn.ts";
+import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../../services/app/app.ts";
 import { describedUpTo } from "../../../services/client/list.ts";
-import type { LedgerSource } from "../../../services/ledger/reader.ts";
 import { readFolded, servedDefinition, viewingByFold } from "../../../services/views/folded.ts";
 import { readInspected } from "../../../services/views/inspected.ts";
 import { promptOf, readPrompt } from "../../../services/views/prompt.ts";
@@ -24,22 +18,10 @@ import { ledgerUpTo, type Moment, type ReadUpTo, type TurnTaker } from "../../..
 import { readLedger } from "../../../services/views/view.ts";
 import { tellWhy } from "../../../services/views/why/why.ts";
 import { atOnce } from "../../../services/wire/loop.ts";
-import type { StoredMessage } from "../../../services/wire/ports.ts";
+import { agents, inPagesOf, longest, machines, stored, watching } from "../../support/by-pages.ts";
 import { type RecordedLedger, recordExamples, sourceOf } from "../../support/recorded.ts";
-import { tickingApp, tickingLedger, tickingSaga } from "../../support/ticking.ts";
-import { longHelper, toldLedgers } from "../../support/told-ledgers.ts";
+import { toldLedgers } from "../../support/told-ledgers.ts";
 import { whyWhole } from "../../support/why-whole.ts";
-
-/** The same turns as a host stores them. */
-function stored(app: App, turns: readonly Turn[]): RecordedLedger {
-  let prev = "";
-  const messages = turns.map((turn, k): StoredMessage => {
-    const data = encodeJson(toStored({ ...turn, prev }));
-    prev = chainHash(data);
-    return { subject: "", seq: k + 1, headers: {}, data, storedAt: turn.at };
-  });
-  return { app, saga: turns[0]!.saga, messages, blobs: new Map() };
-}
 
 let ledgers: RecordedLedger[];
 beforeAll(async () => {
@@ -48,22 +30,6 @@ beforeAll(async () => {
   ledgers = [...told, ...(await recordExamples())];
   vi.restoreAllMocks();
 }, 60_000);
-
-/** Read so many messages at a time, whatever is asked for. */
-function inPagesOf(size: number, ledger: RecordedLedger): LedgerSource {
-  const { messages } = ledger;
-  const { last } = sourceOf(ledger).ledger;
-  return {
-    blobs: sourceOf(ledger).blobs,
-    ledger: {
-      last,
-      read: async (_saga, after, through, most = Number.POSITIVE_INFINITY) => {
-        await new Promise(setImmediate);
-        return messages.filter(({ seq }) => seq > after && seq <= through).slice(0, Math.min(most, size));
-      },
-    },
-  };
-}
 
 /** What is given, or the code of what is thrown. */
 const given = async (work: () => unknown): Promise<unknown> => {
@@ -154,41 +120,23 @@ test("by pages the same is shown as of all turns, up to whatever moment", async 
   expect(compared.prompts).toBeGreaterThan(20);
 });
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-/** A ledger that is read, and how many events of it were held when most of it was read: those that a collection left. */
+/** A ledger that is read, and how many events of it were held when most of it was read. */
 function watched(ledger: RecordedLedger, size: number): { read: ReadUpTo; held: () => number } {
-  const events: WeakRef<Event>[] = [];
-  let held = 0;
-  const source = inPagesOf(size, ledger);
-  const reading = ledgerUpTo(
-    {
-      ...source,
-      ledger: {
-        ...source.ledger,
-        read: async (saga, after, through, most) => {
-          const page = await source.ledger.read(saga, after, through, most);
-          if (after < through - size) return page;
-          collect(); // Before the last page, when the most was read.
-          held = Math.max(held, events.filter((one) => one.deref() !== undefined).length);
-          return page;
-        },
-      },
-    },
-    ledger.saga,
-    {},
-  );
+  const { saw, count, held } = watching();
+  const beforeLast = (after: number, through: number) => {
+    if (after >= through - size) count();
+  };
+  const reading = ledgerUpTo(inPagesOf(size, ledger, beforeLast), ledger.saga, {});
   const read: ReadUpTo = (begin, through) =>
     reading(() => {
       const taker = begin();
       const take = (turn: Turn) => {
-        for (const { event } of turn.steps) events.push(new WeakRef(event));
+        saw(turn);
         taker.take(turn);
       };
       return Object.assign(Object.create(taker) as typeof taker, { take } satisfies TurnTaker);
     }, through);
-  return { read, held: () => held };
+  return { read, held };
 }
 
 const remembers = 20;
@@ -219,15 +167,3 @@ describe.each(Object.keys(readers))("whoever %s", (how) => {
     expect(await heldOf(longest)).toBeLessThan(short + 20);
   });
 });
-
-const machines = (turns: number): RecordedLedger => ({
-  ...{ app: tickingApp().app, saga: tickingSaga, messages: tickingLedger(turns), blobs: new Map() },
-});
-
-const longest = 600;
-let agent: ReturnType<typeof longHelper> | undefined;
-
-function agents(turns: number): RecordedLedger {
-  const { app, turns: all } = (agent ??= longHelper(longest / 2));
-  return stored(app, all.slice(0, turns));
-}

@@ -8,7 +8,7 @@ import { foldUnder } from "../../../actors/kernel/migrate.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import { describedUpTo } from "../../../services/client/list.ts";
 import { bareStateOf } from "../../../services/ledger/bare-state.ts";
-import { everyDecision } from "../../../services/replay/decisions.ts";
+import { everyDecision } from "../../support/every-decision.ts";
 import { servedDefinition } from "../../../services/views/folded.ts";
 import { graphOf } from "../../../services/views/graph/graph.ts";
 import { stateOf } from "../../../services/views/state-view.ts";
