@@ -192,7 +192,7 @@ async function attempt(
     });
     await report(self, open, performed);
   } catch (error) {
-    await notPerformed(self, open, error);
+    await notPerformed(self, own, open, error);
   } finally {
     if (!own.hasBegun) neverBegan(self, open);
     if (isCurrent()) performing.delete(key);
@@ -200,14 +200,11 @@ async function attempt(
   }
 }
 
-/** Called off before it began, or impossible here: then the saga waits for a host that can. */
-async function notPerformed(
-  { deps, saga, owner }: HandsState,
-  open: OpenIntent,
-  error: unknown,
-): Promise<void> {
-  if (isMeshError(error, "CANCELLED") || deps.signal.aborted) return;
-  deps.log.error({ err: error, sagaId: saga, intentId: open.intent.id }, "intent not performed");
+/** Called off, also while its claim waited for a server; or impossible here: then the saga waits for a host that can. */
+async function notPerformed(self: HandsState, own: Performing, { intent }: OpenIntent, error: unknown) {
+  const { deps, saga, owner } = self;
+  if (isMeshError(error, "CANCELLED") || own.cutOff.isCut || deps.signal.aborted) return;
+  deps.log.error({ err: error, sagaId: saga, intentId: intent.id }, "intent not performed");
   await owner.drop("an intent could not be performed here", error);
 }
 
