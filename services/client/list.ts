@@ -8,17 +8,15 @@ import { isSameDefinition } from "../../protocol/deployments.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { SagaId } from "../../protocol/ids.ts";
 import { readStay, type Stay, stayEntry } from "../../protocol/stay.ts";
-import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
 import { type Many, manyOf } from "../ledger/many.ts";
-import { inspectedOf } from "../views/inspected.ts";
-import { readLedger, type ViewOptions } from "../views/view.ts";
+import { readInspected } from "../views/inspected.ts";
+import { ledgerUpTo, type ReadUpTo } from "../views/up-to.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
 import { byChange, listPages } from "./listed.ts";
 import { assertFilter, assertKeys, type SagaFilter } from "./saga-filter.ts";
 import { readRegistry, viewingBy } from "./registry.ts";
 import { type Waiting, waitingOf } from "./unserved.ts";
-import { inPieces } from "../wire/loop.ts";
 
 /** What is described of a saga. */
 export interface DescribeOptions {
@@ -56,17 +54,25 @@ export async function describeSaga(
   assertKeys("describe", options, { turn: "number", app: "object" });
   const { turn, app } = options;
   const { ports } = deps;
-  const all = (await readLedger(ports, saga)).map((stored) => stored.turn);
-  if (turn !== undefined && !(Number.isInteger(turn) && turn >= 1 && turn <= all.length))
-    throw new MeshError("TURN_UNKNOWN", `${saga} has turns 1 to ${all.length}, and no turn ${turn}`);
+  const isPast = turn !== undefined;
   const viewing = viewingBy(await readRegistry(ports.registry));
-  if (turn !== undefined)
-    return inPieces(ports.loop, describedUpTo(all.slice(0, turn), all.length, viewing, app));
-  const document = await inPieces(ports.loop, describedUpTo(all, undefined, viewing, app));
+  const read = turnsUpTo(ledgerUpTo(ports, saga, { turn }), saga, turn);
+  const document = await readInspected(read, { viewing, remembers: undefined, app, isPast });
+  if (isPast) return document;
   const stays = document.status === "running" ? await stayOf(ports, document) : undefined;
   const told = { ...document, ...(stays === undefined ? {} : { stays }) };
   return withWaiting(told, () => waitingOf(deps, saga));
 }
+
+/** The same reading. Throws TURN_UNKNOWN where this is none of the ledger's turns. */
+const turnsUpTo =
+  (read: ReadUpTo, saga: SagaId, turn: number | undefined): ReadUpTo =>
+  async (begin, through) => {
+    const found = await read(begin, through);
+    if (through === undefined && turn !== undefined && found.last?.turn !== turn)
+      throw new MeshError("TURN_UNKNOWN", `${saga} has turns 1 to ${found.of}, and no turn ${turn}`);
+    return found;
+  };
 
 /** What keeps a saga where it is, as its host found it out; undefined where it was moved since. Throws UNAVAILABLE. */
 export async function stayOf(
@@ -87,16 +93,4 @@ export async function withWaiting(
 ): Promise<InspectDocument> {
   if (document.status !== "running" || document.asOf !== undefined) return document;
   return { ...document, ...(await look()) };
-}
-
-/** These turns of a saga as a document; `of` so many where they are not all. */
-export function* describedUpTo(
-  turns: readonly Turn[],
-  of: number | undefined,
-  viewing: ViewOptions,
-  app: App | undefined,
-): Generator<undefined, InspectDocument> {
-  const last = turns.at(-1);
-  const asOf = of === undefined || last === undefined ? {} : { asOf: { turn: last.turn, at: last.at, of } };
-  return { ...(yield* inspectedOf(turns, viewing, app)), ...asOf };
 }

@@ -3,16 +3,18 @@
  */
 import { type IntentId, parseIntentId, type SagaId } from "../../protocol/ids.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
-import type { WhyDocument } from "../../protocol/documents/why.ts";
+import type { WhySentence } from "../../protocol/documents/why.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import { readRegistry, viewingBy } from "../client/registry.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { waitingOf } from "../client/unserved.ts";
 import { accounting } from "../ledger/account-reader.ts";
+import { lastOf } from "../ledger/last-of.ts";
 import { createInspecting } from "../views/inspected.ts";
 import { type ViewOptions, viewOfAccount } from "../views/view.ts";
-import { whyOf } from "../views/why/why.ts";
+import { turnsUpTo } from "../views/up-to.ts";
+import { tellWhy, whyIntent } from "../views/why/why.ts";
 import { inPieces } from "../wire/loop.ts";
 import type { IntentStory, SagaDocument, StoryDocument, TimelineDocument } from "./documents.ts";
 import { folded } from "./folding.ts";
@@ -82,8 +84,17 @@ export function createSagaTeller(deps: ClientDeps, readings: Readings): SagaTell
     },
     story: async (saga, turn) => {
       const { turns } = await upTo(saga, turn);
-      const { sentences, sum } = await inPieces(ports.loop, whyOf(turns, { viewing: await viewing() }));
-      return { sentences: sentences.slice(-sentencesMax), sum };
+      const read = turnsUpTo(turns, ports.loop);
+      const { listener, sum } = await tellWhy(read, undefined, () => {
+        const sentences = lastOf<WhySentence>(sentencesMax);
+        return {
+          sentences,
+          say: (some) => {
+            for (const one of some) sentences.add(one);
+          },
+        };
+      });
+      return { sentences: listener.sentences.all(), sum };
     },
     turn: async (saga, turn) => {
       const { turns } = await upTo(saga, turn);
@@ -126,7 +137,7 @@ async function intentStory(
   const told = account.intents.get(intent);
   if (viewed === undefined || told === undefined)
     throw new MeshError("INTENT_UNKNOWN", `${account.saga} has no intent ${intent}`);
-  const why: WhyDocument = await inPieces(loop, whyOf(turns, { intent, viewing }));
+  const why = await whyIntent(turnsUpTo(turns, loop), undefined, intent);
   const { input, output, ...rest } = viewed;
   return {
     intent: {

@@ -4,24 +4,13 @@
 import { promptTokens } from "../../actors/kernel/spending.ts";
 import type { ContextSentDocument } from "../../protocol/documents/prompt.ts";
 import type { ModelReply } from "../../protocol/model.ts";
-import type { Turn } from "../../protocol/turn.ts";
-import type { App } from "../app/app.ts";
-import { aboutOf, isProved, lastRequest, replyTo } from "./prompt.ts";
+import { aboutOf, isProved } from "./prompt.ts";
 import type { RecordedRequest } from "./requests.ts";
 
 /** Bytes that make a token, of English text and JSON; fewer of other languages. */
 const bytesPerToken = 4;
 
-/** Of the last call of a model in these turns; undefined if there is none. Throws VERSION_UNSERVED, FOLD_DIVERGED. */
-export function* contextSentOf(
-  app: App,
-  turns: readonly Turn[],
-): Generator<undefined, ContextSentDocument | undefined> {
-  const found = yield* lastRequest(app, turns, turns.at(-1)?.turn ?? 0);
-  return found && contextOf(found, replyTo(found.intent.id, turns));
-}
-
-/** The same of a request that is at hand, and what came back for it. */
+/** Of a request that is at hand, and what came back for it. */
 export function contextOf(found: RecordedRequest, reply: ModelReply | undefined): ContextSentDocument {
   const { intent, turn, request, conversation, cut } = found;
   const { instructions, messages, tools } = request;

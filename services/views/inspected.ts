@@ -14,9 +14,9 @@ import { createAccountReader } from "../ledger/account-reader.ts";
 import { lastOf } from "../ledger/last-of.ts";
 import { awaitedBy } from "./awaited.ts";
 import { childrenOf } from "./children.ts";
-import { contextOf, contextSentOf } from "./context-sent.ts";
+import { contextOf } from "./context-sent.ts";
 import { failing } from "./failures.ts";
-import { readFolded, viewingByFold } from "./folded.ts";
+import { readFolded } from "./folded.ts";
 import { findingLastAsked, readRequest } from "./last-request.ts";
 import { steeringOf } from "./steering-view.ts";
 import type { ReadUpTo } from "./up-to.ts";
@@ -53,25 +53,6 @@ export function createInspecting(remembers?: number): Inspecting {
   };
 }
 
-/**
- * The same of turns at hand, in pieces. With the application what is open, what stands and what was sent are exact. Throws
- * LEDGER_BROKEN; with it VERSION_UNSERVED and FOLD_DIVERGED, too.
- */
-export function* inspectedOf(
-  turns: readonly Turn[],
-  viewing: ViewOptions,
-  app: App | undefined,
-): Generator<undefined, InspectDocument> {
-  const folded = app === undefined ? undefined : yield* viewingByFold(app, turns);
-  const inspecting = createInspecting();
-  for (const turn of turns) {
-    inspecting.take(turn);
-    yield;
-  }
-  const contextSent = app === undefined ? undefined : yield* contextSentOf(app, turns);
-  return withFolded(inspecting, viewing, folded?.state, contextSent);
-}
-
 /** How a ledger that is read some turns at a time is shown. */
 export interface InspectOptions {
   readonly viewing: ViewOptions;
@@ -82,7 +63,10 @@ export interface InspectOptions {
   readonly isPast: boolean;
 }
 
-/** The same of a ledger that is read some turns at a time, up to a moment. Throws as `inspectedOf` and as `read`. */
+/**
+ * Everything that a ledger says of a saga, read some turns at a time up to a moment. With the application what is open, what stands
+ * and what was sent are exact. Throws LEDGER_BROKEN, with it VERSION_UNSERVED and FOLD_DIVERGED, and as `read`.
+ */
 export async function readInspected(
   read: ReadUpTo,
   { viewing, remembers, app, isPast }: InspectOptions,

@@ -7,6 +7,7 @@
 import type { SagaId } from "../../protocol/ids.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { LedgerSource } from "../ledger/reader.ts";
+import type { LoopPort } from "../wire/ports.ts";
 import { ledgerInPages } from "./view.ts";
 
 /** How far a ledger is read: through a turn, or through the last one that is no later than a time; all of it without either. */
@@ -78,6 +79,21 @@ async function readOnce<T extends TurnTaker>(
     }
   return { taker, last, reached, of, firstAt };
 }
+
+/** Turns at hand, in place of a ledger that is read; the loop is given way to between them. */
+export const turnsUpTo =
+  (turns: readonly Turn[], loop?: LoopPort): ReadUpTo =>
+  async (begin, through = turns.length) => {
+    const taker = begin();
+    for (const turn of turns) {
+      if (turn.turn <= through) taker.take(turn);
+      else taker.beyond?.(turn);
+      const wait = loop?.breathe();
+      if (wait !== undefined) await wait;
+    }
+    const last = turns.findLast(({ turn }) => turn <= through);
+    return { taker, last, of: turns.length, firstAt: turns[0]?.at ?? 0 };
+  };
 
 /** Turns that are kept, for what looks at them back and forth. */
 export const keeping = (): TurnTaker & { readonly turns: readonly Turn[] } => {

@@ -115,10 +115,11 @@ export function placesInLine({ open }: Account): Map<IntentId, number> {
   return places;
 }
 
-function intentView(
+/** One of its intents, but for its place in the line. */
+export function intentView(
   account: Account,
   told: ToldIntent,
-  state: SagaState | undefined,
+  state?: SagaState,
 ): Omit<IntentView, "inLine"> {
   const { intent, place, attempt, ended } = told;
   return {

@@ -5,10 +5,10 @@ import type { App } from "../../services/app/app.ts";
 import { describeTurn } from "../../services/cli/telling/describe.ts";
 import type { MemoryMesh, MemoryProcess } from "../../services/memory/mesh.ts";
 import type { TestMesh } from "../../services/testing/test-mesh.ts";
-import { inspectedOf } from "../../services/views/inspected.ts";
+import { inspectedOf } from "./inspected-of.ts";
 import { verifyLedger } from "../../services/views/verify.ts";
 import { readLedger, readView } from "../../services/views/view.ts";
-import { whyOf } from "../../services/views/why/why.ts";
+import { whyOf } from "./why-of.ts";
 import { atOnce } from "../../services/wire/loop.ts";
 import { stepwise } from "./replaying.ts";
 

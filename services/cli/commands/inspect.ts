@@ -1,7 +1,7 @@
 import { MeshError } from "../../../protocol/errors.ts";
 import type { SagaId } from "../../../protocol/ids.ts";
-import { graphOf } from "../../views/graph/graph.ts";
-import { viewingByFold } from "../../views/folded.ts";
+import { drawing } from "../../views/graph/graph.ts";
+import { readFolded } from "../../views/folded.ts";
 import { withWaiting } from "../../client/list.ts";
 import { withStacks } from "../../views/failures.ts";
 import { readPrompt } from "../../views/prompt.ts";
@@ -83,20 +83,19 @@ export const inspect = defineCommand({
         if (foreign > 0) context.output.note(foreignNote(saga, foreign));
       };
       const read = upToMoment({ ...source, met }, saga, at, systemClock.now());
-      if (isGraph || (dimension !== undefined && app !== undefined)) {
-        const { taker, of } = await read(keeping);
-        const { turns } = taker;
+      if (isGraph) {
+        const begin = () => drawing();
+        const folded = app === undefined ? undefined : await readFolded(app, read, begin);
+        const { taker } = folded ?? (await read(begin));
         tellForeign();
-        if (isGraph) {
-          const folded = app === undefined ? {} : await inPieces(source.loop, viewingByFold(app, turns));
-          const told = await inPieces(source.loop, graphOf(turns, { ...viewing, ...folded }));
-          return printGraph(context.output, told, { mermaid, svg });
-        }
-        if (dimension !== undefined && app !== undefined) {
-          const said = await inPieces(source.loop, stateOf(app, turns, dimension, of));
-          context.output.print(said, () => describeState(said));
-          return 0;
-        }
+        return printGraph(context.output, taker.graph(folded?.state), { mermaid, svg });
+      }
+      if (dimension !== undefined && app !== undefined) {
+        const { taker, of } = await read(keeping);
+        tellForeign();
+        const said = await inPieces(source.loop, stateOf(app, taker.turns, dimension, of));
+        context.output.print(said, () => describeState(said));
+        return 0;
       }
       if (prompt && app !== undefined) {
         const shown = await readPrompt(app, read);

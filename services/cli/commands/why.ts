@@ -1,8 +1,8 @@
 import { type IntentId, parseIntentId } from "../../../protocol/ids.ts";
 import type { WhyDocument, WhySentence } from "../../../protocol/documents/why.ts";
 import type { App } from "../../app/app.ts";
-import { keeping, type ReadUpTo } from "../../views/up-to.ts";
-import { tellWhy, type WhyHead, whyOf } from "../../views/why/why.ts";
+import type { ReadUpTo } from "../../views/up-to.ts";
+import { tellWhy, whyIntent } from "../../views/why/why.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
 import { defineCommand } from "../frame/command.ts";
@@ -10,7 +10,6 @@ import { dateOf } from "../telling/describe.ts";
 import { momentHelp, momentHint, upToMoment } from "../frame/moment.ts";
 import type { Output } from "../frame/output.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
-import { inPieces } from "../../wire/loop.ts";
 
 /** The story of a saga, or of one intent. */
 export const why = defineCommand({
@@ -30,12 +29,11 @@ export const why = defineCommand({
   run: async ({ intent: word, at, app: file, ...which }, context) => {
     const intent: IntentId | undefined = word === undefined ? undefined : parseIntentId(word);
     const app = file === undefined ? undefined : await loadApp(file);
-    return withSaga(context, which, async ({ saga, source, viewing }) => {
+    return withSaga(context, which, async ({ saga, source }) => {
       const read = upToMoment(source, saga, at, systemClock.now());
       if (intent === undefined) await tellStory(context.output, read, app);
       else {
-        const { turns } = (await read(keeping)).taker;
-        const document = await inPieces(source.loop, whyOf(turns, { intent, viewing, app }));
+        const document = await whyIntent(read, app, intent);
         context.output.print(document, () => describe(document));
       }
       return 0;
@@ -43,27 +41,48 @@ export const why = defineCommand({
   },
 });
 
-/** For a person as it is told, for a program as one document. */
+/** The story is told before it is known how it begins: how the saga stands is its first line. */
 async function tellStory(output: Output, read: ReadUpTo, app: App | undefined): Promise<void> {
-  const all: WhySentence[] = [];
-  let head: WhyHead | undefined;
+  if (output.json) {
+    const { head, listener, sum } = await tellWhy(read, app, hearing);
+    return output.print(
+      { ...head, sentences: listener.sentences, sum } satisfies Partial<WhyDocument>,
+      () => "",
+    );
+  }
+  const { head, listener, sum } = await tellWhy(read, app, writing);
+  output.print(undefined, () => `${headLine(head)}\n`);
+  for (const text of listener.texts()) output.print(undefined, () => text);
+  output.print(undefined, () => ["", ...sumLines(sum)].join("\n"));
+}
+
+function hearing() {
+  const sentences: WhySentence[] = [];
+  return { sentences, say: (some: readonly WhySentence[]) => void sentences.push(...some) };
+}
+
+/** As many lines as are one piece of text: a hundred thousand turns have as many sentences, which as bytes take little. */
+const linesAtOnce = 1_000;
+
+function writing() {
+  const written: Buffer[] = [];
+  let lines: string[] = [];
   let before: WhySentence | undefined;
-  const sum = await tellWhy(read, app, {
-    begin: (begun) => {
-      head = begun;
-      if (!output.json) output.print(undefined, () => `${headLine(begun)}\n`);
-    },
-    say: (sentences) => {
-      if (output.json) all.push(...sentences);
-      else if (sentences.length > 0) {
-        const former = before;
-        output.print(undefined, () => linesOf(sentences, former).join("\n"));
-      }
+  const write = () => {
+    if (lines.length > 0) written.push(Buffer.from(lines.join("\n")));
+    lines = [];
+  };
+  return {
+    say: (sentences: readonly WhySentence[]) => {
+      for (const line of linesOf(sentences, before)) lines.push(line);
       before = sentences.at(-1) ?? before;
+      if (lines.length >= linesAtOnce) write();
     },
-  });
-  if (!output.json) output.print(undefined, () => ["", ...sumLines(sum)].join("\n"));
-  else output.print({ ...head, sentences: all, sum } satisfies Partial<WhyDocument>, () => "");
+    *texts() {
+      write();
+      for (const text of written) yield text.toString();
+    },
+  };
 }
 
 function describe({ sentences, sum, ...head }: WhyDocument): string {

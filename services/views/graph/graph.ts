@@ -1,114 +1,119 @@
 /**
- * Graph: what a saga wrote as it ran, as nodes and edges. A pure function of its ledger.
+ * Graph: what a saga wrote as it ran, as nodes and edges, found as its ledger is read.
  *
  * GG1 A node for the start, for each intent and for each signal; a retry is an attempt of its node.
  * GG2 Every edge is a fact of the ledger: a call names its decision, an undoing what it undoes, a step the event that
  *     it was decided on. Where the ledger does not say whether a model was shown something, the edge says that it had
  *     come.
  * GG3 Every edge leads from what was earlier, or in the same step, to what was later: there is no cycle.
+ * GG4 No turn is kept: of an intent its node, which is made anew as it changes, and what a later edge looks up (edges.ts).
  */
-import type {
-  GraphDocument,
-  GraphEdge,
-  GraphNode,
-  GraphReason,
-  GraphStatus,
-} from "../../../protocol/documents/graph.ts";
-import type { ErrorCode } from "../../../protocol/errors.ts";
-import { type IntentId, placeOfCall } from "../../../protocol/ids.ts";
+import type { GraphDocument, GraphEdge, GraphNode, GraphStatus } from "../../../protocol/documents/graph.ts";
 import type { Json } from "../../../protocol/json.ts";
-import { ModelReply } from "../../../protocol/model.ts";
 import { shortened } from "../../../protocol/shortened.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import { accounting } from "../../ledger/account-reader.ts";
-import type { News, StepPlace } from "../../ledger/account.ts";
-import { intentOfEvent, isDecision } from "../../ledger/account-decisions.ts";
+import type { Account, StepPlace, ToldIntent } from "../../ledger/account.ts";
+import { stepsOf } from "../../ledger/account-reader.ts";
+import { keepingUp, type Made } from "../../ledger/kept-up.ts";
 import { describePlace } from "../children.ts";
-import { indexOf, type LedgerIndex, type Place } from "../ledger-index.ts";
 import { type TurnPages, turnsThrough } from "../turn-pages.ts";
-import { type IntentView, type SagaView, type ViewOptions, viewOfAccount } from "../view.ts";
+import { outcomeOf, placesInLine, type ViewOptions } from "../view.ts";
+import { findingEdges, forkNode, moveNode, signalNode, startNode } from "./edges.ts";
 
 export type Graph = GraphDocument;
 
-/** The graph of a ledger, or of its first turns, in pieces. Throws LEDGER_BROKEN unless it begins with a start. */
-export function* graphOf(turns: readonly Turn[], options: ViewOptions = {}): Generator<undefined, Graph> {
-  const account = yield* accounting(turns);
-  const view = viewOfAccount(account, options);
-  const index = indexOf(turns, account);
-  const views = new Map(view.intents.map((one) => [one.intent.id, one]));
-  const nodes = index.steps.flatMap((at) => nodesOf(at, index, views, view));
-  const known = new Set(nodes.map(({ id }) => id));
-  const readIn = readingsIn(index);
-  const edges = [...index.places.values()]
-    .flatMap((place) => [
-      ...edgesTo(index, place),
-      ...readIn(place).map((from): GraphEdge => ({ from, to: place.intent.id, reason: "reads" })),
-    ])
-    .concat(waitsEnded(index))
-    .filter(({ from, to }) => from !== to && known.has(from) && known.has(to));
-  return { saga: view.saga, turns: view.turns, nodes, edges: distinct(edges) };
+/** Draws a ledger turn by turn. */
+export interface Drawing {
+  /** Throws LEDGER_BROKEN where another turn belongs. */
+  take(turn: Turn): void;
+  /** Of the turns taken; `state`: what they fold to, which knows what the open were given. Throws LEDGER_BROKEN before the first. */
+  graph(state?: ViewOptions["state"]): Graph;
+}
+
+/** So many of the intents that are over are known whole, beyond what came in before a decision. */
+const remembered = 4_000;
+
+/** Nothing was taken yet. `remembers`: so many of what came in since a decision are told of, and of the intents that are over known. */
+export function drawing(remembers = remembered): Drawing {
+  const nodes: Made<GraphNode>[] = [];
+  const edges = findingEdges();
+  let atEnd:
+    { readonly places: ReadonlyMap<string, number>; readonly state: ViewOptions["state"] } | undefined;
+  const keeping = keepingUp((told): GraphNode => {
+    const id = told.intent.id;
+    const input = told.input ?? atEnd?.state?.open[id]?.input;
+    return nodeOf({ ...told, input }, keeping.account, atEnd?.places.get(id));
+  }, remembers);
+  return {
+    take: (turn) => {
+      const outside = stepsOf(turn).map((at) => outsideNode(at));
+      let told = 0;
+      const tellOutside = (through: number) => {
+        for (; told <= through; told++) nodes.push(...(outside[told] ?? []).map((of) => ({ of })));
+      };
+      keeping.take(turn, (_intent, node, { step }) => {
+        tellOutside(step);
+        nodes.push(node);
+      });
+      tellOutside(outside.length - 1);
+      edges.take(turn, keeping.account);
+    },
+    graph: (state) => {
+      const { account } = keeping;
+      atEnd = { places: placesInLine(account), state };
+      keeping.tellOpen();
+      const drawn = nodes.map(({ of }) => of).map((node) => undoneIn(account, node));
+      const known = new Set(drawn.map(({ id }) => id));
+      const found = edges.all().filter(({ from, to }) => from !== to && known.has(from) && known.has(to));
+      return { saga: account.saga, turns: account.turns, nodes: drawn, edges: distinct(found) };
+    },
+  };
+}
+
+/** The graph of turns at hand, in pieces of a turn each. Throws LEDGER_BROKEN unless they begin with a start. */
+export function* graphOf(turns: readonly Turn[], { state }: ViewOptions = {}): Generator<undefined, Graph> {
+  const drawn = drawing();
+  for (const turn of turns) {
+    drawn.take(turn);
+    yield;
+  }
+  return drawn.graph(state);
 }
 
 /** The same of a ledger that is read. Throws as that does. */
-export async function readGraph(ledger: TurnPages, options: ViewOptions = {}): Promise<Graph> {
-  const turns: Turn[] = [];
-  for await (const turn of turnsThrough(ledger)) turns.push(turn);
-  for (const work = graphOf(turns, options); ;) {
-    const piece = work.next();
-    if (piece.done === true) return piece.value;
-  }
-}
-
-export const startNode = "start";
-const forkNode = ({ turn, step }: StepPlace): string => `forked-${turn}-${step}`;
-const moveNode = ({ turn, step }: StepPlace): string => `migrated-${turn}-${step}`;
-const signalNode = ({ turn, step }: StepPlace): string => `signal-${turn}-${step}`;
-
-function nodesOf(
-  at: StepPlace,
-  index: LedgerIndex,
-  views: ReadonlyMap<IntentId, IntentView>,
-  view: SagaView,
-): GraphNode[] {
-  const { turn, intents } = at;
-  const outside = outsideNode(at, view).map((node) => ({
-    ...node,
-    ...{ turn, at: at.at, attempts: 1, status: "taken" as const },
-  }));
-  const own = intents.flatMap((intent) => {
-    const view = views.get(intent.id);
-    return intent.kind === "retry" || view === undefined ? [] : [nodeOf(view, at, index)];
-  });
-  return [...outside, ...own];
+export async function readGraph(ledger: TurnPages): Promise<Graph> {
+  const drawn = drawing();
+  for await (const turn of turnsThrough(ledger)) drawn.take(turn);
+  return drawn.graph();
 }
 
 /** What came from outside and is no intent's. */
-function outsideNode(
-  at: StepPlace,
-  { input }: SagaView,
-): Pick<GraphNode, "id" | "kind" | "label" | "detail">[] {
-  const { event } = at;
+function outsideNode(at: StepPlace): GraphNode[] {
+  const { turn, event } = at;
+  const common = { turn, at: at.at, attempts: 1, status: "taken" as const };
   switch (event.type) {
     case "start":
       return [
         {
+          ...common,
           id: startNode,
           kind: "start",
           label: `${event.definition.name}@${event.definition.version}`,
-          detail: short(input),
+          detail: short(event.input),
         },
       ];
     case "signal": {
       const detail = `${event.from}${event.data === null ? "" : ` ${short(event.data)}`}`;
-      return [{ id: signalNode(at), kind: "signal", label: event.name, detail }];
+      return [{ ...common, id: signalNode(at), kind: "signal", label: event.name, detail }];
     }
     case "forked": {
       const detail = [event.by, ...(event.model === undefined ? [] : [`model ${event.model}`])].join(", ");
-      return [{ id: forkNode(at), kind: "fork", label: `effects ${event.effects}`, detail }];
+      return [{ ...common, id: forkNode(at), kind: "fork", label: `effects ${event.effects}`, detail }];
     }
     case "migrated":
       return [
         {
+          ...common,
           id: moveNode(at),
           kind: "move",
           label: `${event.to.name}@${event.to.version}`,
@@ -124,20 +129,21 @@ function outsideNode(
   }
 }
 
-function nodeOf(view: IntentView, { turn, at }: StepPlace, index: LedgerIndex): GraphNode {
-  const { intent, attempt } = view;
-  const common = { id: intent.id, intent: intent.id, turn, at, attempts: attempt };
-  const node = { ...common, status: statusOf(view, index) };
+/** `inLine`: its place in the line, where the ledger ends with one. */
+function nodeOf(told: ToldIntent, { numbers }: Account, inLine: number | undefined): GraphNode {
+  const { intent, attempt, input, place } = told;
+  const common = { id: intent.id, intent: intent.id, turn: place.turn, at: place.at, attempts: attempt };
+  const node = { ...common, status: statusOf(told) };
   switch (intent.kind) {
     case "tool":
       return {
         ...node,
         kind: intent.undoes === undefined ? "tool" : "compensation",
         label: intent.name,
-        detail: short(view.input),
+        detail: short(input),
       };
     case "model": {
-      const number = index.numbers.get(intent.id) ?? 0;
+      const number = numbers.get(intent.id) ?? 0;
       const asked = number > 0 ? ({ kind: "decision", label: `decision ${number}` } as const) : undefined;
       const label = isSummary(intent.input) ? "summary" : "model call";
       return { ...node, ...(asked ?? { kind: "model", label }), detail: intent.name };
@@ -147,7 +153,7 @@ function nodeOf(view: IntentView, { turn, at }: StepPlace, index: LedgerIndex): 
         ...node,
         kind: intent.undoes === undefined ? "child" : "compensation",
         label: intent.name,
-        detail: view.inLine === undefined ? intent.saga : `${intent.saga}, ${describePlace(view.inLine)}`,
+        detail: inLine === undefined ? intent.saga : `${intent.saga}, ${describePlace(inLine)}`,
         saga: intent.saga,
       };
     case "timer":
@@ -176,10 +182,17 @@ function nodeOf(view: IntentView, { turn, at }: StepPlace, index: LedgerIndex): 
 const isSummary = (input: Json | undefined): boolean =>
   typeof input === "object" && input !== null && "summarize" in input;
 
-function statusOf({ intent, outcome }: IntentView, { undone }: LedgerIndex): GraphStatus {
-  if (outcome === undefined) return "open";
-  if (outcome !== "succeeded" && outcome !== "in_doubt") return outcome;
-  return undone.has(intent.id) ? "undone" : outcome;
+function statusOf(told: ToldIntent): GraphStatus {
+  const outcome = outcomeOf(told);
+  return outcome ?? "open";
+}
+
+/** What stood when it ended may have been undone since. */
+function undoneIn({ undone }: Account, node: GraphNode): GraphNode {
+  const isOver = node.kind !== "end" && (node.status === "succeeded" || node.status === "in_doubt");
+  return isOver && node.intent !== undefined && undone.has(node.intent)
+    ? { ...node, status: "undone" }
+    : node;
 }
 
 const shortMax = 60;
@@ -188,153 +201,6 @@ const shortMax = 60;
 function short(value: Json | undefined): string {
   const text = value === undefined ? "" : JSON.stringify(value);
   return shortened(text, shortMax);
-}
-
-/** GG2. The edges that lead to an intent. */
-function edgesTo(index: LedgerIndex, place: Place): GraphEdge[] {
-  const { intent } = place;
-  const to = intent.id;
-  const edge = (from: string, reason: GraphReason): GraphEdge => ({ from, to, reason });
-  if (isDecision(intent)) return decisionEdges(index, place);
-  if ("for" in intent && intent.for !== undefined) return [edge(intent.for, "serves")];
-  if (intent.kind === "task") {
-    if (intent.after !== undefined) return [edge(intent.after.task, "follows")];
-    if (intent.of !== undefined) return [edge(intent.of, "asks about")];
-  }
-  const undone = "undoes" in intent && intent.undoes !== undefined ? [edge(intent.undoes, "undoes")] : [];
-  const rests = groundOf(index, intent).map((from) => edge(from, "rests on"));
-  // The last of several that a node waited for is no more its cause than the others.
-  const isNode = rests.length > 0 && place.proposedBy === undefined;
-  return [...undone, ...rests, ...(isNode ? [] : causeOf(index, place))];
-}
-
-/** The calls that an intent rests on itself: not those it names because what it rests on rests on them. */
-function groundOf({ places }: LedgerIndex, intent: Place["intent"]): IntentId[] {
-  if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.dependsOn === undefined) return [];
-  const calls = new Set(intent.dependsOn);
-  const named = [...places.values()].flatMap(({ intent: one }) =>
-    (one.kind === "tool" || one.kind === "saga") && one.call !== undefined && calls.has(one.call)
-      ? [one]
-      : [],
-  );
-  const through = new Set(named.flatMap(({ dependsOn = [] }) => dependsOn));
-  return named.flatMap(({ id, call = "" }) => (through.has(call) ? [] : [id]));
-}
-
-/** Which calls' outputs are a part of what an intent was given, by their ids: a node's reads, or a model's references. */
-function readingsIn({ places, steps, numbers }: LedgerIndex): (place: Place) => readonly IntentId[] {
-  const replies = new Map(
-    steps.flatMap(({ event }) =>
-      event.type === "result" && numbers.has(event.intent) && event.result.outcome === "succeeded"
-        ? [[event.intent, ModelReply.safeParse(event.result.output).data] as const]
-        : [],
-    ),
-  );
-  const ids = new Map<string, IntentId>();
-  for (const { intent } of places.values())
-    if ((intent.kind === "tool" || intent.kind === "saga") && intent.call !== undefined)
-      ids.set(intent.call, intent.id);
-  return ({ intent, proposedBy }) => {
-    if (intent.kind !== "tool" && intent.kind !== "saga") return [];
-    const reply = proposedBy && replies.get(proposedBy);
-    const referred = intent.call === undefined ? undefined : reply?.calls[placeOfCall(intent.call)]?.refs;
-    return (intent.inputFrom ?? referred ?? []).flatMap((call) => ids.get(call) ?? []);
-  };
-}
-
-/** What an intent was decided by, or on. */
-function causeOf(index: LedgerIndex, place: Place): GraphEdge[] {
-  const { intent, event, proposedBy } = place;
-  const to = intent.id;
-  const approval = approvalBy(index, event, intent.id);
-  const approved: GraphEdge[] = approval === undefined ? [] : [{ from: approval, to, reason: "approved by" }];
-  if (proposedBy !== undefined)
-    return [{ from: proposedBy, to, reason: "decided by", ...batchOf(place) }, ...approved];
-  if (approved.length > 0) return approved;
-  const from = deniedBefore(place) ?? sourceOf(place);
-  if (from === undefined) return [];
-  const source = index.places.get(from as IntentId)?.intent; // A start or a signal is in no place.
-  const isByModel = source !== undefined && isDecision(source) && from === intentOfEvent(event);
-  if (!isByModel) return [{ from, to, reason: "decided on" }];
-  return [{ from, to, reason: intent.kind === "timer" ? "awaited by" : "decided by", ...batchOf(place) }];
-}
-
-/** Several intents of one reply. */
-function batchOf({ event, intents }: Place): { batch?: string } {
-  const id = intentOfEvent(event);
-  const many = intents.filter(({ kind }) => kind !== "retry" && kind !== "end").length > 1;
-  return id !== undefined && event.type === "result" && many ? { batch: id } : {};
-}
-
-/** The approval by which an event let a call through: a vote's or a deadline's, or of a saga that stands in. */
-function approvalBy({ places }: LedgerIndex, event: StepPlace["event"], to: IntentId): IntentId | undefined {
-  const id = intentOfEvent(event);
-  const about = id === undefined ? undefined : places.get(id)?.intent;
-  const task = about?.kind === "saga" && about.for !== undefined ? places.get(about.for)?.intent : about;
-  const next = places.get(to)?.intent;
-  const isCall = next?.kind === "tool" || next?.kind === "saga" || next?.kind === "task";
-  const isFor = task?.kind === "task" && task.about === "approval" && isCall;
-  return isFor && !("undoes" in next && next.undoes !== undefined) ? task.id : undefined;
-}
-
-const notTaken: ErrorCode = "SIGNAL_NOT_TAKEN";
-
-/** A machine that is refused a call goes on from the refusal, in the same step. */
-function deniedBefore({ intent, intents }: Place): string | undefined {
-  const own = intents.findIndex(({ id, kind }) => kind !== "retry" && id === intent.id);
-  return intents
-    .slice(0, own)
-    .findLast((one) => one.kind === "denied" && one.for === undefined && one.code !== notTaken)?.id;
-}
-
-/** The node that an event belongs to. */
-function sourceOf(at: StepPlace): string | undefined {
-  if (at.event.type === "start") return startNode;
-  if (at.event.type === "forked") return forkNode(at);
-  if (at.event.type === "migrated") return moveNode(at);
-  return at.event.type === "signal" ? signalNode(at) : intentOfEvent(at.event);
-}
-
-function decisionEdges({ news, superseded }: LedgerIndex, { intent, event }: Place): GraphEdge[] {
-  const to = intent.id;
-  const before = superseded.get(intent.id);
-  const told = (news.get(intent.id) ?? []).flatMap((one) => newsEdge(one, to));
-  const over: GraphEdge[] = before === undefined ? [] : [{ from: before, to, reason: "supersedes" }];
-  const edges = [...told, ...over];
-  const from = intentOfEvent(event);
-  return edges.length > 0 || from === undefined ? edges : [{ from, to, reason: "follows" }];
-}
-
-function newsEdge({ at, intent }: News, to: IntentId): GraphEdge[] {
-  if (intent !== undefined) return [{ from: intent, to, reason: "answered by" }];
-  const from = sourceOf(at);
-  return from === undefined ? [] : [{ from, to, reason: "told of" }];
-}
-
-/** A signal that the last reply had said it waits for. */
-function waitsEnded({ steps, numbers }: LedgerIndex): GraphEdge[] {
-  let waiting: { readonly by: IntentId; readonly signals: readonly string[] | undefined } | undefined;
-  return steps.flatMap((at): GraphEdge[] => {
-    const { event, intents } = at;
-    const edges: GraphEdge[] =
-      event.type === "signal" && waiting !== undefined && (waiting.signals?.includes(event.name) ?? true)
-        ? [{ from: waiting.by, to: signalNode(at), reason: "awaited by" }]
-        : [];
-    if (event.type === "result" && numbers.has(event.intent)) waiting = waitIn(event.intent, event.result);
-    if (intents.some(isDecision)) waiting = undefined;
-    return edges;
-  });
-}
-
-function waitIn(by: IntentId, result: { outcome: string; output?: Json }): ReturnType<typeof waitOf> {
-  return result.outcome === "succeeded" ? waitOf(by, result.output) : undefined;
-}
-
-function waitOf(by: IntentId, output: Json | undefined) {
-  const wait = ModelReply.safeParse(output).data?.calls.find(({ tool }) => tool === "wait");
-  if (wait === undefined) return undefined;
-  const { signals } = (wait.input ?? {}) as { signals?: unknown };
-  return { by, signals: Array.isArray(signals) ? signals.map(String) : undefined };
 }
 
 function distinct(edges: readonly GraphEdge[]): GraphEdge[] {

@@ -3,101 +3,188 @@
  *
  * In it: the decision that proposed the intent and what had come in before that; the approvals, refusals and changes on
  * its way; its attempts and results; what undid it, or what it undid; and what was decided from its result.
+ *
+ * KF1 What the intent rests on was there when it was decided, and what rests on it names it. So once it was found (`lookingFor`), the
+ *     story is chosen from as it is told, and no turn is kept.
  */
-import { minOf } from "../../../protocol/extremes.ts";
-import type { IntentId } from "../../../protocol/ids.ts";
-import type { Account } from "../../ledger/account.ts";
-import { intentOfEvent } from "../../ledger/account-decisions.ts";
-import type { LedgerIndex } from "../ledger-index.ts";
-import type { IntentView } from "../view.ts";
+import { type IntentId, turnOf } from "../../../protocol/ids.ts";
+import type { Intent } from "../../../protocol/intent.ts";
+import type { Turn } from "../../../protocol/turn.ts";
+import type { Account, Change, StepPlace, ToldIntent } from "../../ledger/account.ts";
+import { intentOfEvent, isDecision } from "../../ledger/account-decisions.ts";
+import { stepsOf } from "../../ledger/account-reader.ts";
+import { type IntentView, intentView } from "../view.ts";
 import { begunRef, eventRef, intentRef, retryRef, type Told } from "./telling.ts";
 
-/** A ledger that is held whole, for an intent is related to others before and after it. */
-export interface Whole extends Pick<Account, "effects"> {
-  readonly index: LedgerIndex;
-  readonly views: ReadonlyMap<IntentId, IntentView>;
+/** The intent that a story is of, as its whole ledger tells of it. */
+export interface Focused {
+  readonly view: Omit<IntentView, "inLine">;
+  /** When it ended; undefined while it is open. */
+  readonly settledAt: number | undefined;
+  readonly undoneBy: IntentId | undefined;
+  readonly effect: ReturnType<Account["effects"]["get"]>;
+  /** The last turn. */
+  readonly last: Pick<Turn, "turn" | "at">;
+  readonly grounds: Grounds;
 }
 
-/** These of the story's sentences; the ledger has so many turns. */
-export function focused(t: Whole, id: IntentId, story: readonly Told[], turns: number): Told[] {
-  const about = relatedTo(t, id);
-  const refs = new Set([...about].flatMap((one) => refsOf(t, one)));
-  for (const ref of [...causes(t, id), ...consequences(t, id)]) refs.add(ref);
-  const begun = minOf([...about].map((one) => t.index.places.get(one)?.turn ?? turns));
-  const end = t.views.get(id)?.settledTurn ?? turns;
-  const isMeanwhile = ({ about: topic, turn }: Told) => topic === "host" && turn > begun && turn <= end;
-  return story.filter((told) => told.tells.some((ref) => refs.has(ref)) || isMeanwhile(told));
+/** What it rests on. */
+interface Grounds {
+  /** It and intents before it all of which is told. */
+  readonly whole: readonly IntentId[];
+  /** Of these when they began. */
+  readonly since: number;
+  /** The decision that proposed it. */
+  readonly proposedBy: IntentId | undefined;
+  /** What of steps is told, by its references. */
+  readonly refs: readonly string[];
 }
 
-/** An intent and all that is recorded of it. */
-function refsOf({ index }: Whole, id: IntentId): string[] {
-  return [
-    intentRef(id),
-    begunRef(id),
-    ...index.steps.flatMap((at) => [
-      ...(intentOfEvent(at.event) === id ? [eventRef(at)] : []),
-      ...at.intents.flatMap((one) =>
-        one.kind === "retry" && one.id === id ? [retryRef(id, one.attempt)] : [],
-      ),
-    ]),
-  ];
+/** Looks for an intent as a ledger is read. */
+export interface Looking {
+  /** The account took this turn, and says what it changed. */
+  took(account: Account, turn: Turn, changes: readonly Change[]): void;
+  /** Of the turns taken; undefined: there is no such intent. */
+  found(account: Account): Focused | undefined;
 }
 
-/** The intent, those of the same call on its way, and those that are about it or undo it. */
-function relatedTo({ index, views }: Whole, id: IntentId): Set<IntentId> {
-  const own = index.places.get(id);
-  const call = own !== undefined && "call" in own.intent ? own.intent.call : undefined;
-  const related = new Set<IntentId>([id]);
-  for (const { intent } of index.places.values()) {
-    if (call !== undefined && "call" in intent && intent.call === call) related.add(intent.id);
-    if ("undoes" in intent && intent.undoes === id) related.add(intent.id);
-    if (intent.kind === "task" && intent.of === id) related.add(intent.id);
-  }
-  if (own !== undefined && "undoes" in own.intent && own.intent.undoes !== undefined)
-    related.add(own.intent.undoes);
+/** A task before the intent, as far as it may have led to it. */
+interface Led {
+  readonly by: IntentId | undefined;
+  readonly after: IntentId | undefined;
+  readonly call: string | undefined;
+}
+
+export function lookingFor(id: IntentId): Looking {
+  const tasks = new Map<IntentId, Led>();
+  let told: ToldIntent | undefined;
+  let view: Focused["view"] | undefined;
+  let grounds: Grounds | undefined;
+  return {
+    took: (account, turn, changes) => {
+      if (told === undefined)
+        for (const at of stepsOf(turn))
+          for (const one of at.intents)
+            if (one.kind === "task")
+              tasks.set(one.id, { by: intentOfEvent(at.event), after: one.after?.task, call: one.call });
+      const isNew = told === undefined;
+      told ??= account.intents.get(id);
+      if (told === undefined) return;
+      if (isNew) grounds = groundsOf(account, told, tasks);
+      // What is said of why it ended names what was decided in its place, and that is known now.
+      if (isNew || changes.some((one) => "intent" in one && one.intent === told))
+        view = intentView(account, told);
+    },
+    found: (account) => {
+      if (told === undefined || view === undefined || grounds === undefined) return undefined;
+      const { turns: turn, updatedAt: at, undone, effects } = account;
+      return {
+        ...{ view, grounds, settledAt: told.ended?.at, undoneBy: undone.get(id), effect: effects.get(id) },
+        last: { turn, at },
+      };
+    },
+  };
+}
+
+const callOf = (intent: Intent): string | undefined => ("call" in intent ? intent.call : undefined);
+const undoneBy = (intent: Intent): IntentId | undefined => ("undoes" in intent ? intent.undoes : undefined);
+
+function groundsOf(account: Account, told: ToldIntent, tasks: ReadonlyMap<IntentId, Led>): Grounds {
+  const { intent, place, proposedBy } = told;
+  const call = callOf(intent);
+  const undone = undoneBy(intent);
+  const whole = new Set([intent.id, ...(undone === undefined ? [] : [undone])]);
   // A machine's call has no name: it is followed by the votes that let it through.
-  for (let at = own; at !== undefined;) {
-    const before = intentOfEvent(at.event);
-    const task = before === undefined ? undefined : views.get(before)?.intent;
-    if (task?.kind !== "task" || related.has(task.id)) break;
-    related.add(task.id);
-    if (task.after !== undefined) related.add(task.after.task);
-    at = index.places.get(task.id);
+  for (let by = intentOfEvent(place.event); by !== undefined;) {
+    const task = tasks.get(by);
+    const isOfCall = call !== undefined && task?.call === call;
+    if (task === undefined || isOfCall || whole.has(by)) break;
+    whole.add(by);
+    if (task.after !== undefined) whole.add(task.after);
+    by = task.by;
   }
-  return related;
+  const since = [...whole].reduce((first, one) => Math.min(first, turnOf(one)), place.turn);
+  return {
+    whole: [...whole],
+    since,
+    proposedBy,
+    refs: proposedBy === undefined ? causes(account, told) : [],
+  };
 }
 
-/** The decision that proposed it, or the step that it was decided on. */
-function causes(t: Whole, id: IntentId): string[] {
-  const place = t.index.places.get(id);
-  if (place === undefined) return [];
-  if (place.proposedBy !== undefined) return refsOf(t, place.proposedBy);
-  const news = t.index.news.get(id);
+/** What a decision was told of, or the step that another intent was decided on. */
+function causes(account: Account, { intent, place }: ToldIntent): string[] {
+  const news = account.news.get(intent.id);
   if (news !== undefined)
-    return news.map(({ at, intent }) =>
-      intent !== undefined && t.views.get(intent)?.intent.kind === "denied"
-        ? intentRef(intent)
+    return news.map(({ at, intent: of }) =>
+      of !== undefined && at.intents.some(({ id, kind }) => id === of && kind === "denied")
+        ? intentRef(of)
         : eventRef(at),
     );
   const source = intentOfEvent(place.event);
-  const asked =
-    source !== undefined && t.views.get(source)?.intent.kind === "model" ? [intentRef(source)] : [];
-  return [...asked, eventRef(place)];
+  const isByModel = source !== undefined && account.intents.get(source)?.intent.kind === "model";
+  return [...(isByModel ? [intentRef(source)] : []), eventRef(place)];
 }
 
-/** What was decided from its result: the decision that heard of it first, or what a machine did in the same step. */
-function consequences(t: Whole, id: IntentId): string[] {
-  const hearer = [...t.index.news].find(([, news]) => news.some(({ intent }) => intent === id))?.[0];
-  const isDecision = t.index.news.has(id);
-  const proposed = isDecision
-    ? [...t.index.places.values()]
-        .filter(({ proposedBy }) => proposedBy === id)
-        .map(({ intent }) => intent.id)
-    : [];
-  const next = t.index.steps
-    .filter(({ event }) => event.type === "result" && event.intent === id)
-    .flatMap(({ intents }) =>
-      intents.flatMap((intent) => (intent.kind === "retry" ? [] : [intentRef(intent.id)])),
-    );
-  return [...(hearer === undefined ? [] : refsOf(t, hearer)), ...proposed.map(intentRef), ...next];
+/** Chooses from a story as it is told. */
+export interface Choosing {
+  /** Those sentences of a turn; the account took it. */
+  of(turn: Turn, story: readonly Told[], account: Account): Told[];
+}
+
+export function choosing({ view, grounds, last }: Focused): Choosing {
+  const { id } = view.intent;
+  const call = callOf(view.intent);
+  const end = view.settledTurn ?? last.turn;
+  /** All that is recorded of these is told. */
+  const whole = new Set(grounds.whole);
+  /** Of these the intent and its events are, but they are not on its way. */
+  const beside = new Set(grounds.proposedBy === undefined ? [] : [grounds.proposedBy]);
+  const refs = new Set(grounds.refs);
+  let { since } = grounds;
+  let isHeard = false;
+
+  function relate(at: StepPlace, account: Account): void {
+    for (const intent of at.intents) {
+      if (intent.kind === "retry") continue;
+      const isOfCall = call !== undefined && callOf(intent) === call;
+      const isAbout = undoneBy(intent) === id || (intent.kind === "task" && intent.of === id);
+      if (isOfCall || isAbout) whole.add(intent.id);
+      if (isOfCall || isAbout) since = Math.min(since, at.turn);
+      // What was decided from its result: the decision that heard of it first, or what a machine did in the same step.
+      if (
+        isDecision(intent) &&
+        !isHeard &&
+        account.news.get(intent.id)?.some((one) => one.intent === id) === true
+      ) {
+        isHeard = true;
+        beside.add(intent.id);
+      }
+      const isNext = at.event.type === "result" && at.event.intent === id;
+      const isProposed = isDecision(view.intent) && account.intents.get(intent.id)?.proposedBy === id;
+      if (isNext || isProposed) refs.add(intentRef(intent.id));
+    }
+  }
+
+  function refer(at: StepPlace): void {
+    const isMeant = (one: IntentId | undefined) => one !== undefined && (whole.has(one) || beside.has(one));
+    if (isMeant(intentOfEvent(at.event))) refs.add(eventRef(at));
+    for (const intent of at.intents)
+      if (isMeant(intent.id))
+        refs.add(intent.kind === "retry" ? retryRef(intent.id, intent.attempt) : intentRef(intent.id));
+    for (const { intent } of at.begun ?? []) if (isMeant(intent)) refs.add(begunRef(intent));
+  }
+
+  return {
+    of: (turn, story, account) => {
+      for (const at of stepsOf(turn)) {
+        relate(at, account);
+        refer(at);
+      }
+      return story.filter(
+        ({ tells, about, turn: of }) =>
+          tells.some((ref) => refs.has(ref)) || (about === "host" && of > since && of <= end),
+      );
+    },
+  };
 }

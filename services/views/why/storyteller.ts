@@ -39,6 +39,8 @@ export interface Outlook {
 export interface Storyteller {
   /** The sentences of the next turn. Throws LEDGER_BROKEN where another turn belongs. */
   take(turn: Turn): Told[];
+  /** Takes the next turn and does not tell it; from then on none is told. Throws as `take`. */
+  pass(turn: Turn): void;
   /** What it comes to, of what was told. */
   sum(): Told[];
   readonly telling: Telling;
@@ -138,6 +140,7 @@ export function createStoryteller(outlook: Outlook, app: App | undefined, rememb
       gathered.turned(turn, changes);
       return story;
     },
+    pass: (turn) => void reader.take(turn),
     sum: () => gathered.sum(briefs.keys()),
     telling,
     get account() {

@@ -23,7 +23,7 @@ import { ledgerVersion, toStored, Turn } from "../../../protocol/turn.ts";
 import { given, replied, started, succeeded } from "../../../services/testing/given.ts";
 import { accountOf } from "../../../services/ledger/account-reader.ts";
 import { viewOf } from "../../../services/views/view.ts";
-import { whyOf } from "../../../services/views/why/why.ts";
+import { whyOf } from "../../support/why-of.ts";
 import { atOnce } from "../../../services/wire/loop.ts";
 import { decider, resultOf, signal, success } from "../../support/many.ts";
 import { expectSame } from "../../support/accounts.ts";

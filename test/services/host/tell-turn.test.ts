@@ -10,7 +10,7 @@ import { describeTurn } from "../../../services/cli/telling/describe.ts";
 import { startHost } from "../../../services/host/host.ts";
 import { silentLog } from "../../../services/process/log.ts";
 import { systemChance, systemClock } from "../../../services/runtime/system.ts";
-import { whyOf } from "../../../services/views/why/why.ts";
+import { whyOf } from "../../support/why-of.ts";
 import { openRealMesh, startAccountServer, until } from "../../support/real-mesh.ts";
 import { atOnce } from "../../../services/wire/loop.ts";
 

@@ -8,19 +8,24 @@
  */
 import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import type { WhySentence } from "../../../protocol/documents/why.ts";
+import type { IntentId } from "../../../protocol/ids.ts";
 import type { Turn } from "../../../protocol/turn.ts";
 import type { App } from "../../../services/app/app.ts";
-import { describedUpTo } from "../../../services/client/list.ts";
+import { describedUpTo } from "../../support/inspected-of.ts";
 import { readFolded, servedDefinition, viewingByFold } from "../../../services/views/folded.ts";
+import { drawing } from "../../../services/views/graph/graph.ts";
 import { readInspected } from "../../../services/views/inspected.ts";
 import { promptOf, readPrompt } from "../../../services/views/prompt.ts";
 import { ledgerUpTo, type Moment, type ReadUpTo, type TurnTaker } from "../../../services/views/up-to.ts";
 import { readLedger } from "../../../services/views/view.ts";
-import { tellWhy } from "../../../services/views/why/why.ts";
+import { tellWhy, whyIntent } from "../../../services/views/why/why.ts";
 import { atOnce } from "../../../services/wire/loop.ts";
 import { agents, inPagesOf, longest, machines, stored, watching } from "../../support/by-pages.ts";
+import { graphWhole } from "../../support/graph-whole.ts";
 import { type RecordedLedger, recordExamples, sourceOf } from "../../support/recorded.ts";
 import { toldLedgers } from "../../support/told-ledgers.ts";
+import { whyOf } from "../../support/why-of.ts";
 import { whyWhole } from "../../support/why-whole.ts";
 
 let ledgers: RecordedLedger[];
@@ -47,20 +52,17 @@ function firstOf(turns: readonly Turn[], { turn, time }: Moment): readonly Turn[
   return turns.slice(0, turns.findLastIndex(({ at }) => at <= time) + 1);
 }
 
-async function whyByPages(read: ReadUpTo, app: App | undefined, remembers: number) {
+const listening = () => {
   const story: string[] = [];
-  const begun: unknown[] = [];
-  const sum = await tellWhy(
-    read,
-    app,
-    {
-      begin: (head) => void begun.push(head),
-      say: (sentences) => void story.push(...sentences.map(({ text }) => text)),
-    },
-    remembers,
-  );
-  expect(begun).toHaveLength(1);
-  return { story, sum: sum.filter(({ about }) => about !== "cost").map(({ text }) => text) };
+  return { story, say: (some: readonly WhySentence[]) => void story.push(...some.map(({ text }) => text)) };
+};
+
+async function whyByPages(read: ReadUpTo, app: App | undefined, remembers: number) {
+  const { listener, sum } = await tellWhy(read, app, listening, remembers);
+  return {
+    story: listener.story,
+    sum: sum.filter(({ about }) => about !== "cost").map(({ text }) => text),
+  };
 }
 
 test("by pages the same is shown as of all turns, up to whatever moment", async () => {
@@ -72,7 +74,7 @@ test("by pages the same is shown as of all turns, up to whatever moment", async 
     folds: fc.boolean(),
     remembers: fc.constantFrom(20, Number.POSITIVE_INFINITY),
   });
-  const compared = { inspected: 0, prompts: 0, stories: 0 };
+  const compared = { inspected: 0, prompts: 0, stories: 0, intents: 0 };
   await fc.assert(
     fc.asyncProperty(draw, async ({ n, size, by, at, folds, remembers }) => {
       const ledger = ledgers[n % ledgers.length]!;
@@ -96,6 +98,26 @@ test("by pages the same is shown as of all turns, up to whatever moment", async 
       const why = await given(() => whyByPages(read, app, remembers));
       expect(why).toEqual(await given(() => whyWhole(turns, app)));
       compared.stories += typeof why === "object" ? 1 : 0;
+
+      const graph = await given(async () => {
+        const begin = () => drawing(remembers);
+        const found = app === undefined ? undefined : await readFolded(app, read, begin);
+        return (found ?? (await read(begin))).taker.graph(found?.state);
+      });
+      expect(graph).toEqual(
+        await given(() => {
+          const folding = app === undefined ? {} : atOnce(viewingByFold(app, turns));
+          return atOnce(graphWhole(turns, folding));
+        }),
+      );
+
+      const ids = all.flatMap(({ steps }) => steps.flatMap(({ intents }) => intents.map(({ id }) => id)));
+      const intent = ids[(at * 7 + n) % ids.length];
+      if (intent !== undefined) {
+        const one = await given(() => whyIntent(read, app, intent, remembers));
+        expect(one).toEqual(await given(() => atOnce(whyOf(turns, { intent, app }))));
+        compared.intents += typeof one === "object" ? 1 : 0;
+      }
       if (app === undefined) return;
 
       const folded = await given(async () => {
@@ -118,6 +140,7 @@ test("by pages the same is shown as of all turns, up to whatever moment", async 
   );
   expect(compared.stories).toBeGreaterThan(100);
   expect(compared.prompts).toBeGreaterThan(20);
+  expect(compared.intents).toBeGreaterThan(50);
 });
 
 /** A ledger that is read, and how many events of it were held when most of it was read. */
@@ -145,10 +168,12 @@ const readers: Readonly<Record<string, (read: ReadUpTo, app: App) => Promise<unk
   "shows it with its definition": (read, app) =>
     readInspected(read, { viewing: {}, remembers, app, isPast: false }),
   "folds it": (read, app) => readFolded(app, read, () => ({ take: () => undefined })),
-  "tells its story": (read) =>
-    tellWhy(read, undefined, { begin: () => undefined, say: () => undefined }, remembers),
+  "tells its story": (read) => tellWhy(read, undefined, () => ({ say: () => undefined }), remembers),
+  "draws its graph": async (read) => (await read(() => drawing(remembers))).taker.graph(),
+  "tells the story of one of its intents": (read) =>
+    given(() => whyIntent(read, undefined, "2-0" as IntentId, remembers)),
   "tells its story with its definition": (read, app) =>
-    tellWhy(read, app, { begin: () => undefined, say: () => undefined }, remembers),
+    tellWhy(read, app, () => ({ say: () => undefined }), remembers),
 };
 
 describe.each(Object.keys(readers))("whoever %s", (how) => {

@@ -10,7 +10,7 @@ import { InspectDocument } from "../../../protocol/documents/inspect.ts";
 import type { ModelRequest } from "../../../protocol/model.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { servedDefinition } from "../../../services/views/folded.ts";
-import { inspectedOf } from "../../../services/views/inspected.ts";
+import { inspectedOf } from "../../support/inspected-of.ts";
 import { promptOf } from "../../../services/views/prompt.ts";
 import { describeInspected } from "../../../services/cli/telling/inspect-text.ts";
 import { given, replied, started, succeeded } from "../../../services/testing/given.ts";

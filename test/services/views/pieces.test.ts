@@ -6,13 +6,13 @@
 import { describe, expect, test } from "vitest";
 import { foldUnder } from "../../../actors/kernel/migrate.ts";
 import type { Turn } from "../../../protocol/turn.ts";
-import { describedUpTo } from "../../../services/client/list.ts";
+import { describedUpTo } from "../../support/inspected-of.ts";
 import { bareStateOf } from "../../../services/ledger/bare-state.ts";
 import { everyDecision } from "../../support/every-decision.ts";
 import { servedDefinition } from "../../../services/views/folded.ts";
 import { graphOf } from "../../../services/views/graph/graph.ts";
 import { stateOf } from "../../../services/views/state-view.ts";
-import { whyOf } from "../../../services/views/why/why.ts";
+import { whyOf } from "../../support/why-of.ts";
 import { inPieces } from "../../../services/wire/loop.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";
 import { readLedger, readView } from "../../../services/views/view.ts";

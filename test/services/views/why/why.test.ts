@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { Event } from "../../../../protocol/event.ts";
 import type { IntentId } from "../../../../protocol/ids.ts";
 import { WhyDocument, type WhyTopic } from "../../../../protocol/documents/why.ts";
-import { untoldOf, whyOf } from "../../../../services/views/why/why.ts";
+import { untoldOf, whyOf } from "../../../support/why-of.ts";
 import { silent } from "../../../../services/views/why/silent.ts";
 import { counted, lasting, listed } from "../../../../services/views/why/words.ts";
 import {
