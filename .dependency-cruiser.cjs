@@ -264,7 +264,7 @@ const law = [
     node: true,
     may: [
       protocol,
-      actors("kernel"),
+      actors("contract", "kernel", "values"),
       services(
         ...[
           "wire",

@@ -1,17 +1,29 @@
 /**
  * Acts: what a person does through the console, each checked and sent exactly as the command line does it.
  */
-import { parseIntentId, type SagaId } from "../../protocol/ids.ts";
+import { Effects } from "../../protocol/fork.ts";
+import { parseIntentId, parseSagaId, type SagaId } from "../../protocol/ids.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import { toValue } from "../../protocol/value.ts";
+import { isSettledAs, readFinding, settleCall, unsettledCall } from "../client/finding.ts";
+import { forkBegun } from "../client/fork-begun.ts";
+import { newestLetter } from "../client/refusal.ts";
+import { readRegistry, viewingBy } from "../client/registry.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { signalSaga } from "../client/signal.ts";
+import { startFork } from "../client/start.ts";
 import { castVote } from "../client/vote.ts";
-import type { VoteBody } from "./documents.ts";
+import { takingHosts } from "../deployments/served.ts";
+import { readView } from "../views/view.ts";
+import type { ForkedAnswer, VoteBody } from "./documents.ts";
+import type { MeshTeller } from "./mesh.ts";
 
 const votes: readonly string[] = ["approve", "deny", "answer", "edit"] satisfies VoteBody["vote"][];
 const nameMax = 200;
 const reasonMax = 4_000;
+const instructionsMax = 100_000;
+/** As long as an id may be. */
+const sagaIdMax = 64;
 
 /**
  * Stores a vote. The same vote again is known by its saga. Throws USAGE, TASK_UNKNOWN, TASK_OVER, VOTER_NOT_ASKED,
@@ -48,6 +60,56 @@ export async function signal(deps: ClientDeps, saga: SagaId, said: unknown): Pro
   if (name === undefined || id === undefined || !/^[\w-]{8,100}$/.test(id))
     throw new MeshError("USAGE", "a signal has a name, and an id that repeats are known by");
   await signalSaga(deps, saga, { name, data: toValue(body["data"] ?? null), id: `console-${id}` });
+}
+
+/**
+ * Stores what a person found of a call that is open or in doubt: a vote where people were asked about it, else its result. What
+ * is settled so already is left so. Throws USAGE, INTENT_UNKNOWN, INPUT_INVALID, VOTER_NOT_ASKED, SAGA_UNKNOWN, UNAVAILABLE.
+ */
+export async function settle(deps: ClientDeps, saga: SagaId, said: unknown): Promise<void> {
+  const body = membersOf(said);
+  const intent = parseIntentId(textIn(body, "intent", nameMax) ?? "");
+  const finding = readFinding(toValue(body["finding"] ?? null));
+  if (finding === undefined) throw new MeshError("USAGE", "a finding says whether it happened");
+  const registered = await readRegistry(deps.ports.registry);
+  const view = await readView(deps.ports, saga, viewingBy(registered));
+  if (isSettledAs(view, intent, finding)) return;
+  const unsettled = unsettledCall(view, intent, finding);
+  await settleCall(deps, registered, { saga, ...unsettled }, finding, { by: textIn(body, "by", nameMax) });
+}
+
+/**
+ * Starts a fork, and waits a while for a host to take it. The same again, under the same id, is the same fork. Throws USAGE,
+ * TURN_UNKNOWN, SAGA_ENDED, SAGA_UNKNOWN, SAGA_ID_TAKEN, and why a host refused it.
+ */
+export async function fork(deps: ClientDeps, origin: SagaId, said: unknown): Promise<ForkedAnswer> {
+  const body = membersOf(said);
+  const [word, model] = [textIn(body, "id", nameMax), textIn(body, "model", nameMax)];
+  const instructions = textIn(body, "instructions", instructionsMax);
+  if (word === undefined || !/^[a-z0-9]{8,32}$/.test(word))
+    throw new MeshError("USAGE", "a fork has an id that repeats are known by");
+  const from = body["turn"];
+  if (typeof from !== "number" || !Number.isSafeInteger(from) || from < 1)
+    throw new MeshError("USAGE", "turn is the last one that both share");
+  const effects = Effects.safeParse(body["effects"] ?? "simulated");
+  if (!effects.success) throw new MeshError("USAGE", `effects is one of ${Effects.options.join(", ")}`);
+  const suffix = `-fork-${word}`;
+  const id = parseSagaId(`${origin.slice(0, sagaIdMax - suffix.length)}${suffix}`);
+  const since = await newestLetter(deps.ports);
+  const { turn } = await startFork(deps, origin, {
+    ...{ from, id, effects: effects.data },
+    ...(model === undefined ? {} : { model }),
+    ...(instructions === undefined ? {} : { instructions }),
+  });
+  const isTaken = (await takingHosts(deps.ports.membership)).length > 0;
+  return { saga: id, begun: isTaken && (await forkBegun(deps, { id, turn, since })) };
+}
+
+/** Sends what was set aside again, or throws it away. Throws USAGE, LETTER_UNKNOWN, SAGA_ID_TAKEN, UNAVAILABLE. */
+export async function settleLetter(mesh: MeshTeller, seq: number, said: unknown): Promise<void> {
+  const how = membersOf(said)["do"];
+  if (how !== "retry" && how !== "drop") throw new MeshError("USAGE", "a letter is sent again or dropped");
+  await mesh.settle(seq, how);
 }
 
 function membersOf(said: unknown): Readonly<Record<string, unknown>> {

@@ -1,9 +1,11 @@
 /**
  * Documents: what the console's server and its page say to each other. Types alone, so that the page carries no schema.
  */
+import type { DoctorDocument } from "../../protocol/documents/doctor.ts";
 import type { GraphEdge, GraphNode, GraphNodeKind, GraphStatus } from "../../protocol/documents/graph.ts";
 import type { InspectDocument } from "../../protocol/documents/inspect.ts";
 import type { IntentDocument } from "../../protocol/documents/intent.ts";
+import type { LetterDocument } from "../../protocol/documents/letter.ts";
 import type { SagaRow } from "../../protocol/documents/saga.ts";
 import type { TaskDetailDocument, TaskDocument } from "../../protocol/documents/task.ts";
 import type { WhySentence } from "../../protocol/documents/why.ts";
@@ -158,6 +160,11 @@ export interface TasksDocument {
 /** `GET /api/tasks/<saga>/<intent>`. */
 export type TaskStory = Omit<TaskDetailDocument, "task" | "commands">;
 
+/** `GET /api/tools/<name>/input`, and `/output`: the JSON schema of it; absent where no host has registered the tool. */
+export interface ToolSchema {
+  readonly schema?: unknown;
+}
+
 /** `POST /api/tasks/<saga>/<intent>`. */
 export interface VoteBody {
   readonly vote: "approve" | "deny" | "answer" | "edit";
@@ -175,6 +182,63 @@ export interface SignalBody {
   readonly name: string;
   readonly data: unknown;
   readonly id: string;
+}
+
+/** `GET /api/sagas/<id>/takes`: what it can be told. */
+export interface TakesDocument {
+  /** Each with the JSON schema of its data. */
+  readonly signals: readonly { readonly name: string; readonly schema: unknown }[];
+  /** Models that hosts know, which a fork of it can ask. */
+  readonly models: readonly string[];
+}
+
+/** `POST /api/sagas/<id>/findings`: what became of a call that is open or in doubt. */
+export interface FindingBody {
+  readonly intent: string;
+  readonly finding:
+    | { readonly outcome: "happened"; readonly output: unknown }
+    | { readonly outcome: "did_not_happen"; readonly reason?: string };
+  readonly by?: string;
+}
+
+/** `POST /api/sagas/<id>/forks`. A repeat under the same `id` is the same fork. */
+export interface ForkBody {
+  /** The last turn that both share. */
+  readonly turn: number;
+  readonly id: string;
+  readonly model?: string;
+  readonly instructions?: string;
+  readonly effects?: "simulated" | "live" | "forbidden";
+}
+
+/** What it answers. */
+export interface ForkedAnswer {
+  readonly saga: string;
+  /** A host has taken it. */
+  readonly begun: boolean;
+}
+
+/** `GET /api/mesh`: hosts, queues and what is wrong, as a look found them. */
+export interface MeshDocument {
+  readonly at: number;
+  readonly doctor: DoctorDocument;
+  /** The definitions that each living host serves. */
+  readonly serving: readonly {
+    readonly host: string;
+    readonly draining: boolean;
+    readonly serves: readonly { readonly name: string; readonly version: number; readonly hash: string }[];
+  }[];
+  /** The newest first; `lettersInAll` says whether there are more. */
+  readonly letters: readonly LetterDocument[];
+  readonly lettersInAll: number;
+}
+
+/** `GET /api/letters/<number>`: one whole. */
+export type { LetterDocument } from "../../protocol/documents/letter.ts";
+
+/** `POST /api/letters/<number>`. */
+export interface LetterBody {
+  readonly do: "retry" | "drop";
 }
 
 /** What any refusal is. */

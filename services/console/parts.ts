@@ -5,14 +5,16 @@ import type { ClientDeps } from "../client/send.ts";
 import type { Log } from "../process/log.ts";
 import { createChanges } from "./changes.ts";
 import type { MeDocument } from "./documents.ts";
+import { createMeshTeller, type Examine } from "./mesh.ts";
 import { createReadings } from "./readings.ts";
 import { createSagaTeller } from "./saga.ts";
 import { createSagaFinder } from "./sagas.ts";
 import type { ConsoleServing } from "./server.ts";
 
 /** Nothing is read before it is asked for. */
-export function consoleOn(deps: ClientDeps, me: MeDocument, log: Log): ConsoleServing {
+export function consoleOn(deps: ClientDeps, me: MeDocument, log: Log, examine: Examine): ConsoleServing {
   const finder = createSagaFinder(deps);
   const teller = createSagaTeller(deps, createReadings(deps.ports));
-  return { deps, me, finder, teller, changes: createChanges(deps, finder, log), log };
+  const mesh = createMeshTeller(deps, examine);
+  return { deps, me, finder, teller, mesh, changes: createChanges(deps, finder, log), log };
 }

@@ -8,9 +8,11 @@ import { readTask } from "../client/task-detail.ts";
 import * as acts from "./acts.ts";
 import { type Answer, refused, told } from "./answers.ts";
 import type { MeDocument } from "./documents.ts";
+import type { MeshTeller } from "./mesh.ts";
 import { pictureOf } from "./picture.ts";
 import type { SagaTeller } from "./saga.ts";
 import type { SagaFinder } from "./sagas.ts";
+import { schemaOf, takesOf } from "./takes.ts";
 import { allTasks } from "./tasks.ts";
 
 /** What the routes answer from. */
@@ -19,6 +21,7 @@ export interface Served {
   readonly me: MeDocument;
   readonly finder: SagaFinder;
   readonly teller: SagaTeller;
+  readonly mesh: MeshTeller;
 }
 
 /** A request, its path without `/api`. */
@@ -91,6 +94,43 @@ const routes: readonly (readonly [method: string, path: RegExp, handle: Handle])
       await acts.signal(deps, idOf(saga), await body());
       return told({ stored: true }, 202);
     },
+  ],
+  [
+    "GET",
+    /^\/sagas\/([^/]+)\/takes$/,
+    async ({ deps, teller }, _, [saga]) => {
+      const { definition } = await teller.saga(idOf(saga));
+      return told(await takesOf(deps.ports.registry, definition));
+    },
+  ],
+  [
+    "GET",
+    /^\/tools\/([^/]+)\/(input|output)$/,
+    async ({ deps }, _, [tool = "", of]) =>
+      told({ schema: await schemaOf(deps.ports.registry, decoded(tool), of === "input" ? of : "output") }),
+  ],
+  ["GET", /^\/mesh$/, async ({ mesh }) => told(await mesh.mesh())],
+  ["GET", /^\/letters\/(\d{1,15})$/, async ({ mesh }, _, [seq]) => told(await mesh.letter(Number(seq)))],
+  [
+    "POST",
+    /^\/letters\/(\d{1,15})$/,
+    async ({ mesh }, { body }, [seq]) => {
+      await acts.settleLetter(mesh, Number(seq), await body());
+      return told({ done: true });
+    },
+  ],
+  [
+    "POST",
+    /^\/sagas\/([^/]+)\/findings$/,
+    async ({ deps }, { body }, [saga]) => {
+      await acts.settle(deps, idOf(saga), await body());
+      return told({ stored: true }, 202);
+    },
+  ],
+  [
+    "POST",
+    /^\/sagas\/([^/]+)\/forks$/,
+    async ({ deps }, { body }, [saga]) => told(await acts.fork(deps, idOf(saga), await body()), 202),
   ],
 ];
 

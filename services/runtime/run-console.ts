@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { MeshError } from "../../protocol/errors.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { createGuard, isLoopback } from "../console/guard.ts";
+import type { Examine } from "../console/mesh.ts";
 import { consoleOn } from "../console/parts.ts";
 import { type Console, startConsole } from "../console/server.ts";
 import { withPatientReads } from "../wire/patient-ports.ts";
@@ -78,7 +79,7 @@ export async function runConsole(
       const { ports, clock, chance, url } = mesh;
       const me = { from, server: redactUrl(url), version: packageVersion(), guarded: token !== undefined };
       const log = createLogger({ level: config.logLevel ?? "warn", fields: { service: "sagamesh" } });
-      console.open(consoleOn({ ports, clock, chance, from }, me, log));
+      console.open(consoleOn({ ports, clock, chance, from }, me, log, examining(config, signal)));
       onReady(mesh, console.url);
       const lost = await Promise.race([aborted(signal), mesh.closed.then((why) => ({ why }))]);
       if (lost !== undefined && !signal.aborted)
@@ -106,11 +107,26 @@ export async function startOwnConsole(port: number | undefined): Promise<Console
 }
 
 /** Opens a listening console on the mesh of a process that serves. */
-export function consolePart(service: Service, console: Console, from: string): Part {
+export function consolePart(service: Service, console: Console, config: Config): Part {
   const { mesh, clock, chance, log } = service;
+  const { from } = config;
+  const ending = new AbortController();
   const deps: ClientDeps = { ports: withPatientReads(service.ports, clock), clock, chance, from };
   const me = { from, server: redactUrl(mesh.url), version: packageVersion(), guarded: false };
-  console.open(consoleOn(deps, me, log));
+  console.open(consoleOn(deps, me, log, examining(config, ending.signal)));
   log.info({ listens: console.url }, "console serves");
-  return { stop: (graceMs) => console.close(graceMs) };
+  return {
+    stop: async (graceMs) => {
+      ending.abort();
+      await console.close(graceMs);
+    },
+  };
 }
+
+/** The doctor is loaded when somebody first asks for it. */
+const examining =
+  (config: Config, signal: AbortSignal): Examine =>
+  async () => {
+    const { examine } = await import("./doctor.ts");
+    return examine(config, { report: () => undefined, signal });
+  };

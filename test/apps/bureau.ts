@@ -1,6 +1,6 @@
 /**
- * A bureau for the console's tests: an agent that looks things up, sends a porter, pays after a person has agreed, and waits
- * for a word to go on. What its model writes may be markup. Its input says how long it looks around.
+ * A bureau for the console's tests: an agent that looks things up, sends a porter, pays after a person has agreed, posts letters
+ * of which nobody hears, and waits for a word to go on. What its model writes may be markup. Its input says how long it looks around.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
@@ -40,6 +40,20 @@ const pay = defineTool({
   perform: async (_, { key }) => ({ receipt: key }),
 });
 
+/** Nobody can say whether a letter that was posted has arrived. */
+const post = defineTool({
+  name: "post_letter",
+  description: "Posts a letter.",
+  effect: "once",
+  placement: "host",
+  input: z.object({ to: z.string() }),
+  output: z.object({ stamp: z.string(), cents: z.int().optional() }),
+  compensation: "point_of_no_return",
+  perform: async () => {
+    throw new Error("the box was gone");
+  },
+});
+
 const parts = { version: 1, instructions: "Work.", output: z.object({ told: z.string() }) };
 const porter = defineAgent({
   ...parts,
@@ -54,10 +68,17 @@ const porter = defineAgent({
 });
 const bureau = defineAgent({
   ...parts,
-  ...{ name: "bureau", description: "Does errands.", model: "bureau", tools: [look, pay], agents: [porter] },
-  input: z.object({ rounds: z.int(), forMs: z.int(), pays: z.boolean() }),
-  signals: { go: z.object({ text: z.string() }) },
+  ...{
+    name: "bureau",
+    description: "Does errands.",
+    model: "bureau",
+    tools: [look, pay, post],
+    agents: [porter],
+  },
+  input: z.object({ rounds: z.int(), forMs: z.int(), pays: z.boolean(), posts: z.boolean().default(false) }),
+  signals: { go: z.object({ text: z.string(), times: z.int().optional() }) },
   budget: { steps: 20_000, usd: 100 },
+  memory: { schema: z.object({ notes: z.array(z.string()) }), initial: { notes: [] } },
 });
 
 /** Looks up as often as it is told, with no model: for long ledgers. */
@@ -128,6 +149,8 @@ export default defineApp({
           calls: [{ tool: "pay", input: { supplier: "Ada & Sons", cents: 90_000 } }],
           usage,
         };
+      if (step === pays(rounds) && asked.posts)
+        return { calls: [{ tool: "post_letter", input: { to: "Ada" } }], usage };
       if (told.some((part) => part.type === "signal" && part.name === "go")) return finish("went");
       return { text: "I wait for a word.", calls: [{ tool: "wait", input: { signals: ["go"] } }], usage };
     }),

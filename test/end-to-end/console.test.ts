@@ -3,84 +3,30 @@
  * saga holds is text there, and what dies or stops under the page is said and survived.
  * Method: `up` as a process, another host beside it, and `sagamesh console` behind a token; Chromium does what a person does.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Browser, BrowserContext, Page } from "playwright-core";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ServingDocument } from "../../protocol/documents/process.ts";
 import { InspectDocument } from "../../protocol/documents/inspect.ts";
-import { faultsOf, openBrowser, seriousFaults, shot } from "../support/browser.ts";
-import { runCli, type RunningCli, startCli } from "../support/cli.ts";
-import { startTestServer, type TestServer } from "../support/nats-server.ts";
+import { seriousFaults, shot } from "../support/browser.ts";
+import { runCli } from "../support/cli.ts";
+import { type ConsoleRun, desk, phone, rowOf as row, runConsole } from "../support/console-run.ts";
 
 const app = "test/apps/bureau.ts";
 const token = "a token that only the test knows";
-const running: RunningCli[] = [];
-const contexts: BrowserContext[] = [];
-let nats: TestServer;
-let browser: Browser;
-let home: string;
-let env: Record<string, string>;
-let base: string;
-
-async function serve(...words: string[]): Promise<{ cli: RunningCli; said: ServingDocument }> {
-  const cli = startCli([...words, "--json"], { env });
-  running.push(cli);
-  const line = (await cli.says(/"role":.*\n/)).split("\n").find((one) => one.includes('"role"')) ?? "";
-  return { cli, said: ServingDocument.parse(JSON.parse(line)) };
-}
-
-async function start(name: string, id: string, input: unknown): Promise<void> {
-  const { code, stderr } = await runCli(["start", name, "--id", id, "--input", JSON.stringify(input)], {
-    env,
-  });
-  expect(code, stderr).toBe(0);
-}
-const inspect = async (saga: string) =>
-  InspectDocument.parse(JSON.parse((await runCli(["inspect", saga, "--json"], { env })).stdout));
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
-const desk: Size = { width: 1200, height: 800 };
-const phone: Size = { width: 400, height: 800 };
-
-async function open(path: string, viewport = desk, colorScheme: "light" | "dark" = "light") {
-  const context = await browser.newContext({ viewport, colorScheme });
-  contexts.push(context);
-  const page = await context.newPage();
-  const faults = faultsOf(page);
-  await page.goto(`${base}${path}`);
-  return { page, faults };
-}
-
-const row = (page: Page, saga: string) => page.locator("ul.rows li", { hasText: saga });
+let run: ConsoleRun;
+const { open, start, inspect } = {
+  open: (...words: Parameters<ConsoleRun["open"]>) => run.open(...words),
+  start: (...words: Parameters<ConsoleRun["start"]>) => run.start(...words),
+  inspect: (saga: string) => run.inspect(saga),
+};
 
 beforeAll(async () => {
-  nats = await startTestServer();
-  home = await mkdtemp(join(tmpdir(), "sagamesh-console-"));
-  env = { NATS_URL: nats.url, SAGAMESH_DATA: home, SAGAMESH_CONSOLE_TOKEN: token };
-  const { said } = await serve("up", "--app", app, "--no-gateway", "--console-port", "0");
-  base = said.console ?? "";
-  browser = await openBrowser();
+  run = await runConsole(app, { SAGAMESH_CONSOLE_TOKEN: token });
 });
-afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
-});
-afterAll(async () => {
-  await browser?.close();
-  for (const { process, ended } of running) {
-    process.kill("SIGKILL");
-    await ended;
-  }
-  await nats?.stop();
-  await rm(home, { recursive: true, force: true });
-});
+afterEach(() => run.closePages());
+afterAll(() => run?.close());
 
 test("the page is there in less than 150 KB, zipped, and asks nobody else for anything", async () => {
+  const { base } = run;
   const html = await (await fetch(base)).text();
   const parts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
   expect(parts.length).toBeGreaterThan(1);
@@ -173,11 +119,12 @@ describe("a saga", () => {
     await page.getByText("waits for go").waitFor();
     await page.getByRole("button", { name: "Signal" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Its name").fill("gone");
-    await dialog.getByLabel("Its data").fill('{"text":"now"}');
+    await dialog.getByLabel("Its name").selectOption("go");
+    await dialog.getByLabel("times").fill("often");
+    await dialog.getByLabel("text").fill("now");
     await dialog.getByRole("button", { name: "Signal" }).click();
-    await dialog.getByRole("alert").getByText("SIGNAL_UNKNOWN", { exact: true }).waitFor();
-    await dialog.getByLabel("Its name").fill("go");
+    await dialog.getByRole("alert").getByText("times is no whole number").waitFor();
+    await dialog.getByLabel("times").fill("1");
     await dialog.getByRole("button", { name: "Signal" }).dblclick();
     await page.getByRole("heading", { name: "completed hire-3" }).waitFor();
     const signals = (await inspect("hire-3")).events.filter(({ event }) => event.type === "signal");
@@ -279,7 +226,7 @@ describe("every view", () => {
       test(`at a ${size} in the ${scheme} has no serious fault for who cannot see or point, and is not wider than it`, async () => {
         const { page, faults } = await open("/", viewport, scheme);
         for (const [name, path] of Object.entries(views)) {
-          await page.goto(`${base}${path}`);
+          await page.goto(`${run.base}${path}`);
           await page.locator("h1").first().waitFor();
           await page.locator(".waiting").waitFor({ state: "detached" });
           await shot(page, `${name}-${size}-${scheme}`);
@@ -296,7 +243,7 @@ describe("what happens under the page", () => {
     "a host that is killed is told, and what another one does goes on in sight",
     { timeout: 180_000 },
     async () => {
-      const other = await serve("host", "--app", app);
+      const other = await run.serve("host", "--app", app);
       const saga = await runBy(other.said.pid);
       const { page, faults } = await open(`/sagas/${saga}`);
       const timeline = page.getByRole("region", { name: "what happened" });
@@ -313,14 +260,14 @@ describe("what happens under the page", () => {
   test("a server that stands still is said so, what is shown stays, and it goes on", async () => {
     const { page, faults } = await open("/sagas/hire-1");
     await page.getByRole("region", { name: "what happened" }).getByText("porter").first().waitFor();
-    process.kill(nats.pid, "SIGSTOP");
+    process.kill(run.nats.pid, "SIGSTOP");
     try {
       await page.getByRole("tab", { name: "story" }).click();
       await page.getByRole("alert").getByText("No answer for").waitFor();
       await page.getByRole("heading", { name: "hire-1" }).waitFor();
       await shot(page, "stands-still");
     } finally {
-      process.kill(nats.pid, "SIGCONT");
+      process.kill(run.nats.pid, "SIGCONT");
     }
     await page.getByRole("heading", { name: "In sum" }).waitFor({ timeout: 60_000 });
     await page.getByText("No answer for").waitFor({ state: "detached" });
@@ -333,7 +280,7 @@ async function runBy(pid: number): Promise<string> {
   for (let k = 0; k < 30; k++) {
     const saga = `runs-${k}`;
     await start("bureau", saga, { rounds: 60, forMs: 100, pays: false });
-    const read = await runCli(["inspect", saga, "--json"], { env });
+    const read = await runCli(["inspect", saga, "--json"], { env: run.env });
     const hosts = read.code === 0 ? InspectDocument.parse(JSON.parse(read.stdout)).hosts : [];
     if (hosts[0]?.includes(`-${pid}-`) === true) return saga;
   }
@@ -342,12 +289,10 @@ async function runBy(pid: number): Promise<string> {
 
 describe("behind a token", () => {
   test("nothing is shown before the token, and a browser that has shown it is let in", async () => {
-    const { said } = await serve("console", "--port", "0", "--host", "0.0.0.0");
+    const { said } = await run.serve("console", "--port", "0", "--host", "0.0.0.0");
     const url = (said.console ?? "").replace("0.0.0.0", "127.0.0.1");
     expect((await fetch(`${url}/api/sagas`)).status).toBe(401);
-    const context = await browser.newContext({ viewport: phone });
-    contexts.push(context);
-    const page = await context.newPage();
+    const page = await (await run.context(phone)).newPage();
     await page.goto(`${url}/sagas`);
     await page.getByLabel("Token").fill("not this one at all");
     await page.getByRole("button", { name: "Open" }).click();
@@ -359,7 +304,7 @@ describe("behind a token", () => {
   });
 
   test("the console listens to others only where it asks for one", async () => {
-    const bare = { ...env, SAGAMESH_CONSOLE_TOKEN: "" };
+    const bare = { ...run.env, SAGAMESH_CONSOLE_TOKEN: "" };
     const refused = await runCli(["console", "--host", "0.0.0.0", "--port", "0"], { env: bare });
     expect({ code: refused.code, stderr: refused.stderr }).toMatchObject({
       code: 2,

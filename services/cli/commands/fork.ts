@@ -1,25 +1,18 @@
 import type { ForkedDocument } from "../../../protocol/documents/stored.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { Effects } from "../../../protocol/fork.ts";
-import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
 import type { Json } from "../../../protocol/json.ts";
-import { headers } from "../../../protocol/subjects.ts";
 import type { ForkOptions } from "../../client/fork.ts";
 import { startFork } from "../../client/start.ts";
-import { newestLetter, refusalOfStart } from "../../client/refusal.ts";
-import type { Ports } from "../../wire/ports.ts";
-import { systemClock } from "../../runtime/system.ts";
+import { forkBegun } from "../../client/fork-begun.ts";
+import { newestLetter } from "../../client/refusal.ts";
 import { defineCommand } from "../frame/command.ts";
 import { readTextFile } from "../frame/file.ts";
 import { withMesh } from "../frame/context.ts";
 import { parseJson, parseJsonOrText } from "../frame/json.ts";
 import { takingHosts } from "../../deployments/served.ts";
 import { noHost, watchStarted } from "../telling/started.ts";
-import { lastTurnOf } from "../../ledger/chain.ts";
-
-/** A host that is there copies a thousand turns in a second. */
-const beginWithinMs = 10_000;
-const lookMs = 100;
 
 /** Starts a fork. */
 export const fork = defineCommand({
@@ -85,7 +78,7 @@ export const fork = defineCommand({
       const { effects = "simulated" } = options;
       const isServed = (await takingHosts(ports.membership)).length > 0;
       if (!isServed) context.output.note(noHost);
-      else if (!(await hasBegun(ports, { id, turn, since }, context.signal)))
+      else if (!(await forkBegun(deps, { id, turn, since }, context.signal)))
         context.output.note(
           `no host has taken ${id} yet; \`sagamesh doctor\` tells whether one serves ${name}`,
         );
@@ -149,19 +142,4 @@ function turnIn(text: string, option: string): number {
 function replyIn(reply: Json): NonNullable<ForkOptions["modelOutputs"]>[number] {
   if (typeof reply === "object" && reply !== null && !Array.isArray(reply)) return reply;
   throw new MeshError("USAGE", `--model-output: expected TURN={"text":…,"calls":[…]}`);
-}
-
-/** Whether a host has copied the turns. Throws why the fork was refused, if it was. */
-async function hasBegun(
-  ports: Ports,
-  { id, turn, since }: { readonly id: SagaId; readonly turn: number; readonly since: number },
-  signal: AbortSignal,
-): Promise<boolean> {
-  for (const until = systemClock.elapsed() + beginWithinMs; ; await systemClock.sleep(lookMs, signal)) {
-    const last = await lastTurnOf(ports, id);
-    if (last !== undefined && Number(last.headers[headers.turn]) > turn) return true;
-    const refused = await refusalOfStart(ports, id, since);
-    if (refused !== undefined) throw refused;
-    if (systemClock.elapsed() > until) return false;
-  }
 }

@@ -1,14 +1,17 @@
 /** Acts: what a person can tell a saga. Each is sent once, however often a request for it is repeated. */
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { SagaDocument, SignalBody } from "../documents.ts";
-import { post, Refusal } from "./api.ts";
-import { Refused } from "./marks.tsx";
+import { useState } from "preact/hooks";
+import type { SagaDocument, SignalBody, TakesDocument } from "../documents.ts";
+import { post, Refusal, useAsked } from "./api.ts";
+import { Asking, newId } from "./asking.tsx";
+import { fieldsOf, type Typed, valueIn } from "./fields.ts";
+import { Fields } from "./form.tsx";
 
 interface Act {
   readonly name: string;
   readonly label: string;
   readonly asks: string;
-  readonly field: "reason" | "text" | "json";
+  /** The member of the data that is typed. */
+  readonly member: "reason" | "text";
   readonly isGrave?: boolean;
 }
 
@@ -16,44 +19,50 @@ const cancel: Act = {
   name: "cancel",
   label: "Cancel",
   asks: "It undoes what it did, then ends. Why?",
-  field: "reason",
+  member: "reason",
   isGrave: true,
 };
 const pause: Act = {
   name: "pause",
   label: "Pause",
   asks: "It takes nothing more until it is resumed. Why?",
-  field: "reason",
+  member: "reason",
 };
 const resume: Act = {
   name: "resume",
   label: "Resume",
   asks: "It goes on with what came meanwhile. Why?",
-  field: "reason",
+  member: "reason",
 };
 const instruct: Act = {
   name: "instruct",
   label: "Instruct",
   asks: "What its model is to be told",
-  field: "text",
+  member: "text",
 };
-const signal: Act = { name: "", label: "Signal", asks: "Its data: JSON, or a plain text", field: "json" };
+
+/** Whether anything can be told to it: it goes on, and is shown as it is now. */
+export const takesActs = ({ phase, asOf }: SagaDocument): boolean => phase !== "ended" && asOf === undefined;
 
 export function Acts({ document }: { readonly document: SagaDocument }) {
-  const [act, setAct] = useState<Act>();
+  const [act, setAct] = useState<Act | "signal">();
   const [told, setTold] = useState<string>();
-  if (document.phase === "ended" || document.asOf !== undefined) return null;
+  if (!takesActs(document)) return null;
   const acts = [
-    signal,
     ...(document.spent.steps > 0 ? [instruct] : []),
     document.paused === undefined ? pause : resume,
     cancel,
   ];
+  const over = (name?: string) => {
+    setAct(undefined);
+    if (name !== undefined) setTold(`${name} is stored`);
+  };
   return (
     <div class="acts">
       <span class="told muted" role="status">
         {told ?? ""}
       </span>
+      <button onClick={() => setAct("signal")}>Signal</button>
       {acts.map((one) => (
         <button
           key={one.label}
@@ -63,107 +72,98 @@ export function Acts({ document }: { readonly document: SagaDocument }) {
           {one.label}
         </button>
       ))}
-      {act === undefined ? null : (
-        <Asking
-          act={act}
-          saga={document.saga}
-          onClose={(name) => {
-            setAct(undefined);
-            if (name !== undefined) setTold(`${name} is stored`);
-          }}
-        />
+      {act === undefined ? null : act === "signal" ? (
+        <Signalling saga={document.saga} onClose={over} />
+      ) : (
+        <Telling act={act} saga={document.saga} onClose={over} />
       )}
     </div>
   );
 }
 
-/** What repeats are known by; 16 bytes of chance, which a page has without TLS too. */
-const newId = (): string =>
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
-interface AskingProps {
-  readonly act: Act;
+interface Props {
   readonly saga: string;
   /** With the name of what was stored, if anything was. */
   readonly onClose: (stored?: string) => void;
 }
 
-function Asking({ act, saga, onClose }: AskingProps) {
-  const box = useRef<HTMLDialogElement>(null);
+const signalling = (saga: string, body: SignalBody): Promise<unknown> =>
+  post(`/sagas/${encodeURIComponent(saga)}/signals`, body);
+
+/** One of the few that every saga takes, in a sentence. */
+function Telling({ act, saga, onClose }: Props & { readonly act: Act }) {
   const [id] = useState(newId);
-  const [name, setName] = useState(act.name);
   const [text, setText] = useState("");
-  const [isSending, setSending] = useState(false);
-  const [error, setError] = useState<Refusal>();
-  useEffect(() => box.current?.showModal(), []);
-  const send = () => {
-    setSending(true);
-    const body: SignalBody = { name, data: dataOf(act, text), id };
-    post(`/sagas/${encodeURIComponent(saga)}/signals`, body).then(
-      () => onClose(name),
-      (reason: unknown) => {
-        setSending(false);
-        if (reason instanceof Refusal) setError(reason);
-      },
-    );
-  };
+  const data = text.trim() === "" ? {} : { [act.member]: text };
   return (
-    <dialog ref={box} aria-label={act.label} onClose={() => onClose()}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          send();
-        }}
-      >
-        <h2>
-          {act.label} <span class="muted">{saga}</span>
-        </h2>
-        {act.field !== "json" ? null : (
-          <label>
-            Its name
-            <input
-              required
-              value={name}
-              autocapitalize="off"
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          </label>
-        )}
-        <label>
-          {act.asks}
-          <textarea
-            rows={4}
-            required={act.field === "text"}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
-        {error === undefined ? null : <Refused error={error} />}
-        <div class="buttons">
-          <button type="button" onClick={() => onClose()}>
-            Leave it
-          </button>
-          <button class={act.isGrave === true ? "main grave" : "main"} disabled={isSending}>
-            {act.label}
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <Asking
+      title={act.label}
+      about={saga}
+      isGrave={act.isGrave === true}
+      send={() => signalling(saga, { name: act.name, data, id })}
+      onClose={(isStored) => onClose(isStored ? act.name : undefined)}
+    >
+      <label>
+        {act.asks}
+        <textarea
+          rows={4}
+          required={act.member === "text"}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+    </Asking>
   );
 }
 
-function dataOf({ field }: Act, text: string): unknown {
-  if (field === "json") return jsonOrText(text);
-  if (text.trim() === "") return field === "reason" ? {} : null;
-  return field === "reason" ? { reason: text } : { text };
+/** Any other, by the form that its schema makes; `first` is chosen already. */
+function Signalling({ saga, first, onClose }: Props & { readonly first?: string }) {
+  const { data: takes } = useAsked<TakesDocument>(`/sagas/${encodeURIComponent(saga)}/takes`);
+  const [id] = useState(newId);
+  const [chosen, choose] = useState(first);
+  const [typed, setTyped] = useState<Typed>(new Map());
+  const name = chosen ?? takes?.signals[0]?.name ?? "";
+  const fields = fieldsOf(takes?.signals.find((one) => one.name === name)?.schema);
+  const send = () => {
+    const read = valueIn(fields, typed);
+    if ("fault" in read) return Promise.reject(misfit(read.fault));
+    return signalling(saga, { name, data: read.value, id });
+  };
+  return (
+    <Asking
+      title="Signal"
+      about={saga}
+      isReady={takes !== undefined}
+      send={send}
+      onClose={(isStored) => onClose(isStored ? name : undefined)}
+    >
+      <label>
+        Its name
+        <select
+          value={name}
+          onChange={(event) => {
+            choose(event.currentTarget.value);
+            setTyped(new Map());
+          }}
+        >
+          {takes?.signals.map((one) => (
+            <option key={one.name} value={one.name}>
+              {one.name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Fields fields={fields} typed={typed} onTyped={setTyped} label="Its data: JSON, or a plain text" />
+    </Asking>
+  );
 }
 
-/** As the command line reads a signal's data: what is no JSON is a text. */
-export function jsonOrText(text: string): unknown {
-  if (text.trim() === "") return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+/** Adds to the limits of its budget. */
+export function RaiseBudget({ saga }: { readonly saga: string }) {
+  const [isOpen, setOpen] = useState(false);
+  if (!isOpen) return <button onClick={() => setOpen(true)}>Raise budget…</button>;
+  return <Signalling saga={saga} first="budget" onClose={() => setOpen(false)} />;
 }
+
+export const misfit = (fault: string): Refusal =>
+  new Refusal({ code: "INPUT_INVALID", message: fault, remedy: "Mend it." }, 400);

@@ -5,6 +5,7 @@ import { isShut, silentSince, useAsked } from "./api.ts";
 import { keyHelp, useKeys } from "./keys.ts";
 import { counts, hear, isHeard } from "./live.ts";
 import { useNow } from "./marks.tsx";
+import { MeshView } from "./mesh.tsx";
 import { go, usePlace, useRouting } from "./route.ts";
 import { SagaView } from "./saga.tsx";
 import { SagasView } from "./sagas.tsx";
@@ -23,6 +24,7 @@ export function App() {
     "?": () => setHelp(true),
     s: () => go("/sagas"),
     t: () => go("/tasks"),
+    m: () => go("/mesh"),
     Escape: () => setHelp(false),
   });
   if (shut) return <Shut />;
@@ -56,6 +58,7 @@ function View() {
   if (kind === "tasks" && one !== undefined && two !== undefined)
     return <TaskView key={`${one}/${two}`} saga={one} intent={two} />;
   if (kind === "tasks") return <TasksView />;
+  if (kind === "mesh") return <MeshView />;
   if (kind === "sagas") return <SagasView />;
   return (
     <main>
@@ -88,6 +91,9 @@ function Head({ onHelp }: { readonly onHelp: () => void }) {
         </a>
         <a href="/tasks" aria-current={current === "tasks" ? "page" : undefined}>
           Tasks{asks === 0 ? null : <span class="badge">{asks}</span>}
+        </a>
+        <a href="/mesh" aria-current={current === "mesh" ? "page" : undefined}>
+          Mesh
         </a>
       </nav>
       <span class="server muted" title={me.data === undefined ? "" : `sagamesh ${me.data.version}`}>

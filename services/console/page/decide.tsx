@@ -1,9 +1,16 @@
 /** Decide: what a person says of a task, and the form it is said in. */
 import { useEffect, useState } from "preact/hooks";
-import type { TaskStory, VoteBody } from "../documents.ts";
-import { jsonOrText } from "./acts.tsx";
-import { post, Refusal } from "./api.ts";
+import type { TaskStory, ToolSchema, VoteBody } from "../documents.ts";
+import { post, Refusal, useAsked } from "./api.ts";
+import { type Field, jsonOrText, type Typed, valueIn } from "./fields.ts";
+import { Fields, formFor } from "./form.tsx";
 import { Refused } from "./marks.tsx";
+
+/** Arguments in the place of the model's. */
+interface Edited {
+  readonly fields: readonly Field[];
+  readonly typed: Typed;
+}
 
 interface Props {
   readonly task: TaskStory;
@@ -24,7 +31,7 @@ export function Decide({ task, path, again }: Props) {
   const [by, setBy] = useState(() => keptName() || (to.length === 1 ? (to[0] ?? "") : ""));
   const [reason, setReason] = useState("");
   const [answer, setAnswer] = useState("");
-  const [edited, setEdited] = useState<string>();
+  const [edited, setEdited] = useState<Edited>();
   const { sent, error, vote, setError } = useVote(task, path, again);
   useEffect(() => setError(undefined), [by, reason, answer, edited]);
   const say = (body: VoteBody) => {
@@ -38,7 +45,14 @@ export function Decide({ task, path, again }: Props) {
       <Name to={to} by={by} setBy={setBy} />
       {asked === undefined ? null : <Area label={asked} rows={3} text={answer} onText={setAnswer} />}
       {edited === undefined ? null : (
-        <Area label="Other arguments: JSON" rows={8} text={edited} onText={setEdited} />
+        <fieldset>
+          <legend>Other arguments</legend>
+          <Fields
+            {...edited}
+            label="All of them: JSON"
+            onTyped={(typed) => setEdited({ ...edited, typed })}
+          />
+        </fieldset>
       )}
       <Area label="Reason" rows={2} text={reason} onText={setReason} />
       {error === undefined ? null : <Refused error={error} />}
@@ -47,14 +61,7 @@ export function Decide({ task, path, again }: Props) {
       </p>
       <div class="buttons">
         {about === "approval" ? (
-          <Change
-            task={task}
-            edited={edited}
-            setEdited={setEdited}
-            say={say}
-            fail={setError}
-            isSent={sent !== undefined}
-          />
+          <Change {...{ task, edited, setEdited, say, fail: setError }} isSent={sent !== undefined} />
         ) : null}
         {about === "doubt" ? (
           <Doubt answer={answer} say={say} isSent={sent !== undefined} />
@@ -137,8 +144,8 @@ const Area = ({ label, rows, text, onText }: AreaProps) => (
 
 interface ChangeProps {
   readonly task: TaskStory;
-  readonly edited: string | undefined;
-  readonly setEdited: (text: string) => void;
+  readonly edited: Edited | undefined;
+  readonly setEdited: (edited: Edited) => void;
   readonly say: (body: VoteBody) => void;
   readonly fail: (error: Refusal) => void;
   readonly isSent: boolean;
@@ -146,16 +153,17 @@ interface ChangeProps {
 
 /** Puts other arguments in the place of the model's. */
 function Change({ task, edited, setEdited, say, fail, isSent }: ChangeProps) {
+  const { tool, input = null } = task;
+  const path = tool === undefined ? undefined : `/tools/${encodeURIComponent(tool)}/input`;
+  const { data } = useAsked<ToolSchema>(path);
   if (edited === undefined)
-    return <button onClick={() => setEdited(JSON.stringify(task.input ?? null, null, 2))}>Change…</button>;
+    return <button onClick={() => setEdited(formFor(data?.schema, input))}>Change…</button>;
   const send = () => {
-    try {
-      say({ vote: "edit", input: JSON.parse(edited) as unknown });
-    } catch {
-      fail(
-        new Refusal({ code: "BAD_JSON", message: "these arguments are no JSON", remedy: "Mend them." }, 400),
-      );
-    }
+    const read = valueIn(edited.fields, edited.typed);
+    const isNoJson = "value" in read && typeof read.value === "string" && typeof input !== "string";
+    const fault = "fault" in read ? read.fault : isNoJson ? "these arguments are no JSON" : undefined;
+    if (fault === undefined) return say({ vote: "edit", input: (read as { value: unknown }).value });
+    fail(new Refusal({ code: "INPUT_INVALID", message: fault, remedy: "Mend them." }, 400));
   };
   return (
     <button disabled={isSent} onClick={send}>

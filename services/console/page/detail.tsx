@@ -1,6 +1,9 @@
 /** Detail: one thing that happened, whole: why, with what, what came of it, what it cost. */
+import { useState } from "preact/hooks";
 import type { IntentStory, TimelineItem, Turn } from "../documents.ts";
 import { useAsked } from "./api.ts";
+import { FindingDialog, isUnsettled } from "./finding.tsx";
+import { ForkDialog } from "./fork.tsx";
 import { Fact, Refused, Status, useNow, Waiting } from "./marks.tsx";
 import { chosen, sagaAt, taskAt } from "./route.ts";
 import { Text, Value } from "./value.tsx";
@@ -28,6 +31,7 @@ export function Detail({ saga, at, item, words, onClose }: Props) {
         </button>
       </div>
       {item === undefined ? null : <Facts saga={saga} item={item} />}
+      {item === undefined || item.kind === "end" ? null : <ActsHere saga={saga} item={item} />}
       {words === undefined ? null : (
         <section>
           <h3>Being said</h3>
@@ -40,6 +44,20 @@ export function Detail({ saga, at, item, words, onClose }: Props) {
         <Story saga={saga} item={item} />
       )}
     </aside>
+  );
+}
+
+/** What can be done from this one thing. */
+function ActsHere({ saga, item }: { readonly saga: string; readonly item: TimelineItem }) {
+  const [asked, ask] = useState<"fork" | "settle">();
+  const over = () => ask(undefined);
+  return (
+    <div class="acts">
+      {isUnsettled(item) ? <button onClick={() => ask("settle")}>Settle…</button> : null}
+      <button onClick={() => ask("fork")}>Fork from here…</button>
+      {asked === "settle" ? <FindingDialog saga={saga} item={item} onClose={over} /> : null}
+      {asked === "fork" ? <ForkDialog saga={saga} turn={item.turn} onClose={over} /> : null}
+    </div>
   );
 }
 

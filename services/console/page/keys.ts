@@ -40,5 +40,6 @@ export const keyHelp: readonly (readonly [key: string, does: string])[] = [
   ["Esc", "close, or leave a field"],
   ["s", "sagas"],
   ["t", "tasks"],
+  ["m", "mesh"],
   ["?", "these keys"],
 ];

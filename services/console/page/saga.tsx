@@ -3,6 +3,7 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import type { SagaDocument, TimelineDocument, TimelineItem } from "../documents.ts";
 import { Acts } from "./acts.tsx";
 import { get, Refusal, useAsked } from "./api.ts";
+import { BesideTab } from "./beside.tsx";
 import { Detail } from "./detail.tsx";
 import { GraphTab } from "./graph.tsx";
 import { merged } from "./happened.ts";
@@ -16,7 +17,7 @@ import { Timeline } from "./timeline.tsx";
 import { TurnsTab } from "./turns.tsx";
 import { count, lasted, many, money } from "./words.ts";
 
-const tabs = ["timeline", "graph", "story", "state", "turns"] as const;
+const tabs = ["timeline", "graph", "story", "state", "turns", "beside"] as const;
 const againEveryMs = 400;
 
 export function SagaView({ saga }: { readonly saga: string }) {
@@ -30,6 +31,8 @@ export function SagaView({ saga }: { readonly saga: string }) {
   const close = () => go(chosen({ at: undefined }), true);
   useKeys({ Escape: close });
   const item = timeline?.items.find(({ id }) => id === at);
+  const fork = summary?.fork;
+  const isShown = (one: string) => one !== "beside" || fork !== undefined || tab === one;
   if (error !== undefined && timeline === undefined)
     return (
       <main>
@@ -46,7 +49,7 @@ export function SagaView({ saga }: { readonly saga: string }) {
       />
       <div class="bar">
         <div class="tabs" role="tablist" aria-label="what is shown">
-          {tabs.map((one) => (
+          {tabs.filter(isShown).map((one) => (
             <button
               key={one}
               role="tab"
@@ -71,6 +74,8 @@ export function SagaView({ saga }: { readonly saga: string }) {
             <StoryTab saga={saga} turn={turn} turns={timeline.turns} />
           ) : tab === "state" ? (
             <StateTab document={summary} />
+          ) : tab === "beside" ? (
+            <Beside timeline={timeline} summary={summary} />
           ) : (
             <TurnsTab saga={saga} turn={turn ?? timeline.turns} />
           )}
@@ -81,6 +86,12 @@ export function SagaView({ saga }: { readonly saga: string }) {
       </div>
     </main>
   );
+}
+
+function Beside({ timeline, summary }: { timeline: TimelineDocument; summary: SagaDocument | undefined }) {
+  if (summary === undefined) return <Waiting lines={10} />;
+  if (summary.fork === undefined) return <p class="empty">This saga is no fork.</p>;
+  return <BesideTab timeline={timeline} fork={summary.fork} />;
 }
 
 function turnIn(text: string | null, turns: number | undefined): number | undefined {

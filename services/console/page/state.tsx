@@ -1,6 +1,7 @@
 /** State: what a saga had, spent and left standing, now or after a turn. */
 import type { ComponentChildren } from "preact";
 import type { SagaDocument } from "../documents.ts";
+import { RaiseBudget, takesActs } from "./acts.tsx";
 import { Fact, Status, Waiting } from "./marks.tsx";
 import { chosen, sagaAt } from "./route.ts";
 import { Value } from "./value.tsx";
@@ -114,7 +115,8 @@ function Troubles({ document: { failures, logged } }: { readonly document: SagaD
   );
 }
 
-function Spending({ document: { spent, below, budget } }: { readonly document: SagaDocument }) {
+function Spending({ document }: { readonly document: SagaDocument }) {
+  const { spent, below, budget } = document;
   const limits = Object.entries(budget?.limits ?? {}).filter(([, most]) => typeof most === "number");
   return (
     <Part title="Spent">
@@ -138,6 +140,7 @@ function Spending({ document: { spent, below, budget } }: { readonly document: S
           </label>
         );
       })}
+      {takesActs(document) && limits.length > 0 ? <RaiseBudget saga={document.saga} /> : null}
     </Part>
   );
 }

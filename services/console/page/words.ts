@@ -50,6 +50,14 @@ export function money(usd: number): string {
   return usd >= 1 ? `$${usd.toFixed(2)}` : `$${Number(usd.toPrecision(2))}`;
 }
 
+/** Bytes, in the largest unit that leaves a whole one. */
+export function bytes(value: number): string {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  let [rest, k] = [value, 0];
+  for (; rest >= 1_000 && k < units.length - 1; k++) rest /= 1_000;
+  return `${k === 0 || rest >= 100 ? Math.round(rest) : rest.toFixed(1)} ${units[k]}`;
+}
+
 /** A count with its thousands apart. */
 export const count = (value: number): string => value.toLocaleString("en-US");
 

@@ -50,7 +50,7 @@ async function start({ token, isOpen = true }: { token?: string; isOpen?: boolea
   const { ports, chance } = mesh.spawn("console");
   const me = { from: "tester", server: "nats://x", version: "0", guarded: token !== undefined };
   const deps = { ports, chance, clock: systemClock, from: "tester" };
-  if (isOpen) console.open(consoleOn(deps, me, silentLog));
+  if (isOpen) console.open(consoleOn(deps, me, silentLog, () => Promise.reject(new Error("no doctor here"))));
   return console;
 }
 
