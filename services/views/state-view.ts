@@ -1,14 +1,19 @@
 /**
  * State view: one of the three dimensions of a saga's state, from the first turns of its ledger.
+ *
+ * KV1 No turn is kept: of a call what its dimension shows. When a workflow's nodes committed is found in a reading of its own, for the
+ *     definition by which they did is known at the end alone.
  */
 import type { Definition } from "../../actors/contract/definition.ts";
 import { applicationOf, committedRuns, dependencyOf, recoveryOf } from "../../actors/workflow/dimensions.ts";
 import { nodeOfCall } from "../../actors/workflow/context.ts";
 import { isWorkflow } from "../../actors/workflow/kind.ts";
 import { decideTurn } from "../../actors/kernel/fold.ts";
+import type { Growing } from "../../actors/kernel/folding.ts";
 import type { SagaState } from "../../actors/contract/state.ts";
 import { MeshError } from "../../protocol/errors.ts";
 import type { IntentId } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
 import { ModelReply } from "../../protocol/model.ts";
 import type {
   ApplicationState,
@@ -18,75 +23,124 @@ import type {
 } from "../../protocol/documents/state.ts";
 import type { Turn } from "../../protocol/turn.ts";
 import type { App } from "../app/app.ts";
-import { servedDefinition, viewingByFold } from "./folded.ts";
-import type { Account } from "../ledger/account.ts";
-import { accounting } from "../ledger/account-reader.ts";
-import { type IntentView, viewOfAccount } from "./view.ts";
+import { readFolded } from "./folded.ts";
+import type { Account, ToldIntent } from "../ledger/account.ts";
+import { type Keeping, keepingUp, type Made } from "../ledger/kept-up.ts";
+import type { ReadUpTo, TurnTaker } from "./up-to.ts";
+import { type IntentView, intentView } from "./view.ts";
 
-/** In pieces. `of` is how many turns the whole ledger has. Throws as `viewingByFold` does. */
-export function* stateOf(
-  app: App,
-  turns: readonly Turn[],
-  dimension: Dimension,
-  of = turns.length,
-): Generator<undefined, StateDocument> {
-  const last = turns.at(-1);
+/** Of a ledger that is read. Throws VERSION_UNSERVED, FOLD_DIVERGED, LEDGER_BROKEN, and as `read`. */
+export async function readState(app: App, read: ReadUpTo, dimension: Dimension): Promise<StateDocument> {
+  const { taker, last, of, definition, state } = await readFolded(app, read, () => gathering(dimension));
   if (last === undefined) throw new MeshError("LEDGER_BROKEN", "a ledger has at least one turn");
-  const definition = servedDefinition(app, turns);
-  const viewing = yield* viewingByFold(app, turns);
-  const { state } = viewing;
-  const common = { saga: last.saga, turn: last.turn, at: last.at, of };
+  const { account, calls, words } = taker.gathered();
+  const common = { saga: account.saga, turn: last.turn, at: last.at, of };
   const isGraph = isWorkflow(definition);
-  const account = yield* accounting(turns);
-  const undone = undoneCalls(account);
+  const undone = undoneCalls(account, calls);
   if (dimension === "dependency")
     return { ...common, dimension, ...dependencyOf({ definition, state }, undone) };
-  const view = viewOfAccount(account, viewing);
   const effects = new Map(state.effects.map((effect) => [effect.intent, effect]));
-  const timeOf = new Map(turns.map(({ turn, at }) => [turn, at]));
   if (dimension === "application") {
     const said = applicationOf({ definition, state }, undone);
-    const others = isGraph ? {} : standingOutputs(view.intents, new Set(effects.keys()));
+    const others = isGraph ? {} : standingOutputs(calls.values(), new Set(effects.keys()));
+    const commits = isGraph
+      ? (await read(() => committing(definition), last.turn)).taker.commits
+      : checkpointsOf(calls.values());
     return {
-      ...{ ...common, dimension, ...said, input: view.input, standing: standingIn(state, isGraph) },
+      ...{ ...common, dimension, ...said, input: account.start.input, standing: standingIn(state, isGraph) },
       entities: { ...others, ...said.entities },
-      checkpoints: isGraph ? yield* commitsOf(definition, turns) : checkpointsOf(view.intents, timeOf),
+      checkpoints: commits,
     };
   }
-  const words = reasoningOf(account);
-  const transactions = view.intents.flatMap((one): OperationState["transactions"] => {
-    const { intent } = one;
-    if ((intent.kind !== "tool" && intent.kind !== "saga") || intent.for !== undefined) return [];
-    const { call, undoes } = intent;
+  const transactions = [...calls.values()].flatMap((one): OperationState["transactions"] => {
+    if (one.isServing) return [];
+    const { id, kind, name, call, undoes, outcome, output, reason } = one;
+    const input = one.input ?? state.open[id]?.input;
     const isNode = isGraph && call !== undefined;
     const reasoning = call === undefined || isNode ? undefined : words.get(call.slice(0, call.indexOf(".")));
-    const settledAt = one.settledTurn === undefined ? undefined : timeOf.get(one.settledTurn);
     return [
       {
-        ...{ transaction: intent.id, agent: view.definition.name, kind: intent.kind, name: intent.name },
+        ...{ transaction: id, agent: account.definition.name, kind, name },
         ...(call === undefined ? {} : { call }),
         ...(isNode ? { node: nodeOfCall(call) } : {}),
-        ...(one.input === undefined ? {} : { input: one.input }),
-        ...(one.output === undefined ? {} : { output: one.output }),
-        ...{ attempts: one.attempt, outcome: one.outcome ?? "open", startedAt: timeOf.get(one.turn) ?? 0 },
-        ...(one.reason === undefined ? {} : { reason: one.reason }),
-        ...(settledAt === undefined ? {} : { settledAt }),
+        ...(input === undefined ? {} : { input }),
+        ...(output === undefined ? {} : { output }),
+        ...{ attempts: one.attempt, outcome: outcome ?? "open", startedAt: one.startedAt },
+        ...(reason === undefined ? {} : { reason }),
+        ...(one.settled === undefined ? {} : { settledAt: one.settled.at }),
         ...(reasoning === undefined ? {} : { reasoning }),
         ...(undoes === undefined ? {} : { undoes }),
-        ...recoveryOf(effects.get(intent.id), account.undone.has(intent.id)),
+        ...recoveryOf(effects.get(id), account.undone.has(id)),
       },
     ];
   });
   return { ...common, dimension, transactions };
 }
 
-const undoneCalls = ({ undone, intents }: Account): Set<string> =>
-  new Set(
-    [...undone.keys()].flatMap((id) => {
-      const intent = intents.get(id)?.intent;
-      return intent !== undefined && "call" in intent ? (intent.call ?? []) : [];
+/** A call of a tool or a saga, as far as it is shown. */
+interface Call extends Pick<IntentView, "attempt" | "outcome" | "output" | "reason"> {
+  readonly id: IntentId;
+  readonly kind: "tool" | "saga";
+  readonly name: string;
+  readonly call: string | undefined;
+  readonly undoes: IntentId | undefined;
+  /** It serves another intent: no transaction of its own. */
+  readonly isServing: boolean;
+  readonly input: Json | undefined;
+  readonly startedAt: number;
+  readonly settled: { readonly turn: number; readonly at: number } | undefined;
+}
+
+/** What a ledger adds up to beside its fold. */
+interface Gathered {
+  readonly account: Account;
+  /** In the order in which they were decided. */
+  readonly calls: ReadonlyMap<IntentId, Call>;
+  /** What an agent's model said in each of its decisions, by their numbers. */
+  readonly words: ReadonlyMap<string, string>;
+}
+
+function gathering(dimension: Dimension): TurnTaker & { gathered(): Gathered } {
+  const calls = new Map<IntentId, Made<Call | undefined>>();
+  const words = new Map<string, string>();
+  const hear = ({ intent, ended }: ToldIntent) => {
+    const number = intent.kind === "model" ? keeping.account.numbers.get(intent.id) : undefined;
+    if (number === undefined || ended?.output === undefined || dimension !== "operation") return;
+    const text = ModelReply.safeParse(ended.output).data?.text;
+    if (text !== undefined) words.set(`${number}`, text);
+  };
+  const keeping: Keeping<Call | undefined> = keepingUp((told) => {
+    hear(told);
+    return callOf(keeping.account, told, dimension);
+  });
+  return {
+    take: (turn) =>
+      keeping.take(turn, ({ intent }, call) => {
+        if (call.of !== undefined) calls.set(intent.id, call);
+      }),
+    gathered: () => ({
+      ...{ account: keeping.account, words },
+      calls: new Map([...calls].flatMap(([id, { of }]) => (of === undefined ? [] : [[id, of] as const]))),
     }),
-  );
+  };
+}
+
+/** Undefined of what is no call. */
+function callOf(account: Account, told: ToldIntent, dimension: Dimension): Call | undefined {
+  const { intent, input, place, ended } = told;
+  if (intent.kind !== "tool" && intent.kind !== "saga") return undefined;
+  const { attempt, outcome, output, reason } = intentView(account, told);
+  const { id, kind, name, call, undoes } = intent;
+  return {
+    ...{ id, kind, name, call, undoes, attempt, outcome, isServing: intent.for !== undefined },
+    ...{ output: dimension === "dependency" ? undefined : output, startedAt: place.at },
+    ...(dimension === "operation" ? { input, reason } : { input: undefined, reason: undefined }),
+    settled: ended && { turn: ended.turn, at: ended.at },
+  };
+}
+
+const undoneCalls = ({ undone }: Account, calls: Gathered["calls"]): Set<string> =>
+  new Set([...undone.keys()].flatMap((id) => calls.get(id)?.call ?? []));
 
 /** All effects that stand, each with what becomes of it and who is asked. */
 function standingIn({ effects, plans, open }: SagaState, isGraph: boolean): ApplicationState["standing"] {
@@ -111,60 +165,45 @@ function standingIn({ effects, plans, open }: SagaState, isGraph: boolean): Appl
 }
 
 /** What stands of a saga that is no workflow, by intent. */
-const standingOutputs = (
-  intents: readonly IntentView[],
+function standingOutputs(
+  calls: Iterable<Call>,
   standing: ReadonlySet<IntentId>,
-): ApplicationState["entities"] =>
-  Object.fromEntries(
-    intents.flatMap(({ intent, output }) =>
-      standing.has(intent.id) && output !== undefined && "name" in intent
-        ? [[`${intent.id} ${intent.name}`, output]]
-        : [],
-    ),
-  );
+): ApplicationState["entities"] {
+  const entities: Record<string, Json> = {};
+  for (const { id, name, output } of calls)
+    if (standing.has(id) && output !== undefined) entities[`${id} ${name}`] = output;
+  return entities;
+}
 
-/** The turns in which runs of a workflow's nodes committed: after all who judge them, not when they succeeded. */
-function* commitsOf(
+/** Finds the turns in which runs of a workflow's nodes committed: after all who judge them, not when they succeeded. */
+function committing(
   definition: Definition,
-  turns: readonly Turn[],
-): Generator<undefined, ApplicationState["checkpoints"]> {
+): TurnTaker & { readonly commits: ApplicationState["checkpoints"][number][] } {
+  const growing: Growing = new WeakSet();
   const known = new Set<string>();
   const commits: ApplicationState["checkpoints"][number][] = [];
   let state: SagaState | undefined;
-  for (const { saga, turn, at, steps } of turns) {
-    // Not compared with the record: the whole ledger was, before.
-    ({ state } = decideTurn(definition, state, { saga, at, events: steps.map(({ event }) => event) }));
-    const committed = committedRuns({ state }).filter((call) => !known.has(call));
-    for (const call of committed) known.add(call);
-    if (committed.length > 0) commits.push({ turn, at, committed });
-    yield;
-  }
-  return commits;
+  return {
+    commits,
+    take: ({ saga, turn, at, steps }: Turn) => {
+      const events = steps.map(({ event }) => event);
+      // Not compared with the record: the whole ledger was, before.
+      ({ state } = decideTurn(definition, state, { saga, at, events }, growing));
+      const committed = committedRuns({ state }).filter((call) => !known.has(call));
+      for (const call of committed) known.add(call);
+      if (committed.length > 0) commits.push({ turn, at, committed });
+    },
+  };
 }
 
 /** The turns after which something had succeeded, of a saga that is no workflow. */
-function checkpointsOf(
-  intents: readonly IntentView[],
-  timeOf: ReadonlyMap<number, number>,
-): ApplicationState["checkpoints"] {
-  const committed = new Map<number, string[]>();
-  for (const { intent, outcome, settledTurn } of intents) {
-    const isDone = (intent.kind === "tool" || intent.kind === "saga") && intent.undoes === undefined;
-    if (!isDone || intent.for !== undefined || outcome !== "succeeded" || settledTurn === undefined) continue;
-    const known = committed.get(settledTurn) ?? [];
-    committed.set(settledTurn, [...known, intent.call ?? intent.id]);
+function checkpointsOf(calls: Iterable<Call>): ApplicationState["checkpoints"] {
+  const committed = new Map<number, ApplicationState["checkpoints"][number]>();
+  for (const { id, call, undoes, isServing, outcome, settled } of calls) {
+    if (undoes !== undefined || isServing || outcome !== "succeeded" || settled === undefined) continue;
+    const one = committed.get(settled.turn) ?? { ...settled, committed: [] };
+    one.committed.push(call ?? id);
+    committed.set(settled.turn, one);
   }
-  return [...committed]
-    .sort(([one], [other]) => one - other)
-    .map(([turn, calls]) => ({ turn, at: timeOf.get(turn) ?? 0, committed: calls }));
-}
-
-/** What an agent's model said in each of its decisions, by their numbers. */
-function reasoningOf({ numbers, intents }: Account): Map<string, string> {
-  const words = new Map<string, string>();
-  for (const [id, number] of numbers) {
-    const text = ModelReply.safeParse(intents.get(id)?.ended?.output).data?.text;
-    if (text !== undefined) words.set(`${number}`, text);
-  }
-  return words;
+  return [...committed.values()].sort((one, other) => one.turn - other.turn);
 }

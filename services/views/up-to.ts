@@ -94,9 +94,3 @@ export const turnsUpTo =
     const last = turns.findLast(({ turn }) => turn <= through);
     return { taker, last, of: turns.length, firstAt: turns[0]?.at ?? 0 };
   };
-
-/** Turns that are kept, for what looks at them back and forth. */
-export const keeping = (): TurnTaker & { readonly turns: readonly Turn[] } => {
-  const turns: Turn[] = [];
-  return { turns, take: (turn) => void turns.push(turn) };
-};

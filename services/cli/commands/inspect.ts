@@ -5,9 +5,8 @@ import { readFolded } from "../../views/folded.ts";
 import { withWaiting } from "../../client/list.ts";
 import { withStacks } from "../../views/failures.ts";
 import { readPrompt } from "../../views/prompt.ts";
-import { stateOf } from "../../views/state-view.ts";
+import { readState } from "../../views/state-view.ts";
 import { readInspected } from "../../views/inspected.ts";
-import { keeping } from "../../views/up-to.ts";
 import { loadApp } from "../../runtime/load-app.ts";
 import { systemClock } from "../../runtime/system.ts";
 import { dimensions } from "../../../protocol/documents/state.ts";
@@ -18,7 +17,6 @@ import { momentHelp, momentHint, upToMoment } from "../frame/moment.ts";
 import { printPrompt } from "../telling/prompt.ts";
 import { describeState, dimensionOf } from "../telling/state.ts";
 import { archiveOption, sagaPositional, withSaga } from "../frame/saga-source.ts";
-import { inPieces } from "../../wire/loop.ts";
 
 /** Of a saga that ran long, so much of what is over is what a person reads at most; all of it is a file. */
 const shownMax = 1_000;
@@ -91,9 +89,8 @@ export const inspect = defineCommand({
         return printGraph(context.output, taker.graph(folded?.state), { mermaid, svg });
       }
       if (dimension !== undefined && app !== undefined) {
-        const { taker, of } = await read(keeping);
+        const said = await readState(app, read, dimension);
         tellForeign();
-        const said = await inPieces(source.loop, stateOf(app, taker.turns, dimension, of));
         context.output.print(said, () => describeState(said));
         return 0;
       }

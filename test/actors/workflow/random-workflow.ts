@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { z } from "zod";
 import { defineWorkflow, type NodeConfig } from "../../../actors/workflow/define.ts";
 import { type App, defineApp } from "../../../services/app/app.ts";
-import { stateOf } from "../../../services/views/state-view.ts";
+import { stateOf } from "../../support/state-of.ts";
 import { atOnce } from "../../../services/wire/loop.ts";
 import { defineTool } from "../../../actors/contract/tool.ts";
 import { given, signalled, started, type Story } from "../../../services/testing/given.ts";

@@ -10,7 +10,7 @@ import { describe, expect, test } from "vitest";
 import { given, signalled, started, type Story } from "sagamesh/testing";
 import type { SagaEnd } from "sagamesh";
 import { openTestMesh } from "../../../services/testing/test-mesh.ts";
-import { stateOf } from "../../../services/views/state-view.ts";
+import { stateOf } from "../../support/state-of.ts";
 import type { WorkflowContext } from "../../../actors/workflow/spec.ts";
 import { placeOf } from "./agents.ts";
 import { createOutside, heldAt, type Outside } from "./outside.ts";

@@ -8,7 +8,7 @@ import type { ModelMessage, ModelPort, ModelRequest } from "sagamesh/models";
 import { testMesh } from "sagamesh/testing";
 import { ValidatorVerdict } from "../../../protocol/verdict.ts";
 import { ValidatorInput } from "../../../actors/validators/validator.ts";
-import { stateOf } from "../../../services/views/state-view.ts";
+import { stateOf } from "../../support/state-of.ts";
 import { placeOf } from "./agents.ts";
 import facts from "./journey.json" with { type: "json" };
 import { createOutside, heldAt, type Outside } from "./outside.ts";

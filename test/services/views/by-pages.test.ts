@@ -8,6 +8,7 @@
  */
 import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { dimensions } from "../../../protocol/documents/state.ts";
 import type { WhySentence } from "../../../protocol/documents/why.ts";
 import type { IntentId } from "../../../protocol/ids.ts";
 import type { Turn } from "../../../protocol/turn.ts";
@@ -17,6 +18,7 @@ import { readFolded, servedDefinition, viewingByFold } from "../../../services/v
 import { drawing } from "../../../services/views/graph/graph.ts";
 import { readInspected } from "../../../services/views/inspected.ts";
 import { promptOf, readPrompt } from "../../../services/views/prompt.ts";
+import { readState } from "../../../services/views/state-view.ts";
 import { ledgerUpTo, type Moment, type ReadUpTo, type TurnTaker } from "../../../services/views/up-to.ts";
 import { readLedger } from "../../../services/views/view.ts";
 import { tellWhy, whyIntent } from "../../../services/views/why/why.ts";
@@ -25,6 +27,7 @@ import { agents, inPagesOf, longest, machines, stored, watching } from "../../su
 import { graphWhole } from "../../support/graph-whole.ts";
 import { type RecordedLedger, recordExamples, sourceOf } from "../../support/recorded.ts";
 import { toldLedgers } from "../../support/told-ledgers.ts";
+import { stateOf } from "../../support/state-of.ts";
 import { whyOf } from "../../support/why-of.ts";
 import { whyWhole } from "../../support/why-whole.ts";
 
@@ -74,7 +77,7 @@ test("by pages the same is shown as of all turns, up to whatever moment", async 
     folds: fc.boolean(),
     remembers: fc.constantFrom(20, Number.POSITIVE_INFINITY),
   });
-  const compared = { inspected: 0, prompts: 0, stories: 0, intents: 0 };
+  const compared = { inspected: 0, prompts: 0, stories: 0, intents: 0, states: 0 };
   await fc.assert(
     fc.asyncProperty(draw, async ({ n, size, by, at, folds, remembers }) => {
       const ledger = ledgers[n % ledgers.length]!;
@@ -132,6 +135,10 @@ test("by pages the same is shown as of all turns, up to whatever moment", async 
           })),
         ),
       );
+      const dimension = dimensions[at % dimensions.length]!;
+      const state = await given(() => readState(app, read, dimension));
+      expect(state).toEqual(await given(() => atOnce(stateOf(app, turns, dimension, all.length))));
+      compared.states += typeof state === "object" ? 1 : 0;
       const prompt = await given(() => readPrompt(app, read));
       expect(prompt).toEqual(await given(() => atOnce(promptOf(app, all, turns.at(-1)!.turn))));
       compared.prompts += typeof prompt === "object" ? 1 : 0;
@@ -141,6 +148,7 @@ test("by pages the same is shown as of all turns, up to whatever moment", async 
   expect(compared.stories).toBeGreaterThan(100);
   expect(compared.prompts).toBeGreaterThan(20);
   expect(compared.intents).toBeGreaterThan(50);
+  expect(compared.states).toBeGreaterThan(30);
 });
 
 /** A ledger that is read, and how many events of it were held when most of it was read. */
@@ -169,6 +177,12 @@ const readers: Readonly<Record<string, (read: ReadUpTo, app: App) => Promise<unk
     readInspected(read, { viewing: {}, remembers, app, isPast: false }),
   "folds it": (read, app) => readFolded(app, read, () => ({ take: () => undefined })),
   "tells its story": (read) => tellWhy(read, undefined, () => ({ say: () => undefined }), remembers),
+  ...Object.fromEntries(
+    dimensions.map((one) => [
+      `shows its ${one} state`,
+      (read: ReadUpTo, app: App) => readState(app, read, one),
+    ]),
+  ),
   "draws its graph": async (read) => (await read(() => drawing(remembers))).taker.graph(),
   "tells the story of one of its intents": (read) =>
     given(() => whyIntent(read, undefined, "2-0" as IntentId, remembers)),

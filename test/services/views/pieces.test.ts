@@ -11,7 +11,7 @@ import { bareStateOf } from "../../../services/ledger/bare-state.ts";
 import { everyDecision } from "../../support/every-decision.ts";
 import { servedDefinition } from "../../../services/views/folded.ts";
 import { graphOf } from "../../../services/views/graph/graph.ts";
-import { stateOf } from "../../../services/views/state-view.ts";
+import { stateOf } from "../../support/state-of.ts";
 import { whyOf } from "../../support/why-of.ts";
 import { inPieces } from "../../../services/wire/loop.ts";
 import { verifyLedger } from "../../../services/views/verify.ts";

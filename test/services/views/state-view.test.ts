@@ -12,7 +12,7 @@ import { dimensions, StateDocument } from "../../../protocol/documents/state.ts"
 import type { GraphDocument } from "../../../protocol/documents/graph.ts";
 import type { ModelReply } from "../../../protocol/model.ts";
 import { graphOf } from "../../../services/views/graph/graph.ts";
-import { stateOf } from "../../../services/views/state-view.ts";
+import { stateOf } from "../../support/state-of.ts";
 import { createOffsite } from "../../examples/three-bookings.ts";
 import { atOnce } from "../../../services/wire/loop.ts";
 

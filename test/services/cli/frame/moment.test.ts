@@ -8,13 +8,18 @@ import { describe, expect, test } from "vitest";
 import { encodeJson } from "../../../../protocol/codec.ts";
 import { chainHash } from "../../../../protocol/digest.ts";
 import { parseSagaId } from "../../../../protocol/ids.ts";
+import type { Turn } from "../../../../protocol/turn.ts";
 import type { Json } from "../../../../protocol/json.ts";
 import { ledgerVersion } from "../../../../protocol/turn.ts";
 import { upToMoment } from "../../../../services/cli/frame/moment.ts";
 import type { LedgerSource } from "../../../../services/ledger/reader.ts";
 import type { StoredMessage } from "../../../../services/wire/ports.ts";
-import { keeping } from "../../../../services/views/up-to.ts";
 import { sourceOf } from "../../../support/recorded.ts";
+
+const keeping = () => {
+  const turns: Turn[] = [];
+  return { turns, take: (turn: Turn) => void turns.push(turn) };
+};
 
 const times = [
   "2026-11-20T10:00:00.000Z",
