@@ -182,8 +182,15 @@ const law = [
   {
     name: "services-tables",
     from: services("tables"),
+    except: "^services/tables/pg-module\\.ts$",
     node: true,
     may: [protocol, actors("kernel"), services("wire", "process", "ledger", "views")],
+  },
+  // Only who opens a database loads its client.
+  {
+    name: "services-tables-pg",
+    from: "^services/tables/pg-module\\.ts$",
+    may: [protocol, packages("pg", "@types/pg")],
   },
   // What a host does for schedules: it begins and ends sagas as a client does.
   {
@@ -575,10 +582,14 @@ module.exports = {
     {
       name: "declared-in-package-json",
       severity: "error",
-      comment: "The package must bring what its code imports when it is installed elsewhere.",
+      comment:
+        "The package must bring what its code imports when it is installed elsewhere, but for what who wants it installs beside it.",
       // The page is built into the package with all it needs.
       from: { path: "^(protocol|actors|services)/", pathNot: "^services/console/page/" },
-      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
+      to: {
+        dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
+        dependencyTypesNot: ["type-only", "npm-peer"],
+      },
     },
   ],
   options: {

@@ -3,8 +3,11 @@ import { z } from "zod";
 
 /** `index --status`, and each line of `index` that says how far it is. */
 export const IndexDocument = z.object({
-  /** The database. */
-  file: z.string(),
+  /** The database: SQLite's file. */
+  file: z.string().optional(),
+  /** PostgreSQL's URL, without its user and password, and the schema of this mesh in it. */
+  url: z.string().optional(),
+  schema: z.string().optional(),
   /** The identity of the mesh that it is of. */
   mesh: z.string(),
   /** Messages of ledgers that are in it, and that are stored; both count those that are gone by now. */

@@ -31,6 +31,8 @@ export interface Config {
   readonly archiveDir: string;
   /** Folder of the tables that queries read; it may be deleted. */
   readonly indexDir: string;
+  /** `postgres://user:password@host/database`: the database in which they are instead. */
+  readonly indexUrl: string | undefined;
   /** Folder of what exporters of spans remember. */
   readonly traceDir: string;
   /** The variables of OpenTelemetry, as they are. Some hold secrets. */
@@ -138,6 +140,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     faults.push(
       `SAGAMESH_GATEWAY_SECRET: expected ${secretCharsMin} characters or more, or several such separated by commas, as \`openssl rand -base64 32\` makes them`,
     );
+  const indexUrl = readIndexUrl(env["SAGAMESH_INDEX_URL"], faults);
   faults.push(...twiceFaults(env["SAGAMESH_FOLDS_TWICE"]), ...dataFaults(flags.data));
   if (faults.length > 0)
     throw new MeshError("USAGE", faults.join("; "), {
@@ -148,7 +151,7 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     servers: servers || undefined,
     dataDir: flags.data,
     ...foldersIn(folder),
-    indexDir: join(cacheFolder(env), "index"),
+    ...{ indexDir: join(cacheFolder(env), "index"), indexUrl },
     otel: Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("OTEL_"))),
     callbackBase: callback === undefined ? noCallbackBase : callback.replace(/\/?$/, "/"),
     logLevel: env["LOG_LEVEL"] ? level.data : undefined,
@@ -162,8 +165,8 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     heldMaxMs: Number(heldMax),
     ...sizes,
     foldsTwice: env["SAGAMESH_FOLDS_TWICE"] === "1",
-    hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined,
-    ...{ nkey: env["SAGAMESH_NKEY"] || undefined, consoleToken: env["SAGAMESH_CONSOLE_TOKEN"] || undefined },
+    ...{ hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined, nkey: env["SAGAMESH_NKEY"] || undefined },
+    consoleToken: env["SAGAMESH_CONSOLE_TOKEN"] || undefined,
     from: flags.from ?? userName(),
   };
 }
@@ -266,6 +269,27 @@ export function withGatewayUrl(config: Config, flag: string | undefined): Config
   return { ...config, gateway: { ...config.gateway, url: flag } };
 }
 
+const databaseHint = "a URL such as postgres://user:password@host/database";
+const isDatabase = (text: string): boolean =>
+  /^postgres(?:ql)?:\/\/\S+$/.test(text) && URL.canParse(text) && new URL(text).hostname !== "";
+
+function readIndexUrl(text: string | undefined, faults: string[]): string | undefined {
+  if (!text) return undefined;
+  if (!isDatabase(text))
+    faults.push(`SAGAMESH_INDEX_URL: expected ${databaseHint}, got "${redactDatabase(text)}"`);
+  return text;
+}
+
+/** The configuration with what a command's own flag says of the tables' database. Throws USAGE. */
+export function withIndexUrl(config: Config, flag: string | undefined): Config {
+  if (flag === undefined) return config;
+  if (!isDatabase(flag))
+    throw new MeshError("USAGE", `--url: expected ${databaseHint}, got "${redactDatabase(flag)}"`, {
+      remedy: "Without --url and SAGAMESH_INDEX_URL the tables are a file of this user.",
+    });
+  return { ...config, indexUrl: flag };
+}
+
 /** A flag that names a port. Throws USAGE. */
 export function portOf(flag: string, text: string): number {
   const port = readPort(text);
@@ -297,6 +321,7 @@ export const describeConfig = ({
 }: Config): Record<string, unknown> => ({
   ...config,
   ...(config.servers === undefined ? {} : { servers: redactUrl(config.servers) }),
+  ...(config.indexUrl === undefined ? {} : { indexUrl: redactDatabase(config.indexUrl) }),
   gateway: { ...config.gateway, secrets: config.gateway.secrets.map(() => "[redacted]") },
   otel: Object.keys(config.otel),
   // What is not set is left out: a log that redacts by name would show it as something.
@@ -306,6 +331,9 @@ export const describeConfig = ({
 
 /** An address without its user and password. */
 export const redactUrl = (servers: string): string => servers.replaceAll(/\/\/[^/@,]*@/g, "//***@");
+
+/** A database's address without user, password and options, which may name them too. */
+export const redactDatabase = (url: string): string => redactUrl(url).replace(/\?.*$/s, "");
 
 const schemes = new Set(["nats:", "tls:", "ws:", "wss:"]);
 

@@ -2,7 +2,7 @@
  * Tables: where this user's tables of a mesh are, and what fills them there.
  */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { sha256 } from "../../protocol/digest.ts";
 import { isMeshError } from "../../protocol/errors.ts";
 import { type Archives, openArchives, readSaga } from "../archive/folder.ts";
@@ -10,16 +10,37 @@ import { turnsInPages } from "../ledger/reader.ts";
 import { emptyHead } from "../ledger/chain.ts";
 import { makeFolder } from "../nats/server/user-folders.ts";
 import type { KeepDeps } from "../tables/keep.ts";
+import { openPostgresStore } from "../tables/postgres.ts";
+import type { TablesAt } from "../tables/question.ts";
 import type { ReadArchived } from "../tables/saga-reading.ts";
 import { schemaVersion } from "../tables/schema.ts";
+import { schemaOf } from "../tables/schema-postgres.ts";
 import { openSqliteStore } from "../tables/sqlite.ts";
+import type { TableStore } from "../tables/store.ts";
 import type { Config } from "./config.ts";
 import type { OpenMesh } from "./mesh.ts";
 import { newIncarnation } from "./system.ts";
 
-/** The file of a mesh's tables; one for each version of them, so that two versions of sagamesh do not fight for it. */
-export const tablesFile = ({ indexDir }: Pick<Config, "indexDir">, meshId: string): string =>
-  join(indexDir, `${/^[\w-]{1,64}$/.test(meshId) ? meshId : sha256(meshId)}.v${schemaVersion}.sqlite`);
+/** Where a mesh's tables are: one place for each version of them, so that two versions of sagamesh do not fight for it. */
+export const tablesAt = (
+  { indexDir, indexUrl }: Pick<Config, "indexDir" | "indexUrl">,
+  meshId: string,
+): TablesAt =>
+  indexUrl === undefined
+    ? {
+        file: join(
+          indexDir,
+          `${/^[\w-]{1,64}$/.test(meshId) ? meshId : sha256(meshId)}.v${schemaVersion}.sqlite`,
+        ),
+      }
+    : { url: indexUrl, schema: schemaOf(meshId) };
+
+/** Opens them, making them where they are not there. Throws INDEX_UNUSABLE, INDEX_BROKEN, UNAVAILABLE. */
+export async function openTables(at: TablesAt): Promise<TableStore> {
+  if (!("file" in at)) return openPostgresStore(at);
+  await makeFolder(dirname(at.file), { code: "INDEX_UNUSABLE", variable: "SAGAMESH_CACHE" }); // All of it may be deleted.
+  return openSqliteStore(at.file);
+}
 
 /** How tables are filled besides. */
 export type Filling = Pick<KeepDeps, "signal" | "report" | "note"> & {
@@ -27,21 +48,17 @@ export type Filling = Pick<KeepDeps, "signal" | "report" | "note"> & {
   readonly archive?: string | undefined;
 };
 
-/** What fills the tables of a mesh in their file. Throws INDEX_UNUSABLE. */
-export async function fillingOf(
-  config: Pick<Config, "indexDir" | "archiveDir">,
+/** What fills the tables of a mesh where they are. */
+export function fillingOf(
+  config: Pick<Config, "indexDir" | "indexUrl" | "archiveDir">,
   { ports, clock, meshId }: Pick<OpenMesh, "ports" | "clock" | "meshId">,
   { archive = config.archiveDir, ...rest }: Filling,
-): Promise<KeepDeps> {
-  const file = tablesFile(config, meshId);
-  await makeFolder(config.indexDir, { code: "INDEX_UNUSABLE", variable: "SAGAMESH_CACHE" });
+): KeepDeps {
+  const at = tablesAt(config, meshId);
   return {
     ...{ ports, clock, mesh: meshId, writer: newIncarnation("index") },
     readArchived: archivedIn(archive),
-    open: async () => {
-      await makeFolder(config.indexDir, { code: "INDEX_UNUSABLE", variable: "SAGAMESH_CACHE" }); // All of it may be deleted.
-      return openSqliteStore(file);
-    },
+    open: () => openTables(at),
     ...rest,
   };
 }

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { MeshError } from "../../protocol/errors.ts";
 import { ownFile } from "../process/own-file.ts";
 import { assertOneReading } from "./one-reading.ts";
-import type { Question, Said } from "./question.ts";
+import type { Question, Said, TablesAt } from "./question.ts";
 import type { Cell } from "./rows.ts";
 
 /** How much a statement may take. */
@@ -33,11 +33,11 @@ export interface Answer {
 const entry = fileURLToPath(ownFile("services/tables/asked-process"));
 
 /**
- * Asks the tables in a file. `values` stand in place of the statement's question marks. Throws USAGE for what is no reading
- * statement, or none that SQLite takes, QUERY_TOO_LONG, INDEX_UNUSABLE, and what the signal says.
+ * Asks tables. `values` stand in place of the statement's question marks. Throws USAGE for what is no reading statement, or none that
+ * their database takes, QUERY_TOO_LONG, INDEX_UNUSABLE, UNAVAILABLE where that cannot be reached, and what the signal says.
  */
 export async function ask(
-  file: string,
+  at: TablesAt,
   { sql, values = [] }: { readonly sql: string; readonly values?: readonly Cell[] },
   { withinMs, rowsMax }: AskBounds = askDefaults,
   signal?: AbortSignal,
@@ -58,8 +58,7 @@ export async function ask(
         if (said.type === "columns") ({ columns } = said);
         else if (said.type === "rows") for (const row of said.rows) rows.push(row);
         else if (said.type === "end") resolve({ columns, rows, isCut: said.isCut });
-        else
-          reject(new MeshError("USAGE", `the statement cannot be run: ${said.why}`, { remedy: schemaHint }));
+        else reject(refusal(said, withinMs));
       });
       child.once("error", reject);
       child.once("exit", (code, name) => {
@@ -67,7 +66,7 @@ export async function ask(
         signal?.removeEventListener("abort", called);
         reject(new MeshError("INDEX_UNUSABLE", `the process that reads the tables ended (${name ?? code})`));
       });
-      const question: Question = { file, sql, values, rowsMax };
+      const question: Question = { at, sql, values, rowsMax, withinMs };
       child.send(question, () => undefined); // One that does not get through is followed by the process's end.
     });
   } finally {
@@ -76,6 +75,12 @@ export async function ask(
 }
 
 const schemaHint = "`sagamesh index --schema` shows the tables and what each column says.";
+
+function refusal({ code, why, remedy }: Extract<Said, { type: "refused" }>, withinMs: number): MeshError {
+  if (code === "QUERY_TOO_LONG") return tooLong(withinMs);
+  if (code !== "USAGE") return new MeshError(code, why, remedy === undefined ? {} : { remedy });
+  return new MeshError("USAGE", `the statement cannot be run: ${why}`, { remedy: schemaHint });
+}
 
 const tooLong = (withinMs: number): MeshError =>
   new MeshError("QUERY_TOO_LONG", `the statement was not answered within ${withinMs / 1_000} s`);

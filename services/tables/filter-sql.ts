@@ -27,10 +27,12 @@ export const filterHelp = `${queryHelp}; tokens (as cost); error (=, !=); of one
 /** Names that need no table but `sagas`; by their columns. Null where a word about it means nothing. */
 const columns: Readonly<Record<string, string>> = {
   ...{ name: "agent", agent: "agent", saga: "agent", id: "saga", parent: "coalesce(parent, '')" },
-  ...{ version: "version", turns: "turns", cost: "coalesce(cost, 0)", tokens: "coalesce(tokens, 0)" },
+  ...{ version: "version", turns: "turns", cost: "cost", tokens: "tokens" },
   ...{ status: "status", error: "coalesce(error, '')", started: "started", changed: "updated" },
   ended: "case when status = 'running' then null else updated end",
 };
+/** Those of which null is as good as 0. */
+const counts: ReadonlySet<string> = new Set(["cost", "tokens"]);
 const callColumns: Readonly<Record<string, string>> = { tool: "name", outcome: "outcome" };
 
 /** A condition of SQL, and what stands in the place of its question marks. */
@@ -43,16 +45,20 @@ export interface Where {
 export const filterOf = (text: string, now: number): Test[] =>
   parseFilter(text, tableFields, filterHelp, now);
 
+/** Whose SQL it is: the two find words each by an index of its own. */
+export type Dialect = "sqlite" | "postgres";
+
 /** What a filter says of a row of `sagas`. */
-export function whereOf(tests: readonly Test[]): Where {
-  const parts: Where[] = [{ sql: "fault is null", values: [] }];
+export function whereOf(tests: readonly Test[], dialect: Dialect = "sqlite"): Where {
+  const parts: Where[] = [{ sql: "status <> 'unreadable'", values: [] }];
   const calls: Where[] = [];
   for (const test of tests) {
     const call = Object.hasOwn(callColumns, test.field) ? callColumns[test.field] : undefined;
     const column = Object.hasOwn(columns, test.field) ? columns[test.field] : undefined;
     if (call !== undefined) calls.push(partOf(call, test));
-    else if (column !== undefined) parts.push(partOf(column, test));
-    else parts.push(wordsOf(test));
+    else if (column !== undefined)
+      parts.push(partOf(isOfNone(test) ? `coalesce(${column}, 0)` : column, test));
+    else parts.push(wordsOf(test, dialect));
   }
   if (calls.length > 0) {
     const { sql, values } = allOf(calls);
@@ -62,8 +68,8 @@ export function whereOf(tests: readonly Test[]): Where {
 }
 
 /** The sagas that a filter means, the ones that changed last first. */
-export function sagasWhere(tests: readonly Test[], shown: string): Where {
-  const { sql, values } = whereOf(tests);
+export function sagasWhere(tests: readonly Test[], shown: string, dialect: Dialect = "sqlite"): Where {
+  const { sql, values } = whereOf(tests, dialect);
   return { sql: `select ${shown} from sagas where ${sql} order by updated desc`, values };
 }
 
@@ -72,12 +78,24 @@ const allOf = (parts: readonly Where[]): Where => ({
   values: parts.flatMap(({ values }) => values),
 });
 
+/** Whether it holds of a count of nothing, which may be null. Where it does not, the column alone can be looked up in its index. */
+function isOfNone({ kind, field, op, value }: Test): boolean {
+  if (kind !== "number" || !counts.has(field)) return false;
+  return {
+    "=": value === 0,
+    "!=": value !== 0,
+    "<": value > 0,
+    "<=": value >= 0,
+    ">": value < 0,
+    ">=": value <= 0,
+  }[op];
+}
+
 /** The greatest text that begins with another one stands before this. */
 const last = "\u{10ffff}";
 
 /** BC1. */
 function partOf(column: string, test: Test): Where {
-  if (test.kind === "words") return wordsOf(test);
   const value = test.kind === "time" ? timeText(test.value) : test.value;
   if (test.kind !== "text" || !test.isPrefix) return { sql: `${column} ${test.op} ?`, values: [value] };
   const begins = `(${column} >= ? and ${column} < ?)`;
@@ -86,7 +104,13 @@ function partOf(column: string, test: Test): Where {
 }
 
 /** One phrase of the index of words. */
-const wordsOf = ({ value }: Test): Where => ({
-  sql: "saga in (select saga from messages where id in (select rowid from words where words match ?))",
-  values: [`"${String(value).replaceAll('"', '""')}"`],
-});
+const wordsOf = ({ value }: Test, dialect: Dialect): Where =>
+  dialect === "postgres"
+    ? {
+        sql: "saga in (select saga from messages where words @@ phraseto_tsquery('simple', ?))",
+        values: [String(value)],
+      }
+    : {
+        sql: "saga in (select saga from messages where id in (select rowid from words where words match ?))",
+        values: [`"${String(value).replaceAll('"', '""')}"`],
+      };

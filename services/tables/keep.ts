@@ -7,7 +7,7 @@
  *     and those whose last message is another one now. So is a file that was taken away or is broken.
  * BK3 What the server does not answer is asked for again for as long as somebody waits.
  */
-import { isMeshError } from "../../protocol/errors.ts";
+import { describeError, isMeshError } from "../../protocol/errors.ts";
 import { limits } from "../../protocol/limits.ts";
 import { isTransient } from "../wire/patience.ts";
 import type { Clock, Ports } from "../wire/ports.ts";
@@ -70,7 +70,7 @@ export async function keepTables(deps: KeepDeps): Promise<void> {
       await keeping.look().catch((error: unknown) => {
         if (deps.signal.aborted) return;
         if (!isTransient(error)) throw error; // BK3
-        deps.note?.("the server does not answer; the tables wait");
+        deps.note?.(`the tables wait: ${describeError(error)}`);
       });
       await deps.clock.sleep(lookEveryMs, deps.signal).catch(() => undefined);
     }
@@ -121,10 +121,11 @@ function createKeeping(deps: KeepDeps): Keeping {
       return standing;
     }
     filling ??= await begin(deps, own, () => shards);
+    if (filling === undefined) return undefined;
     const read = await readAll(deps, filling, stored);
     if (read !== "another" && behind.isForLong(read === "behind")) {
       note?.("the ledgers end before what the tables hold: they are filled anew");
-      await own.clear(identityOf(deps));
+      await own.clear(identityOf(deps), writer);
       filling = undefined;
       return undefined;
     }
@@ -139,7 +140,7 @@ function createKeeping(deps: KeepDeps): Keeping {
       } catch (error) {
         filling = undefined; // What is in memory may be of a piece that was not written.
         if (!isMeshError(error, "INDEX_BROKEN")) throw error;
-        note?.("the tables' file is broken: it is filled anew");
+        note?.(`${describeError(error)}: they are filled anew`);
         return leave();
       }
     },
@@ -156,15 +157,15 @@ function identityOf({ ports, mesh }: KeepDeps): string {
   return mark === undefined ? mesh : `${mesh} restored ${mark.at}`;
 }
 
-/** BK2. */
-async function begin(deps: KeepDeps, store: TableStore, shards: () => number): Promise<Filling> {
+/** BK2. Undefined where another process has become the writer. */
+async function begin(deps: KeepDeps, store: TableStore, shards: () => number): Promise<Filling | undefined> {
   const { ports, readArchived, writer, note } = deps;
   const before = await store.mesh();
   const { places } = await store.standing();
   const isSame = before === identityOf(deps) && (await isStillThere(ports.ledger, places));
   if (!isSame && before !== undefined)
     note?.("the ledgers are not the ones that the tables were filled from: they are filled anew");
-  if (!isSame) await store.clear(identityOf(deps));
+  if (!isSame && !(await store.clear(identityOf(deps), writer))) return undefined;
   return createFilling({ ports, readArchived, shards }, store, writer, isSame ? places : []);
 }
 

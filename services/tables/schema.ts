@@ -55,10 +55,10 @@ create table sagas (            -- one row a saga
   fault text                    -- why its ledger cannot be read; the rest tells how far it could be
 );
 create index sagas_status on sagas (status, agent, started);
-create index sagas_agent on sagas (agent, status, usd);
+create index sagas_agent on sagas (agent, started, status, usd);
 create index sagas_started on sagas (started);
 create index sagas_updated on sagas (updated);
-create index sagas_cost on sagas (cost);
+create index sagas_cost on sagas (cost, status);
 create index sagas_error on sagas (error) where error is not null;
 create index sagas_parent on sagas (parent) where parent is not null;
 

@@ -24,18 +24,18 @@ import {
 import { loadSqlite } from "./sqlite-module.ts";
 import {
   type Batch,
+  checkedSaysMs,
   type KnownHead,
   type Place,
   type SagaWrite,
   type Standing,
   type TableStore,
+  writerSaysMs,
   writerTtlMs,
 } from "./store.ts";
 
 /** For another process's transaction, which takes milliseconds. */
 const busyMs = 5_000;
-/** How often the writer's word is written where nothing else is. */
-const sayEveryMs = 1_000;
 
 /** Opens the file, making it where it is not there. Its folder is there. Throws INDEX_UNUSABLE, INDEX_BROKEN (BM2). */
 export function openSqliteStore(path: string): TableStore {
@@ -65,15 +65,14 @@ export function openSqliteStore(path: string): TableStore {
     ...claiming(facts, { guarded, inside, run }),
     isCurrent: async () => own !== undefined && inode(path) === own,
     mesh: () => guarded(() => facts.read("mesh")),
-    clear: (mesh) =>
-      guarded(() => {
-        statements.clear();
-        inside(() => {
-          for (const sql of [emptySql, publicSql, ownSql]) db.exec(sql);
-          db.exec("delete from facts where name <> 'writer'");
-          facts.say("mesh", mesh);
-        });
-      }),
+    clear: (mesh, writer) => {
+      statements.clear();
+      return asWriter(writer, () => {
+        for (const sql of [emptySql, publicSql, ownSql]) db.exec(sql);
+        db.exec("delete from facts where name <> 'writer'");
+        facts.say("mesh", mesh);
+      });
+    },
     standing: () => guarded(() => standingOf(run, facts)),
     heads: (sagas) => guarded(() => headsOf(run, sagas)),
     faulty: (codes) =>
@@ -89,7 +88,7 @@ export function openSqliteStore(path: string): TableStore {
     checked: async (at, writer) => {
       const isSaid = await guarded(() => {
         const standing = facts.writer();
-        return standing?.id === writer && at - Number(facts.read("checked") ?? 0) < sayEveryMs;
+        return standing?.id === writer && at - Number(facts.read("checked") ?? 0) < checkedSaysMs;
       });
       return isSaid || asWriter(writer, () => facts.say("checked", String(at)));
     },
@@ -111,7 +110,7 @@ function claiming(facts: Facts, { guarded, inside, run }: Working): Pick<TableSt
       guarded(() => {
         const now = Date.now();
         const standing = facts.writer();
-        if (standing?.id === writer && now - standing.at < sayEveryMs) return true;
+        if (standing?.id === writer && now - standing.at < writerSaysMs) return true;
         return inside(() => {
           const { id, at } = facts.writer() ?? { id: writer, at: 0 };
           if (id !== writer && Math.abs(now - at) < writerTtlMs) return false;
@@ -136,7 +135,9 @@ function openFile(path: string): DatabaseSync {
   try {
     db = new Database(path, { timeout: busyMs });
     const opened = db;
-    opened.exec("pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -32000;"); // BM3
+    opened.exec(
+      "pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -32000; pragma wal_autocheckpoint = 8000;",
+    ); // BM3
     const version = (): unknown => opened.prepare("pragma user_version").get()?.["user_version"];
     if (version() === 0)
       transaction(opened, () => {
@@ -281,8 +282,8 @@ function sqlOf(table: TableName): string {
   const { columns } = tables[table];
   const values = `into ${table} (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`;
   if (table === "messages") return `insert or ignore ${values}`; // It is there already, and the same.
-  if (table !== "sagas") return `insert or replace ${values}`;
   // An update leaves the indexes alone whose columns stay as they are.
-  const others = columns.filter((column) => column !== "saga");
-  return `insert ${values} on conflict (saga) do update set ${others.map((one) => `${one} = excluded.${one}`).join(", ")}`;
+  const key: readonly string[] = tables[table].key;
+  const others = columns.filter((column) => !key.includes(column));
+  return `insert ${values} on conflict (${key.join(", ")}) do update set ${others.map((one) => `${one} = excluded.${one}`).join(", ")}`;
 }

@@ -42,6 +42,7 @@ export interface SagaWrite {
 
 /** What is written at once. */
 export interface Batch {
+  /** Each saga once. */
   readonly sagas: readonly SagaWrite[];
   /** By shard: those that moved. */
   readonly places: ReadonlyMap<number, Place>;
@@ -63,8 +64,8 @@ export interface TableStore {
   isCurrent(): Promise<boolean>;
   /** The mesh that they are of, as it was then; undefined: of none yet. */
   mesh(): Promise<string | undefined>;
-  /** Empties them, and says of which mesh they are from now on. */
-  clear(mesh: string): Promise<void>;
+  /** Empties them, and says of which mesh they are from now on. False as `write`. */
+  clear(mesh: string, writer: string): Promise<boolean>;
   /**
    * Takes the writer's part, or keeps it. False while another process has it, which is until that says it no more for
    * `writerTtlMs`.
@@ -86,3 +87,7 @@ export interface TableStore {
 
 /** A writer that says nothing for so long is dead, or stands still and will find that it was replaced. */
 export const writerTtlMs = 3_000;
+/** How often a writer says that it lives where it writes nothing else. */
+export const writerSaysMs = 1_000;
+/** How often it says up to when the tables are whole: this much of how far they lag is nothing but that. */
+export const checkedSaysMs = 200;

@@ -10,7 +10,7 @@ import { defineCommand } from "../frame/command.ts";
 import { type CommandContext, withMesh } from "../frame/context.ts";
 import { earlyOption } from "../frame/early.ts";
 import { table } from "../frame/table.ts";
-import { tablesUpToNow } from "./query.ts";
+import { dialectOf, indexUrlOption, tablesUpToNow, withTables } from "./query.ts";
 
 /** Cancelled by one command. */
 const sagasMax = 10_000;
@@ -27,17 +27,19 @@ export const cancel = defineCommand({
     reason: { type: "string", hint: "TEXT", help: "recorded with the cancellation" },
     query: { type: "string", hint: "FILTER", help: `the sagas that are meant: ${filterHelp}` },
     yes: { type: "boolean", help: "with --query: cancel them; without it they are only listed" },
+    url: indexUrlOption,
     early: earlyOption,
   },
   examples: [
     `sagamesh cancel hire-41 --reason "the role is filled"`,
     "sagamesh cancel --query 'agent=hire and started<30d' --yes",
   ],
-  run: async ({ saga: id, reason, query, yes, early }, context) => {
+  run: async ({ saga: id, reason, query, yes, url, early }, context) => {
     if ((id === undefined) === (query === undefined))
       throw new MeshError("USAGE", "cancel: SAGA or --query FILTER, one of them");
-    if (yes && query === undefined) throw new MeshError("USAGE", "cancel: --yes is for --query");
-    if (query !== undefined) return cancelMany(context, query, { yes, reason });
+    if ((yes || url !== undefined) && query === undefined)
+      throw new MeshError("USAGE", "cancel: --yes and --url are for --query");
+    if (query !== undefined) return cancelMany(withTables(context, url), query, { yes, reason });
     const saga = parseSagaId(id ?? "");
     return withMesh(context, async ({ deps }) => {
       await cancelOne(deps, saga, reason, early);
@@ -62,9 +64,9 @@ async function cancelMany(
 ): Promise<number> {
   const { output, signal } = context;
   const tests = [...filterOf(query, Date.now()), ...filterOf("status=running", 0)];
-  const asked = sagasWhere(tests, "saga, agent");
-  const file = await tablesUpToNow(context);
-  const { rows, isCut } = await ask(file, asked, { ...askDefaults, rowsMax: sagasMax }, signal);
+  const asked = sagasWhere(tests, "saga, agent", dialectOf(context));
+  const at = await tablesUpToNow(context);
+  const { rows, isCut } = await ask(at, asked, { ...askDefaults, rowsMax: sagasMax }, signal);
   if (isCut)
     throw new MeshError("USAGE", `cancel: the query means more than ${sagasMax} sagas`, {
       remedy: "Narrow it, for example by its agent or by when they started.",

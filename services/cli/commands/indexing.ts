@@ -1,14 +1,17 @@
-import { statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { IndexDocument } from "../../../protocol/documents/index-of-sagas.ts";
 import { MeshError } from "../../../protocol/errors.ts";
-import { fillingOf, tablesFile } from "../../runtime/tables.ts";
+import { redactDatabase } from "../../runtime/config.ts";
+import { fillingOf, openTables, tablesAt } from "../../runtime/tables.ts";
 import { catchUp, type KeepDeps, keepTables } from "../../tables/keep.ts";
 import { publicSql } from "../../tables/schema.ts";
-import { openSqliteStore } from "../../tables/sqlite.ts";
-import { type Standing, type TableStore, writerTtlMs } from "../../tables/store.ts";
+import type { TablesAt } from "../../tables/question.ts";
+import { publicPostgresSql } from "../../tables/schema-postgres.ts";
+import { type Standing, writerTtlMs } from "../../tables/store.ts";
 import { type CommandContext, type CommandMesh, withMesh } from "../frame/context.ts";
 import { defineCommand } from "../frame/command.ts";
 import { countedTo, tellProgress } from "../telling/tables-text.ts";
+import { dialectOf, indexUrlOption, withTables } from "./query.ts";
 
 /** The tables that queries read. Named so because an `index.ts` is a door. */
 export const indexing = defineCommand({
@@ -17,13 +20,15 @@ export const indexing = defineCommand({
   details:
     "A file in the cache folder (SAGAMESH_CACHE) with sagas, turns, intents, effects, tasks, spending and texts, made of the\n" +
     "ledgers alone: it may be deleted at any moment. Runs until it is ended; `query` needs no such process, and is faster\n" +
-    "beside one. Of several one fills the tables, and another one takes over within seconds of its end.",
+    "beside one. Of several one fills the tables, and another one takes over within seconds of its end.\n" +
+    "With --url they are in a PostgreSQL database that several share, in a schema of this mesh alone; `npm install pg` first.",
   serves: true,
   positionals: {},
   options: {
     status: { type: "boolean", help: "only say how far the tables are" },
     once: { type: "boolean", help: "fill them up to where the ledgers end now, and end" },
     rebuild: { type: "boolean", help: "empty them first" },
+    url: indexUrlOption,
     schema: { type: "boolean", help: "only print the tables: what each column says" },
     archive: {
       type: "string",
@@ -33,42 +38,42 @@ export const indexing = defineCommand({
     },
   },
   examples: ["sagamesh index", "sagamesh index --status", "sagamesh index --schema"],
-  run: async ({ status, once, rebuild, schema, archive }, context) => {
+  run: async ({ status, once, rebuild, schema, archive, url }, given) => {
+    const context = withTables(given, url);
     const { output, config, signal } = context;
     if ([status, once || rebuild, schema].filter(Boolean).length > 1)
       throw new MeshError("USAGE", "index: --status and --schema stand alone");
     if (schema) {
-      output.print({ schema: publicSql }, () => publicSql.trim());
+      const sql = dialectOf(context) === "postgres" ? publicPostgresSql : publicSql;
+      output.print({ schema: sql }, () => sql.trim());
       return 0;
     }
     return withMesh(context, async (mesh) => {
       if (status) return showStatus(context, mesh);
       const told = tellProgress(output);
-      const filling = await fillingOf(config, mesh, { signal, archive, ...told });
-      const store = rebuild ? await emptied(filling) : undefined;
-      await store?.close();
+      const filling = fillingOf(config, mesh, { signal, archive, ...told });
+      if (rebuild) await emptied(filling);
+      else if (config.indexUrl !== undefined) await filling.open().then((store) => store.close()); // What is wrong with it is told at once.
       if (once) {
         const standing = await catchUp(filling);
         const document = documentOf(context, mesh, standing, await mesh.ports.ledger.end());
         output.print(document, () => describe(document));
         return 0;
       }
-      output.note(`fills ${tablesFile(config, mesh.meshId)} from the ledgers; Ctrl-C ends it`);
+      output.note(`fills ${nameOf(tablesAt(config, mesh.meshId))} from the ledgers; Ctrl-C ends it`);
       await keepTables(filling);
       return 0;
     });
   },
 });
 
-/** The tables, with nothing in them. */
-async function emptied({ open, mesh, writer }: KeepDeps): Promise<TableStore> {
+/** Empties the tables. Throws INDEX_UNUSABLE. */
+async function emptied({ open, mesh, writer }: KeepDeps): Promise<void> {
   const store = await open();
-  if (await store.claim(writer)) {
-    await store.clear(mesh);
-    await store.release(writer);
-    return store;
-  }
+  const isCleared = (await store.claim(writer)) && (await store.clear(mesh, writer));
+  if (isCleared) await store.release(writer);
   await store.close();
+  if (isCleared) return;
   throw new MeshError("INDEX_UNUSABLE", "another process fills the tables", {
     remedy:
       "End that process (`sagamesh index`), or wait for the query that fills them, and send the same again.",
@@ -77,14 +82,14 @@ async function emptied({ open, mesh, writer }: KeepDeps): Promise<TableStore> {
 
 async function showStatus(context: CommandContext, mesh: CommandMesh): Promise<number> {
   const { output, config } = context;
-  const file = tablesFile(config, mesh.meshId);
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) {
+  const at = tablesAt(config, mesh.meshId);
+  if ("file" in at && !existsSync(at.file)) {
     output.note(
-      `there are no tables of this mesh yet: \`sagamesh index\` or \`sagamesh query\` makes them (${file})`,
+      `there are no tables of this mesh yet: \`sagamesh index\` or \`sagamesh query\` makes them (${at.file})`,
     );
     return 1;
   }
-  const store = openSqliteStore(file);
+  const store = await openTables(at);
   try {
     const document = documentOf(context, mesh, await store.standing(), await mesh.ports.ledger.end());
     output.print(document, () => describe(document));
@@ -101,16 +106,23 @@ function documentOf(
   stored: readonly number[],
 ): IndexDocument {
   return {
-    ...{ file: tablesFile(config, mesh), mesh },
+    ...namesOf(tablesAt(config, mesh)),
+    mesh,
     ...countedTo(places, stored),
     ...(checkedAt > 0 ? { wholeUntil: checkedAt } : {}),
     isKept: writer !== undefined && Math.abs(Date.now() - writer.at) < writerTtlMs,
   };
 }
 
-const describe = ({ file, read, stored, wholeUntil, isKept }: IndexDocument): string =>
+const namesOf = (at: TablesAt): Pick<IndexDocument, "file" | "url" | "schema"> =>
+  "file" in at ? at : { url: redactDatabase(at.url), schema: at.schema };
+
+const nameOf = (at: TablesAt): string =>
+  "file" in at ? at.file : `${redactDatabase(at.url)} (${at.schema})`;
+
+const describe = ({ file, url = "", schema = "", read, stored, wholeUntil, isKept }: IndexDocument): string =>
   [
-    file,
+    file ?? nameOf({ url, schema }),
     `${read} of ${stored} messages are in it${wholeUntil === undefined ? "" : `; whole until ${new Date(wholeUntil).toISOString()}`}`,
     isKept ? "a process fills it" : "no process fills it now",
   ].join("\n");

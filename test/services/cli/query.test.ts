@@ -174,7 +174,7 @@ describe("index", () => {
       mesh: expect.any(String) as unknown,
     });
     expect(document.wholeUntil).toBeGreaterThan(0);
-    expect(existsSync(document.file)).toBe(true);
+    expect(existsSync(document.file ?? "")).toBe(true);
     const status = IndexDocument.parse(JSON.parse((await cli("index", "--status", "--json")).stdout));
     expect(status).toMatchObject({ read: document.stored, isKept: false });
   });

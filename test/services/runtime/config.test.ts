@@ -41,6 +41,18 @@ describe("readConfig", () => {
     expect(JSON.stringify(describeConfig(config))).not.toContain("planted");
   });
 
+  test("a database of the tables is shown without what opens it, in errors, too", () => {
+    const url = "postgres://ann:planted@db.example/tables?password=planted";
+    const config = readConfig({}, { SAGAMESH_INDEX_URL: url });
+    expect(config.indexUrl).toBe(url);
+    expect(describeConfig(config)["indexUrl"]).toBe("postgres://***@db.example/tables");
+    const wrong = () => readConfig({}, { SAGAMESH_INDEX_URL: "mysql://ann:planted@db.example/tables" });
+    expect(wrong).toThrow(/SAGAMESH_INDEX_URL: expected a URL such as postgres:.*got "mysql:\/\/\*\*\*@db/);
+    expect(wrong).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining("planted") as unknown }),
+    );
+  });
+
   test("an empty variable is as good as none", () => {
     const config = readConfig(
       {},

@@ -54,7 +54,7 @@ describe("a statement", () => {
     "select (",
   ])("%j is refused by the process that is asked, and nothing has changed", async (sql) => {
     const before = rowsOf(file, "select * from sqlite_master");
-    await expect(ask(file, { sql })).rejects.toMatchObject({ code: "USAGE" });
+    await expect(ask({ file }, { sql })).rejects.toMatchObject({ code: "USAGE" });
     expect(rowsOf(file, "select * from sqlite_master")).toEqual(before);
     expect(rowsOf(file, "select count(*) as n from sagas")).toEqual([{ n: 0 }]);
     expect(existsSync("other.sqlite")).toBe(false);
@@ -62,39 +62,43 @@ describe("a statement", () => {
 
   test("that never ends is ended at its time, with a row or without", async () => {
     for (const sql of [`${endless} count(*) from n`, `${endless} k from n where k < 0`])
-      await expect(ask(file, { sql }, { ...askDefaults, withinMs: 1_500 })).rejects.toMatchObject({
+      await expect(ask({ file }, { sql }, { ...askDefaults, withinMs: 1_500 })).rejects.toMatchObject({
         code: "QUERY_TOO_LONG",
       });
   });
 
   test("that is called off ends", async () => {
     const signal = AbortSignal.timeout(500);
-    const asking = ask(file, { sql: `${endless} count(*) from n` }, askDefaults, signal);
+    const asking = ask({ file }, { sql: `${endless} count(*) from n` }, askDefaults, signal);
     await expect(asking).rejects.toMatchObject({ name: "TimeoutError" });
   });
 
   test("gives so many rows and says that there are more; of each its columns in their order", async () => {
     const bounds = { ...askDefaults, rowsMax: 1_234 };
-    const cut = await ask(file, { sql: `${endless} k, k as k, 'x' as t, null, x'00ff', 1.5 from n` }, bounds);
+    const cut = await ask(
+      { file },
+      { sql: `${endless} k, k as k, 'x' as t, null, x'00ff', 1.5 from n` },
+      bounds,
+    );
     expect(cut).toMatchObject({ columns: ["k", "k", "t", "null", "x'00ff'", "1.5"], isCut: true });
     expect(cut.rows).toHaveLength(1_234);
     expect(cut.rows[1_233]).toEqual([1_234, 1_234, "x", null, "00ff", 1.5]);
-    expect(await ask(file, { sql: "select ? + 1 as n", values: [41] })).toEqual({
+    expect(await ask({ file }, { sql: "select ? + 1 as n", values: [41] })).toEqual({
       ...{ columns: ["n"], rows: [[42]], isCut: false },
     });
-    const big = await ask(file, { sql: "select 9007199254740993 as n, 9007199254740991 as m" });
+    const big = await ask({ file }, { sql: "select 9007199254740993 as n, 9007199254740991 as m" });
     expect(big.rows).toEqual([["9007199254740993", 9_007_199_254_740_991]]);
   });
 
   test("reads every table, and the index of words", async () => {
     for (const name of tableNames) {
-      const { columns } = await ask(file, { sql: `select * from ${name}` });
+      const { columns } = await ask({ file }, { sql: `select * from ${name}` });
       expect(columns).toEqual(expect.arrayContaining([...tables[name].columns]));
     }
-    expect(await ask(file, { sql: "select rowid from words where words match 'x'" })).toMatchObject({
+    expect(await ask({ file }, { sql: "select rowid from words where words match 'x'" })).toMatchObject({
       rows: [],
     });
-    expect(await ask(file, { sql: "select * from errors" })).toMatchObject({ rows: [] });
+    expect(await ask({ file }, { sql: "select * from errors" })).toMatchObject({ rows: [] });
   });
 });
 

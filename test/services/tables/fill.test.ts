@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { ModelReply } from "../../../protocol/model.ts";
@@ -305,6 +306,22 @@ test("two writers on one file give what one gives, and one of them writes at a t
   await Promise.all([catchUp(keeping(at, one)), catchUp(keeping(at, one))]);
   await catchUp(keeping(at, two));
   expect(tablesIn(one)).toEqual(tablesIn(two));
+});
+
+test("one that stood still while another one took over empties nothing, and the other one's rows stay", async () => {
+  const at = ledgersAtHand();
+  const file = newFile();
+  const still = openSqliteStore(file);
+  expect(await still.claim("still")).toBe(true);
+  const db = new DatabaseSync(file);
+  db.exec("update facts set value = '1 still' where name = 'writer'"); // It said nothing for long.
+  db.close();
+  await store(at, ledgers.slice(0, 2), drawer(4));
+  await catchUp(keeping(at, file));
+  const filled = tablesIn(file);
+  expect(await still.clear("m1", "still")).toBe(false);
+  await still.close();
+  expect(tablesIn(file)).toEqual(filled);
 });
 
 test("a file that is no database, or is taken away while it is filled, is filled anew", async () => {

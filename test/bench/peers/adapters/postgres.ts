@@ -1,11 +1,11 @@
 /** A PostgreSQL of its own for a peer: the machine's binaries, a new data folder, a free port, gone afterwards. */
 import { execFile } from "node:child_process";
-import { globSync } from "node:fs";
 import { chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Place } from "../peer.ts";
 import { freePort } from "../../../support/free-port.ts";
+import { postgresBin, unprivileged } from "../../../support/postgres.ts";
 import { bytesBelow, startServer, tailOf, untilTrue } from "../processes.ts";
 
 const run = promisify(execFile);
@@ -16,11 +16,10 @@ export const postgresDurability = {
   default: "the same with `synchronous_commit = off`",
 } as const;
 
-/** The newest on this machine: Debian's packages, else `pg_config`. */
+/** The newest on this machine, else what `pg_config` says. */
 async function binaries(): Promise<string> {
-  const [newest] = globSync("/usr/lib/postgresql/*/bin").sort((a, b) => versionOf(b) - versionOf(a));
   const found =
-    newest ??
+    postgresBin ??
     (await run("pg_config", ["--bindir"]).then(
       ({ stdout }) => stdout.trim(),
       () => undefined,
@@ -29,24 +28,9 @@ async function binaries(): Promise<string> {
   return found;
 }
 
-const versionOf = (path: string): number => Number(path.split("/").at(-2));
-
 /** What `binaries` finds, for the table of versions. */
 export const postgresVersion = async (): Promise<string> =>
   (await run(join(await binaries(), "postgres"), ["--version"])).stdout.trim();
-
-/** It refuses to run as root, so root runs it as the user that its package made, or as nobody. */
-async function unprivileged(): Promise<{ uid: number; gid: number } | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  const idOf = (kind: string, user: string) => run("id", [kind, user]).then(({ stdout }) => Number(stdout));
-  for (const user of ["postgres", "nobody"])
-    try {
-      return { uid: await idOf("-u", user), gid: await idOf("-g", user) };
-    } catch {
-      // There is no such user; the next may be there.
-    }
-  throw new Error("PostgreSQL does not run as root, and there is no user postgres or nobody");
-}
 
 export interface Postgres {
   readonly url: string;
