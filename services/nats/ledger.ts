@@ -111,7 +111,7 @@ async function endsOf({ jsm }: ReadContext, homes: Homes): Promise<number[]> {
 }
 
 /** Messages of a piece: as many as make a batch worth its request, and of them no more bytes than one reader should hold. */
-const pieceMax = 500;
+const pieceMax = 1_000;
 
 async function* piecesSince(
   context: ReadContext,

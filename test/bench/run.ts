@@ -15,6 +15,7 @@ import { type Beside, measureExits } from "./exits.ts";
 import { type Report, renderReport } from "./figures.ts";
 import { measureFolds } from "./fold.ts";
 import { measureHop } from "./hop.ts";
+import { measureLag } from "./lag.ts";
 import { measureLeft } from "./left.ts";
 import { measureHosts } from "./hosts.ts";
 import { measureIdle } from "./idle.ts";
@@ -35,6 +36,7 @@ import { measureSleeping } from "./sleeping.ts";
 import { measureStarved } from "./starved.ts";
 import { measureSteps } from "./steps.ts";
 import { measureStreams } from "./stream.ts";
+import { measureTables } from "./tables.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureTurns } from "./turns.ts";
 import { measureWaiting } from "./waiting.ts";
@@ -124,6 +126,16 @@ const benches: Readonly<Record<string, Bench>> = {
     does: "timers that come due within one minute; only by name, many minutes",
     isByName: true,
     run: ({ timers }) => measureDue({ timers, hosts: [1, 2] }),
+  },
+  tables: {
+    does: "questions to the tables of a million sagas; only by name, minutes",
+    isByName: true,
+    run: () => measureTables({ sagas: 1_000_000 }),
+  },
+  lag: {
+    does: "how far the tables are behind ledgers that grow; only by name",
+    isByName: true,
+    run: () => measureLag({ rates: [500, 1_000, 2_000], seconds: 20 }),
   },
   left: {
     does: "what archiving 13,286 sagas takes, and what they leave on the server; only by name",
