@@ -280,6 +280,7 @@ const law = [
           "http",
           "ledger",
           "listing",
+          "tables",
           "views",
           "views/graph",
           "views/why",

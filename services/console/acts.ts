@@ -15,8 +15,9 @@ import { startFork } from "../client/start.ts";
 import { castVote } from "../client/vote.ts";
 import { takingHosts } from "../deployments/served.ts";
 import { readView } from "../views/view.ts";
-import type { ForkedAnswer, VoteBody } from "./documents.ts";
+import type { CancelledDocument, ForkedAnswer, VoteBody } from "./documents.ts";
 import type { MeshTeller } from "./mesh.ts";
+import type { Asking } from "./questions.ts";
 
 const votes: readonly string[] = ["approve", "deny", "answer", "edit"] satisfies VoteBody["vote"][];
 const nameMax = 200;
@@ -110,6 +111,15 @@ export async function settleLetter(mesh: MeshTeller, seq: number, said: unknown)
   const how = membersOf(said)["do"];
   if (how !== "retry" && how !== "drop") throw new MeshError("USAGE", "a letter is sent again or dropped");
   await mesh.settle(seq, how);
+}
+
+/** Cancels the sagas that a person was shown. Throws USAGE, BAD_ID. */
+export async function cancelAll(asking: Asking, said: unknown): Promise<CancelledDocument> {
+  const body = membersOf(said);
+  const sagas = body["sagas"];
+  if (!Array.isArray(sagas) || !sagas.every((one): one is string => typeof one === "string"))
+    throw new MeshError("USAGE", "sagas is a list of ids");
+  return asking.cancel(sagas, textIn(body, "reason", reasonMax));
 }
 
 function membersOf(said: unknown): Readonly<Record<string, unknown>> {

@@ -25,6 +25,7 @@ export const told = (document: unknown, status = 200): Answer => ({
 
 const statuses: Partial<Record<ErrorCode, number>> = {
   USAGE: 400,
+  QUERY_TOO_LONG: 400,
   BAD_JSON: 400,
   BAD_ID: 400,
   VALUE_REFUSED: 400,

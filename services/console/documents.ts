@@ -218,6 +218,64 @@ export interface ForkedAnswer {
   readonly begun: boolean;
 }
 
+/** `GET /api/found?filter=`: the sagas that a filter means, the last change first. */
+export interface FoundDocument {
+  readonly rows: readonly FoundSaga[];
+  /** There are more. */
+  readonly isCut: boolean;
+}
+
+export interface FoundSaga {
+  readonly saga: string;
+  readonly name: string;
+  readonly version: number;
+  readonly status: string;
+  readonly updatedAt: number;
+  readonly turns: number;
+  readonly usd: number;
+  /** The code with which it ended; empty where there is none. */
+  readonly error: string;
+}
+
+/** `POST /api/cancelled`: these very sagas are to undo what they did, and end. */
+export interface CancelBody {
+  readonly sagas: readonly string[];
+  readonly reason?: string;
+}
+
+export interface CancelledDocument {
+  readonly stored: number;
+  readonly refused: readonly { readonly saga: string; readonly because: string }[];
+}
+
+/** `GET /api/cost?days=`. */
+export interface CostDocument {
+  /** The first day that counts, in UTC. */
+  readonly since: string;
+  /** In order; a day on which nothing was spent is absent. */
+  readonly days: readonly Spent[];
+  /** The dearest first. */
+  readonly agents: readonly Spent[];
+  readonly models: readonly Spent[];
+  /** Sagas that go on and have used most of a limit. */
+  readonly near: readonly NearBudget[];
+}
+
+/** What was spent on a day, by an agent or on a model. */
+export interface Spent {
+  readonly name: string;
+  readonly usd: number;
+  readonly tokens: number;
+  readonly calls: number;
+}
+
+export interface NearBudget {
+  readonly saga: string;
+  readonly limit: string;
+  readonly used: number;
+  readonly most: number;
+}
+
 /** `GET /api/mesh`: hosts, queues and what is wrong, as a look found them. */
 export interface MeshDocument {
   readonly at: number;

@@ -6,15 +6,28 @@ import type { Log } from "../process/log.ts";
 import { createChanges } from "./changes.ts";
 import type { MeDocument } from "./documents.ts";
 import { createMeshTeller, type Examine } from "./mesh.ts";
+import { createAsking, type Tables } from "./questions.ts";
 import { createReadings } from "./readings.ts";
 import { createSagaTeller } from "./saga.ts";
 import { createSagaFinder } from "./sagas.ts";
 import type { ConsoleServing } from "./server.ts";
 
+/** What only who composes the process can give. */
+export interface Looks {
+  readonly examine: Examine;
+  readonly tables: Tables;
+}
+
 /** Nothing is read before it is asked for. */
-export function consoleOn(deps: ClientDeps, me: MeDocument, log: Log, examine: Examine): ConsoleServing {
+export function consoleOn(
+  deps: ClientDeps,
+  me: MeDocument,
+  log: Log,
+  { examine, tables }: Looks,
+): ConsoleServing {
   const finder = createSagaFinder(deps);
   const teller = createSagaTeller(deps, createReadings(deps.ports));
   const mesh = createMeshTeller(deps, examine);
-  return { deps, me, finder, teller, mesh, changes: createChanges(deps, finder, log), log };
+  const asking = createAsking(deps, teller, tables);
+  return { deps, me, finder, teller, mesh, asking, changes: createChanges(deps, finder, log), log };
 }

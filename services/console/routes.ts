@@ -10,6 +10,7 @@ import { type Answer, refused, told } from "./answers.ts";
 import type { MeDocument } from "./documents.ts";
 import type { MeshTeller } from "./mesh.ts";
 import { pictureOf } from "./picture.ts";
+import type { Asking } from "./questions.ts";
 import type { SagaTeller } from "./saga.ts";
 import type { SagaFinder } from "./sagas.ts";
 import { schemaOf, takesOf } from "./takes.ts";
@@ -22,6 +23,7 @@ export interface Served {
   readonly finder: SagaFinder;
   readonly teller: SagaTeller;
   readonly mesh: MeshTeller;
+  readonly asking: Asking;
 }
 
 /** A request, its path without `/api`. */
@@ -108,6 +110,18 @@ const routes: readonly (readonly [method: string, path: RegExp, handle: Handle])
     /^\/tools\/([^/]+)\/(input|output)$/,
     async ({ deps }, _, [tool = "", of]) =>
       told({ schema: await schemaOf(deps.ports.registry, decoded(tool), of === "input" ? of : "output") }),
+  ],
+  ["GET", /^\/found$/, async ({ asking }, { query }) => told(await asking.find(query.get("filter") ?? ""))],
+  [
+    "POST",
+    /^\/cancelled$/,
+    async ({ asking }, { body }) => told(await acts.cancelAll(asking, await body()), 202),
+  ],
+  [
+    "GET",
+    /^\/cost$/,
+    async ({ asking }, { query }) =>
+      told(await asking.cost(Math.min(Math.max(1, numberIn(query, "days") ?? 30), 366))),
   ],
   ["GET", /^\/mesh$/, async ({ mesh }) => told(await mesh.mesh())],
   ["GET", /^\/letters\/(\d{1,15})$/, async ({ mesh }, _, [seq]) => told(await mesh.letter(Number(seq)))],

@@ -5,11 +5,11 @@ import { readFile } from "node:fs/promises";
 import { MeshError } from "../../protocol/errors.ts";
 import type { ClientDeps } from "../client/send.ts";
 import { createGuard, isLoopback } from "../console/guard.ts";
-import type { Examine } from "../console/mesh.ts";
 import { consoleOn } from "../console/parts.ts";
 import { type Console, startConsole } from "../console/server.ts";
 import { withPatientReads } from "../wire/patient-ports.ts";
 import { type Config, redactUrl } from "./config.ts";
+import { looksOf } from "./console-looks.ts";
 import { consolePage } from "./console-page.ts";
 import type { Part } from "./health/part.ts";
 import { createLogger } from "./logger.ts";
@@ -79,7 +79,7 @@ export async function runConsole(
       const { ports, clock, chance, url } = mesh;
       const me = { from, server: redactUrl(url), version: packageVersion(), guarded: token !== undefined };
       const log = createLogger({ level: config.logLevel ?? "warn", fields: { service: "sagamesh" } });
-      console.open(consoleOn({ ports, clock, chance, from }, me, log, examining(config, signal)));
+      console.open(consoleOn({ ports, clock, chance, from }, me, log, looksOf(config, mesh, signal)));
       onReady(mesh, console.url);
       const lost = await Promise.race([aborted(signal), mesh.closed.then((why) => ({ why }))]);
       if (lost !== undefined && !signal.aborted)
@@ -113,7 +113,9 @@ export function consolePart(service: Service, console: Console, config: Config):
   const ending = new AbortController();
   const deps: ClientDeps = { ports: withPatientReads(service.ports, clock), clock, chance, from };
   const me = { from, server: redactUrl(mesh.url), version: packageVersion(), guarded: false };
-  console.open(consoleOn(deps, me, log, examining(config, ending.signal)));
+  console.open(
+    consoleOn(deps, me, log, looksOf(config, { ...mesh, ports: deps.ports, clock }, ending.signal)),
+  );
   log.info({ listens: console.url }, "console serves");
   return {
     stop: async (graceMs) => {
@@ -122,11 +124,3 @@ export function consolePart(service: Service, console: Console, config: Config):
     },
   };
 }
-
-/** The doctor is loaded when somebody first asks for it. */
-const examining =
-  (config: Config, signal: AbortSignal): Examine =>
-  async () => {
-    const { examine } = await import("./doctor.ts");
-    return examine(config, { report: () => undefined, signal });
-  };

@@ -81,6 +81,14 @@ const bureau = defineAgent({
   memory: { schema: z.object({ notes: z.array(z.string()) }), initial: { notes: [] } },
 });
 
+/** It waits when it has used four of its five decisions. */
+const thrifty = defineAgent({
+  ...parts,
+  ...{ name: "thrifty", description: "Waits.", model: "thrifty", tools: [look], input: z.object({}) },
+  signals: { go: z.object({}) },
+  budget: { steps: 5 },
+});
+
 /** Looks up as often as it is told, with no model: for long ledgers. */
 const Walk = z.object({ steps: z.int() });
 const machine = setup({
@@ -120,9 +128,14 @@ const sends = (rounds: number) => rounds + 1;
 const pays = (rounds: number) => rounds + 2;
 
 export default defineApp({
-  sagas: [bureau, walk, weekend],
+  sagas: [bureau, walk, weekend, thrifty],
   prices: { bureau: price, porter: price },
   models: {
+    thrifty: scriptedModel("thrifty", ({ step }) =>
+      step <= 3
+        ? { calls: [{ tool: "look_up", input: { what: "a purse", forMs: 0 } }], usage }
+        : { calls: [{ tool: "wait", input: { signals: ["go"] } }], usage },
+    ),
     porter: scriptedModel("porter", ({ step }) =>
       step === 1
         ? { calls: [{ tool: "look_up", input: { what: "the way", forMs: 120 } }], usage }

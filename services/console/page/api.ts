@@ -52,7 +52,9 @@ async function ask<T>(path: string, options: RequestInit): Promise<T> {
       0,
     );
   });
-  silentSince.set(response.status === 503 ? (silentSince.now() ?? Date.now()) : undefined);
+  // Tables that are being filled give no answer yet, and say so; the server does.
+  const isSilent = response.status === 503 && !/^\/(found|cost)\?/.test(path);
+  silentSince.set(isSilent ? (silentSince.now() ?? Date.now()) : undefined);
   if (response.status === 401 && path !== "/session") isShut.set(true);
   const said: unknown = await response.json().catch(() => undefined);
   if (response.ok) return said as T;

@@ -2,6 +2,7 @@
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import type { MeDocument } from "../documents.ts";
 import { isShut, silentSince, useAsked } from "./api.ts";
+import { CostView } from "./cost.tsx";
 import { keyHelp, useKeys } from "./keys.ts";
 import { counts, hear, isHeard } from "./live.ts";
 import { useNow } from "./marks.tsx";
@@ -25,6 +26,7 @@ export function App() {
     s: () => go("/sagas"),
     t: () => go("/tasks"),
     m: () => go("/mesh"),
+    c: () => go("/cost"),
     Escape: () => setHelp(false),
   });
   if (shut) return <Shut />;
@@ -59,6 +61,7 @@ function View() {
     return <TaskView key={`${one}/${two}`} saga={one} intent={two} />;
   if (kind === "tasks") return <TasksView />;
   if (kind === "mesh") return <MeshView />;
+  if (kind === "cost") return <CostView />;
   if (kind === "sagas") return <SagasView />;
   return (
     <main>
@@ -94,6 +97,9 @@ function Head({ onHelp }: { readonly onHelp: () => void }) {
         </a>
         <a href="/mesh" aria-current={current === "mesh" ? "page" : undefined}>
           Mesh
+        </a>
+        <a href="/cost" aria-current={current === "cost" ? "page" : undefined}>
+          Cost
         </a>
       </nav>
       <span class="server muted" title={me.data === undefined ? "" : `sagamesh ${me.data.version}`}>

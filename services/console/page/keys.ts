@@ -41,5 +41,6 @@ export const keyHelp: readonly (readonly [key: string, does: string])[] = [
   ["s", "sagas"],
   ["t", "tasks"],
   ["m", "mesh"],
+  ["c", "cost"],
   ["?", "these keys"],
 ];

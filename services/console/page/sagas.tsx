@@ -3,6 +3,7 @@ import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListedSaga, SagaCounts, SagasDocument } from "../documents.ts";
 import { get, useAsked } from "./api.ts";
+import { Found, isFilter } from "./found.tsx";
 import { useKeys } from "./keys.ts";
 import { counts, useLive, useSettled } from "./live.ts";
 import { Refused, Status, useNow, useTitle, Waiting, When } from "./marks.tsx";
@@ -17,6 +18,25 @@ export function SagasView() {
   useTitle("Sagas");
   const { query } = usePlace();
   const search = useRef<HTMLInputElement>(null);
+  const text = query.get("text") ?? "";
+  if (isFilter(text))
+    return (
+      <main class="sagas">
+        <h1 class="unseen">Sagas</h1>
+        <Search input={search} text={text} />
+        <Found key={text} filter={text} />
+      </main>
+    );
+  return <Listed search={search} text={text} query={query} />;
+}
+
+interface ListedProps {
+  readonly search: RefObject<HTMLInputElement | null>;
+  readonly text: string;
+  readonly query: URLSearchParams;
+}
+
+function Listed({ search, text, query }: ListedProps) {
   const wanted = ["status", "name", "text", "asks"].flatMap((key) => {
     const value = query.get(key);
     return value === null || value === "" ? [] : [[key, value] as [string, string]];
@@ -29,7 +49,7 @@ export function SagasView() {
     <main class="sagas">
       <h1 class="unseen">Sagas</h1>
       <div class="filters">
-        <Search input={search} text={query.get("text") ?? ""} />
+        <Search input={search} text={text} />
         <Names counts={all} name={query.get("name") ?? ""} />
         <div class="chips" role="group" aria-label="status">
           <Chip
@@ -114,8 +134,8 @@ function Search({
     <input
       ref={input}
       type="search"
-      placeholder="Search by id or definition   /"
-      aria-label="search by id or definition"
+      placeholder="An id, a definition, or a filter: agent=hire and cost>1 and text~refund   /"
+      aria-label="search by id, definition or filter"
       value={typed}
       onInput={(event) => setTyped(event.currentTarget.value)}
     />

@@ -50,9 +50,15 @@ async function start({ token, isOpen = true }: { token?: string; isOpen?: boolea
   const { ports, chance } = mesh.spawn("console");
   const me = { from: "tester", server: "nats://x", version: "0", guarded: token !== undefined };
   const deps = { ports, chance, clock: systemClock, from: "tester" };
-  if (isOpen) console.open(consoleOn(deps, me, silentLog, () => Promise.reject(new Error("no doctor here"))));
+  if (isOpen) console.open(consoleOn(deps, me, silentLog, looks));
   return console;
 }
+
+/** Nothing here asks of the whole mesh. */
+const looks = {
+  examine: () => Promise.reject(new Error("no doctor here")),
+  tables: { dialect: "sqlite", ask: () => Promise.reject(new Error("no tables here")) } as const,
+};
 
 /** The mesh's own time passes while the test's does. */
 async function goOn(mesh: ReturnType<typeof createMemoryMesh>): Promise<void> {
