@@ -50,17 +50,14 @@ export async function archiveAll(
     tell(failed(saga, new MeshError("WRONG_SEQUENCE", "its ledger moved each time it was looked at")));
 }
 
-/** Of all sagas but these sees to what those that were archived have left; of the others nothing but the last message is asked. */
+/** Of these sagas sees to what those that were archived have left; of the others nothing but the last message is asked. */
 export async function seeToArchived(
   deps: ArchiveDeps,
-  but: readonly SagaId[],
+  sagas: readonly SagaId[],
   options: Options,
   tell: Tell,
 ): Promise<void> {
   const { clock, ports } = deps;
-  const looked = new Set(but);
-  const all = await patiently(clock, () => ports.ledger.list());
-  const sagas = all.flatMap(({ saga }) => (looked.has(saga) ? [] : [saga]));
   const run = await begin(deps, sagas.length, tell);
   await eachOf(sagas, burialsAtOnce, async (saga) => {
     if (options.signal.aborted) return;

@@ -61,13 +61,29 @@ export async function sagasOf(
   return [...found];
 }
 
+/**
+ * The sagas that have no row: of those that have begun the archived ones, and what began just now. Where the listing is not whole it is
+ * every saga. Throws UNAVAILABLE.
+ */
+export async function withoutRow(ports: FindPorts): Promise<SagaId[]> {
+  const listing = await wholeListing(ports);
+  const listed = new Set<SagaId>();
+  if (typeof listing !== "string")
+    for await (const rows of rowsOf(listing, {})) for (const { key } of rows) listed.add(key.saga);
+  return (await ports.ledger.list()).flatMap(({ saga }) => (listed.has(saga) ? [] : [saga]));
+}
+
+/** So many sagas are looked for one by one; of more it costs less to read all rows. */
+const singlyMax = 32;
+
 /** Takes away the rows of sagas that were archived; `ids` gives each write a Msg-Id. Throws STORAGE_FULL, UNAVAILABLE. */
 export async function forgetRows(
   listing: ListingPort,
   archived: ReadonlySet<SagaId>,
   ids: () => string,
 ): Promise<void> {
-  if (archived.size > 0)
-    for await (const rows of rowsOf(listing, {}))
+  const kinds = archived.size > singlyMax ? [{}] : [...archived].map((saga) => ({ saga }));
+  for (const kind of kinds)
+    for await (const rows of rowsOf(listing, kind))
       for (const { key } of rows) if (archived.has(key.saga)) await listing.remove(rowKey(key), ids());
 }

@@ -3,7 +3,7 @@ import type { ArchiveDocument } from "../../../protocol/documents/archive.ts";
 import { MeshError } from "../../../protocol/errors.ts";
 import { ListedStatus } from "../../../protocol/documents/listing.ts";
 import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
-import { forgetRows, sagasOf } from "../../listing/find.ts";
+import { forgetRows, sagasOf, withoutRow } from "../../listing/find.ts";
 import type { Ports } from "../../wire/ports.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { archiveAll, seeToArchived } from "../../archive/all.ts";
@@ -83,7 +83,9 @@ export const archive = defineCommand({
       const signer = signerFor(ports, config, args["dry-run"]);
       if (named.length === 0 && (args.archived || forgetAfterMs !== undefined)) {
         const deps = { ports, clock, chance, by: from, folder, registered, signer };
-        await seeToArchived(deps, sagas, options, tell);
+        const looked = new Set(sagas);
+        const others = (await withoutRow(ports)).filter((saga) => !looked.has(saga));
+        await seeToArchived(deps, others, options, tell);
       }
       await archiveAll({ ports, clock, chance, by: from, folder, registered, signer }, sagas, options, tell);
       const gone = documents.flatMap(({ saga, outcome }) =>

@@ -95,29 +95,29 @@ function outsideNode(at: StepPlace): GraphNode[] {
     case "start":
       return [
         {
-          ...common,
           id: startNode,
           kind: "start",
           label: `${event.definition.name}@${event.definition.version}`,
           detail: short(event.input),
+          ...common,
         },
       ];
     case "signal": {
       const detail = `${event.from}${event.data === null ? "" : ` ${short(event.data)}`}`;
-      return [{ ...common, id: signalNode(at), kind: "signal", label: event.name, detail }];
+      return [{ id: signalNode(at), kind: "signal", label: event.name, detail, ...common }];
     }
     case "forked": {
       const detail = [event.by, ...(event.model === undefined ? [] : [`model ${event.model}`])].join(", ");
-      return [{ ...common, id: forkNode(at), kind: "fork", label: `effects ${event.effects}`, detail }];
+      return [{ id: forkNode(at), kind: "fork", label: `effects ${event.effects}`, detail, ...common }];
     }
     case "migrated":
       return [
         {
-          ...common,
           id: moveNode(at),
           kind: "move",
           label: `${event.to.name}@${event.to.version}`,
           detail: event.by,
+          ...common,
         },
       ];
     case "result":

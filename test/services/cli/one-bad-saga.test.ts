@@ -239,7 +239,6 @@ describe("the table of readers", () => {
 
   test("has all: what lists ledgers in the source reads them by readMany, or is known to name them otherwise", () => {
     const otherwise = [
-      "services/archive/all.ts", // An outcome for each.
       "services/cli/commands/replay-sources.ts", // Counts them.
       "services/cli/commands/verify.ts", // A document for each: verifying.ts.
       "services/host/living.ts", // In its log.

@@ -14,11 +14,13 @@ import {
   listingMarkKey,
 } from "../../../protocol/documents/listing.ts";
 import { MeshError } from "../../../protocol/errors.ts";
+import type { SagaId } from "../../../protocol/ids.ts";
 import { limits } from "../../../protocol/limits.ts";
 import { defineApp } from "../../../services/app/app.ts";
 import { createClient } from "../../../services/client/mesh.ts";
 import { openTasks } from "../../../services/client/tasks.ts";
 import { type Host, startHost } from "../../../services/host/host.ts";
+import { forgetRows, withoutRow } from "../../../services/listing/find.ts";
 import { spoilListing } from "../../../services/listing/whole.ts";
 import { createMemoryMesh, type MemoryMesh } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
@@ -87,6 +89,31 @@ test("of many sagas only those that ask somebody are read", async () => {
   expect({ asking, why }).toEqual({ asking: ["a1"], why: "" });
   expect(calls).not.toContain("list");
   expect(calls.length).toBeLessThan(6);
+});
+
+test("those without a row are the archived, and as long as rows are whole no ledger is looked into for them", async () => {
+  const m = openMesh();
+  await m.host("h1");
+  const ids = ["a1", "a2", "a3", "a4"] as const;
+  for (const id of ids) await m.ask(id);
+  await m.pass(60_000);
+  const { ports, gate } = m.mesh.spawn("archiver");
+  const patterns: string[] = [];
+  const calls: string[] = [];
+  const listing: ListingPort = {
+    ...ports.listing!,
+    read: (pattern, after) => (patterns.push(pattern), ports.listing!.read(pattern, after)),
+  };
+  await m.mesh.clock.until(
+    forgetRows(listing, new Set(["a2", "a3"] as SagaId[]), () => `gone-${patterns.length}`),
+  );
+  expect(patterns).toEqual(["*.*.*.a2", "*.*.*.a3"]);
+  gate.onCall((port, method, when) => {
+    if (port === "ledger" && when === "before") calls.push(method);
+  });
+  expect((await m.mesh.clock.until(withoutRow(ports))).sort()).toEqual(["a2", "a3"]);
+  expect(calls.filter((method) => method !== "end")).toEqual(["list"]);
+  expect((await m.mesh.clock.until(withoutRow({ ...ports, listing: undefined }))).sort()).toEqual([...ids]);
 });
 
 test("beside a host that keeps no rows all ledgers are read, and once it is gone what it left is taken in", async () => {
