@@ -30,6 +30,7 @@ export function createChanges(deps: ClientDeps, finder: SagaFinder, log: Log): C
   const listeners = new Set<Tell>();
   let isLooking = false;
   let end = "";
+  let told = 0;
 
   /** BQ1. */
   const look = async (): Promise<void> => {
@@ -37,9 +38,10 @@ export function createChanges(deps: ClientDeps, finder: SagaFinder, log: Log): C
     isLooking = true;
     while (listeners.size > 0) {
       try {
-        const isOther = await finder.refresh();
+        const revision = await finder.refresh();
         const now = (await ports.ledger.end()).join(" ");
-        if (isOther) for (const tell of listeners) tell("sagas", finder.counts());
+        if (revision !== told) for (const tell of listeners) tell("sagas", finder.counts());
+        told = revision;
         if (now !== end) for (const tell of listeners) tell("moved", { at: clock.now() });
         end = now;
       } catch (error) {

@@ -44,8 +44,8 @@ export interface SagaFinder {
   /** Those that ask a person, as their rows say; `note` says why some may be missing. Throws UNAVAILABLE. */
   asking(): Promise<{ readonly sagas: readonly SagaId[]; readonly note?: string }>;
   counts(): SagaCounts;
-  /** Learns what changed; whether anything did. Throws UNAVAILABLE. */
-  refresh(): Promise<boolean>;
+  /** Learns what changed. Another number than before says that something did, whoever had it learnt. Throws UNAVAILABLE. */
+  refresh(): Promise<number>;
 }
 
 interface Known {
@@ -67,32 +67,31 @@ export function createSagaFinder(deps: ClientDeps): SagaFinder {
   let known = new Map<SagaId, Known>();
   let place = 0;
   let readAnewAt = Number.NEGATIVE_INFINITY;
-  let refreshing: Promise<boolean> | undefined;
+  let refreshing: Promise<void> | undefined;
+  let revision = 0;
   const rowsFor = createShowing(deps);
 
-  const refresh = async (): Promise<boolean> => {
-    if (ports.listing === undefined) return false;
+  const refresh = async (): Promise<void> => {
+    if (ports.listing === undefined) return;
     const isAnew = clock.elapsed() - readAnewAt >= anewEveryMs; // BO4
     const next = isAnew ? new Map<SagaId, Known>() : known;
-    let changed = false;
     for await (const rows of rowsOf(ports.listing, {}, isAnew ? 0 : place))
       for (const found of rows) {
         const before = next.get(found.key.saga);
         if (before !== undefined && before.place >= found.place) continue;
         next.set(found.key.saga, found);
         place = Math.max(place, found.place);
-        changed = true;
+        if (!isAnew) revision += 1;
       }
-    if (!isAnew) return changed;
+    if (!isAnew) return;
     readAnewAt = clock.elapsed();
     const isOther =
       next.size !== known.size || [...next].some(([saga, one]) => known.get(saga)?.place !== one.place);
     known = next;
-    return isOther;
+    if (isOther) revision += 1;
   };
   /** One at a time: two would read the same rows. */
-  const refreshed = (): Promise<boolean> =>
-    (refreshing ??= refresh().finally(() => (refreshing = undefined)));
+  const refreshed = (): Promise<void> => (refreshing ??= refresh().finally(() => (refreshing = undefined)));
 
   /** BO3. */
   const noted = async (): Promise<{ readonly note?: string }> => {
@@ -101,7 +100,10 @@ export function createSagaFinder(deps: ClientDeps): SagaFinder {
   };
 
   return {
-    refresh: refreshed,
+    refresh: async () => {
+      await refreshed();
+      return revision;
+    },
     counts: () => countsOf(known),
     asking: async () => {
       await refreshed();
