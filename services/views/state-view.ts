@@ -143,7 +143,10 @@ const undoneCalls = ({ undone }: Account, calls: Gathered["calls"]): Set<string>
   new Set([...undone.keys()].flatMap((id) => calls.get(id)?.call ?? []));
 
 /** All effects that stand, each with what becomes of it and who is asked. */
-function standingIn({ effects, plans, open }: SagaState, isGraph: boolean): ApplicationState["standing"] {
+export function standingIn(
+  { effects, plans, open }: SagaState,
+  isGraph: boolean,
+): ApplicationState["standing"] {
   const about = Object.values(open).flatMap(({ intent }) =>
     intent.kind === "task" && intent.of !== undefined ? [[intent.of, intent] as const] : [],
   );

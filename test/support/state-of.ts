@@ -21,6 +21,7 @@ import type { App } from "../../services/app/app.ts";
 import { servedDefinition, viewingByFold } from "../../services/views/folded.ts";
 import type { Account } from "../../services/ledger/account.ts";
 import { accounting } from "../../services/ledger/account-reader.ts";
+import { standingIn } from "../../services/views/state-view.ts";
 import { type IntentView, viewOfAccount } from "../../services/views/view.ts";
 
 /** In pieces. `of` is how many turns the whole ledger has. Throws as `viewingByFold` does. */
@@ -87,28 +88,6 @@ const undoneCalls = ({ undone, intents }: Account): Set<string> =>
       return intent !== undefined && "call" in intent ? (intent.call ?? []) : [];
     }),
   );
-
-/** All effects that stand, each with what becomes of it and who is asked. */
-function standingIn({ effects, plans, open }: SagaState, isGraph: boolean): ApplicationState["standing"] {
-  const about = Object.values(open).flatMap(({ intent }) =>
-    intent.kind === "task" && intent.of !== undefined ? [[intent.of, intent] as const] : [],
-  );
-  const tasks = new Map(about.toReversed()); // Of several the oldest.
-  const named = new Set(plans.flatMap(({ only = [] }) => only));
-  const isOfAll = plans.some(({ only }) => only === undefined);
-  return effects.map(({ intent, tool, key, call, outcome, undo, undoing, stuck }) => {
-    const isPlanned = undo !== undefined && (isOfAll || named.has(intent));
-    const doubt = outcome === "in_doubt" ? "in doubt" : "stands";
-    const task = tasks.get(intent) ?? (undoing && tasks.get(undoing));
-    return {
-      ...{ intent, name: tool, key },
-      ...(call === undefined ? {} : { call }),
-      ...(call === undefined || !isGraph ? {} : { node: nodeOfCall(call) }),
-      how: stuck === true ? "stuck" : undoing !== undefined || isPlanned ? "undoing" : doubt,
-      ...(task === undefined ? {} : { task: { intent: task.id, to: task.to, dueAt: task.dueAt } }),
-    };
-  });
-}
 
 /** What stands of a saga that is no workflow, by intent. */
 const standingOutputs = (
