@@ -10,6 +10,7 @@
  * | there is no mark while rows are written anew | who looks is asked at rest, when they are written; test/services/listing/whole.test.ts looks between |
  * | of inputs that come again the row is looked for | hosts that start here are often the keeper, and take in what was stored since the mark; test/services/listing/whole.test.ts |
  * | the mark is put to where the ledgers ended when it was looked before | a host without rows serves unheard of for a moment only |
+ * | who looks goes by no rows beside a host without | the mark names no keeper then, and who looks reads the ledgers for that; test/services/listing/whole.test.ts |
  * | a host that stood still writes no row | what it would write is older, and a later row is left alone |
  */
 import type { Plant } from "./planted-rule.ts";
@@ -106,12 +107,6 @@ export const listingPlants: readonly Plant[] = [
     ],
   },
   // Whether the rows are whole
-  {
-    name: "rows gone by beside a host without",
-    world: "listing",
-    rule: "nobody goes by the rows beside a host that keeps none",
-    edits: [{ file: whole, find: "entry?.lists !== true", replace: 'entry?.lists === ("" as never)' }],
-  },
   {
     name: "marked beside a host without",
     from: 29,
