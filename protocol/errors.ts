@@ -165,6 +165,11 @@ const table = {
     remedy:
       "Vote as one of the people it is for, with `--by NAME` or `--as ROLE`; `sagamesh tasks show TASK` names them and who is asked next.",
   },
+  ACT_REFUSED: {
+    meaning: "who asks the console may look and not act, or speaks under a name that is not theirs there",
+    retriable: false,
+    remedy: "Show the token that acts, or have the console started with your name or group in `--acting`.",
+  },
   ARGUMENTS_CHANGED: {
     meaning: "the vote is on other arguments than the task asks about now",
     retriable: false,

@@ -16,6 +16,7 @@ import { castVote } from "../client/vote.ts";
 import { takingHosts } from "../deployments/served.ts";
 import { readView } from "../views/view.ts";
 import type { CancelledDocument, ForkedAnswer, VoteBody } from "./documents.ts";
+import type { Who } from "./guard.ts";
 import type { MeshTeller } from "./mesh.ts";
 import type { Asking } from "./questions.ts";
 
@@ -27,23 +28,27 @@ const instructionsMax = 100_000;
 const sagaIdMax = 64;
 
 /**
- * Stores a vote. The same vote again is known by its saga. Throws USAGE, TASK_UNKNOWN, TASK_OVER, VOTER_NOT_ASKED,
+ * Stores a vote. The same vote again is known by its saga. Throws USAGE, ACT_REFUSED, TASK_UNKNOWN, TASK_OVER, VOTER_NOT_ASKED,
  * ARGUMENTS_CHANGED, INPUT_INVALID, UNAVAILABLE.
  */
-export async function vote(deps: ClientDeps, saga: SagaId, task: string, said: unknown): Promise<void> {
+export async function vote(
+  deps: ClientDeps,
+  who: Who,
+  { saga, task }: { readonly saga: SagaId; readonly task: string },
+  said: unknown,
+): Promise<void> {
   const body = membersOf(said);
   const kind = body["vote"];
   if (typeof kind !== "string" || !votes.includes(kind))
     throw new MeshError("USAGE", `a vote is one of ${votes.join(", ")}`);
-  const [by, as] = [textIn(body, "by", nameMax), textIn(body, "as", nameMax)];
+  const voter = voterIn(who, body);
   const [reason, digest] = [textIn(body, "reason", reasonMax), textIn(body, "digest", nameMax)];
   await castVote(
     deps,
     { saga, intent: parseIntentId(task), ...(digest === undefined ? {} : { digest }) },
     {
       vote: kind as VoteBody["vote"], // It is one of them.
-      ...(by === undefined ? {} : { by }),
-      ...(as === undefined ? {} : { as }),
+      ...voter,
       ...(reason === undefined ? {} : { reason }),
       ...(body["answer"] === undefined ? {} : { answer: body["answer"] }),
       ...(body["input"] === undefined ? {} : { input: body["input"] }),
@@ -65,18 +70,36 @@ export async function signal(deps: ClientDeps, saga: SagaId, said: unknown): Pro
 
 /**
  * Stores what a person found of a call that is open or in doubt: a vote where people were asked about it, else its result. What
- * is settled so already is left so. Throws USAGE, INTENT_UNKNOWN, INPUT_INVALID, VOTER_NOT_ASKED, SAGA_UNKNOWN, UNAVAILABLE.
+ * is settled so already is left so. Throws USAGE, ACT_REFUSED, INTENT_UNKNOWN, INPUT_INVALID, VOTER_NOT_ASKED, SAGA_UNKNOWN,
+ * UNAVAILABLE.
  */
-export async function settle(deps: ClientDeps, saga: SagaId, said: unknown): Promise<void> {
+export async function settle(deps: ClientDeps, who: Who, saga: SagaId, said: unknown): Promise<void> {
   const body = membersOf(said);
   const intent = parseIntentId(textIn(body, "intent", nameMax) ?? "");
   const finding = readFinding(toValue(body["finding"] ?? null));
   if (finding === undefined) throw new MeshError("USAGE", "a finding says whether it happened");
+  const voter = voterIn(who, body);
   const registered = await readRegistry(deps.ports.registry);
   const view = await readView(deps.ports, saga, viewingBy(registered));
   if (isSettledAs(view, intent, finding)) return;
   const unsettled = unsettledCall(view, intent, finding);
-  await settleCall(deps, registered, { saga, ...unsettled }, finding, { by: textIn(body, "by", nameMax) });
+  await settleCall(deps, registered, { saga, ...unsettled }, finding, voter);
+}
+
+/**
+ * As whom somebody speaks: whom a proxy names is that one and in no other group; where none does, a name is a claim, as it is on
+ * the command line. Throws ACT_REFUSED, USAGE.
+ */
+export function voterIn(
+  { name, groups = [] }: Who,
+  body: Readonly<Record<string, unknown>>,
+): { readonly by?: string; readonly as?: string } {
+  const [by = name, as] = [textIn(body, "by", nameMax), textIn(body, "as", nameMax)];
+  if (name !== undefined && by !== name)
+    throw new MeshError("ACT_REFUSED", `you are ${name} here, and cannot speak as ${by}`);
+  if (name !== undefined && as !== undefined && !groups.includes(as))
+    throw new MeshError("ACT_REFUSED", `${name} is not in ${as}, by what the proxy says`);
+  return { ...(by === undefined ? {} : { by }), ...(as === undefined ? {} : { as }) };
 }
 
 /**

@@ -33,6 +33,8 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   BAD_MESSAGE: 400,
   SIGNAL_UNKNOWN: 400,
   VOTER_NOT_ASKED: 403,
+  ACT_REFUSED: 403,
+  SERVER_REFUSED: 403,
   SAGA_UNKNOWN: 404,
   SAGA_NOT_BEGUN: 404,
   TASK_UNKNOWN: 404,

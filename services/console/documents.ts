@@ -20,8 +20,13 @@ export interface MeDocument {
   /** The NATS server, without a password. */
   readonly server: string;
   readonly version: string;
-  /** Whether a token was asked for. */
-  readonly guarded: boolean;
+  /** How the one who asks got in: from this machine, with a token, or through a proxy. */
+  readonly by: "machine" | "token" | "proxy";
+  /** Whether acts of theirs are taken. */
+  readonly mayAct: boolean;
+  /** Whom the proxy names, and their groups: what they do is recorded under that name. */
+  readonly name?: string;
+  readonly groups?: readonly string[];
 }
 
 /** A saga in the list. */

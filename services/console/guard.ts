@@ -1,21 +1,41 @@
 /**
  * Guard: who may look and who may act, before anything of a request is read.
  *
- * BG1 Without a token only this machine is spoken to, and only under its own names: a page from elsewhere whose name was
+ * BG1 Without a token or a proxy only this machine is spoken to, and only under its own names: a page from elsewhere whose name was
  *     made to lead here is refused.
  * BG2 What another site's page sends is refused, whether it reads or acts, and so is an act that a form could send.
  * BG3 A token is compared in constant time, and a browser keeps only what is derived from it.
+ * BG4 Who may look and not act is refused every request that is no reading, whatever its path is.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { type Answer, refused } from "./answers.ts";
+import { namedBy, type ProxyDoor } from "./proxied.ts";
+
+/** The ways in. Where there is none, whoever reaches this machine's own address may act. */
+export interface Doors {
+  /** Whoever shows it may look and act. */
+  readonly actToken?: string | undefined;
+  /** Whoever shows it may look. */
+  readonly lookToken?: string | undefined;
+  readonly proxy?: ProxyDoor | undefined;
+}
+
+/** Who asks. */
+export interface Who {
+  /** By which way they came: from this machine, with a token, or through the proxy. */
+  readonly by: "machine" | "token" | "proxy";
+  readonly mayAct: boolean;
+  /** Whom the proxy names, and their groups; nobody else is known by a name that is more than a claim. */
+  readonly name?: string;
+  readonly groups?: readonly string[];
+}
 
 export interface Guard {
-  /** Why this request gets nothing from here; undefined where it may be answered. Assets hold nothing of a mesh. */
-  refusalOf(request: GuardedRequest): Answer | undefined;
-  /** The header that lets a browser in that has shown the token; undefined for a wrong one. */
+  /** Who asks, or why this request gets nothing from here. Assets hold nothing of a mesh: whoever asks gets them. */
+  judge(request: GuardedRequest): Who | { readonly refusal: Answer };
+  /** The header that lets a browser in that has shown a token; undefined for a wrong one. */
   admit(token: string): string | undefined;
-  readonly guarded: boolean;
 }
 
 export interface GuardedRequest {
@@ -23,7 +43,7 @@ export interface GuardedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Whether something of the mesh is asked for. */
   readonly isApi: boolean;
-  /** Whether it is the one request by which a browser shows the token. */
+  /** Whether it is the one request by which a browser shows a token. */
   readonly isAdmission: boolean;
 }
 
@@ -38,30 +58,67 @@ const cookieName = "sagamesh_console";
 /** The page sends it with every act; no form can. */
 export const actHeader = "x-sagamesh-console";
 
-export function createGuard(token: string | undefined): Guard {
-  const session = token === undefined ? undefined : derived(token);
-  const isKnown = (headers: IncomingHttpHeaders): boolean => {
-    if (token === undefined || session === undefined) return true;
-    const bearer = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1];
-    return isSame(bearer ?? "", token) || isSame(cookieOf(headers.cookie), session);
+const onThisMachine: Who = { by: "machine", mayAct: true };
+/** Whoever asks for an asset, or shows a token. */
+const anyone: Who = { by: "token", mayAct: false };
+
+export function createGuard({ actToken, lookToken, proxy }: Doors): Guard {
+  const tokens = [keyOf(actToken, true), keyOf(lookToken, false)].filter((one) => one !== undefined);
+  const isOpen = tokens.length === 0 && proxy === undefined;
+
+  const whoOf = (headers: IncomingHttpHeaders): Who | undefined => {
+    if (isOpen) return onThisMachine;
+    // A proxy may hand on a token of its own: its word counts first.
+    const named = proxy === undefined ? undefined : namedBy(proxy, headers, isSame);
+    if (named !== undefined) return { by: "proxy", ...named };
+    const bearer = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
+    const cookie = cookieOf(headers.cookie);
+    const shown = tokens.find(({ token, session }) => isSame(bearer, token) || isSame(cookie, session));
+    return shown === undefined ? undefined : { by: "token", mayAct: shown.mayAct };
   };
   return {
-    guarded: token !== undefined,
-    refusalOf: ({ method, headers, isApi, isAdmission }) => {
-      if (token === undefined && !isOwn(headers.host))
-        return refused(421, "USAGE", "this console answers under its own address alone", "Open 127.0.0.1.");
-      if (!isApi) return undefined;
-      if (isForeign(headers) || (method !== "GET" && headers[actHeader] === undefined))
-        return refused(403, "USAGE", "another site's page asks for this", "Open the console itself.");
-      if (isAdmission || isKnown(headers)) return undefined;
-      return refused(401, "USAGE", "this console asks for its token", "Type the token it was started with.");
+    judge: ({ method, headers, isApi, isAdmission }) => {
+      if (isOpen && !isOwn(headers.host))
+        return no(421, "USAGE", "this console answers under its own address alone", "Open 127.0.0.1.");
+      if (!isApi) return anyone;
+      const isReading = method === "GET";
+      if (isForeign(headers) || (!isReading && headers[actHeader] === undefined))
+        return no(403, "USAGE", "another site's page asks for this", "Open the console itself.");
+      if (isAdmission) return anyone;
+      const who = whoOf(headers);
+      if (who === undefined) return tokens.length > 0 ? tokenMissing : proxyMissing;
+      return isReading || who.mayAct ? who : mayLookAlone; // BG4
     },
-    admit: (shown) =>
-      token !== undefined && session !== undefined && isSame(shown, token)
-        ? `${cookieName}=${session}; HttpOnly; SameSite=Strict; Path=/`
-        : undefined,
+    admit: (shown) => {
+      const found = tokens.find(({ token }) => isSame(shown, token));
+      return found && `${cookieName}=${found.session}; HttpOnly; SameSite=Strict; Path=/`;
+    },
   };
 }
+
+const no = (...words: Parameters<typeof refused>) => ({ refusal: refused(...words) });
+const tokenMissing = no(
+  401,
+  "USAGE",
+  "this console asks for its token",
+  "Type the token it was started with.",
+);
+const proxyMissing = no(
+  401,
+  "USAGE",
+  "this console answers those whom its proxy names",
+  "Open it by the proxy's address; where that is this one, the proxy sends no name or not its secret.",
+);
+const mayLookAlone = no(
+  403,
+  "ACT_REFUSED",
+  "you may look here, and not act",
+  "Show the token that acts, or have the console started with your name or group in --acting.",
+);
+
+/** A token, what a browser keeps for it, and what it opens. */
+const keyOf = (token: string | undefined, mayAct: boolean) =>
+  token === undefined ? undefined : { token, session: derived(token), mayAct };
 
 /** BG1. */
 const isOwn = (host = ""): boolean => ownNames.has(host.replace(/:\d+$/, ""));

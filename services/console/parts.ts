@@ -4,12 +4,12 @@
 import type { ClientDeps } from "../client/send.ts";
 import type { Log } from "../process/log.ts";
 import { createChanges } from "./changes.ts";
-import type { MeDocument } from "./documents.ts";
 import { createMeshTeller, type Examine } from "./mesh.ts";
 import { createAsking, type Tables } from "./questions.ts";
 import { createReadings } from "./readings.ts";
 import { createSagaTeller } from "./saga.ts";
 import { createSagaFinder } from "./sagas.ts";
+import type { Served } from "./routes.ts";
 import type { ConsoleServing } from "./server.ts";
 
 /** What only who composes the process can give. */
@@ -21,7 +21,7 @@ export interface Looks {
 /** Nothing is read before it is asked for. */
 export function consoleOn(
   deps: ClientDeps,
-  me: MeDocument,
+  me: Served["me"],
   log: Log,
   { examine, tables }: Looks,
 ): ConsoleServing {

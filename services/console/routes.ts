@@ -8,6 +8,7 @@ import { readTask } from "../client/task-detail.ts";
 import * as acts from "./acts.ts";
 import { type Answer, refused, told } from "./answers.ts";
 import type { MeDocument } from "./documents.ts";
+import type { Who } from "./guard.ts";
 import type { MeshTeller } from "./mesh.ts";
 import { pictureOf } from "./picture.ts";
 import type { Asking } from "./questions.ts";
@@ -19,7 +20,7 @@ import { allTasks } from "./tasks.ts";
 /** What the routes answer from. */
 export interface Served {
   readonly deps: ClientDeps;
-  readonly me: MeDocument;
+  readonly me: Omit<MeDocument, keyof Who>;
   readonly finder: SagaFinder;
   readonly teller: SagaTeller;
   readonly mesh: MeshTeller;
@@ -33,12 +34,14 @@ export interface Asked {
   readonly query: URLSearchParams;
   /** Throws BAD_JSON, TOO_LARGE. */
   readonly body: () => Promise<unknown>;
+  readonly who: Who;
 }
 
 type Handle = (served: Served, asked: Asked, names: readonly string[]) => Promise<Answer>;
 
-const routes: readonly (readonly [method: string, path: RegExp, handle: Handle])[] = [
-  ["GET", /^\/me$/, async ({ me }) => told(me)],
+/** Every path and what may be asked of it. */
+export const routes: readonly (readonly [method: "GET" | "POST", path: RegExp, handle: Handle])[] = [
+  ["GET", /^\/me$/, async ({ me, deps }, { who }) => told({ ...me, from: deps.from, ...who })],
   ["GET", /^\/sagas$/, async ({ finder }, { query }) => told(await finder.find(wantedBy(query)))],
   [
     "GET",
@@ -84,8 +87,8 @@ const routes: readonly (readonly [method: string, path: RegExp, handle: Handle])
   [
     "POST",
     /^\/tasks\/([^/]+)\/([^/]+)$/,
-    async ({ deps }, { body }, [saga, intent = ""]) => {
-      await acts.vote(deps, idOf(saga), intent, await body());
+    async ({ deps }, { body, who }, [saga, intent = ""]) => {
+      await acts.vote(deps, who, { saga: idOf(saga), task: intent }, await body());
       return told({ stored: true }, 202);
     },
   ],
@@ -136,8 +139,8 @@ const routes: readonly (readonly [method: string, path: RegExp, handle: Handle])
   [
     "POST",
     /^\/sagas\/([^/]+)\/findings$/,
-    async ({ deps }, { body }, [saga]) => {
-      await acts.settle(deps, idOf(saga), await body());
+    async ({ deps }, { body, who }, [saga]) => {
+      await acts.settle(deps, who, idOf(saga), await body());
       return told({ stored: true }, 202);
     },
   ],
@@ -150,12 +153,15 @@ const routes: readonly (readonly [method: string, path: RegExp, handle: Handle])
 
 /** The answer to a request for a document or an act. Throws what it meets. */
 export async function answerTo(served: Served, asked: Asked): Promise<Answer> {
+  const { name } = asked.who;
+  // What is done is recorded under the name that the proxy vouches for.
+  const own = name === undefined ? served : { ...served, deps: { ...served.deps, from: name } };
   let isKnown = false;
   for (const [method, path, handle] of routes) {
     const found = path.exec(asked.path);
     if (found === null) continue;
     isKnown = true;
-    if (method === asked.method) return handle(served, asked, found.slice(1));
+    if (method === asked.method) return handle(own, asked, found.slice(1));
   }
   return isKnown
     ? refused(405, "USAGE", `${asked.method} is not for ${asked.path}`, "Only POST acts.")

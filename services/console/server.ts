@@ -17,7 +17,7 @@ import type { Log } from "../process/log.ts";
 import { type Answer, packed, refusal, refused, told } from "./answers.ts";
 import type { Changes } from "./changes.ts";
 import { createFiles } from "./files.ts";
-import type { Guard } from "./guard.ts";
+import type { Guard, Who } from "./guard.ts";
 import { answerTo, type Served } from "./routes.ts";
 import { createStreams } from "./streams.ts";
 
@@ -72,21 +72,21 @@ export async function startConsole({ host, port, guard, page }: ConsoleOptions):
   const streams = createStreams(always);
 
   const fileAt = createFiles(page, (error) => serving?.log.error({ err: error }, "console has no page"));
-  const answerApi = async (request: IncomingMessage, url: URL): Promise<Answer> => {
+  const answerApi = async (request: IncomingMessage, url: URL, who: Who): Promise<Answer> => {
     const { method = "" } = request;
     const path = url.pathname.slice("/api".length);
     const body = () => readJson(request);
     if (path === "/session" && method === "POST") return admitted(guard, await body());
     if (serving === undefined) throw new MeshError("UNAVAILABLE", "the console is starting");
-    return answerTo(serving, { method, path, query: url.searchParams, body });
+    return answerTo(serving, { method, path, query: url.searchParams, body, who });
   };
   const reply = async (request: IncomingMessage, url: URL): Promise<Answer> => {
     const isApi = url.pathname.startsWith("/api/");
     const isAdmission = url.pathname === "/api/session";
     const { method = "", headers } = request;
-    const no = guard.refusalOf({ method, headers, isApi, isAdmission });
-    if (no !== undefined) return no;
-    if (isApi) return answerApi(request, url).catch(refusal);
+    const judged = guard.judge({ method, headers, isApi, isAdmission });
+    if ("refusal" in judged) return judged.refusal;
+    if (isApi) return answerApi(request, url, judged).catch(refusal);
     if (method === "GET" || method === "HEAD") return fileAt(url.pathname);
     return refused(405, "USAGE", "the page is read", "Only /api takes acts.");
   };
@@ -94,8 +94,8 @@ export async function startConsole({ host, port, guard, page }: ConsoleOptions):
     const url = new URL(request.url ?? "/", "http://console");
     const { headers } = request;
     if (url.pathname === "/api/changes") {
-      const no = guard.refusalOf({ method: "GET", headers, isApi: true, isAdmission: false });
-      if (no === undefined) return streams.open(response, serving?.changes, url.searchParams);
+      const judged = guard.judge({ method: "GET", headers, isApi: true, isAdmission: false });
+      if ("by" in judged) return streams.open(response, serving?.changes, url.searchParams);
     }
     const said = await reply(request, url);
     if (said.fault !== undefined)

@@ -61,8 +61,8 @@ export interface Config {
   /** Files with the seeds of NKeys: what a host signs its turns with, and a person their votes. */
   readonly hostNkey: string | undefined;
   readonly nkey: string | undefined;
-  /** What the console asks of everybody. */
-  readonly consoleToken: string | undefined;
+  /** What the console asks of who acts, of who only looks, and of the proxy in front of it. */
+  readonly console: Readonly<Record<"token" | "lookToken" | "proxySecret", string | undefined>>;
   /** Who speaks; recorded with signals and votes. */
   readonly from: string;
 }
@@ -166,10 +166,16 @@ export function readConfig(flags: ConfigFlags = {}, env: Environment = process.e
     ...sizes,
     foldsTwice: env["SAGAMESH_FOLDS_TWICE"] === "1",
     ...{ hostNkey: env["SAGAMESH_HOST_NKEY"] || undefined, nkey: env["SAGAMESH_NKEY"] || undefined },
-    consoleToken: env["SAGAMESH_CONSOLE_TOKEN"] || undefined,
+    console: consoleSecrets(env),
     from: flags.from ?? userName(),
   };
 }
+
+const consoleSecrets = (env: Environment): Config["console"] => ({
+  token: env["SAGAMESH_CONSOLE_TOKEN"],
+  lookToken: env["SAGAMESH_CONSOLE_LOOK_TOKEN"],
+  proxySecret: env["SAGAMESH_CONSOLE_PROXY_SECRET"],
+});
 
 const foldersIn = (
   folder: string,
@@ -314,11 +320,7 @@ const readPort = (text: string): number | "bad" =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : "bad";
 
 /** The configuration as it may be shown. */
-export const describeConfig = ({
-  anthropicApiKey,
-  consoleToken,
-  ...config
-}: Config): Record<string, unknown> => ({
+export const describeConfig = ({ anthropicApiKey, console, ...config }: Config): Record<string, unknown> => ({
   ...config,
   ...(config.servers === undefined ? {} : { servers: redactUrl(config.servers) }),
   ...(config.indexUrl === undefined ? {} : { indexUrl: redactDatabase(config.indexUrl) }),
@@ -326,7 +328,7 @@ export const describeConfig = ({
   otel: Object.keys(config.otel),
   // What is not set is left out: a log that redacts by name would show it as something.
   ...(anthropicApiKey === undefined ? {} : { anthropicApiKey: "[redacted]" }),
-  ...(consoleToken === undefined ? {} : { consoleToken: "[redacted]" }),
+  ...(Object.values(console).some((one) => one) ? { console: "[redacted]" } : {}),
 });
 
 /** An address without its user and password. */

@@ -1,14 +1,14 @@
 /**
  * Run console: the composition of the console in the browser, as a process and as part of `up`.
  */
-import { readFile } from "node:fs/promises";
 import { MeshError } from "../../protocol/errors.ts";
 import type { ClientDeps } from "../client/send.ts";
-import { createGuard, isLoopback } from "../console/guard.ts";
+import { createGuard, type Doors } from "../console/guard.ts";
 import { consoleOn } from "../console/parts.ts";
 import { type Console, startConsole } from "../console/server.ts";
 import { withPatientReads } from "../wire/patient-ports.ts";
 import { type Config, redactUrl } from "./config.ts";
+import { assertGuarded } from "./console-doors.ts";
 import { looksOf } from "./console-looks.ts";
 import { consolePage } from "./console-page.ts";
 import type { Part } from "./health/part.ts";
@@ -22,41 +22,8 @@ export interface ConsoleAddress {
   readonly port: number;
 }
 
-/** Shorter ones can be guessed. */
-const tokenCharsMin = 16;
 /** What was asked gets its answer. Milliseconds. */
 const graceMs = 1_000;
-
-/** The token that is asked of everybody, if one was set. Throws USAGE for one that can be guessed, or a file that cannot be read. */
-export async function consoleToken(
-  file: string | undefined,
-  variable: string | undefined,
-): Promise<string | undefined> {
-  const text = file === undefined ? variable : await readFile(file, "utf8").catch(unreadable);
-  const token = text?.trim();
-  if (file === undefined && (token === undefined || token === "")) return undefined;
-  if (token !== undefined && token.length >= tokenCharsMin) return token;
-  throw new MeshError(
-    "USAGE",
-    `${file === undefined ? "SAGAMESH_CONSOLE_TOKEN" : "--token-file"}: a token has ${tokenCharsMin} characters or more`,
-    { remedy: "For example that of `openssl rand -base64 24`." },
-  );
-}
-
-function unreadable(error: unknown): never {
-  throw new MeshError("USAGE", "--token-file: the file cannot be read", {
-    cause: error,
-    remedy: "Name a file that this user may read.",
-  });
-}
-
-/** Throws USAGE where others could reach it and no token is asked of them. */
-export function assertGuarded({ host }: ConsoleAddress, token: string | undefined): void {
-  if (token !== undefined || isLoopback(host)) return;
-  throw new MeshError("USAGE", `the console would listen on ${host}, and anybody could act through it`, {
-    remedy: "Set SAGAMESH_CONSOLE_TOKEN or --token-file, or leave --host out: it listens on 127.0.0.1 then.",
-  });
-}
 
 /**
  * Runs the console until the signal, as a client of a mesh that is there. Throws USAGE where it cannot listen or would be
@@ -64,11 +31,11 @@ export function assertGuarded({ host }: ConsoleAddress, token: string | undefine
  */
 export async function runConsole(
   { config, signal, report }: { config: Config; signal: AbortSignal; report: (line: string) => void },
-  { token, ...address }: ConsoleAddress & { readonly token: string | undefined },
+  { doors, ...address }: ConsoleAddress & { readonly doors: Doors },
   onReady: (mesh: ClientMesh, listens: string) => void,
 ): Promise<void> {
-  assertGuarded(address, token);
-  const console = await startConsole({ ...address, guard: createGuard(token), page: consolePage });
+  assertGuarded(address.host, doors);
+  const console = await startConsole({ ...address, guard: createGuard(doors), page: consolePage });
   try {
     const { servers, serverDir: dataDir, from } = config;
     const mesh = await openClientMesh({
@@ -77,7 +44,7 @@ export async function runConsole(
     });
     try {
       const { ports, clock, chance, url } = mesh;
-      const me = { from, server: redactUrl(url), version: packageVersion(), guarded: token !== undefined };
+      const me = { from, server: redactUrl(url), version: packageVersion() };
       const log = createLogger({ level: config.logLevel ?? "warn", fields: { service: "sagamesh" } });
       console.open(consoleOn({ ports, clock, chance, from }, me, log, looksOf(config, mesh, signal)));
       onReady(mesh, console.url);
@@ -102,7 +69,7 @@ const portFirst = 8_787;
 /** A console beside a host and a worker, on the port named, or on the usual one, or on any that is free. */
 export async function startOwnConsole(port: number | undefined): Promise<Console> {
   const start = (one: number) =>
-    startConsole({ host: "127.0.0.1", port: one, guard: createGuard(undefined), page: consolePage });
+    startConsole({ host: "127.0.0.1", port: one, guard: createGuard({}), page: consolePage });
   return port === undefined ? start(portFirst).catch(() => start(0)) : start(port);
 }
 
@@ -112,7 +79,7 @@ export function consolePart(service: Service, console: Console, config: Config):
   const { from } = config;
   const ending = new AbortController();
   const deps: ClientDeps = { ports: withPatientReads(service.ports, clock), clock, chance, from };
-  const me = { from, server: redactUrl(mesh.url), version: packageVersion(), guarded: false };
+  const me = { from, server: redactUrl(mesh.url), version: packageVersion() };
   console.open(
     consoleOn(deps, me, log, looksOf(config, { ...mesh, ports: deps.ports, clock }, ending.signal)),
   );

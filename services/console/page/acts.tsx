@@ -5,6 +5,7 @@ import { post, Refusal, useAsked } from "./api.ts";
 import { Asking, newId } from "./asking.tsx";
 import { fieldsOf, type Typed, valueIn } from "./fields.ts";
 import { Fields } from "./form.tsx";
+import { useMayAct } from "./me.tsx";
 
 interface Act {
   readonly name: string;
@@ -47,7 +48,7 @@ export const takesActs = ({ phase, asOf }: SagaDocument): boolean => phase !== "
 export function Acts({ document }: { readonly document: SagaDocument }) {
   const [act, setAct] = useState<Act | "signal">();
   const [told, setTold] = useState<string>();
-  if (!takesActs(document)) return null;
+  if (!useMayAct() || !takesActs(document)) return null;
   const acts = [
     ...(document.spent.steps > 0 ? [instruct] : []),
     document.paused === undefined ? pause : resume,
@@ -161,6 +162,7 @@ function Signalling({ saga, first, onClose }: Props & { readonly first?: string 
 /** Adds to the limits of its budget. */
 export function RaiseBudget({ saga }: { readonly saga: string }) {
   const [isOpen, setOpen] = useState(false);
+  if (!useMayAct()) return null;
   if (!isOpen) return <button onClick={() => setOpen(true)}>Raise budget…</button>;
   return <Signalling saga={saga} first="budget" onClose={() => setOpen(false)} />;
 }

@@ -6,6 +6,7 @@ import { CostView } from "./cost.tsx";
 import { keyHelp, useKeys } from "./keys.ts";
 import { counts, hear, isHeard } from "./live.ts";
 import { useNow } from "./marks.tsx";
+import { Foot, me } from "./me.tsx";
 import { MeshView } from "./mesh.tsx";
 import { go, usePlace, useRouting } from "./route.ts";
 import { SagaView } from "./saga.tsx";
@@ -35,6 +36,7 @@ export function App() {
       <Head onHelp={() => setHelp(true)} />
       <Silence />
       <View />
+      <Foot />
       {isHelp ? <Help onClose={() => setHelp(false)} /> : null}
     </>
   );
@@ -76,7 +78,8 @@ function View() {
 function Head({ onHelp }: { readonly onHelp: () => void }) {
   const { words } = usePlace();
   const asks = useStore(counts)?.asks ?? 0;
-  const me = useAsked<MeDocument>("/me");
+  const { data } = useAsked<MeDocument>("/me");
+  useEffect(() => me.set(data), [data]);
   const current = words[0] ?? "sagas";
   const chosen = useStore(theme);
   const isOfOne = words[0] === "sagas" && words[1] !== undefined;
@@ -102,8 +105,8 @@ function Head({ onHelp }: { readonly onHelp: () => void }) {
           Cost
         </a>
       </nav>
-      <span class="server muted" title={me.data === undefined ? "" : `sagamesh ${me.data.version}`}>
-        {me.data?.server ?? ""}
+      <span class="server muted" title={data === undefined ? "" : `sagamesh ${data.version}`}>
+        {data?.server ?? ""}
       </span>
       <Heard />
       <button class="quiet" onClick={nextTheme} title={`theme: ${chosen}`} aria-label={`theme: ${chosen}`}>

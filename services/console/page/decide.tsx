@@ -5,6 +5,8 @@ import { post, Refusal, useAsked } from "./api.ts";
 import { type Field, jsonOrText, type Typed, valueIn } from "./fields.ts";
 import { Fields, formFor } from "./form.tsx";
 import { Refused } from "./marks.tsx";
+import { me } from "./me.tsx";
+import { useStore } from "./store.ts";
 
 /** Arguments in the place of the model's. */
 interface Edited {
@@ -28,21 +30,37 @@ const answers: Readonly<Record<string, string>> = {
 
 export function Decide({ task, path, again }: Props) {
   const { about, to } = task;
-  const [by, setBy] = useState(() => keptName() || (to.length === 1 ? (to[0] ?? "") : ""));
+  const who = useStore(me);
+  const [claimed, setBy] = useState(() => keptName() || (to.length === 1 ? (to[0] ?? "") : ""));
+  const by = who?.name ?? claimed;
+  // Whom the proxy names is asked as one of a group, where the group is asked and not they.
+  const as = to.includes(by) ? undefined : who?.groups?.find((one) => to.includes(one));
   const [reason, setReason] = useState("");
   const [answer, setAnswer] = useState("");
   const [edited, setEdited] = useState<Edited>();
   const { sent, error, vote, setError } = useVote(task, path, again);
   useEffect(() => setError(undefined), [by, reason, answer, edited]);
   const say = (body: VoteBody) => {
-    keepName(by);
-    vote({ ...body, ...(by === "" ? {} : { by }), ...(reason === "" ? {} : { reason }) });
+    if (who?.name === undefined) keepName(by);
+    vote({
+      ...body,
+      ...(by === "" ? {} : { by }),
+      ...(as === undefined ? {} : { as }),
+      ...(reason === "" ? {} : { reason }),
+    });
   };
   const asked = answers[about];
   return (
     <section class="decide" aria-label="decide">
       <h2>Decide</h2>
-      <Name to={to} by={by} setBy={setBy} />
+      {who?.name === undefined ? (
+        <Name to={to} by={by} setBy={setBy} />
+      ) : (
+        <p class="muted">
+          As {by}
+          {as === undefined ? "" : `, ${as}`}
+        </p>
+      )}
       {asked === undefined ? null : <Area label={asked} rows={3} text={answer} onText={setAnswer} />}
       {edited === undefined ? null : (
         <fieldset>

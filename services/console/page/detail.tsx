@@ -5,6 +5,7 @@ import { useAsked } from "./api.ts";
 import { FindingDialog, isUnsettled } from "./finding.tsx";
 import { ForkDialog } from "./fork.tsx";
 import { Fact, Refused, Status, useNow, Waiting } from "./marks.tsx";
+import { useMayAct } from "./me.tsx";
 import { chosen, sagaAt, taskAt } from "./route.ts";
 import { Text, Value } from "./value.tsx";
 import { count, lasted, left, moment, money, said } from "./words.ts";
@@ -51,6 +52,7 @@ export function Detail({ saga, at, item, words, onClose }: Props) {
 function ActsHere({ saga, item }: { readonly saga: string; readonly item: TimelineItem }) {
   const [asked, ask] = useState<"fork" | "settle">();
   const over = () => ask(undefined);
+  if (!useMayAct()) return null;
   return (
     <div class="acts">
       {isUnsettled(item) ? <button onClick={() => ask("settle")}>Settle…</button> : null}

@@ -4,6 +4,7 @@ import type { CancelBody, CancelledDocument, FoundDocument } from "../documents.
 import { post, useAsked } from "./api.ts";
 import { Asking } from "./asking.tsx";
 import { Refused, Status, useNow, Waiting, When } from "./marks.tsx";
+import { useMayAct } from "./me.tsx";
 import { sagaAt } from "./route.ts";
 import { many, money } from "./words.ts";
 
@@ -13,6 +14,7 @@ export const isFilter = (text: string): boolean => /[=<>~]/.test(text);
 export function Found({ filter }: { readonly filter: string }) {
   const { data, error, again } = useAsked<FoundDocument>(`/found?filter=${encodeURIComponent(filter)}`);
   const now = useNow(5_000);
+  const mayAct = useMayAct();
   const [told, setTold] = useState<CancelledDocument>();
   if (data === undefined) return error === undefined ? <Waiting lines={12} /> : <Refused error={error} />;
   const running = data.rows.filter(({ status }) => status === "running").map(({ saga }) => saga);
@@ -28,7 +30,7 @@ export function Found({ filter }: { readonly filter: string }) {
               }`}
         </span>
         <button onClick={again}>Ask again</button>
-        {running.length === 0 ? null : <CancelAll sagas={running} onDone={setTold} again={again} />}
+        {!mayAct || running.length === 0 ? null : <CancelAll sagas={running} onDone={setTold} again={again} />}
       </div>
       {told === undefined || told.refused.length === 0 ? null : (
         <ul class="plain">

@@ -4,6 +4,7 @@ import type { LetterBody, LetterDocument } from "../documents.ts";
 import { post, useAsked } from "./api.ts";
 import { Asking } from "./asking.tsx";
 import { Refused, Waiting } from "./marks.tsx";
+import { useMayAct } from "./me.tsx";
 import { sagaAt } from "./route.ts";
 import { many, moment } from "./words.ts";
 
@@ -33,6 +34,7 @@ function Letter({ letter, again }: { readonly letter: LetterDocument; readonly a
   const [asked, ask] = useState<LetterBody["do"]>();
   const [isOpen, setOpen] = useState(false);
   const isRetry = asked === "retry";
+  const mayAct = useMayAct();
   return (
     <li>
       <p>
@@ -45,14 +47,16 @@ function Letter({ letter, again }: { readonly letter: LetterDocument; readonly a
         <summary class="muted">what it says</summary>
         {isOpen ? <Body number={number} /> : null}
       </details>
-      <div class="buttons">
-        <button onClick={() => ask("retry")} aria-label={`Send again letter ${number}`}>
-          Send again
-        </button>
-        <button class="grave" onClick={() => ask("drop")} aria-label={`Discard letter ${number}`}>
-          Discard
-        </button>
-      </div>
+      {mayAct ? (
+        <div class="buttons">
+          <button onClick={() => ask("retry")} aria-label={`Send again letter ${number}`}>
+            Send again
+          </button>
+          <button class="grave" onClick={() => ask("drop")} aria-label={`Discard letter ${number}`}>
+            Discard
+          </button>
+        </div>
+      ) : null}
       {asked === undefined ? null : (
         <Asking
           title={isRetry ? "Send again" : "Discard"}

@@ -15,7 +15,9 @@ export function Shut() {
   return (
     <main class="shut">
       <h1>sagamesh</h1>
-      <p>This console asks for the token that it was started with.</p>
+      <p>
+        This console asks for its token. Where a proxy signs people in, open it by the address of the proxy.
+      </p>
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -4,6 +4,7 @@ import { useAsked } from "./api.ts";
 import { Decide } from "./decide.tsx";
 import { useLive, useSettled } from "./live.ts";
 import { Fact, Refused, Status, useNow, useTitle, Waiting } from "./marks.tsx";
+import { useMayAct } from "./me.tsx";
 import { sagaAt } from "./route.ts";
 import { Text, Value } from "./value.tsx";
 import { count, lasted, left, many, moment, money, said } from "./words.ts";
@@ -13,6 +14,7 @@ export function TaskView({ saga, intent }: { readonly saga: string; readonly int
   const { data, error, again } = useAsked<TaskStory>(path);
   useTitle(data === undefined ? "Task" : `${data.about}: ${data.tool ?? data.agent}`);
   const settled = useSettled(again, 500);
+  const mayAct = useMayAct();
   useLive("moved", () => {
     if (data?.state === "open") settled();
   });
@@ -53,7 +55,9 @@ export function TaskView({ saga, intent }: { readonly saga: string; readonly int
           )}
         </section>
       )}
-      {data.state === "open" ? (
+      {data.state === "open" && !mayAct ? (
+        <p class="muted">Who looks only cannot decide it.</p>
+      ) : data.state === "open" ? (
         <Decide key={data.digest ?? ""} task={data} path={path} again={again} />
       ) : (
         <Over task={data} />

@@ -13,8 +13,10 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { limits } from "../../../protocol/limits.ts";
-import { createGuard } from "../../../services/console/guard.ts";
+import { createGuard, type Doors } from "../../../services/console/guard.ts";
 import { consoleOn } from "../../../services/console/parts.ts";
+import { proxySecretHeader } from "../../../services/console/proxied.ts";
+import { routes } from "../../../services/console/routes.ts";
 import { type Console, startConsole } from "../../../services/console/server.ts";
 import { createMemoryMesh } from "../../../services/memory/mesh.ts";
 import { silentLog } from "../../../services/process/log.ts";
@@ -38,17 +40,17 @@ async function pageFolder(): Promise<string> {
   return folder;
 }
 
-async function start({ token, isOpen = true }: { token?: string; isOpen?: boolean } = {}) {
+async function start({ doors = {}, isOpen = true }: { doors?: Doors; isOpen?: boolean } = {}) {
   const folder = await pageFolder();
   const console = await startConsole({
-    ...{ host: "127.0.0.1", port: 0, guard: createGuard(token), page: async () => folder },
+    ...{ host: "127.0.0.1", port: 0, guard: createGuard(doors), page: async () => folder },
   });
   open.push(console);
   const mesh = createMemoryMesh({ seed: 1 });
   passing.add(mesh);
   void goOn(mesh);
   const { ports, chance } = mesh.spawn("console");
-  const me = { from: "tester", server: "nats://x", version: "0", guarded: token !== undefined };
+  const me = { from: "tester", server: "nats://x", version: "0" };
   const deps = { ports, chance, clock: systemClock, from: "tester" };
   if (isOpen) console.open(consoleOn(deps, me, silentLog, looks));
   return console;
@@ -149,7 +151,7 @@ describe("what is refused", () => {
 
   test("without the token every document, every act and the stream", async () => {
     const token = "a token of some length";
-    const { url } = await start({ token });
+    const { url } = await start({ doors: { actToken: token } });
     for (const path of ["/me", "/sagas", "/tasks", "/changes"])
       expect((await fetch(`${url}/api${path}`)).status, path).toBe(401);
     const shown = (said: string) =>
@@ -157,6 +159,78 @@ describe("what is refused", () => {
     expect((await shown("another token, as long")).status).toBe(401);
     const cookie = (await shown(token)).headers.get("set-cookie")?.split(";")[0] ?? "";
     expect((await fetch(`${url}/api/me`, { headers: { cookie } })).status).toBe(200);
+  });
+});
+
+/** A path that a route takes. */
+function pathFor(route: RegExp): string {
+  const path = route.source
+    .replace(/^\^|\$$/g, "")
+    .replaceAll("\\/", "/")
+    .replaceAll(/\(([a-z]+)\|[^)]*\)/g, "$1")
+    .replaceAll("([^/]+)", "one-1")
+    .replaceAll(/\(\\d[^)]*\)/g, "7");
+  expect(path, `a path for ${route.source}`).toMatch(route);
+  return path;
+}
+
+describe("every route", () => {
+  const secret = "what the proxy and it share";
+  const doors: Doors = {
+    ...{ actToken: "a token of some length", lookToken: "another one that looks" },
+    proxy: {
+      ...{ userHeader: "x-user", groupsHeader: undefined, secret },
+      acting: { everybody: false, names: new Set(["ann"]), groups: new Set() },
+    },
+  };
+  const roles: Readonly<Record<string, { mayLook: boolean; mayAct: boolean; headers: Record<string, string> }>> = {
+    nobody: { mayLook: false, mayAct: false, headers: {} },
+    liar: { mayLook: false, mayAct: false, headers: { "x-user": "ann" } },
+    looks: { mayLook: true, mayAct: false, headers: { authorization: "Bearer another one that looks" } },
+    acts: { mayLook: true, mayAct: true, headers: { authorization: "Bearer a token of some length" } },
+    named: { mayLook: true, mayAct: false, headers: { "x-user": "bo", [proxySecretHeader]: secret } },
+    operator: { mayLook: true, mayAct: true, headers: { "x-user": "ann", [proxySecretHeader]: secret } },
+  };
+  const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+  test.each(Object.entries(roles))("for %s tells and does what that one may, by every method", async (_, role) => {
+    const { url } = await start({ doors });
+    const paths = [...new Set(routes.map(([, path]) => pathFor(path)))];
+    expect(paths.length).toBeGreaterThan(15);
+    for (const path of paths)
+      for (const method of methods) {
+        const isReading = method === "GET";
+        const response = await fetch(`${url}/api${path}`, {
+          method,
+          headers: { ...acting, ...role.headers },
+          ...(isReading ? {} : { body: "[]" }), // No act takes it: who may act is told so, and nothing is done.
+        });
+        const said = (await response.json()) as { error?: { code: string } };
+        const about = `${method} ${path}`;
+        if (!role.mayLook) expect(response.status, about).toBe(401);
+        else if (!isReading && !role.mayAct)
+          expect([response.status, said.error?.code], about).toEqual([403, "ACT_REFUSED"]);
+        else {
+          const isTaken = routes.some(([of, route]) => of === method && route.test(path));
+          if (isTaken) expect([401, 403, 405], about).not.toContain(response.status);
+          else expect(response.status, about).toBe(405);
+        }
+      }
+  });
+
+  test("names the one whom the proxy names, and refuses them another's voice", async () => {
+    const { url } = await start({ doors });
+    const headers = { ...acting, ...roles["operator"]?.headers };
+    expect(await (await fetch(`${url}/api/me`, { headers })).json()).toEqual({
+      ...{ from: "ann", server: "nats://x", version: "0" },
+      ...{ by: "proxy", mayAct: true, name: "ann", groups: [] },
+    });
+    for (const other of [{ by: "bo" }, { by: "ann", as: "finance" }]) {
+      const body = JSON.stringify({ vote: "approve", ...other });
+      const response = await fetch(`${url}/api/tasks/one-1/2-0`, { method: "POST", headers, body });
+      const said = (await response.json()) as { error: { code: string } };
+      expect([response.status, said.error.code]).toEqual([403, "ACT_REFUSED"]);
+    }
   });
 });
 
