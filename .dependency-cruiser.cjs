@@ -285,6 +285,8 @@ const law = [
           "views/graph",
           "views/why",
           "client",
+          "bulk",
+          "throttle",
         ],
       ),
     ],
@@ -306,6 +308,13 @@ const law = [
       services("wire", "process", "app", "ledger", "views", "client"),
       packages("zod", "pino"),
     ],
+  },
+
+  // What is done to many sagas at once, as commands and the console do it.
+  {
+    name: "services-bulk",
+    from: services("bulk"),
+    may: [protocol, services("wire", "ledger", "listing", "views", "tables", "client", "archive")],
   },
 
   {
@@ -437,7 +446,7 @@ const law = [
     may: [
       protocol,
       allActors,
-      "^services/(wire|process|deployments|app|workflow|ledger|listing|tables|views|traces|client|archive|recordings|replay|throttle|runtime|demo|new|check)/",
+      "^services/(wire|process|deployments|app|workflow|ledger|listing|tables|views|traces|client|archive|bulk|recordings|replay|throttle|runtime|demo|new|check)/",
       services("cli/frame", "cli/telling"),
       packages("zod", "pino"),
     ],

@@ -2,6 +2,7 @@
  * Letter documents: what `dead` says of dead letters.
  */
 import { z } from "zod";
+import { SagaId } from "../ids.ts";
 
 /** `dead ls`, `dead show`; with `body` only where one letter is shown. */
 export const LetterDocument = z.object({
@@ -18,6 +19,19 @@ export const LetterDocument = z.object({
   body: z.string().optional(),
 });
 export type LetterDocument = z.infer<typeof LetterDocument>;
+
+/** One letter that `dead retry --query` means, a line each. */
+export const RetriedRow = z.object({
+  letter: z.int().positive(),
+  saga: SagaId,
+  /** `would`: nothing was sent, for want of --yes. */
+  sent: z.enum(["would", "retried", "refused"]),
+  /** Its code and reason; of one that was sent, that it was. */
+  what: z.string(),
+  /** Why it was refused. */
+  because: z.string().optional(),
+});
+export type RetriedRow = z.infer<typeof RetriedRow>;
 
 /** `dead retry`, `dead drop`: what was done with a letter. */
 export const LetterDoneDocument = z.object({

@@ -80,6 +80,10 @@ async function startIn({ ports, clock }: DeadDeps, letter: Letter) {
 export const dropLetter = ({ ports, clock }: DeadDeps, { seq }: Letter): Promise<void> =>
   patiently(clock, () => ports.dead.remove(seq));
 
+/** The saga that it was meant for; undefined of what names none. */
+export const sagaOfLetter = ({ headers: fields, subject }: Letter): string | undefined =>
+  fields[headers.saga] ?? (subject.startsWith("saga.") ? subject.split(".")[1] : undefined);
+
 function toLetter({ seq, subject, data, storedAt, headers: fields }: StoredMessage): Letter {
   const { code, reason, origin } = readLetterHeaders(fields);
   const { [headers.reason]: _reason, [headers.origin]: _origin, ...own } = fields;

@@ -16,18 +16,26 @@ import { tasksIn } from "./tasks.ts";
 /** A call, and whose it is. */
 export type FoundCall = UnsettledCall & { readonly saga: SagaId };
 
+/** Which calls are meant. */
+interface Wanted {
+  /** As `parseCallQuery` takes it; all unless given. */
+  readonly query?: string;
+  /** Of these sagas; of all unless given. */
+  readonly of?: readonly SagaId[];
+  readonly now: number;
+}
+
 /**
- * Every call in doubt, and every deferred one that is open, that the query means; beside them the sagas that cannot be read.
- * Reads every ledger. Throws USAGE, UNAVAILABLE.
+ * Every call in doubt, and every deferred one that is open, that is meant; beside them the sagas that cannot be read. Reads the ledgers
+ * of the sagas that are named, or every one. Throws USAGE, UNAVAILABLE.
  */
 export async function findUnsettled(
   ports: Ports,
-  query: string,
-  now: number,
+  { query, of, now }: Wanted,
 ): Promise<{ registered: Registered; found: Many<FoundCall> }> {
-  const isMeant = parseCallQuery(query, now);
+  const isMeant = query === undefined ? () => true : parseCallQuery(query, now);
   const registered = await readRegistry(ports.registry);
-  const sagas = (await ports.ledger.list()).map(({ saga }) => saga);
+  const sagas = of ?? (await ports.ledger.list()).map(({ saga }) => saga);
   const read = await readMany(sagas, async (saga) => {
     const turns = await readLedger(ports, saga).catch((error: unknown) => {
       if (isMeshError(error, "SAGA_ARCHIVED")) return undefined;

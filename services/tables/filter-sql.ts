@@ -67,10 +67,20 @@ export function whereOf(tests: readonly Test[], dialect: Dialect = "sqlite"): Wh
   return allOf(parts);
 }
 
-/** The sagas that a filter means, the ones that changed last first. */
-export function sagasWhere(tests: readonly Test[], shown: string, dialect: Dialect = "sqlite"): Where {
+/** In which order: what changed last first, or what cost most. */
+export type SagaOrder = "updated" | "cost";
+
+/** The sagas that a filter means, the ones that changed last first unless another order is named. */
+export function sagasWhere(
+  tests: readonly Test[],
+  shown: string,
+  dialect: Dialect = "sqlite",
+  order: SagaOrder = "updated",
+): Where {
   const { sql, values } = whereOf(tests, dialect);
-  return { sql: `select ${shown} from sagas where ${sql} order by updated desc`, values };
+  // Of what has no cost PostgreSQL would speak first.
+  const by = order === "cost" ? "cost desc nulls last" : "updated desc";
+  return { sql: `select ${shown} from sagas where ${sql} order by ${by}`, values };
 }
 
 const allOf = (parts: readonly Where[]): Where => ({

@@ -14,6 +14,8 @@ import { signerFor } from "../../runtime/signing.ts";
 import { defineCommand } from "../frame/command.ts";
 import { withMesh } from "../frame/context.ts";
 import { table } from "../frame/table.ts";
+import { meantOptions, sagasMeant } from "./meant.ts";
+import { indexUrlOption, withTables } from "./query.ts";
 
 const progressMs = 2_000;
 
@@ -26,7 +28,8 @@ export const archive = defineCommand({
     "purged. inspect, verify and replay read each there, by its id. A tombstone stays, so its id is never started again, until\n" +
     "--forget-after takes it away: then a start under the id begins a new saga, and what comes late is set aside. May be killed, run\n" +
     "again, and run twice at once; for example daily by cron. Large values (over 64 KiB) are in the file, and stay on the server\n" +
-    "too. Exit code 1 if a saga failed, or one that was named was not due.",
+    "too. With --query of the sagas that it means those that are due; they are listed, and archived with --yes. Exit code 1 if a saga\n" +
+    "failed, or one that was named was not due.",
   positionals: { sagas: { help: "the sagas' ids; all that are due unless given", multiple: true } },
   options: {
     after: {
@@ -53,22 +56,34 @@ export const archive = defineCommand({
       help: "also sagas with an effect in doubt, and with --after those that ended just now",
     },
     "dry-run": { type: "boolean", help: "only say what is due" },
+    ...meantOptions,
+    url: indexUrlOption,
   },
   examples: [
     "sagamesh archive --after 90d --to /backup/sagas",
     "sagamesh archive --forget-after 365d",
     "sagamesh archive hire-41 --after 0s --force",
+    "sagamesh archive --query 'agent=hire and status=cancelled' --yes",
   ],
-  run: async (args, context) => {
+  run: async ({ query, yes, url, ...args }, given) => {
+    const context = withTables(given, url);
     const { output, config, signal } = context;
+    const isDryRun = args["dry-run"] || (query !== undefined && !yes);
     const afterMs = readAfter(args.after, args.force);
     const forgetAfterMs = readForgetAfter(args["forget-after"]);
     const folder = resolve(args.to ?? config.archiveDir);
     const named = args.sagas.map(parseSagaId);
+    if ((yes || url !== undefined) && query === undefined)
+      throw new MeshError("USAGE", "archive: --yes and --url are for --query");
+    if (query !== undefined && (named.length > 0 || args.archived || forgetAfterMs !== undefined))
+      throw new MeshError("USAGE", "archive: --query goes without sagas, --archived and --forget-after");
+    const meant = query === undefined ? undefined : await sagasMeant(context, "archive", query);
+    const ended = meant?.filter(({ status }) => status !== "running").map(({ saga }) => saga);
     return withMesh(context, async ({ ports, deps: { clock, chance, from } }) => {
       const registered = await readRegistry(ports.registry);
-      if (!args["dry-run"]) await openFolder(folder, clock.now());
-      const sagas = named.length > 0 ? named : await endedSagas(ports, clock.now() - afterMs, output.note);
+      if (!isDryRun) await openFolder(folder, clock.now());
+      const sagas =
+        ended ?? (named.length > 0 ? named : await endedSagas(ports, clock.now() - afterMs, output.note));
       const documents: ArchiveDocument[] = [];
       let saidAt = clock.elapsed();
       const tell = (document: ArchiveDocument) => {
@@ -79,8 +94,8 @@ export const archive = defineCommand({
         saidAt = clock.elapsed();
         output.note(`looked at ${documents.length} of ${sagas.length} sagas`);
       };
-      const options = { afterMs, isForced: args.force, isDryRun: args["dry-run"], forgetAfterMs, signal };
-      const signer = signerFor(ports, config, args["dry-run"]);
+      const options = { afterMs, isForced: args.force, isDryRun, forgetAfterMs, signal };
+      const signer = signerFor(ports, config, isDryRun);
       if (named.length === 0 && (args.archived || forgetAfterMs !== undefined)) {
         const deps = { ports, clock, chance, by: from, folder, registered, signer };
         const looked = new Set(sagas);
@@ -91,7 +106,7 @@ export const archive = defineCommand({
       const gone = documents.flatMap(({ saga, outcome }) =>
         outcome === "archived" || outcome === "already" ? [saga] : [],
       );
-      if (ports.listing !== undefined && !args["dry-run"])
+      if (ports.listing !== undefined && !isDryRun)
         await forgetRows(ports.listing, new Set(gone), () => chance.nonce());
       signal.throwIfAborted();
       if (!output.json) output.print(undefined, () => describe(documents, folder, named.length > 0));

@@ -1,19 +1,14 @@
 import { CancelledRow, type SentDocument } from "../../../protocol/documents/stored.ts";
-import { describeError, MeshError } from "../../../protocol/errors.ts";
-import { parseSagaId, type SagaId } from "../../../protocol/ids.ts";
-import type { ClientDeps } from "../../client/send.ts";
-import { signalSaga } from "../../client/signal.ts";
+import { MeshError } from "../../../protocol/errors.ts";
+import { parseSagaId } from "../../../protocol/ids.ts";
+import { cancelling, cancelSaga } from "../../bulk/cancel.ts";
 import { storedText, waitingOf } from "../../client/unserved.ts";
-import { ask, askDefaults } from "../../tables/ask.ts";
-import { filterHelp, filterOf, sagasWhere } from "../../tables/filter-sql.ts";
 import { defineCommand } from "../frame/command.ts";
 import { type CommandContext, withMesh } from "../frame/context.ts";
 import { earlyOption } from "../frame/early.ts";
 import { table } from "../frame/table.ts";
-import { dialectOf, indexUrlOption, tablesUpToNow, withTables } from "./query.ts";
-
-/** Cancelled by one command. */
-const sagasMax = 10_000;
+import { actOn, meantOptions, sagasMeant } from "./meant.ts";
+import { indexUrlOption, withTables } from "./query.ts";
 
 /** Asks a saga, or all that a filter means, to undo what it did and end. */
 export const cancel = defineCommand({
@@ -25,8 +20,7 @@ export const cancel = defineCommand({
   positionals: { saga: { help: "the saga's id", optional: true } },
   options: {
     reason: { type: "string", hint: "TEXT", help: "recorded with the cancellation" },
-    query: { type: "string", hint: "FILTER", help: `the sagas that are meant: ${filterHelp}` },
-    yes: { type: "boolean", help: "with --query: cancel them; without it they are only listed" },
+    ...meantOptions,
     url: indexUrlOption,
     early: earlyOption,
   },
@@ -42,7 +36,7 @@ export const cancel = defineCommand({
     if (query !== undefined) return cancelMany(withTables(context, url), query, { yes, reason });
     const saga = parseSagaId(id ?? "");
     return withMesh(context, async ({ deps }) => {
-      await cancelOne(deps, saga, reason, early);
+      await cancelSaga(deps, saga, { reason, early });
       const waiting = await waitingOf(deps, saga);
       const document: SentDocument = { saga, sent: "signal", name: "cancel", ...waiting };
       context.output.print(document, () =>
@@ -53,9 +47,6 @@ export const cancel = defineCommand({
   },
 });
 
-const cancelOne = (deps: ClientDeps, saga: SagaId, reason: string | undefined, early = false) =>
-  signalSaga(deps, saga, { name: "cancel", data: { reason: reason ?? `cancelled by ${deps.from}` }, early });
-
 /** Those that have not ended, one after the other. */
 async function cancelMany(
   context: CommandContext,
@@ -63,34 +54,19 @@ async function cancelMany(
   { yes, reason }: { readonly yes: boolean; readonly reason: string | undefined },
 ): Promise<number> {
   const { output, signal } = context;
-  const tests = [...filterOf(query, Date.now()), ...filterOf("status=running", 0)];
-  const asked = sagasWhere(tests, "saga, agent", dialectOf(context));
-  const at = await tablesUpToNow(context);
-  const { rows, isCut } = await ask(at, asked, { ...askDefaults, rowsMax: sagasMax }, signal);
-  if (isCut)
-    throw new MeshError("USAGE", `cancel: the query means more than ${sagasMax} sagas`, {
-      remedy: "Narrow it, for example by its agent or by when they started.",
-    });
-  const meant = rows.map(([saga, name]) => CancelledRow.parse({ saga, name, sent: "would" }));
-  const told = yes ? await withMesh(context, ({ deps }) => cancelAll(deps, meant, reason, signal)) : meant;
+  const meant = await sagasMeant(context, "cancel", query);
+  const names = new Map(meant.map(({ saga, name }) => [saga, name]));
+  const told = await withMesh(context, async ({ deps }) =>
+    (await actOn(cancelling(deps, { reason }), meant, { yes, signal })).map(({ saga, is, because }) =>
+      CancelledRow.parse({
+        ...{ saga, name: names.get(saga), because },
+        sent: is === "done" ? "signal" : is,
+      }),
+    ),
+  );
   if (output.json) for (const document of told) output.print(document, () => "");
   else output.print(undefined, () => listed(told, yes));
   return told.some(({ sent }) => sent === "refused") ? 1 : 0;
-}
-
-async function cancelAll(
-  deps: ClientDeps,
-  meant: readonly CancelledRow[],
-  reason: string | undefined,
-  signal: AbortSignal,
-): Promise<CancelledRow[]> {
-  const told: CancelledRow[] = [];
-  for (const one of meant) {
-    signal.throwIfAborted();
-    const because = await cancelOne(deps, one.saga, reason).then(() => undefined, describeError);
-    told.push(because === undefined ? { ...one, sent: "signal" } : { ...one, sent: "refused", because });
-  }
-  return told;
 }
 
 function listed(rows: readonly CancelledRow[], yes: boolean): string {

@@ -92,7 +92,7 @@ interface Many {
 async function settleMany(context: CommandContext, { query, yes, said, who }: Many): Promise<number> {
   const { output } = context;
   return withMesh(context, async ({ deps, ports }) => {
-    const { registered, found } = await findUnsettled(ports, query, deps.clock.now());
+    const { registered, found } = await findUnsettled(ports, { query, now: deps.clock.now() });
     const rows: SettledRow[] = [];
     for (const one of found) {
       const { saga, call, tool, task } = one;

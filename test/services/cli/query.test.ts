@@ -164,6 +164,32 @@ describe("cancel --query", () => {
   });
 });
 
+describe("dead retry --query and archive --query", () => {
+  test("mean the sagas of the filter alone, do nothing without --yes, and refuse what says two things", async () => {
+    expect((await cli("dead", "retry", "--query", "agent=desk")).stdout).toContain("nothing of the sagas");
+    const ended = await cli("archive", "--query", "agent=desk", "--after", "0s", "--force");
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("0 archived") as string });
+    for (const wrong of [
+      ...[
+        ["dead", "ls", "--query", "id=x"],
+        ["dead", "retry", "1", "--query", "id=x"],
+        ["dead", "retry", "1", "--yes"],
+      ],
+      ...[
+        ["dead", "drop", "--query", "id=x"],
+        ["dead", "retry", "--all", "--query", "id=x"],
+      ],
+      ...[
+        ["archive", "d-1", "--query", "id=x"],
+        ["archive", "--yes"],
+        ["archive", "--query", "nothing=1"],
+      ],
+      ["archive", "--query", "id=x", "--forget-after", "365d"],
+    ])
+      expect(await cli(...wrong), wrong.join(" ")).toMatchObject({ code: 2 });
+  });
+});
+
 describe("index", () => {
   test("says how far the tables are, and that they are whole once they are filled", async () => {
     const { stdout, code } = await cli("index", "--once", "--rebuild", "--json");
