@@ -51,3 +51,16 @@ export const ThrottleState = z.object({
   queue: z.array(z.object({ who: z.string(), until: z.number() })).default([]),
 });
 export type ThrottleState = z.infer<typeof ThrottleState>;
+
+/** One tool or model as it is shown, as far as anything bounds it now. */
+export interface ThrottleStanding extends Throttled {
+  /** Permits that are held: calls that run, where their number is bounded. */
+  readonly held: number;
+  /** Processes that found none free. */
+  readonly waiting: number;
+  /** For how long a provider has asked that nothing begins; absent where none has. Milliseconds. */
+  readonly closedMs?: number;
+  /** When the next may begin, by the rate; absent where it may now. Milliseconds. */
+  readonly nextMs?: number;
+  readonly paused?: NonNullable<ThrottleState["paused"]>;
+}
